@@ -1,0 +1,21 @@
+"""Shared by all tests: nothing of the developer's environment reaches them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent
+
+# Suites under examples/ and docs/ are run by tests in their own process, with their own config.
+collect_ignore_glob = ["examples/*", "docs/*"]
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take API keys out of the environment, so that no test can ever spend money."""
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_API_BASE")):
+            monkeypatch.delenv(name)

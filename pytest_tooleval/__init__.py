@@ -1,0 +1,90 @@
+"""pytest-tooleval: does a model call the right tool with the right arguments?
+
+Importing this package loads nothing heavy; the names below are loaded when first used. What is
+not in `__all__` is private.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+from typing import Any
+
+if TYPE_CHECKING:
+    from .errors import ConfigError as ConfigError
+    from .errors import ModelError as ModelError
+    from .errors import Problem as Problem
+    from .errors import ScoringError as ScoringError
+    from .errors import SuiteError as SuiteError
+    from .errors import ToolevalError as ToolevalError
+    from .results import CaseResult as CaseResult
+    from .results import Message as Message
+    from .results import Score as Score
+    from .results import ToolCall as ToolCall
+    from .results import Transcript as Transcript
+    from .results import TrialResult as TrialResult
+    from .scoring import score_calls as score_calls
+    from .scoring.registry import Scorer as Scorer
+    from .suite.load import load_suite as load_suite
+    from .suite.load import parse_suite as parse_suite
+    from .suite.model import ExpectedCall as ExpectedCall
+    from .suite.model import Suite as Suite
+    from .suite.model import TestCase as TestCase
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CaseResult": "results",
+    "ConfigError": "errors",
+    "ExpectedCall": "suite.model",
+    "Message": "results",
+    "ModelError": "errors",
+    "Problem": "errors",
+    "Score": "results",
+    "Scorer": "scoring.registry",
+    "ScoringError": "errors",
+    "Suite": "suite.model",
+    "SuiteError": "errors",
+    "TestCase": "suite.model",
+    "ToolCall": "results",
+    "ToolevalError": "errors",
+    "Transcript": "results",
+    "TrialResult": "results",
+    "load_suite": "suite.load",
+    "parse_suite": "suite.load",
+    "score_calls": "scoring",
+}
+
+__all__ = [
+    "CaseResult",
+    "ConfigError",
+    "ExpectedCall",
+    "Message",
+    "ModelError",
+    "Problem",
+    "Score",
+    "Scorer",
+    "ScoringError",
+    "Suite",
+    "SuiteError",
+    "TestCase",
+    "ToolCall",
+    "ToolevalError",
+    "Transcript",
+    "TrialResult",
+    "load_suite",
+    "parse_suite",
+    "score_calls",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

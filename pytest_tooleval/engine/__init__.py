@@ -1,0 +1,1 @@
+"""The asyncio engine: asks models, keeps limits, returns transcripts. Knows no pytest."""

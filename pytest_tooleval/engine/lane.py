@@ -1,0 +1,184 @@
+"""Everything that belongs to one model during a run: its client, its limits, what is known of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ModelError
+from ..results import Reply
+from ..suite.model import ResolvedCase
+from .cassette import Cassette
+from .cassette import key_of
+from .cassette import question
+from .client import ChatAnswer
+from .client import ChatClient
+from .client import ChatRequest
+from .limits import Pace
+from .limits import Slots
+from .models import LEXICAL
+from .models import SAMPLING
+from .models import ModelSpec
+from .reply import read_reply
+from .retry import RetryPolicy
+from .retry import with_retries
+from .tool_choice import ToolChoiceRefused
+
+# An endpoint that refused this many questions and never answered one is taken to be down.
+_UNREACHABLE_AFTER = 3
+_UNREACHABLE_ATTEMPTS = 3
+
+
+def make_client(spec: ModelSpec) -> ChatClient:
+    """The client for a model. Only the one that is needed is imported."""
+    if spec.callable:
+        from .callable_client import CallableClient
+
+        return CallableClient(spec)
+    if spec.model == LEXICAL:
+        from .lexical import LexicalClient
+
+        return LexicalClient()
+    from .litellm_client import LitellmClient
+
+    return LitellmClient(spec)
+
+
+def sampling_for(spec: ModelSpec, case: ResolvedCase) -> dict[str, Any]:
+    """What to send beside messages and tools.
+
+    The case (with suite and command line) wins over the model's table, the table over the default
+    temperature of 0; parameters under `omit` are never sent.
+    """
+    chosen = {"temperature": case.temperature, "max_tokens": case.max_tokens}
+    sampling = {
+        "temperature": 0.0,
+        **{name: spec.sampling[name] for name in SAMPLING if name in spec.sampling},
+        **{name: value for name, value in chosen.items() if value is not None},
+        **spec.extra,
+    }
+    return {name: value for name, value in sampling.items() if name not in spec.omit}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a question comes from: its place in the queue and where its answer is kept.
+
+    `fresh` asks even if the answer is recorded, for a rerun.
+    """
+
+    priority: int
+    cassette: Cassette | None = None
+    fresh: bool = False
+
+
+class Lane:
+    """One model's way from a question to a reply: cassette, limits, retries, the fallback to `auto`."""
+
+    def __init__(
+        self, spec: ModelSpec, slots: Slots, timeout_s: float, policy: RetryPolicy, rng: random.Random
+    ) -> None:
+        self.spec = spec
+        self._slots = slots
+        self._own_slots = Slots(spec.max_concurrency) if spec.max_concurrency else None
+        self._pace = Pace(spec.requests_per_minute, spec.tokens_per_minute)
+        self._timeout_s = spec.timeout or timeout_s
+        self._policy = policy
+        self._rng = rng
+        self._client: ChatClient | None = None
+        self._ended: ModelError | None = None
+        self._answered = False
+        self._unreachable = 0
+        self._refuses_required = False
+
+    async def ask(self, request: ChatRequest, origin: Origin) -> Reply:
+        """The model's reply, from the cassette if it is there."""
+        names = [tool["function"]["name"] for tool in request.tools]
+        cassette = origin.cassette
+        if cassette is None:
+            answer, choice = await self._ask_model(request, origin.priority)
+            return read_reply(answer, names, choice, cached=False)
+        asked = question(self.spec, request)
+        key = key_of(asked)
+        found = None if origin.fresh else cassette.find(key)
+        if found is not None:
+            return read_reply(found[0], names, found[1], cached=True)
+        if not cassette.may_ask:
+            raise ModelError(
+                f"the answer of {self.spec.label!r} is not on the cassette {cassette.path}, and "
+                f"--tooleval-record={cassette.mode} forbids to ask the model; record it with "
+                "--tooleval-record=new",
+                kind="replay",
+            )
+        answer, choice = await self._ask_model(request, origin.priority)
+        cassette.add(key, asked, answer, choice)
+        return read_reply(answer, names, choice, cached=False)
+
+    async def _ask_model(self, request: ChatRequest, priority: int) -> tuple[ChatAnswer, str | None]:
+        """The answer, and the `tool_choice` that it was given to."""
+        choice = request.tool_choice if request.tools else None
+        if choice == "required" and self._refuses_required:
+            choice = "auto"
+        try:
+            return await self._with_choice(request, choice, priority), choice
+        except ToolChoiceRefused:
+            if choice != "required":
+                raise
+            self._refuses_required = True
+            return await self._with_choice(request, "auto", priority), "auto"
+
+    async def _with_choice(self, request: ChatRequest, choice: str | None, priority: int) -> ChatAnswer:
+        if choice is not None:
+            request = dataclasses.replace(request, tool_choice=choice)
+        return await with_retries(
+            lambda: self._attempt(request, priority), self._policy, self._rng, self._gives_up
+        )
+
+    async def _attempt(self, request: ChatRequest, priority: int) -> ChatAnswer:
+        # The model's own limits come first, so that a throttled model holds no slot of the others.
+        if self._own_slots is None:
+            return await self._attempt_once(request, priority)
+        async with self._own_slots.hold(priority):
+            return await self._attempt_once(request, priority)
+
+    async def _attempt_once(self, request: ChatRequest, priority: int) -> ChatAnswer:
+        self._check_alive()
+        await self._pace.wait()
+        async with self._slots.hold(priority):
+            self._check_alive()
+            if self._client is None:
+                self._client = make_client(self.spec)
+            try:
+                answer = await self._client.complete(request, self._timeout_s)
+            except ModelError as error:
+                self._note(error)
+                raise
+        self._answered = True
+        self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
+        return answer
+
+    def _check_alive(self) -> None:
+        if self._ended is not None:
+            raise self._ended
+
+    def _note(self, error: ModelError) -> None:
+        if error.fatal:
+            self._ended = error
+        if error.kind == "unreachable" and not self._answered:
+            self._unreachable += 1
+            if self._unreachable >= _UNREACHABLE_AFTER * _UNREACHABLE_ATTEMPTS:
+                self._ended = ModelError(
+                    f"{error.message} (given up for all of {self.spec.label!r}; is the server running?)",
+                    kind="unreachable",
+                )
+
+    def _gives_up(self, error: ModelError, attempt: int) -> bool:
+        if error.fatal or self._ended is not None:
+            return True
+        return error.kind == "unreachable" and not self._answered and attempt >= _UNREACHABLE_ATTEMPTS
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()

@@ -1,0 +1,106 @@
+"""How many requests may be under way, and how many may begin in a minute."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import heapq
+import itertools
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class Slots:
+    """A semaphore that serves the lowest priority number first.
+
+    Later rounds of an early case go before the first round of a late one, so that items can
+    report in order. Belongs to one event loop.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._order = itertools.count()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+
+    @asynccontextmanager
+    async def hold(self, priority: int) -> AsyncIterator[None]:
+        await self._acquire(priority)
+        try:
+            yield
+        finally:
+            self._release()
+
+    async def _acquire(self, priority: int) -> None:
+        if self._free > 0:
+            self._free -= 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (priority, next(self._order), turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            # Cancelled after the slot was handed over: pass it on.
+            if turn.done() and not turn.cancelled():
+                self._release()
+            raise
+
+    def _release(self) -> None:
+        while self._waiting:
+            _, _, turn = heapq.heappop(self._waiting)
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+
+class Pace:
+    """At most so many requests and tokens in any 60 seconds; None is no limit.
+
+    Tokens are known only after an answer, so a request waits while the last minute's answers have
+    used the budget up; one burst may overshoot it by what is in flight.
+    """
+
+    WINDOW_S = 60.0
+
+    def __init__(self, requests_per_minute: int | None, tokens_per_minute: int | None) -> None:
+        self._requests_per_minute = requests_per_minute
+        self._tokens_per_minute = tokens_per_minute
+        self._starts: collections.deque[float] = collections.deque()
+        self._tokens: collections.deque[tuple[float, int]] = collections.deque()
+        self._turn = asyncio.Lock()
+
+    async def wait(self) -> None:
+        """Return when one more request may begin, and count it."""
+        if self._requests_per_minute is None and self._tokens_per_minute is None:
+            return
+        async with self._turn:
+            while (delay := self._delay(time.monotonic())) > 0:
+                await asyncio.sleep(delay)
+            self._starts.append(time.monotonic())
+
+    def spent(self, tokens: int | None) -> None:
+        """Count the tokens of an answer."""
+        if tokens and self._tokens_per_minute is not None:
+            self._tokens.append((time.monotonic(), tokens))
+
+    def _delay(self, now: float) -> float:
+        horizon = now - self.WINDOW_S
+        while self._starts and self._starts[0] <= horizon:
+            self._starts.popleft()
+        while self._tokens and self._tokens[0][0] <= horizon:
+            self._tokens.popleft()
+        delay = 0.0
+        if self._requests_per_minute is not None:
+            # Spread evenly as well: a minute's worth at once is refused by per-second limits.
+            gap = self.WINDOW_S / self._requests_per_minute
+            if self._starts:
+                delay = max(delay, self._starts[-1] + gap - now)
+            if len(self._starts) >= self._requests_per_minute:
+                delay = max(delay, self._starts[0] + self.WINDOW_S - now)
+        if (
+            self._tokens_per_minute is not None
+            and sum(n for _, n in self._tokens) >= self._tokens_per_minute
+        ):
+            delay = max(delay, self._tokens[0][0] + self.WINDOW_S - now)
+        return delay

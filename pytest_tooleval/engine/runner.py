@@ -1,0 +1,130 @@
+"""One background thread with one event loop, on which all trials of a process run.
+
+Clients keep connections bound to their loop, so there is one loop for the life of the process'
+run, never one per item. Everything public here may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import random
+import threading
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from ..results import Transcript
+from ..suite.model import ResolvedCase
+from .cassette import Cassette
+from .client import ChatRequest
+from .conversation import converse
+from .lane import Lane
+from .lane import Origin
+from .lane import sampling_for
+from .limits import Slots
+from .models import ModelSpec
+from .retry import RetryPolicy
+
+DEFAULT_CONCURRENCY = 32
+DEFAULT_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One trial to run. `priority`: lower goes first; `fresh` ignores a recorded answer."""
+
+    case: ResolvedCase
+    model: ModelSpec
+    number: int = 0
+    priority: int = 0
+    cassette: Cassette | None = None
+    fresh: bool = False
+
+
+class Runner:
+    """Runs trials in the background, at most `concurrency` requests at a time over all models."""
+
+    def __init__(
+        self,
+        concurrency: int = DEFAULT_CONCURRENCY,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        policy: RetryPolicy | None = None,
+    ) -> None:
+        self._concurrency = concurrency
+        self._timeout_s = timeout_s
+        self._policy = policy or RetryPolicy()
+        # Its own generator: test plugins reseed the global one before every item.
+        self._rng = random.Random()
+        self._lanes: dict[str, Lane] = {}
+        self._loop = asyncio.new_event_loop()
+        self._slots = Slots(concurrency)
+        self._ready = threading.Event()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="tooleval-engine", daemon=True)
+        self._thread.start()
+        self._ready.wait()
+
+    def submit(self, trial: Trial) -> concurrent.futures.Future[Transcript]:
+        """Begin a trial. The future can be cancelled; it raises ModelError when there is no answer."""
+        return self._start(self._converse(trial))
+
+    def _start(
+        self, coroutine: Coroutine[Any, Any, Transcript]
+    ) -> concurrent.futures.Future[Transcript]:
+        if self._closed:
+            coroutine.close()
+            raise RuntimeError("the runner is closed")
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    async def _converse(self, trial: Trial) -> Transcript:
+        lane = self._lane(trial.model)
+        origin = Origin(trial.priority, trial.cassette, trial.fresh)
+
+        async def ask(request: ChatRequest) -> Any:
+            return await lane.ask(request, origin)
+
+        return await converse(trial.case, ask, sampling_for(trial.model, trial.case), trial.number)
+
+    def _lane(self, spec: ModelSpec) -> Lane:
+        lane = self._lanes.get(spec.label)
+        if lane is None:
+            lane = Lane(spec, self._slots, self._timeout_s, self._policy, self._rng)
+            self._lanes[spec.label] = lane
+        return lane
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        # litellm runs part of every call in the default executor, which has only cores + 4 threads.
+        executor = concurrent.futures.ThreadPoolExecutor(
+            max_workers=max(self._concurrency, 8), thread_name_prefix="tooleval"
+        )
+        self._loop.set_default_executor(executor)
+        self._loop.call_soon(self._ready.set)
+        try:
+            self._loop.run_forever()
+        finally:
+            executor.shutdown(wait=False, cancel_futures=True)
+            self._loop.close()
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        """Cancel what is under way and end the thread. Waits at most `timeout_s` seconds."""
+        if self._closed:
+            return
+        self._closed = True
+        asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop)
+        self._thread.join(timeout_s)
+
+    async def _shut_down(self) -> None:
+        own = asyncio.current_task()
+        tasks = [task for task in asyncio.all_tasks() if task is not own]
+        for task in tasks:
+            task.cancel()
+        try:
+            await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2.0)
+            for lane in self._lanes.values():
+                await asyncio.wait_for(lane.close(), 1.0)
+        except asyncio.TimeoutError:
+            pass  # a library that swallows cancellation must not keep pytest from ending
+        finally:
+            self._loop.stop()

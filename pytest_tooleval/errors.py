@@ -1,0 +1,94 @@
+"""Everything that this package raises on purpose.
+
+    ToolevalError
+    ├── SuiteError        a suite file cannot be used; holds every Problem found in it
+    ├── ConfigError       a model, an option or a config table cannot be used
+    ├── ScoringError      a suite made a scorer impossible to run (a regex that ran out of time, ...)
+    └── ModelError        nothing can be said of the model: network, credentials, limits, time-outs
+
+A `ModelError` makes an item an *error*; a wrong answer is never one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+ErrorKind = Literal[
+    "credentials",  # a key is missing or was refused
+    "quota",  # the account ran out; waiting for seconds will not help
+    "rate_limit",
+    "timeout",
+    "unreachable",  # no connection, or one that broke
+    "server",  # 5xx
+    "bad_request",  # the provider refused the request itself
+    "bad_response",  # an answer that cannot be read
+    "callable",  # a Python callable used as a model raised, or returned something else than a message
+    "replay",  # the answer is not on the cassette and must not be asked for
+    "cancelled",
+]
+
+
+class ToolevalError(Exception):
+    """Base of all errors of this package."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a suite, and where.
+
+    `line` and `column` count from 1; `field` is the path of the value, such as
+    `test_cases[3].expected_tool`, and empty for the file as a whole.
+    """
+
+    path: str
+    line: int
+    column: int
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}:{self.column}: "
+        return place + (f"{self.field}: {self.message}" if self.field else self.message)
+
+
+class SuiteError(ToolevalError):
+    """A suite file cannot be used. `problems` has at least one entry, in the order of the file."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class ConfigError(ToolevalError):
+    """A model name, an option or a config table cannot be used."""
+
+
+class ScoringError(ToolevalError):
+    """A suite asks for a comparison that cannot be made, such as a regex that runs out of time."""
+
+
+class ModelError(ToolevalError):
+    """No answer could be had, so nothing can be said of the model.
+
+    `retryable` tells whether asking again may help; `retry_after` is the wait in seconds that
+    the provider asked for, if it did; `fatal` means that no other case of this model can succeed
+    either (a refused key, an exhausted quota).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: ErrorKind,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        fatal: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind: ErrorKind = kind
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.fatal = fatal

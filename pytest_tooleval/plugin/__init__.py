@@ -1,0 +1,107 @@
+"""The pytest plugin. This module is imported by every pytest run, so it imports nothing heavy.
+
+What it needs of the rest is imported when the first suite file, model option or result is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .options import add_options
+from .options import names_models
+
+if TYPE_CHECKING:
+    from .collection import SuiteFile
+    from .fixture import Tooleval
+    from .session import EvalSession
+
+SUITE_ENDING = ".tooleval.json"
+_session_key = pytest.StashKey["EvalSession"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    from . import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "tooleval(model, suite, case): set on every test case of a *.tooleval.json suite, "
+        "for selecting with -m 'tooleval(model=\"...\")'.",
+    )
+    config.pluginmanager.register(_Results(config), "tooleval-results")
+    if names_models(config) or config.getoption("tooleval_json"):
+        eval_session(config)
+
+
+class _Results:
+    """Hands on what arrives on reports. Under xdist that is all this process sees of a case."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        row = getattr(report, "tooleval", None)
+        if row is not None:
+            eval_session(self._config).add_row(row)
+
+
+def eval_session(config: pytest.Config) -> EvalSession:
+    """The plugin's state in this run, made when it is first needed."""
+    session = config.stash.get(_session_key, None)
+    if session is None:
+        from .options import read_settings
+        from .session import EvalSession
+        from .terminal import Terminal
+
+        session = config.stash[_session_key] = EvalSession(config, read_settings(config))
+        config.pluginmanager.register(session, "tooleval-session")
+        config.pluginmanager.register(Terminal(config, session), "tooleval-terminal")
+    return session
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
+    if not file_path.name.endswith(SUITE_ENDING):
+        return None
+    from .collection import SuiteFile
+
+    return SuiteFile.from_parent(parent, path=file_path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    # Not in pytest_collection_finish: that one also runs for --collect-only and after errors.
+    state = session.config.stash.get(_session_key, None)
+    if state is None:
+        return (yield)
+    with state.running(session):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    attach = getattr(item, "tooleval_attach", None)
+    if attach is not None:
+        attach(report)
+    return report
+
+
+@pytest.fixture
+def tooleval(request: pytest.FixtureRequest) -> Tooleval:
+    """Run a test case of a suite from a Python test: `result = await tooleval.run(suite, case)`."""
+    from .fixture import Tooleval
+
+    return Tooleval(eval_session(request.config), request)

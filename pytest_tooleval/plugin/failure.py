@@ -1,0 +1,117 @@
+"""What a failing case shows: the verdict in one line, what was compared, and the transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+
+from ..results import CaseResult
+from ..results import Check
+from ..results import Message
+from ..results import Reply
+from ..results import ToolCall
+from ..results import TrialResult
+from ..text import json_text
+from ..text import printable
+from ..text import shorten
+
+_CELL = 36
+_TEXT = 400
+
+
+def render_case(result: CaseResult) -> str:
+    """The failure text of a case. Its first line is what the short summary shows."""
+    blocks = [result.reason, f"{result.file}:{result.line}: {result.case} on {result.model}"]
+    shown = [trial for trial in result.trials if not trial.passed] or list(result.trials)
+    if len(result.trials) > 1:
+        values = ", ".join(_number(trial.values.get("overall")) for trial in result.trials)
+        blocks.append(f"{len(result.trials)} trials, overall: {values}; the first that failed:")
+    for trial in shown[:1]:
+        blocks += ["", render_scores(trial, result), "", render_transcript(trial)]
+    return "\n".join(blocks).rstrip()
+
+
+def render_scores(trial: TrialResult, result: CaseResult) -> str:
+    """Each metric with its threshold, then the comparisons behind the scores."""
+    rows = []
+    for metric, score in trial.scores.items():
+        threshold = result.thresholds.get(metric)
+        needed = "" if threshold is None else f"needs {threshold:.2f}"
+        lines = printable(score.explanation, keep_newlines=True).splitlines() or [""]
+        rows.append([metric, _number(score.value), needed, lines[0]])
+    blocks = [_table(rows, "  ")]
+    checks = [check for score in trial.scores.values() for check in score.checks]
+    seen = list(dict.fromkeys(checks))
+    if seen:
+        header = ["", "expected", "got", ""]
+        blocks += ["", _table([header, *map(_check_row, seen)], "  ")]
+    return "\n".join(blocks)
+
+
+def _check_row(check: Check) -> list[str]:
+    mark = "ok  " if check.value >= 1.0 else "X   "
+    return [
+        printable(check.what),
+        shorten(check.expected, _CELL),
+        shorten(check.actual, _CELL),
+        mark + check.reason,
+    ]
+
+
+def _table(rows: Sequence[Sequence[str]], indent: str) -> str:
+    """Columns as wide as their widest cell, the last one as it comes."""
+    if not rows:
+        return ""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    lines = (
+        indent + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[-1]])
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def render_transcript(trial: TrialResult) -> str:
+    """The conversation, one message or call per line."""
+    if trial.transcript is None:
+        return ""
+    lines = [line for message in trial.transcript.prompt for line in _message_lines(message)]
+    for round_ in trial.transcript.rounds:
+        lines += _reply_lines(round_.reply)
+        lines += [line for answer in round_.answers for line in _message_lines(answer)]
+    return "\n".join(["  transcript", *(f"  {line}" for line in lines)])
+
+
+def _message_lines(message: Message) -> Iterable[str]:
+    yield f"  {message.role:<9}  {_text(message.text)}"
+
+
+def _reply_lines(reply: Reply) -> Iterable[str]:
+    text = reply.message.text
+    recovered = " (written as text)" if reply.format == "recovered" else ""
+    if text.strip() and not recovered:
+        yield f"  assistant  {_text(text)}"
+    for call in reply.calls:
+        yield f"  assistant  calls {show_call(call)}{recovered}"
+    if not reply.calls and not text.strip():
+        yield "  assistant  (an empty answer)"
+    if reply.finish_reason == "length":
+        yield "             (cut off: the answer reached max_tokens)"
+
+
+def show_call(call: ToolCall) -> str:
+    """`name(city="Paris")`, safe for a terminal."""
+    name = shorten(printable(call.name), 80) or "(no name)"
+    if call.arguments is None:
+        return f"{name} with arguments that are not a JSON object: {_text(call.raw_arguments or '')}"
+    pairs = ", ".join(
+        f"{printable(key)}={json_text(value, 120)}" for key, value in call.arguments.items()
+    )
+    return shorten(f"{name}({pairs})", _TEXT)
+
+
+def _text(text: str) -> str:
+    return shorten(printable(" ".join(shorten(text, 4 * _TEXT).split(" "))), _TEXT)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"

@@ -1,0 +1,137 @@
+"""The `tooleval` fixture: a test case from a Python test."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+from collections.abc import Sequence
+
+import pytest
+
+from ..engine.models import ModelSpec
+from ..engine.models import resolve_models
+from ..engine.runner import Trial
+from ..errors import ConfigError
+from ..errors import ModelError
+from ..gates import judge
+from ..results import CaseResult
+from ..results import Transcript
+from ..scoring import score_transcript
+from ..scoring.registry import ScorerRegistry
+from ..suite.load import load_suite
+from ..suite.model import ResolvedCase
+from ..suite.model import Suite
+from ..suite.model import TestCase
+from ..suite.model import resolve
+from .options import NO_MODEL
+from .options import config_tables
+from .session import EvalSession
+
+Asked = list["concurrent.futures.Future[Transcript]"]
+
+
+class Tooleval:
+    """Runs single cases for a Python test, with the run's models, options and cassette.
+
+    `suite` is a `Suite` or a path, relative to the test's folder; `case` a `TestCase` or its id.
+    Without `model` the run's model is used, of which there must be exactly one; the test is skipped
+    when none is named anywhere. Nothing is asserted: look at the result's `passed`, `scores`,
+    `reason` and `trials`.
+
+    Both methods raise ModelError when no answer could be had, SuiteError and ConfigError when the
+    suite or the model cannot be used.
+    """
+
+    def __init__(self, session: EvalSession, request: pytest.FixtureRequest) -> None:
+        self._session = session
+        self._request = request
+
+    async def run(
+        self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
+    ) -> CaseResult:
+        """Ask the model, score its answers and return the result. Works on any asyncio loop."""
+        resolved, spec, scorers, asked = self._ask(suite, case, model)
+        transcripts = await asyncio.gather(*map(asyncio.wrap_future, asked))
+        return self._judge(resolved, spec, scorers, transcripts)
+
+    def run_sync(
+        self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
+    ) -> CaseResult:
+        """The same for a test that is not async."""
+        resolved, spec, scorers, asked = self._ask(suite, case, model)
+        transcripts = []
+        for future in asked:
+            outcome = self._session.wait(future)
+            if isinstance(outcome, ModelError):
+                raise outcome
+            transcripts.append(outcome)
+        return self._judge(resolved, spec, scorers, transcripts)
+
+    def _ask(
+        self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
+    ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, Asked]:
+        registry = ScorerRegistry()
+        self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
+        cassette = None
+        if not isinstance(suite, Suite):
+            path = (self._request.path.parent / suite).resolve()
+            suite, cassette = (
+                load_suite(path, metrics=registry.metrics),
+                self._session.cassette_for(path),
+            )
+        if isinstance(case, str):
+            case = _find(suite, case)
+        spec = self._spec(model)
+        resolved = resolve(suite, case, self._session.settings.overrides)
+        trials = [Trial(resolved, spec, n, 0, cassette) for n in range(resolved.trials)]
+        return resolved, spec, registry, [self._session.runner.submit(trial) for trial in trials]
+
+    def _spec(self, name: str | None) -> ModelSpec:
+        if name is not None:
+            return resolve_models([name], config_tables(self._request.config))[0]
+        models = self._session.settings.models
+        if not models:
+            pytest.skip(NO_MODEL)
+        if len(models) > 1:
+            labels = ", ".join(spec.label for spec in models)
+            raise ConfigError(
+                f"this run has several models ({labels}); say which one the test means with model=..."
+            )
+        return models[0]
+
+    def _judge(
+        self,
+        case: ResolvedCase,
+        spec: ModelSpec,
+        registry: ScorerRegistry,
+        transcripts: Sequence[Transcript],
+    ) -> CaseResult:
+        trials = tuple(
+            score_transcript(case, transcript, scorers=registry.scorers, trial=number)
+            for number, transcript in enumerate(transcripts)
+        )
+        outcome, scores, reason = judge(trials, case.thresholds)
+        return CaseResult(
+            nodeid=self._request.node.nodeid,
+            suite=case.suite,
+            case=case.id,
+            model=spec.label,
+            outcome=outcome,
+            scores=scores,
+            thresholds=dict(case.thresholds),
+            trials=trials,
+            reason=reason,
+            weight=case.case.weight,
+            tags=tuple(case.case.tags),
+            tool_choice=case.tool_choice,
+            line=case.case.line,
+        )
+
+
+def _find(suite: Suite, id: str) -> TestCase:
+    try:
+        return suite.case(id)
+    except KeyError:
+        ids = ", ".join(str(case.id) for case in suite.test_cases[:20])
+        raise ConfigError(f"suite {suite.name!r} has no test case {id!r}; it has: {ids}") from None

@@ -1,0 +1,214 @@
+"""The command line, the ini keys, and what they say in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from ..engine.cassette import RecordMode
+    from ..engine.models import ModelSpec
+    from ..engine.models import ModelTables
+    from ..suite.model import Overrides
+
+NO_MODEL = (
+    "no model named: use --tooleval-model=NAME, or set tooleval_models in the ini file "
+    "(baseline/lexical needs no key and no network)"
+)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("tooleval", "evaluation of LLM tool calling (pytest-tooleval)")
+    group.addoption(
+        "--tooleval-model",
+        action="append",
+        metavar="NAME[,NAME...]",
+        help="model to evaluate: a name from [tool.tooleval.models], a litellm name such as "
+        "openai/gpt-4o, or baseline/lexical; may be repeated",
+    )
+    group.addoption(
+        "--tooleval-threshold",
+        action="append",
+        default=[],
+        metavar="[METRIC=]VALUE",
+        help="least score (0 to 1) that passes, of METRIC (default: overall), for every case",
+    )
+    group.addoption(
+        "--tooleval-temperature",
+        type=float,
+        metavar="T",
+        help="sampling temperature for every case (default: the suite's, else 0)",
+    )
+    group.addoption(
+        "--tooleval-tool-choice",
+        choices=("required", "auto", "none"),
+        help="tool_choice for every case (default: the suite's, else required)",
+    )
+    group.addoption(
+        "--tooleval-trials",
+        type=int,
+        metavar="N",
+        help="how often each case is asked; the verdict is by the mean (default: the suite's, else 1)",
+    )
+    group.addoption(
+        "--tooleval-concurrency",
+        type=int,
+        default=32,
+        metavar="N",
+        help="requests under way at a time, over all models (default: 32)",
+    )
+    group.addoption(
+        "--tooleval-timeout",
+        type=float,
+        default=120.0,
+        metavar="SECONDS",
+        help="time allowed for one answer (default: 120)",
+    )
+    group.addoption(
+        "--tooleval-json", metavar="FILE", help="write the results of all cases to FILE as JSON"
+    )
+    group.addoption(
+        "--tooleval-cassette",
+        metavar="FOLDER",
+        help="keep answers in FOLDER and replay them from there",
+    )
+    group.addoption(
+        "--tooleval-record",
+        choices=("none", "once", "new", "all"),
+        help="with a cassette: none replays only, once records only if there is no file yet, "
+        "new (default) records what is missing, all asks everything again",
+    )
+    parser.addini(
+        "tooleval_models", "models to evaluate when --tooleval-model is not given", type="args"
+    )
+    parser.addini("tooleval_cassette", "default of --tooleval-cassette")
+    parser.addini("tooleval_record", "default of --tooleval-record")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What options, ini file and config tables say, checked."""
+
+    models: tuple[ModelSpec, ...]
+    overrides: Overrides
+    concurrency: int
+    timeout_s: float
+    json: Path | None
+    cassette: Path | None
+    record: RecordMode
+
+
+def names_models(config: pytest.Config) -> bool:
+    """Whether any model is named, by option or ini file. Cheap."""
+    return config.getoption("tooleval_model") is not None or bool(config.getini("tooleval_models"))
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Check and combine everything; `pytest.UsageError` with the way out when something is wrong."""
+    from ..errors import ConfigError
+    from ..suite.model import Overrides
+
+    concurrency, timeout_s = (
+        config.getoption("tooleval_concurrency"),
+        config.getoption("tooleval_timeout"),
+    )
+    trials, temperature = config.getoption("tooleval_trials"), config.getoption("tooleval_temperature")
+    if concurrency < 1:
+        raise pytest.UsageError(f"--tooleval-concurrency: expected at least 1, got {concurrency}")
+    if not timeout_s > 0:
+        raise pytest.UsageError(f"--tooleval-timeout: expected seconds above 0, got {timeout_s:g}")
+    if trials is not None and trials < 1:
+        raise pytest.UsageError(f"--tooleval-trials: expected at least 1, got {trials}")
+    if temperature is not None and not 0 <= temperature <= 2:
+        raise pytest.UsageError(f"--tooleval-temperature: expected 0 to 2, got {temperature:g}")
+    try:
+        models = _models(config)
+    except ConfigError as error:
+        raise pytest.UsageError(str(error)) from None
+    overrides = Overrides(
+        tool_choice=config.getoption("tooleval_tool_choice"),
+        temperature=temperature,
+        trials=trials,
+        thresholds=_thresholds(config.getoption("tooleval_threshold")),
+    )
+    json_file = config.getoption("tooleval_json")
+    return Settings(
+        models=models,
+        overrides=overrides,
+        concurrency=concurrency,
+        timeout_s=timeout_s,
+        json=Path(config.invocation_params.dir, json_file) if json_file else None,
+        cassette=_cassette(config),
+        record=_record(config),
+    )
+
+
+def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
+    from ..engine.models import resolve_models
+
+    given: list[str] | None = config.getoption("tooleval_model")
+    entries: list[str] = given if given is not None else config.getini("tooleval_models")
+    names = [name.strip() for entry in entries for name in entry.split(",")]
+    if given is not None and not all(names):
+        # A gate must not pass by accident, because a variable in a CI file was empty.
+        raise pytest.UsageError(
+            f"--tooleval-model={','.join(given)}: expected the name of a model, got an empty one"
+        )
+    names = [name for name in names if name]
+    return tuple(resolve_models(names, config_tables(config))) if names else ()
+
+
+def config_tables(config: pytest.Config) -> ModelTables:
+    """The config tables of the root folder, else beside the ini file, else of the current folder."""
+    from ..engine.models import ModelTables
+    from ..engine.models import read_tables
+
+    folders = [config.rootpath, config.invocation_params.dir]
+    if config.inipath is not None:
+        folders.insert(1, config.inipath.parent)
+    found = ModelTables()
+    for folder in dict.fromkeys(folders):
+        tables = read_tables(folder)
+        if tables.tables:
+            return tables
+        found = found if found.path else tables
+    return found
+
+
+def _thresholds(entries: list[str]) -> dict[str, float] | None:
+    thresholds: dict[str, float] = {}
+    for entry in entries:
+        metric, separator, text = entry.rpartition("=")
+        metric = metric.strip() if separator else "overall"
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not metric or not 0.0 <= value <= 1.0:
+            raise pytest.UsageError(
+                f"--tooleval-threshold={entry}: expected [METRIC=]VALUE with a value from 0 to 1, "
+                "such as 0.8 or tool_selection=1.0"
+            )
+        thresholds[metric] = value
+    return thresholds or None
+
+
+def _cassette(config: pytest.Config) -> Path | None:
+    given = config.getoption("tooleval_cassette")
+    if given:
+        return Path(config.invocation_params.dir, given)
+    ini = config.getini("tooleval_cassette")
+    return Path(config.rootpath, ini) if ini else None
+
+
+def _record(config: pytest.Config) -> RecordMode:
+    from ..engine.cassette import RECORD_MODES
+
+    given: str = config.getoption("tooleval_record") or config.getini("tooleval_record") or "new"
+    for mode in RECORD_MODES:
+        if given == mode:
+            return mode
+    raise pytest.UsageError(f"tooleval_record: expected none, once, new or all, got {given!r}")

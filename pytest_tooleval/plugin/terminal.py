@@ -1,0 +1,208 @@
+"""What a person sees: scores beside the words, a heartbeat on long waits, the table at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+from ..suite.model import METRICS
+from ..suite.model import PENALTIES
+from ..text import printable
+from .options import NO_MODEL
+
+if TYPE_CHECKING:
+    from .session import EvalSession
+
+_HEARTBEAT_S = 15.0
+_TITLES = {
+    "overall": "overall",
+    "tool_selection": "tool",
+    "parameter_accuracy": "params",
+    "arguments_valid": "valid args",
+    "redundancy_penalty": "redundancy",
+    "detour_penalty": "detours",
+}
+_COLOURS = {"passed": "green", "failed": "red", "error": "red"}
+
+
+class Terminal:
+    """Registered in every process; a worker of xdist has no terminal and stays silent."""
+
+    def __init__(self, config: pytest.Config, session: EvalSession) -> None:
+        self._config = config
+        self._session = session
+        self._summarising = False
+        self._last_sign = time.monotonic()
+        session.on_wait = self._heartbeat
+
+    def pytest_report_header(self) -> str | None:
+        models = self._session.settings.models
+        if not models:
+            return None
+        names = ", ".join(spec.label for spec in models)
+        return f"tooleval: {names}; {self._session.settings.concurrency} requests at a time"
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_teststatus(
+        self, report: pytest.TestReport | pytest.CollectReport
+    ) -> Generator[None, Any, Any]:
+        status = yield
+        row = getattr(report, "tooleval", None)
+        # The short summary calls this as well; there the plain word is what people search for.
+        if row is None or self._summarising or getattr(report, "when", None) != "call":
+            return status
+        category, letter, word = status
+        overall = row["scores"].get("overall")
+        self._last_sign = time.monotonic()
+        if overall is None or not isinstance(word, str) or category not in _COLOURS:
+            return status
+        return category, letter, (f"{word} {overall:.2f}", {_COLOURS[category]: True})
+
+    def _heartbeat(self, waited_s: float) -> None:
+        """One line on a long silence, so that a slow model does not look like a hang."""
+        now = time.monotonic()
+        reporter = self._reporter
+        if reporter is None or now - self._last_sign < _HEARTBEAT_S:
+            return
+        self._last_sign = now
+        capture: Any = self._config.pluginmanager.getplugin("capturemanager")
+        text = f"tooleval: waiting for answers, {waited_s:.0f} s for this one, {self._progress}"
+        with capture.global_and_fixture_disabled():
+            reporter.ensure_newline()
+            reporter.write_line(text)
+
+    @property
+    def _progress(self) -> str:
+        return f"{self._session.waiting} more cases asked"
+
+    @property
+    def _reporter(self) -> pytest.TerminalReporter | None:
+        found: pytest.TerminalReporter | None = self._config.pluginmanager.getplugin("terminalreporter")
+        return found
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> Generator[None, object, object]:
+        self._summarising = True
+        result = yield
+        if self._session.rows and not self._silent:
+            write_summary(terminalreporter, self._session)
+        return result
+
+    @property
+    def _silent(self) -> bool:
+        # pytest 9 calls the hook in spite of --no-summary.
+        return bool(self._config.option.no_summary) or self._config.option.verbose < -1
+
+
+def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> None:
+    """The table of models and suites, then what a reader must not miss."""
+    document = session.document()
+    reporter.section("tool calling", sep="=")
+    unnamed = sum(row["model"] == "" for row in session.rows.values())
+    models = [row for row in document["models"] if row["model"]]
+    if models:
+        suites = [row for row in document["suites"] if row["model"]]
+        rows = [*suites, *({**row, "suite": "all suites"} for row in models)]
+        several = len({row["suite"] for row in suites}) > 1
+        shown = rows if several else suites
+        for number, line in enumerate(render_table(shown)):
+            reporter.write_line(line, bold=number == 0)
+    for line in notes(document):
+        reporter.write_line(line, yellow=True)
+    for path, lines in session.damaged_cassettes.items():
+        numbers = ", ".join(map(str, lines))
+        reporter.write_line(
+            f"cassette {path}: line {numbers} cannot be read and was left out", yellow=True
+        )
+    if unnamed:
+        reporter.write_line(f"{unnamed} test cases were NOT EVALUATED: {NO_MODEL}", red=True, bold=True)
+    if session.settings.json is not None:
+        reporter.write_line(f"results: {session.settings.json}")
+
+
+def render_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The table's lines, header first: counts, mean of each metric, tokens, cost, latency."""
+    found = dict.fromkeys(metric for row in rows for metric in row["metrics"])
+    order = [*METRICS, *PENALTIES]
+    metrics = sorted(found, key=lambda m: order.index(m) if m in order else len(order))
+    counts = [name for name in ("missed", "errors", "skipped") if any(row[name] for row in rows)]
+    counts = ["cases", "passed", "failed", *counts]
+    header = ["model", "suite", *counts, *(_TITLES.get(m, m) for m in metrics)]
+    header += ["tokens", "cost", "latency"]
+    cells = [header]
+    for row in rows:
+        means = [row["metrics"].get(metric, {}).get("mean") for metric in metrics]
+        cells.append(
+            [
+                printable(row["model"]),
+                printable(row["suite"]),
+                *(str(row[name]) for name in counts),
+                *("-" if mean is None else f"{mean:.2f}" for mean in means),
+                _tokens(row["tokens"]),
+                _cost(row),
+                "-" if row["latency_s"] is None else f"{row['latency_s']:.2f} s",
+            ]
+        )
+    widths = [max(len(line[i]) for line in cells) for i in range(len(header))]
+    return [
+        "  ".join(
+            _align(cell, w, i) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in cells
+    ]
+
+
+def _align(cell: str, width: int, column: int) -> str:
+    return cell.ljust(width) if column < 2 else cell.rjust(width)
+
+
+def _tokens(tokens: Mapping[str, int | None]) -> str:
+    known = [count for count in tokens.values() if count is not None]
+    return f"{sum(known):,}" if known else "-"
+
+
+def _cost(row: Mapping[str, Any]) -> str:
+    """Dollars; a `+` says that the price of some answers is unknown."""
+    cost = row["cost_usd"]
+    if cost is None:
+        return "-"
+    return f"${cost:.4f}" + ("+" if row["priced"] < row["trials"] else "")
+
+
+def notes(document: Mapping[str, Any]) -> list[str]:
+    """What the numbers alone would hide."""
+    lines = []
+    for row in document["models"]:
+        name = printable(row["model"])
+        if row["errors"]:
+            reasons = [
+                case["reason"]
+                for case in document["cases"]
+                if case["model"] == row["model"] and case["outcome"] == "error"
+            ]
+            lines.append(
+                f"{name}: {row['errors']} errors, left out of every mean; "
+                f"the first: {printable(reasons[0])}"
+            )
+        if row["tool_choice_fallbacks"]:
+            lines.append(
+                f"{name}: refused tool_choice 'required'; asked with 'auto' "
+                f"({row['tool_choice_fallbacks']} cases)"
+            )
+        if row["recovered"]:
+            lines.append(
+                f"{name}: {row['recovered']} answers had their calls written as text (recovered)"
+            )
+        if row["cached"]:
+            lines.append(
+                f"{name}: {row['cached']} of {row['trials']} answers replayed from the cassette"
+            )
+    return lines

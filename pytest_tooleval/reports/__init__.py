@@ -1,0 +1,1 @@
+"""Reports, all made from the result document that `document.py` builds."""

@@ -1,0 +1,125 @@
+"""The result document: what `--tooleval-json` writes and every other report is made from."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+VERSION = 1
+
+_COUNTED = {
+    "passed": "passed",
+    "failed": "failed",
+    "missed": "missed",
+    "error": "errors",
+    "skipped": "skipped",
+}
+
+
+def build_document(run: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """`{"version", "run", "models", "suites", "cases", "gates"}` from rows of `CaseResult.to_dict`."""
+    return {
+        "version": VERSION,
+        "run": dict(run),
+        "models": [
+            {"model": model, **summarise(rows)} for (model,), rows in group(cases, "model").items()
+        ],
+        "suites": [
+            {"model": model, "suite": suite, **summarise(rows)}
+            for (model, suite), rows in group(cases, "model", "suite").items()
+        ],
+        "cases": [dict(case) for case in cases],
+        "gates": [],
+    }
+
+
+def group(
+    cases: Iterable[Mapping[str, Any]], *keys: str
+) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
+    """Rows by the values of `keys`, in order of first appearance."""
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for case in cases:
+        groups.setdefault(tuple(case[key] for key in keys), []).append(case)
+    return groups
+
+
+def summarise(cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Counts, means, tokens and cost of some cases.
+
+    `metrics` maps a metric to its mean, weighted by the cases' weights, and `n`, the cases that
+    have a number; errors and skipped cases are in no mean. `tool_choice_fallbacks` counts cases whose
+    `required` was refused. `tokens`, `cost_usd` and `latency_s`
+    (mean per trial, in seconds) are None when nothing is known; `priced` counts the trials whose
+    cost is known, of `trials`.
+    """
+    counts = dict.fromkeys(_COUNTED.values(), 0)
+    for case in cases:
+        counts[_COUNTED[case["outcome"]]] += 1
+    scored = [case for case in cases if case["outcome"] in ("passed", "failed", "missed")]
+    trials = [trial for case in cases for trial in case["trials"] if trial["error"] is None]
+    latencies = [trial["latency_s"] for trial in trials if trial["latency_s"] is not None]
+    costs = [trial["cost_usd"] for trial in trials if trial["cost_usd"] is not None]
+    return {
+        "cases": len(cases),
+        **counts,
+        "metrics": _means(scored),
+        "trials": len(trials),
+        "cached": sum(trial["cached"] for trial in trials),
+        "recovered": sum(trial["format"] == "recovered" for trial in trials),
+        "tool_choice_fallbacks": sum(_fell_back(case) for case in cases),
+        "tokens": {
+            kind: _total(trial[f"{kind}_tokens"] for trial in trials)
+            for kind in ("prompt", "completion")
+        },
+        "cost_usd": sum(costs) if costs else None,
+        "priced": len(costs),
+        "latency_s": sum(latencies) / len(latencies) if latencies else None,
+    }
+
+
+def _means(cases: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | int]]:
+    found: dict[str, list[tuple[float, float]]] = {}
+    for case in cases:
+        for metric, value in case["scores"].items():
+            if value is not None:
+                found.setdefault(metric, []).append((value, case["weight"]))
+    return {
+        metric: {
+            "mean": sum(value * weight for value, weight in pairs) / sum(weight for _, weight in pairs),
+            "n": len(pairs),
+        }
+        for metric, pairs in found.items()
+    }
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _fell_back(case: Mapping[str, Any]) -> bool:
+    """Whether some answer was given to another `tool_choice` than the case asks for."""
+    transcripts = [trial["transcript"] for trial in case["trials"] if trial["transcript"]]
+    sent = {round_["reply"]["tool_choice"] for each in transcripts for round_ in each["rounds"]}
+    return bool(sent - {None, case["tool_choice"]})
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write the document as ASCII JSON, so that no hostile text breaks a reader; never half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            json.dump(document, file, indent=1)
+            file.write("\n")
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,84 @@
+"""From a case and a transcript to the built-in scores and the category of a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..results import FailureCategory
+from ..results import Score
+from ..results import ToolCall
+from ..results import Transcript
+from ..suite.model import METRICS
+from ..suite.model import PENALTIES
+from ..suite.model import ResolvedCase
+from . import tool_selection
+from .arguments_schema import score_arguments
+from .multi_turn import Chain
+from .single_turn import NoCallExpected
+from .single_turn import OneCallExpected
+from .single_turn import SeveralCallsExpected
+
+BUILT_IN_METRICS = (*METRICS, *PENALTIES)
+
+
+class Analysis(Protocol):
+    """What each kind of case makes of its calls. Explanations are built when they are read."""
+
+    extra_calls: int
+
+    def scores(self) -> dict[str, Score]:
+        """The metrics of this kind of case, all but `arguments_valid`."""
+
+    def failure(self) -> FailureCategory | None:
+        """What is wrong first of all, or None when the built-in metrics find nothing wrong."""
+
+    def parameter_failure(self) -> FailureCategory | None:
+        """What is wrong with the parameters alone."""
+
+
+def analyse(case: ResolvedCase, transcript: Transcript) -> tuple[Analysis, dict[str, Score]]:
+    """The analysis of a transcript and all built-in scores.
+
+    Raises CannotCompare when the suite asks for something that cannot be carried out.
+    """
+    analysis: Analysis
+    calls: Sequence[ToolCall]
+    if case.case.multi_turn:
+        analysis = chain = Chain(case, transcript)
+        calls = chain.hops
+    else:
+        calls = transcript.calls
+        if case.case.expects_nothing:
+            analysis = NoCallExpected(case, calls)
+        elif case.case.expected_calls is not None:
+            analysis = SeveralCallsExpected(case, calls)
+        else:
+            analysis = OneCallExpected(case, calls)
+    scores = analysis.scores()
+    scores["arguments_valid"] = score_arguments(case, calls)
+    return analysis, scores
+
+
+def failure_category(
+    case: ResolvedCase, transcript: Transcript, analysis: Analysis, failing: Collection[str]
+) -> FailureCategory:
+    """The one category of a failed trial; `failing` are the metrics below their thresholds."""
+    own = {metric for metric in failing if metric in BUILT_IN_METRICS}
+    if not own:
+        return "below_threshold"
+    if own == {"arguments_valid"}:
+        return _invalid(case, transcript)
+    if own == {"efficiency"}:
+        return "inefficient_chain"
+    found = analysis.parameter_failure() if own == {"parameter_accuracy"} else None
+    found = found or analysis.failure()
+    if found is not None:
+        return found
+    return _invalid(case, transcript) if "arguments_valid" in own else "below_threshold"
+
+
+def _invalid(case: ResolvedCase, transcript: Transcript) -> FailureCategory:
+    unknown = any(tool_selection.find_tool(case, call.name) is None for call in transcript.calls)
+    return "hallucinated_tool" if unknown else "invalid_arguments"

@@ -1,0 +1,160 @@
+"""Pairing of expected with actual calls so that the total is the best there is, never greedily.
+
+A pair scores 0.6 + 0.4 x parameters. Of several pairings with the same total the one with more
+pairs is taken, then the one with more parameters right: then every figure drawn from the pairing
+is the same in whatever order the calls come. Totals are whole numbers, so that rounding cannot
+decide between pairings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .parameters import NONE
+from .parameters import Share
+
+# Cost grows with expected² x actual. A reply may be hostile: what comes after these is surplus.
+MAX_ACTUAL = 1000
+MAX_EXPECTED = 200
+
+
+class Row(NamedTuple):
+    """An expected call against the actual ones: a share of parameters, None for the wrong tool."""
+
+    shares: Sequence[Share | None]
+    scored: bool
+
+
+class Pairing(NamedTuple):
+    """`pairs` maps an expected call to its actual one (by index); `total` is the sum of their scores.
+
+    `parameters` is the sum of the parameter accuracies of those pairs whose parameters are scored.
+    """
+
+    pairs: dict[int, int]
+    total: float
+    parameters: float
+
+
+def pair(rows: Sequence[Row], *, in_order: bool) -> Pairing:
+    """The best pairing; with `in_order` the pairs keep the order of both lists.
+
+    Each row has a share for every actual call, of which there is at least one.
+    """
+    weights = _weights(rows)
+    pairs = _aligned(weights) if in_order else _assigned(weights)
+    return total_of(
+        pairs, [rows[i].shares[j] or NONE for i, j in pairs.items()], [rows[i].scored for i in pairs]
+    )
+
+
+def total_of(pairs: dict[int, int], shares: Sequence[Share], scored: Sequence[bool]) -> Pairing:
+    """The figures of a pairing, given for each pair its share and whether parameters are scored."""
+    common = math.lcm(*(share.total for share in shares))
+    total = parameters = 0
+    for share, counts in zip(shares, scored, strict=True):
+        part = share.correct * (common // share.total)
+        total += 3 * common + 2 * part
+        parameters += part if counts else 0
+    # 0.6 + 0.4 p = (3 + 2 p) / 5: one division, and the order of the pairs cannot show.
+    return Pairing(pairs, total / (5 * common), parameters / common)
+
+
+def _weights(rows: Sequence[Row]) -> list[list[int]]:
+    """Weights in which the total counts first, then the number of pairs, then scored parameters."""
+    common = math.lcm(*{share.total for row in rows for share in row.shares if share is not None})
+    most_parameters = len(rows) * common + 1
+    most_pairs = len(rows) + 1
+    weights = []
+    for row in rows:
+        line = []
+        for share in row.shares:
+            if share is None:
+                line.append(0)
+                continue
+            part = share.correct * (common // share.total)
+            first = (3 * common + 2 * part) * most_pairs + 1
+            line.append(first * most_parameters + (part if row.scored else 0))
+        weights.append(line)
+    return weights
+
+
+def _aligned(weights: list[list[int]]) -> dict[int, int]:
+    """The heaviest alignment that keeps the order, as in the longest common subsequence."""
+    height, width = len(weights), len(weights[0])
+    best = [[0] * (width + 1) for _ in range(height + 1)]
+    for i in range(height - 1, -1, -1):
+        for j in range(width - 1, -1, -1):
+            taken = weights[i][j] + best[i + 1][j + 1] if weights[i][j] else 0
+            best[i][j] = max(taken, best[i + 1][j], best[i][j + 1])
+    pairs: dict[int, int] = {}
+    i = j = 0
+    while i < height and j < width:
+        if weights[i][j] and best[i][j] == weights[i][j] + best[i + 1][j + 1]:
+            pairs[i] = j
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _assigned(weights: list[list[int]]) -> dict[int, int]:
+    """The heaviest assignment, each row and each column used at most once."""
+    height, width = len(weights), len(weights[0])
+    if height <= width:
+        columns = _hungarian(weights)
+        return {i: j for i, j in enumerate(columns) if weights[i][j]}
+    turned = [[weights[i][j] for i in range(height)] for j in range(width)]
+    rows = _hungarian(turned)
+    return {i: j for i, j in sorted((i, j) for j, i in enumerate(rows)) if weights[i][j]}
+
+
+def _hungarian(weights: list[list[int]]) -> list[int]:
+    """For each row its column in a heaviest assignment; there are at least as many columns as rows.
+
+    The shortest augmenting path form of the Hungarian algorithm (Jonker and Volgenant 1987), in
+    O(rows² x columns). Index 0 of the arrays is a column that stands for "none".
+    """
+    height, width = len(weights), len(weights[0])
+    row_potential = [0] * (height + 1)
+    column_potential = [0] * (width + 1)
+    row_of = [0] * (width + 1)
+    for row in range(1, height + 1):
+        row_of[0] = row
+        column = 0
+        slack: list[float] = [math.inf] * (width + 1)
+        came_from = [0] * (width + 1)
+        used = [False] * (width + 1)
+        while row_of[column]:
+            used[column] = True
+            current, delta, nearest = row_of[column], math.inf, 0
+            line, potential = weights[current - 1], row_potential[current]
+            for j in range(1, width + 1):
+                if not used[j]:
+                    reduced = -line[j - 1] - potential - column_potential[j]
+                    if reduced < slack[j]:
+                        slack[j] = reduced
+                        came_from[j] = column
+                    if slack[j] < delta:
+                        delta, nearest = slack[j], j
+            step = int(delta)
+            for j in range(width + 1):
+                if used[j]:
+                    row_potential[row_of[j]] += step
+                    column_potential[j] -= step
+                else:
+                    slack[j] -= step
+            column = nearest
+        while column:
+            previous = came_from[column]
+            row_of[column] = row_of[previous]
+            column = previous
+    columns = [0] * height
+    for j in range(1, width + 1):
+        if row_of[j]:
+            columns[row_of[j] - 1] = j - 1
+    return columns

@@ -1,0 +1,277 @@
+"""Whether a value that a model gave is the value that a case expects.
+
+`matches` compares by the leaf rules of a `param_scoring` mode and by matchers (`{"$any_of": ...}`),
+which may stand in place of any value. Under every mode
+
+- a boolean is never a number, a string never a number, and null is only null;
+- objects have the same keys, except that a key expected as `$optional` may be absent;
+- lists have the same length and the same order;
+- what lies inside objects and lists compares by the same rules.
+
+| mode | strings | numbers |
+|---|---|---|
+| `exact` | equal, case ignored | equal as numbers: 1 is 1.0 |
+| `case_sensitive` | equal | as `exact` |
+| `contains` | the expected one is contained, case ignored | as `exact` |
+| `numeric_tolerance` | as `exact` | within 1e-6 of the expected, or 1e-12 (`pytest.approx`) |
+| `regex` | the expected one is a pattern, found as by `re.search` | as `exact` |
+| `fuzzy` | similar to 0.85 and with the same digits, case ignored | as `exact` |
+| `bfcl` | equal without case, spaces and `, . / - _ * ^`; ' is " | 5 only 5; 5.0 also 5 |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+from typing import TypeGuard
+
+from ..suite import matchers as shape
+from ..suite.model import ParamScoring
+from ..text import json_text
+from . import regexes
+from .problems import CannotCompare
+
+Number = int | float
+
+RELATIVE_TOLERANCE = 1e-6
+ABSOLUTE_TOLERANCE = 1e-12
+FUZZY_SIMILARITY = 0.85
+# Beyond this, similarity takes too long to compute, and strings compare as under `exact`.
+FUZZY_LENGTH = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How plain strings and numbers compare (expected, actual), and what `$contains` ignores."""
+
+    mode: ParamScoring
+    text: Callable[[str, str], bool]
+    number: Callable[[Number, Number], bool]
+    fold: Callable[[str], str]
+
+
+def _same_text(expected: str, actual: str) -> bool:
+    return expected == actual or expected.casefold() == actual.casefold()
+
+
+def _identical_text(expected: str, actual: str) -> bool:
+    return expected == actual
+
+
+def _contained_text(expected: str, actual: str) -> bool:
+    return expected.casefold() in actual.casefold()
+
+
+def similarity(expected: str, actual: str) -> float:
+    """How alike two strings are, 0 to 1: rapidfuzz's normalised InDel similarity, case ignored."""
+    from rapidfuzz import fuzz
+
+    return fuzz.ratio(expected.casefold(), actual.casefold()) / 100
+
+
+def digits(text: str) -> str:
+    """The digits of a text in their order."""
+    return "".join(character for character in text if character.isdecimal())
+
+
+def _similar_text(expected: str, actual: str) -> bool:
+    if _same_text(expected, actual):
+        return True
+    if max(len(expected), len(actual)) > FUZZY_LENGTH:
+        return False
+    # One wrong digit leaves a date or an id very similar, and quite wrong.
+    return digits(expected) == digits(actual) and similarity(expected, actual) >= FUZZY_SIMILARITY
+
+
+_BFCL_IGNORED = str.maketrans(dict.fromkeys(" ,./-_*^"))
+
+
+def bfcl_text(text: str) -> str:
+    """A string as BFCL's `standardize_string` leaves it."""
+    return text.translate(_BFCL_IGNORED).lower().replace("'", '"')
+
+
+def _bfcl_same_text(expected: str, actual: str) -> bool:
+    return expected == actual or bfcl_text(expected) == bfcl_text(actual)
+
+
+def _same_number(expected: Number, actual: Number) -> bool:
+    # Python compares an int with a float by their exact values, however large.
+    return expected == actual
+
+
+def _near_number(expected: Number, actual: Number) -> bool:
+    return expected == actual or near(expected, actual, ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE)
+
+
+def _bfcl_number(expected: Number, actual: Number) -> bool:
+    return expected == actual and (isinstance(expected, float) or isinstance(actual, int))
+
+
+def near(expected: Number, actual: Number, absolute: Number, relative: Number) -> bool:
+    """Whether |actual - expected| <= max(absolute, relative * |expected|).
+
+    Computed on the decimals as they are written: 3.13 is within 0.01 of 3.14.
+    """
+    if not (math.isfinite(expected) and math.isfinite(actual)):
+        return expected == actual
+    wanted = _decimal(expected)
+    tolerance = max(_decimal(absolute), _decimal(relative) * abs(wanted))
+    return abs(_decimal(actual) - wanted) <= tolerance
+
+
+def _decimal(number: Number) -> Fraction:
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
+
+
+def _unchanged(text: str) -> str:
+    return text
+
+
+RULES: Mapping[str, Rules] = {
+    rules.mode: rules
+    for rules in (
+        Rules("exact", _same_text, _same_number, str.casefold),
+        Rules("case_sensitive", _identical_text, _same_number, _unchanged),
+        Rules("contains", _contained_text, _same_number, str.casefold),
+        Rules("numeric_tolerance", _same_text, _near_number, str.casefold),
+        Rules("regex", regexes.search, _same_number, str.casefold),
+        Rules("fuzzy", _similar_text, _same_number, str.casefold),
+        Rules("bfcl", _bfcl_same_text, _bfcl_number, bfcl_text),
+    )
+}
+
+
+def is_number(value: Any) -> TypeGuard[Number]:
+    """Whether a value is a number in JSON: a boolean is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_optional(expected: Any) -> bool:
+    """Whether the key with this expected value may be absent."""
+    return isinstance(expected, dict) and shape.OPTIONAL in expected
+
+
+def matches(expected: Any, actual: Any, rules: Rules) -> bool:
+    """Whether `actual`, a JSON value, is what `expected`, a JSON value with matchers, asks for.
+
+    Raises CannotCompare for a matcher that cannot be applied.
+    """
+    if isinstance(expected, str):
+        return isinstance(actual, str) and rules.text(expected, actual)
+    if isinstance(expected, dict):
+        for key in expected:
+            if key.startswith("$"):
+                return _matcher(key)(expected[key], actual, rules)
+        return isinstance(actual, dict) and _same_object(expected, actual, rules)
+    if expected is None or isinstance(expected, bool):
+        return actual is expected
+    if isinstance(expected, (list, tuple)):
+        return (
+            isinstance(actual, (list, tuple))
+            and len(expected) == len(actual)
+            and all(matches(e, a, rules) for e, a in zip(expected, actual, strict=True))
+        )
+    return is_number(actual) and rules.number(expected, actual)
+
+
+def _same_object(expected: dict[str, Any], actual: dict[str, Any], rules: Rules) -> bool:
+    if any(key not in expected for key in actual):
+        return False
+    for key, value in expected.items():
+        if key not in actual:
+            if not is_optional(value):
+                return False
+        elif not matches(value, actual[key], rules):
+            return False
+    return True
+
+
+def identical(expected: Any, actual: Any) -> bool:
+    """Whether two JSON values have the same type and value all the way down.
+
+    An integer and a number with a decimal point are of different types here: 1 is not 1.0.
+    """
+    if isinstance(expected, dict):
+        return (
+            isinstance(actual, dict)
+            and expected.keys() == actual.keys()
+            and all(identical(value, actual[key]) for key, value in expected.items())
+        )
+    if isinstance(expected, (list, tuple)):
+        return (
+            isinstance(actual, (list, tuple))
+            and len(expected) == len(actual)
+            and all(identical(e, a) for e, a in zip(expected, actual, strict=True))
+        )
+    return type(expected) is type(actual) and bool(expected == actual)
+
+
+def _any_of(operand: Any, actual: Any, rules: Rules) -> bool:
+    return any(matches(member, actual, rules) for member in _list(shape.ANY_OF, operand))
+
+
+def _exact(operand: Any, actual: Any, rules: Rules) -> bool:
+    return identical(operand, actual)
+
+
+def _regex(operand: Any, actual: Any, rules: Rules) -> bool:
+    if not isinstance(operand, str):
+        raise CannotCompare(f"{shape.REGEX} needs a string, got {json_text(operand)}")
+    return isinstance(actual, str) and regexes.search(operand, actual)
+
+
+def _contains(operand: Any, actual: Any, rules: Rules) -> bool:
+    wanted = operand if isinstance(operand, list) else [operand]
+    if isinstance(actual, str):
+        text = rules.fold(actual)
+        return all(isinstance(part, str) and rules.fold(part) in text for part in wanted)
+    if isinstance(actual, (list, tuple)):
+        return all(any(matches(part, member, rules) for member in actual) for part in wanted)
+    return False
+
+
+def _approx(operand: Any, actual: Any, rules: Rules) -> bool:
+    fields = operand if isinstance(operand, dict) else {}
+    value, absolute, relative = fields.get("value"), fields.get("abs", 0), fields.get("rel", 0)
+    if not (is_number(value) and is_number(absolute) and is_number(relative)):
+        raise CannotCompare(
+            f'{shape.APPROX} needs numbers: {{"value": 1.5, "abs": 0.1}}, got {json_text(operand)}'
+        )
+    return is_number(actual) and near(value, actual, absolute, relative)
+
+
+def _schema(operand: Any, actual: Any, rules: Rules) -> bool:
+    from .json_schema import is_valid
+
+    return is_valid(operand, actual)
+
+
+_Matcher = Callable[[Any, Any, Rules], bool]
+_MATCHERS: Mapping[str, _Matcher] = {
+    shape.ANY_OF: _any_of,
+    shape.OPTIONAL: matches,
+    shape.EXACT: _exact,
+    shape.REGEX: _regex,
+    shape.CONTAINS: _contains,
+    shape.APPROX: _approx,
+    shape.SCHEMA: _schema,
+}
+
+
+def _matcher(key: str) -> _Matcher:
+    try:
+        return _MATCHERS[key]
+    except KeyError:
+        known = ", ".join(shape.MATCHERS)
+        raise CannotCompare(f"unknown matcher {json_text(key)}; known are {known}") from None
+
+
+def _list(key: str, operand: Any) -> list[Any]:
+    if not isinstance(operand, list):
+        raise CannotCompare(f"{key} needs a list, got {json_text(operand)}")
+    return operand

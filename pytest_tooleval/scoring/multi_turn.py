@@ -1,0 +1,209 @@
+"""A chain of calls on the way to an expected tool, and the seed's four metrics of it.
+
+The chain ends with the reply that holds a call to an expected tool, with a reply without calls, or
+after `max_rounds` replies. Every call of every reply up to there is a hop.
+
+    completion  0.6 + 0.4 x parameters of the call to the expected tool; 0 when there is none
+    efficiency  optimal_hops / hops, at most 1; None, and 1 in the formula, without optimal_hops
+    redundancy  0.1 per call identical to the one before it (tool and arguments), at most 1
+    detours     0.1 per call, other than the completing one, to a tool that is neither a
+                prerequisite nor expected, at most 1
+    overall     completion * efficiency - redundancy - detours, between 0 and 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..results import Check
+from ..results import FailureCategory
+from ..results import Score
+from ..results import ToolCall
+from ..results import Transcript
+from ..suite.model import DEFAULT_MAX_ROUNDS
+from ..suite.model import ResolvedCase
+from ..text import json_text
+from . import parameters
+from . import tool_selection
+from .matchers import RULES
+from .matchers import identical
+from .overall import overall
+from .problems import CannotCompare
+from .single_turn import Choice
+from .single_turn import Explained
+from .single_turn import choose
+
+PENALTY = 0.1
+
+
+class Chain:
+    """The trajectory of a multi-turn case."""
+
+    def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
+        self._case = case
+        if case.case.expected_calls:
+            raise CannotCompare("a multi-turn case needs expected_tool instead", "expected_calls")
+        self.hops, self._final = _walk(case, transcript)
+        optimal = case.case.optimal_hops
+        self.extra_calls = max(0, len(self.hops) - optimal) if optimal else 0
+        if case.case.expects_nothing:
+            self._completion = 0.0 if self.hops else 1.0
+        elif self._final is None:
+            self._completion = 0.0
+        else:
+            share = self._final.share
+            self._completion = overall(1.0, None if share is None else share.value)
+        self._efficiency = _efficiency(optimal, len(self.hops))
+        self._redundant = [i for i in range(1, len(self.hops)) if self._repeats(i)]
+        self._detours = [i for i in range(len(self.hops)) if self._is_detour(i)]
+
+    def _repeats(self, index: int) -> bool:
+        return same_call(self._case, self.hops[index - 1], self.hops[index])
+
+    def _is_detour(self, index: int) -> bool:
+        test, name = self._case.case, self.hops[index].name
+        mode = self._case.param_scoring
+        return not (
+            tool_selection.accepts(test.expected_tools, name, mode)
+            or tool_selection.accepts(test.valid_prerequisites, name, mode)
+        )
+
+    def scores(self) -> dict[str, Score]:
+        final, test = self._final, self._case.case
+        accuracy = final.share.value if final and final.share else None
+        if final is None and test.expected_params is not None and not test.expects_nothing:
+            accuracy = 0.0
+        reached = final is not None or (test.expects_nothing and not self.hops)
+        redundancy, detours = _penalty(self._redundant), _penalty(self._detours)
+        efficiency = 1.0 if self._efficiency is None else self._efficiency
+        value = self._completion * efficiency - redundancy - detours
+        return {
+            "completion": Score(self._completion, explain=self._explain_completion),
+            "efficiency": Score(self._efficiency, explain=self._explain_efficiency),
+            "redundancy_penalty": Score(redundancy, explain=self._explain_redundancy),
+            "detour_penalty": Score(detours, explain=self._explain_detours),
+            "tool_selection": Score(float(reached), explain=self._explain_tool),
+            "parameter_accuracy": Score(accuracy, explain=self._explain_parameters),
+            "overall": Score(min(1.0, max(0.0, value)), explain=self._explain_overall),
+        }
+
+    def failure(self) -> FailureCategory | None:
+        if self._case.case.expects_nothing:
+            return "unexpected_call" if self.hops else None
+        if self._final is None:
+            return "unfinished_chain" if self.hops else "missing_call"
+        found = self.parameter_failure()
+        if found is not None:
+            return found
+        inefficient = self._redundant or self._detours or (self._efficiency or 1.0) < 1.0
+        return "inefficient_chain" if inefficient else None
+
+    def parameter_failure(self) -> FailureCategory | None:
+        if self._final is None:
+            return None
+        rules = RULES[self._case.param_scoring]
+        return parameters.failure(self._case.case.expected_params, self._final.call, rules)
+
+    def _explain_completion(self) -> Explained:
+        if self._case.case.expects_nothing:
+            return ("a tool was called where none should be" if self.hops else "no tool was called"), []
+        if self._final is None:
+            wanted = tool_selection.shown_names(self._case.case.expected_tools)
+            return f"the chain never reached {wanted}", []
+        if self._final.share is None:
+            return "reached the expected tool (parameters are not scored)", []
+        accuracy = self._final.share.value
+        return f"{self._completion:.4g} = 0.6 + 0.4 × {accuracy:.4g} (parameters)", []
+
+    def _explain_efficiency(self) -> Explained:
+        optimal = self._case.case.optimal_hops
+        if optimal is None:
+            return "optimal_hops is not given: efficiency is not scored", []
+        return f"{optimal} optimal / {len(self.hops)} actual hops", self._hop_rows()
+
+    def _explain_redundancy(self) -> Explained:
+        rows = [self._hop_row(i, "the same call as the one before it") for i in self._redundant]
+        return f"{len(rows)} calls identical to the one before them, {PENALTY:g} each", rows
+
+    def _explain_detours(self) -> Explained:
+        rows = [self._hop_row(i, "neither a prerequisite nor expected") for i in self._detours]
+        return f"{len(rows)} calls to tools off the way, {PENALTY:g} each", rows
+
+    def _explain_tool(self) -> Explained:
+        call = self._final.call if self._final else (self.hops[-1] if self.hops else None)
+        tools = self._case.case.expected_tools
+        if not tools:
+            return self._explain_completion()
+        row = tool_selection.check(self._case, tools, call)
+        return f"expected {row.expected}, the chain ended with {row.actual}", [row]
+
+    def _explain_parameters(self) -> Explained:
+        expected = self._case.case.expected_params
+        if expected is None or self._case.case.expects_nothing:
+            return "parameters are not scored", []
+        call = self._final.call if self._final else None
+        rows = parameters.checks(expected, call, RULES[self._case.param_scoring])
+        text = "parameters of the completing call" if call else "the chain has no completing call"
+        return text, rows
+
+    def _explain_overall(self) -> Explained:
+        efficiency = 1.0 if self._efficiency is None else self._efficiency
+        redundancy, detours = _penalty(self._redundant), _penalty(self._detours)
+        value = min(1.0, max(0.0, self._completion * efficiency - redundancy - detours))
+        return (
+            f"{value:.4g} = {self._completion:.4g} (completion) × {efficiency:.4g} (efficiency) "
+            f"- {redundancy:.4g} (redundancy) - {detours:.4g} (detours)"
+        ), self._hop_rows()
+
+    def _hop_rows(self) -> list[Check]:
+        rows = []
+        for i, call in enumerate(self.hops):
+            if i in self._redundant:
+                rows.append(self._hop_row(i, "the same call as the one before it"))
+            elif i in self._detours:
+                rows.append(self._hop_row(i, "a detour: neither a prerequisite nor expected"))
+            elif self._final is not None and call is self._final.call:
+                rows.append(self._hop_row(i, "the completing call", 1.0))
+            else:
+                rows.append(self._hop_row(i, "on the way", 1.0))
+        return rows
+
+    def _hop_row(self, index: int, why: str, value: float = 0.0) -> Check:
+        call = self.hops[index]
+        arguments = call.raw_arguments if call.arguments is None else call.arguments
+        shown = f"{tool_selection.shown_call(call)} {json_text(arguments, 60)}"
+        return Check(f"hop {index + 1}", "", shown, value, why)
+
+
+def _walk(case: ResolvedCase, transcript: Transcript) -> tuple[tuple[ToolCall, ...], Choice | None]:
+    hops: tuple[ToolCall, ...] = ()
+    for round_ in transcript.rounds[: case.case.max_rounds or DEFAULT_MAX_ROUNDS]:
+        calls = round_.reply.calls
+        hops += calls
+        final = choose(case, calls)
+        if final is not None or not calls:
+            return hops, final
+    return hops, None
+
+
+def _efficiency(optimal: int | None, hops: int) -> float | None:
+    if optimal is None:
+        return None
+    return min(1.0, optimal / hops) if hops else 0.0
+
+
+def _penalty(calls: Sequence[int]) -> float:
+    # A tenth each, by one division: 0.1 * 3 is not 0.3.
+    return min(1.0, len(calls) / 10)
+
+
+def same_call(case: ResolvedCase, one: ToolCall, other: ToolCall) -> bool:
+    """Whether two calls name the same tool and give it identical arguments."""
+    if not tool_selection.same_name(one.name, other.name, case.param_scoring):
+        return False
+    if one.arguments is None or other.arguments is None:
+        return one.arguments is other.arguments and one.raw_arguments == other.raw_arguments
+    try:
+        return one.arguments == other.arguments and identical(one.arguments, other.arguments)
+    except RecursionError:
+        return one.raw_arguments == other.raw_arguments

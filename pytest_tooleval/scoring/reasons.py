@@ -1,0 +1,163 @@
+"""Why a value counted or did not, in a few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..suite import matchers as shape
+from ..text import json_text
+from ..text import printable
+from ..text import shorten
+from .matchers import FUZZY_SIMILARITY
+from .matchers import RELATIVE_TOLERANCE
+from .matchers import Rules
+from .matchers import digits
+from .matchers import is_number
+from .matchers import is_optional
+from .matchers import matches
+from .matchers import similarity
+from .problems import CannotCompare
+
+
+def reason(expected: Any, actual: Any, rules: Rules) -> tuple[bool, str]:
+    """Whether the value counts, and why."""
+    try:
+        if matches(expected, actual, rules):
+            return True, _why_right(expected, actual, rules)
+        return False, _why_wrong(expected, actual, rules)
+    except (CannotCompare, RecursionError) as error:
+        return False, f"cannot be explained: {error}"
+
+
+def _why_right(expected: Any, actual: Any, rules: Rules) -> str:
+    key = shape.matcher_key(expected)
+    if key == shape.OPTIONAL:
+        return _why_right(expected[key], actual, rules)
+    if key is not None:
+        return f"matches {key}"
+    if isinstance(expected, str) and expected != actual:
+        return {
+            "contains": "is contained in it",
+            "regex": "matches the pattern",
+            "fuzzy": "is similar enough",
+            "bfcl": "equal as BFCL compares strings",
+        }.get(rules.mode, "equal when case is ignored")
+    if is_number(expected) and expected != actual:
+        return f"within {RELATIVE_TOLERANCE:g} of it"
+    return "equal"
+
+
+def _why_wrong(expected: Any, actual: Any, rules: Rules) -> str:
+    key = shape.matcher_key(expected)
+    if key is not None:
+        return _why_no_match(key, expected[key], actual, rules)
+    if _type(expected) != _type(actual):
+        return f"is {_shown(actual)}, not {_TYPE_NAMES[_type(expected)]}"
+    if isinstance(expected, dict):
+        return _wrong_object(expected, actual, rules)
+    if isinstance(expected, (list, tuple)):
+        return _wrong_list(expected, actual, rules)
+    if isinstance(expected, str):
+        return _wrong_text(expected, actual, rules)
+    if is_number(expected) and expected == actual:
+        return "is a number with a decimal point, not an integer"
+    return "another value"
+
+
+def _why_no_match(key: str, operand: Any, actual: Any, rules: Rules) -> str:
+    if key == shape.OPTIONAL:
+        return _why_wrong(operand, actual, rules)
+    if key == shape.ANY_OF:
+        return "none of these" if operand else "an empty $any_of never matches"
+    if key == shape.REGEX:
+        found = isinstance(actual, str)
+        return "the pattern is not found" if found else f"is {_shown(actual)}, not a string"
+    if key == shape.CONTAINS:
+        return "is not contained in it"
+    if key == shape.APPROX:
+        return "not near enough" if is_number(actual) else f"is {_shown(actual)}, not a number"
+    if key == shape.SCHEMA:
+        from .json_schema import errors
+
+        return shorten(printable("; ".join(errors(operand, actual, limit=1))), 120)
+    return "not of the same type and value"
+
+
+def _wrong_object(expected: dict[str, Any], actual: dict[str, Any], rules: Rules) -> str:
+    for name, value in expected.items():
+        if name not in actual:
+            if not is_optional(value):
+                return f"the key {json_text(name, 40)} is missing"
+        elif not matches(value, actual[name], rules):
+            return f"at {json_text(name, 40)}: {_why_wrong(value, actual[name], rules)}"
+    surplus = next((name for name in actual if name not in expected), "")
+    return f"the key {json_text(surplus, 40)} is not expected"
+
+
+def _wrong_list(expected: Any, actual: Any, rules: Rules) -> str:
+    if len(expected) != len(actual):
+        return f"has {len(actual)} members, not {len(expected)}"
+    for index, (wanted, got) in enumerate(zip(expected, actual, strict=True)):
+        if not matches(wanted, got, rules):
+            if _same_members(expected, actual, rules):
+                return "the same members in another order"
+            return f"at [{index}]: {_why_wrong(wanted, got, rules)}"
+    return "another value"
+
+
+def _same_members(expected: Any, actual: Any, rules: Rules) -> bool:
+    if len(expected) > 50:
+        return False
+    rest = list(actual)
+    for wanted in expected:
+        found = next((i for i, got in enumerate(rest) if matches(wanted, got, rules)), None)
+        if found is None:
+            return False
+        del rest[found]
+    return True
+
+
+def _wrong_text(expected: str, actual: str, rules: Rules) -> str:
+    if rules.mode == "regex":
+        return "the pattern is not found"
+    if rules.mode == "contains":
+        return "is not contained in it"
+    if expected.casefold() == actual.casefold():
+        return "case differs"
+    if expected.split() == actual.split() or "".join(expected.split()) == "".join(actual.split()):
+        return "white space differs"
+    if rules.mode == "fuzzy":
+        if digits(expected) != digits(actual):
+            return "the digits differ"
+        return f"similarity {similarity(expected, actual):.2f}, below {FUZZY_SIMILARITY:g}"
+    return "another text"
+
+
+_TYPE_NAMES = {
+    "null": "null",
+    "boolean": "a boolean",
+    "number": "a number",
+    "string": "a string",
+    "list": "a list",
+    "object": "an object",
+}
+
+
+def _type(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if is_number(value):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "list" if isinstance(value, (list, tuple)) else "object"
+
+
+def _shown(value: Any) -> str:
+    kind = _type(value)
+    article = "" if kind in ("null", "boolean") else "the " if kind in ("string", "number") else "a "
+    if kind in ("list", "object"):
+        return _TYPE_NAMES[kind]
+    return json_text(value, 30) if not article else f"the {kind} {json_text(value, 30)}"

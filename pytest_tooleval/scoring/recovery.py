@@ -1,0 +1,154 @@
+"""Calls that a model wrote as text, because it or its server does not speak the tools API.
+
+A call is recovered only if the whole reply is that call, or several, and each names a known tool:
+a model that explains a call in prose has not made one. Understood are, around the JSON object
+`{"name": ..., "arguments" or "parameters": {...}}`, one or more of them:
+
+- nothing, or a list, or a fenced code block;
+- `<tool_call>...</tool_call>` (Hermes, Qwen), `<|tool_call|>...<|/tool_call|>` (Phi, Granite);
+- `[TOOL_CALLS]...` (Mistral), `<|python_tag|>...` (Llama);
+- `<function=NAME>{...}</function>` (Llama), with the arguments alone inside.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from collections.abc import Iterator
+from typing import Any
+
+from ..results import ToolCall
+
+MAX_LENGTH = 1_000_000
+
+_TAGS = (("<tool_call>", "</tool_call>"), ("<|tool_call|>", "<|/tool_call|>"))
+_PREFIXES = ("[TOOL_CALLS]", "<|python_tag|>")
+_FUNCTION, _FUNCTION_END = "<function=", "</function>"
+_ARGUMENT_KEYS = ("arguments", "parameters")
+_OTHER_KEYS = {"name", "type", "id"}
+
+
+class _NotCalls(Exception):
+    """The text is something else than calls."""
+
+
+def recover_calls(text: str, tool_names: Collection[str]) -> tuple[ToolCall, ...]:
+    """The calls that a reply consists of; empty when it is anything else. Never raises."""
+    if len(text) > MAX_LENGTH:
+        return ()
+    try:
+        calls = tuple(_calls(text.strip()))
+    except (_NotCalls, ValueError, RecursionError):
+        return ()
+    known = {name.casefold() for name in tool_names}
+    return calls if all(call.name.casefold() in known for call in calls) else ()
+
+
+def repair_call(call: ToolCall, tool_names: Collection[str]) -> ToolCall | None:
+    """The call that a model meant when it put a whole call as JSON into the function's name.
+
+    None when the name is no such thing. Arguments inside the name win over those beside it.
+    """
+    known = {name.casefold() for name in tool_names}
+    text = call.name.strip()
+    if call.name.casefold() in known or not text.startswith("{") or len(text) > MAX_LENGTH:
+        return None
+    try:
+        data = _load(text)
+    except (_NotCalls, ValueError, RecursionError):
+        return None
+    if set(data) == {"name"} and isinstance(data["name"], str):
+        inner = ToolCall(data["name"], call.arguments, call.raw_arguments, call.id)
+    else:
+        try:
+            inner = _call(data, call.id)
+        except _NotCalls:
+            return None
+    return inner if inner.name.casefold() in known else None
+
+
+def _calls(text: str) -> Iterator[ToolCall]:
+    text = _unfenced(text)
+    for prefix in _PREFIXES:
+        text = text.removeprefix(prefix).lstrip()
+    for start, end in _TAGS:
+        if text.startswith(start):
+            for _, body in _tagged(text, start, end):
+                yield from _json_calls(body.strip())
+            return
+    if text.startswith(_FUNCTION):
+        for attribute, body in _tagged(text, _FUNCTION, _FUNCTION_END, attribute=True):
+            yield ToolCall.parse(attribute, _load(body.strip()))
+        return
+    yield from _json_calls(text)
+
+
+def _unfenced(text: str) -> str:
+    if not text.startswith("```") or not text.endswith("```") or len(text) < 6:
+        return text
+    language, newline, body = text[3:-3].partition("\n")
+    if not newline or not (language.strip().replace("_", "").isalnum() or not language.strip()):
+        raise _NotCalls
+    return body.strip()
+
+
+def _tagged(text: str, start: str, end: str, *, attribute: bool = False) -> Iterator[tuple[str, str]]:
+    """The bodies between tags, and what stands in the opening tag; nothing may stand outside."""
+    at = 0
+    while at < len(text):
+        if not text.startswith(start, at):
+            raise _NotCalls
+        at += len(start)
+        name = ""
+        if attribute:
+            close = text.find(">", at)
+            if close < 0:
+                raise _NotCalls
+            name, at = text[at:close].strip().strip('"'), close + 1
+        stop = text.find(end, at)
+        # The last closing tag is often a stop word, which servers cut off.
+        body, at = (text[at:], len(text)) if stop < 0 else (text[at:stop], stop + len(end))
+        yield name, body
+        while at < len(text) and text[at].isspace():
+            at += 1
+
+
+def _json_calls(text: str) -> Iterator[ToolCall]:
+    """Calls as JSON: one object, a list of them, or several objects one after the other."""
+    if not text.startswith(("{", "[")):
+        raise _NotCalls
+    at = 0
+    while at < len(text):
+        value, at = _DECODER.raw_decode(text, at)
+        members = value if isinstance(value, list) else [value]
+        if isinstance(value, dict) and set(value) == {"tool_calls"}:
+            members = value["tool_calls"] if isinstance(value["tool_calls"], list) else [None]
+        for member in members:
+            yield _call(member)
+        while at < len(text) and (text[at].isspace() or text[at] == ";"):
+            at += 1
+
+
+def _call(data: Any, id: str | None = None) -> ToolCall:
+    if isinstance(data, dict) and isinstance(data.get("function"), dict):
+        data = data["function"]
+    if not isinstance(data, dict) or not isinstance(data.get("name"), str):
+        raise _NotCalls
+    keys = [key for key in _ARGUMENT_KEYS if key in data]
+    if len(keys) != 1 or set(data) - _OTHER_KEYS != set(keys):
+        raise _NotCalls
+    return ToolCall.parse(data["name"], data[keys[0]], id)
+
+
+def _load(text: str) -> dict[str, Any]:
+    value = _DECODER.decode(text)
+    if not isinstance(value, dict):
+        raise _NotCalls
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

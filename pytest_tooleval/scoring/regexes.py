@@ -1,0 +1,40 @@
+"""Regular expressions from suites, which may be slow or hostile: every search has a time limit."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ..text import json_text
+from .problems import CannotCompare
+
+if TYPE_CHECKING:
+    import regex
+
+TIMEOUT_S = 1.0
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> regex.Pattern[str]:
+    import regex
+
+    try:
+        return regex.compile(pattern)
+    except (regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise CannotCompare(
+            f"the regular expression {json_text(pattern)} does not compile: {error}"
+        ) from None
+
+
+def search(pattern: str, text: str) -> bool:
+    """Whether the pattern is found anywhere in the text, as in `re.search`.
+
+    Raises CannotCompare when it does not compile or takes longer than `TIMEOUT_S` seconds.
+    """
+    try:
+        return _compiled(pattern).search(text, timeout=TIMEOUT_S) is not None
+    except TimeoutError:
+        raise CannotCompare(
+            f"the regular expression {json_text(pattern)} ran longer than {TIMEOUT_S:g} s on a text of "
+            f"{len(text)} characters; rewrite it without nested repetition such as (a+)+"
+        ) from None

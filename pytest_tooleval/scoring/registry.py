@@ -1,0 +1,138 @@
+"""The protocol of scorers, the built-in one, and a registry that adds those of third parties."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Protocol
+from typing import runtime_checkable
+
+from ..errors import ConfigError
+from ..errors import ScoringError
+from ..results import Score
+from ..results import Transcript
+from ..suite.model import ResolvedCase
+from .analysis import BUILT_IN_METRICS
+from .analysis import analyse
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """Adds metrics to every trial.
+
+    `metrics` are the names that `score` may return, Python identifiers that no other scorer uses.
+    `score` gets the case with all defaults applied and the whole conversation, and returns
+    `Score`s from 0 to 1, or None in `value` where a metric does not apply; metrics that do not
+    apply may also be left out. It is called once per trial and must not change what it gets.
+    """
+
+    metrics: Sequence[str]
+
+    def score(self, case: ResolvedCase, transcript: Transcript) -> Mapping[str, Score]:
+        """The scores of one trial."""
+
+
+class BuiltInScorer:
+    """The metrics of this package."""
+
+    metrics: Sequence[str] = BUILT_IN_METRICS
+
+    def score(self, case: ResolvedCase, transcript: Transcript) -> Mapping[str, Score]:
+        return analyse(case, transcript)[1]
+
+
+BUILT_IN: Sequence[Scorer] = (BuiltInScorer(),)
+
+
+class ScorerRegistry:
+    """The scorers of a run: the built-in one, then the registered ones in their order."""
+
+    def __init__(self) -> None:
+        self._scorers: list[Scorer] = list(BUILT_IN)
+
+    @property
+    def scorers(self) -> tuple[Scorer, ...]:
+        return tuple(self._scorers)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Every metric that may have a threshold, without repeats."""
+        return tuple(metric for scorer in self._scorers for metric in scorer.metrics)
+
+    def register(self, scorer: Scorer) -> None:
+        """Add a scorer. Raises ConfigError when it is none or its metrics cannot be used."""
+        name = scorer_name(scorer)
+        if isinstance(scorer, type):
+            raise ConfigError(f"scorer {name}: got the class, expected an instance: {name}()")
+        if not callable(getattr(scorer, "score", None)):
+            raise ConfigError(f"scorer {name}: it has no method score(case, transcript)")
+        metrics = getattr(scorer, "metrics", None)
+        if isinstance(metrics, str) or not isinstance(metrics, Sequence) or not metrics:
+            raise ConfigError(
+                f"scorer {name}: metrics must be a list of the names that it returns, got {metrics!r}"
+            )
+        taken = {metric: other for other in self._scorers for metric in other.metrics}
+        for metric in metrics:
+            if not isinstance(metric, str) or not metric.isidentifier():
+                raise ConfigError(
+                    f"scorer {name}: the metric {metric!r} must be a name of letters, digits and "
+                    "underscores, such as answer_length"
+                )
+            if metric in BUILT_IN_METRICS:
+                raise ConfigError(
+                    f"scorer {name}: the metric {metric!r} is built in; choose another name"
+                )
+            if metric in taken:
+                other = scorer_name(taken[metric])
+                raise ConfigError(
+                    f"scorer {name}: the metric {metric!r} is already registered by {other}; "
+                    "choose another name"
+                )
+            taken[metric] = scorer
+        self._scorers.append(scorer)
+
+
+def scorer_name(scorer: object) -> str:
+    """How messages call a scorer: the name of its class, with its module."""
+    kind = scorer if isinstance(scorer, type) else type(scorer)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def run_scorer(scorer: Scorer, case: ResolvedCase, transcript: Transcript) -> dict[str, Score]:
+    """The scores of a third-party scorer.
+
+    Raises ScoringError when it raises, or returns something else than what it announced.
+    """
+    place = f"{case.suite}::{case.id}: scorer {scorer_name(scorer)} ({', '.join(scorer.metrics)})"
+    try:
+        scores = scorer.score(case, transcript)
+    except Exception as error:
+        raise ScoringError(f"{place} raised {type(error).__name__}: {error}") from error
+    if not isinstance(scores, Mapping):
+        raise ScoringError(
+            f"{place} returned {scores!r:.200}, "
+            f'expected a dict such as {{"{scorer.metrics[0]}": Score(1.0)}}'
+        )
+    for metric, score in scores.items():
+        if metric not in scorer.metrics:
+            raise ScoringError(f"{place} returned {metric!r}, which is not in its metrics")
+        _require_score(score, f"{place} returned for {metric!r}")
+    return dict(scores)
+
+
+def _require_score(score: object, place: str) -> None:
+    if not isinstance(score, Score):
+        raise ScoringError(f"{place} {score!r:.200}, expected a Score such as Score(1.0)")
+    value: object = score.value
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (number and math.isfinite(value) and 0 <= value <= 1):  # type: ignore[arg-type, operator]
+        raise ScoringError(f"{place} the value {value!r:.200}, expected a number from 0 to 1, or None")
+    try:
+        texts = [score.explanation, *(check.reason for check in score.checks)]
+    except Exception as error:
+        raise ScoringError(
+            f"{place} a Score whose explain raised {type(error).__name__}: {error}"
+        ) from error
+    if not all(isinstance(text, str) for text in texts):
+        raise ScoringError(f"{place} a Score whose explanation is not a string")

@@ -1,0 +1,313 @@
+"""One reply: to be answered by nothing, by one call, or by several calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..results import Check
+from ..results import FailureCategory
+from ..results import Score
+from ..results import ToolCall
+from ..suite.model import ResolvedCase
+from ..text import printable
+from . import parameters
+from . import tool_selection
+from .calls import MAX_ACTUAL
+from .calls import MAX_EXPECTED
+from .calls import Pairing
+from .calls import Row
+from .calls import pair
+from .calls import total_of
+from .matchers import RULES
+from .overall import formula
+from .overall import overall
+from .parameters import Share
+from .problems import CannotCompare
+
+Explained = tuple[str, list[Check]]
+
+
+class NoCallExpected:
+    """`expected_tool: null` or `expected_calls: []`: right only if nothing was called."""
+
+    def __init__(self, case: ResolvedCase, calls: Sequence[ToolCall]) -> None:
+        self._case = case
+        self._calls = calls
+        self.extra_calls = len(calls)
+
+    def scores(self) -> dict[str, Score]:
+        value = 0.0 if self._calls else 1.0
+        return {
+            "tool_selection": Score(value, explain=self._explain),
+            "parameter_accuracy": Score(None, "no call is expected"),
+            "overall": Score(value, explain=self._explain),
+        }
+
+    def failure(self) -> FailureCategory | None:
+        return "unexpected_call" if self._calls else None
+
+    def parameter_failure(self) -> FailureCategory | None:
+        return None
+
+    def _explain(self) -> Explained:
+        if not self._calls:
+            return "no tool was called, as expected", [
+                Check("tool", "(no call)", "(no call)", 1.0, "as expected")
+            ]
+        rows = [
+            Check(
+                "tool", "(no call)", tool_selection.shown_call(call), 0.0, "called though none should be"
+            )
+            for call in self._calls
+        ]
+        return f"{len(rows)} called where no tool should be", rows
+
+
+class Choice(NamedTuple):
+    """The call that scores best; `share` is None when parameters are not scored."""
+
+    call: ToolCall
+    share: Share | None
+
+
+def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
+    """Of the calls to an expected tool the one with the best parameters, or None."""
+    test = case.case
+    best: Choice | None = None
+    for call in calls:
+        if tool_selection.accepts(test.expected_tools, call.name, case.param_scoring):
+            if test.expected_params is None:
+                return Choice(call, None)
+            share = _compare(case, call)
+            if best is None or best.share is None or share.value > best.share.value:
+                best = Choice(call, share)
+            if share.perfect:
+                break
+    return best
+
+
+def _compare(case: ResolvedCase, call: ToolCall) -> Share:
+    try:
+        return parameters.compare(
+            case.case.expected_params or {}, call.arguments, RULES[case.param_scoring]
+        )
+    except CannotCompare as error:
+        raise error.within("expected_params") from None
+
+
+class OneCallExpected:
+    """`expected_tool`: any call to an expected tool will do, and the best of them is scored."""
+
+    def __init__(self, case: ResolvedCase, calls: Sequence[ToolCall]) -> None:
+        self._case = case
+        self._calls = calls
+        self.extra_calls = max(0, len(calls) - 1)
+        choice = choose(case, calls)
+        self._tool = 0.0 if choice is None else 1.0
+        # Parameters are scored even when the tool is wrong: the seed's two scores are independent.
+        if choice is None and calls:
+            scored = case.case.expected_params is not None
+            choice = Choice(calls[0], _compare(case, calls[0]) if scored else None)
+        self._call = choice.call if choice else None
+        self._share = choice.share if choice else None
+        if choice is None and case.case.expected_params is not None:
+            self._share = parameters.NONE
+
+    def scores(self) -> dict[str, Score]:
+        accuracy = None if self._share is None else self._share.value
+        return {
+            "tool_selection": Score(self._tool, explain=self._explain_tool),
+            "parameter_accuracy": Score(accuracy, explain=self._explain_parameters),
+            "overall": Score(overall(self._tool, accuracy), explain=self._explain_overall),
+        }
+
+    def failure(self) -> FailureCategory | None:
+        if self._call is None:
+            return "missing_call"
+        if not self._tool:
+            return tool_selection.wrong_name(self._case, self._call)
+        return self.parameter_failure()
+
+    def parameter_failure(self) -> FailureCategory | None:
+        if self._call is None:
+            return None
+        rules = RULES[self._case.param_scoring]
+        return parameters.failure(self._case.case.expected_params, self._call, rules)
+
+    def _explain_tool(self) -> Explained:
+        row = tool_selection.check(self._case, self._case.case.expected_tools, self._call)
+        extra = f"; {self.extra_calls} more called" if self.extra_calls else ""
+        return f"expected {row.expected}, got {row.actual}{extra}", [row]
+
+    def _explain_parameters(self) -> Explained:
+        expected = self._case.case.expected_params
+        if expected is None:
+            return "expected_params is not given: parameters are not scored", []
+        rows = parameters.checks(expected, self._call, RULES[self._case.param_scoring])
+        return _counted(self._share or parameters.NONE, self._call), rows
+
+    def _explain_overall(self) -> Explained:
+        return formula(self._tool, None if self._share is None else self._share.value), []
+
+
+def _counted(share: Share, call: ToolCall | None) -> str:
+    if call is None:
+        return "no tool was called"
+    if call.arguments is None:
+        return "the arguments are not a JSON object"
+    return f"{share.correct} of {share.total} parameters right"
+
+
+class SeveralCallsExpected:
+    """`expected_calls`: the best pairing's total over max(expected, actual)."""
+
+    def __init__(self, case: ResolvedCase, calls: Sequence[ToolCall]) -> None:
+        self._case = case
+        self._calls = calls
+        self._expected = case.case.expected_calls or []
+        self._in_order = case.case.call_order == "strict"
+        if len(self._expected) > MAX_EXPECTED:
+            raise CannotCompare(
+                f"{len(self._expected)} calls are expected, at most {MAX_EXPECTED} can be scored; "
+                "split the case",
+                "expected_calls",
+            )
+        self._most = max(len(self._expected), len(calls))
+        self.extra_calls = max(0, len(calls) - len(self._expected))
+        self._pairing = self._as_listed() or self._pair(self._in_order)
+
+    def _as_listed(self) -> Pairing | None:
+        # Most answers have one call, or all of them right and in order, and need no search.
+        count = len(self._expected)
+        if count != len(self._calls):
+            return None
+        shares = []
+        for index, call in enumerate(self._calls):
+            share = self._share(index, call)
+            if share is None or not (share.perfect or count == 1):
+                return None
+            shares.append(share)
+        scored = [expected.params is not None for expected in self._expected]
+        return total_of({index: index for index in range(count)}, shares, scored)
+
+    def _pair(self, in_order: bool) -> Pairing:
+        calls = self._calls[:MAX_ACTUAL]
+        if not calls:
+            return Pairing({}, 0.0, 0.0)
+        rows = [
+            Row([self._share(index, call) for call in calls], expected.params is not None)
+            for index, expected in enumerate(self._expected)
+        ]
+        return pair(rows, in_order=in_order)
+
+    def _share(self, index: int, call: ToolCall) -> Share | None:
+        expected, mode = self._expected[index], self._case.param_scoring
+        if not tool_selection.accepts(expected.tools, call.name, mode):
+            return None
+        if expected.params is None:
+            return parameters.ALL
+        try:
+            return parameters.compare(expected.params, call.arguments, RULES[mode])
+        except CannotCompare as error:
+            raise error.within(f"expected_calls[{index}].params") from None
+
+    @property
+    def _scored(self) -> int:
+        return sum(expected.params is not None for expected in self._expected)
+
+    def scores(self) -> dict[str, Score]:
+        pairs, total, parameter_total = self._pairing
+        scored = self._scored
+        accuracy = parameter_total / scored if scored else None
+        return {
+            "tool_selection": Score(len(pairs) / self._most, explain=self._explain_tools),
+            "parameter_accuracy": Score(accuracy, explain=self._explain_parameters),
+            "overall": Score(total / self._most, explain=self._explain_overall),
+        }
+
+    def failure(self) -> FailureCategory | None:
+        if not self._calls:
+            return "missing_call"
+        free = self._pair(in_order=False) if self._in_order else self._pairing
+        surplus = self._surplus(free)
+        missing = len(free.pairs) < len(self._expected)
+        if surplus:
+            if any(tool_selection.find_tool(self._case, call.name) is None for call in surplus):
+                return "hallucinated_tool"
+            return "wrong_tool" if missing else "surplus_call"
+        if missing:
+            return "missing_call"
+        if free.total > self._pairing.total or len(free.pairs) > len(self._pairing.pairs):
+            return "wrong_order"
+        return self.parameter_failure()
+
+    def parameter_failure(self) -> FailureCategory | None:
+        rules = RULES[self._case.param_scoring]
+        for i, j in sorted(self._pairing.pairs.items()):
+            found = parameters.failure(self._expected[i].params, self._calls[j], rules)
+            if found is not None:
+                return found
+        return None
+
+    def _surplus(self, pairing: Pairing) -> list[ToolCall]:
+        paired = set(pairing.pairs.values())
+        return [call for j, call in enumerate(self._calls) if j not in paired]
+
+    def _explain_tools(self) -> Explained:
+        rows = []
+        for i, expected in enumerate(self._expected):
+            call = self._paired(i)
+            rows.append(tool_selection.check(self._case, expected.tools, call, f"call {i + 1}"))
+        rows += self._surplus_rows()
+        count = len(self._pairing.pairs)
+        return f"{count} of {self._most} calls to the right tool{self._counts()}", rows
+
+    def _explain_parameters(self) -> Explained:
+        rules, rows = RULES[self._case.param_scoring], []
+        for i, expected in enumerate(self._expected):
+            if expected.params is not None:
+                rows += parameters.checks(expected.params, self._paired(i), rules, f"call {i + 1}: ")
+        if not self._scored:
+            return "no expected call has params: parameters are not scored", []
+        return f"mean over {self._scored} expected calls; one that was not made counts 0", rows
+
+    def _explain_overall(self) -> Explained:
+        rows, parts = [], []
+        for i, expected in enumerate(self._expected):
+            call = self._paired(i)
+            share = None if call is None else self._share(i, call)
+            value = 0.0 if share is None else overall(1.0, share.value)
+            parts.append(f"{value:.4g}")
+            row = tool_selection.check(self._case, expected.tools, call, f"call {i + 1}")
+            why = row.reason
+            if share is not None and expected.params is not None:
+                why = f"called; {_counted(share, call)}"
+            rows.append(Check(row.what, row.expected, row.actual, value, why))
+        rows += self._surplus_rows()
+        value = self._pairing.total / self._most
+        text = f"{value:.4g} = ({' + '.join(parts[:10])}{' + …' * (len(parts) > 10)}) / {self._most}"
+        return text + self._counts(), rows
+
+    def _paired(self, index: int) -> ToolCall | None:
+        j = self._pairing.pairs.get(index)
+        return None if j is None else self._calls[j]
+
+    def _surplus_rows(self) -> list[Check]:
+        surplus = self._surplus(self._pairing)[:50]
+        return [
+            Check("surplus call", "(no call)", tool_selection.shown_call(call), 0.0, printable(why))
+            for call, why in ((call, self._why_surplus(call)) for call in surplus)
+        ]
+
+    def _why_surplus(self, call: ToolCall) -> str:
+        if tool_selection.find_tool(self._case, call.name) is None:
+            return "a tool that was not offered"
+        if self._in_order and tool_selection.is_expected(call.name, self._case):
+            return "expected only so often, or elsewhere in the order"
+        return "not expected, or expected less often"
+
+    def _counts(self) -> str:
+        if len(self._expected) == len(self._calls):
+            return ""
+        return f" ({len(self._expected)} expected, {len(self._calls)} made)"

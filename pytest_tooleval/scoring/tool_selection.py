@@ -1,0 +1,85 @@
+"""Tool selection: is a called tool one of the expected ones?
+
+Names compare without regard to case, as the seed has it. Under `bfcl` case counts, and an expected
+`.` also stands for `_`, which is what providers make of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..results import Check
+from ..results import FailureCategory
+from ..results import ToolCall
+from ..suite.model import ANY_TOOL
+from ..suite.model import ParamScoring
+from ..suite.model import ResolvedCase
+from ..suite.model import Tool
+from ..text import printable
+from ..text import shorten
+
+
+def same_name(expected: str, called: str, mode: ParamScoring) -> bool:
+    """Whether a called name is the expected one."""
+    if expected == called:
+        return True
+    if mode == "bfcl":
+        return expected.replace(".", "_") == called
+    return expected.casefold() == called.casefold()
+
+
+def accepts(tools: Sequence[str], called: str, mode: ParamScoring) -> bool:
+    """Whether a called name is one of the expected; `"*"` accepts any."""
+    if called in tools or ANY_TOOL in tools:
+        return True
+    return any(same_name(tool, called, mode) for tool in tools)
+
+
+def is_expected(name: str, case: ResolvedCase) -> bool:
+    """Whether a call to this tool is, by its name, one that the case expects in the end."""
+    mode = case.param_scoring
+    if case.case.expected_calls is not None:
+        return any(accepts(expected.tools, name, mode) for expected in case.case.expected_calls)
+    return accepts(case.case.expected_tools, name, mode)
+
+
+def find_tool(case: ResolvedCase, name: str) -> Tool | None:
+    """The tool of the case that a called name means; None when it was never offered."""
+    for tool in case.tools:
+        if tool.function.name == name:
+            return tool
+    for tool in case.tools:
+        if same_name(tool.function.name, name, case.param_scoring):
+            return tool
+    return None
+
+
+def wrong_name(case: ResolvedCase, call: ToolCall) -> FailureCategory:
+    """The category of a call to a tool that is not expected."""
+    return "hallucinated_tool" if find_tool(case, call.name) is None else "wrong_tool"
+
+
+def shown_names(tools: Sequence[str]) -> str:
+    """Expected tools as a short text."""
+    if not tools:
+        return "(no call)"
+    names = ["any tool" if tool == ANY_TOOL else printable(tool) for tool in tools]
+    return shorten(" or ".join(names))
+
+
+def shown_call(call: ToolCall | None) -> str:
+    """The name of a call as a short text."""
+    return "(no call)" if call is None else printable(shorten(call.name, 80)) or "(no name)"
+
+
+def check(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, what: str = "tool") -> Check:
+    """One row: the expected tools against the tool of a call."""
+    if call is None:
+        return Check(what, shown_names(tools), shown_call(None), 0.0, "was not called")
+    if accepts(tools, call.name, case.param_scoring):
+        same = call.name in tools or ANY_TOOL in tools
+        why = "called" if same else "called; the name is spelled otherwise"
+        return Check(what, shown_names(tools), shown_call(call), 1.0, why)
+    known = find_tool(case, call.name) is not None
+    why = "another tool" if known else "a tool that was not offered"
+    return Check(what, shown_names(tools), shown_call(call), 0.0, why)

@@ -1,0 +1,307 @@
+"""What needs more than one value to judge: duplicate ids, tools that are not defined, typos in names.
+
+The checks run on the parsed JSON and not on the models, so that they report together with pydantic's
+findings. They take nothing for granted: whatever has the wrong type is left to pydantic, except for
+fields that may hold several types, where one message from here replaces one for each type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from collections.abc import Collection
+from typing import Any
+
+from .explain import describe
+from .explain import listing
+from .explain import nearest
+from .explain import show
+from .fields import expected_at
+from .fields import matcher_findings
+from .fields import misspells
+from .fields import unknown_field
+from .fields import wrong_value
+from .mocks import mock_findings
+from .model import ANY_TOOL
+from .model import METRICS
+from .model import PENALTIES
+from .source import Finding
+from .source import Findings
+from .source import Loc
+from .tool_schemas import ToolSchemas
+from .tools import ToolNames
+from .tools import tool_list_findings
+
+MAX_ID_LENGTH = 200
+
+_MULTI_TURN_FIELDS = ("max_rounds", "optimal_hops", "valid_prerequisites", "mock_responses")
+_TAG = re.compile(r"[^\W_][\w.+-]*")
+_RESERVED_TAGS = frozenset(
+    ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "tooleval")
+)
+_EXPRESSION_WORDS = frozenset(("and", "or", "not"))
+_XFAIL_TYPES = {"reason": (str,), "strict": (bool, type(None))}
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+
+
+def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings:
+    """Everything wrong with a parsed suite that pydantic cannot see, in no particular order."""
+    schemas = ToolSchemas()
+    known = (*METRICS, *metrics)
+    raw_tools = data.get("tools")
+    yield from tool_list_findings(raw_tools, ("tools",), schemas)
+    yield from _thresholds(data.get("thresholds"), ("thresholds",), known)
+    suite_tools = ToolNames(raw_tools, "the suite")
+    cases = data.get("test_cases")
+    if not isinstance(cases, list):
+        return
+    suite_scoring = data.get("param_scoring")
+    for index, case in enumerate(cases):
+        if not isinstance(case, dict):
+            continue
+        loc: Loc = ("test_cases", index)
+        tools = suite_tools
+        if case.get("tools") is not None:
+            yield from tool_list_findings(case["tools"], (*loc, "tools"), schemas)
+            tools = ToolNames(case["tools"], "the case")
+        scoring = case.get("param_scoring") or suite_scoring
+        yield from _prompt(case, loc)
+        yield from _expectation(case, loc, tools, scoring)
+        yield from _chain(case, loc, tools, scoring)
+        if "thresholds" in case:
+            yield from _thresholds(case["thresholds"], (*loc, "thresholds"), known)
+        if "tags" in case:
+            yield from _tags(case["tags"], (*loc, "tags"))
+        yield from _skip_and_xfail(case, loc)
+
+
+def check_ids(cases: list[Any], line_of: Callable[[Loc], int]) -> Findings:
+    """Ids that would break node ids, and ids that stand twice; `line_of` gives the line of a path."""
+    first: dict[str, Loc] = {}
+    for index, case in enumerate(cases):
+        name = case.get("id") if isinstance(case, dict) else None
+        if not isinstance(name, str):
+            continue
+        loc: Loc = ("test_cases", index, "id")
+        problem = _id_problem(name)
+        if problem is not None:
+            yield Finding(loc, problem)
+        elif name in first:
+            line = line_of(first[name])
+            yield Finding(
+                loc, f"the id {show(name)} is taken, first by the case on line {line}; ids must differ"
+            )
+        else:
+            first[name] = loc
+
+
+def _id_problem(name: str) -> str | None:
+    if not name:
+        return "an empty id; give a name, or leave id out to get one made from the prompt"
+    if name != name.strip():
+        return f"the id {show(name)} begins or ends with a space; remove it"
+    for part in ("::", "[", "]"):
+        if part in name:
+            return f'the id {show(name)} holds "{part}", which pytest needs for itself; remove it'
+    if not name.isprintable():
+        return f"the id {show(name)} holds characters that cannot be printed; remove them"
+    if len(name) > MAX_ID_LENGTH:
+        return f"an id of {len(name)} characters; use at most {MAX_ID_LENGTH}"
+    return None
+
+
+def _prompt(case: dict[str, Any], loc: Loc) -> Findings:
+    prompt, at = case.get("prompt"), (*loc, "prompt")
+    if isinstance(prompt, str):
+        if not prompt.strip():
+            yield Finding(at, "an empty prompt; write what the user says")
+    elif isinstance(prompt, list) and prompt:
+        roles = set()
+        for index, message in enumerate(prompt):
+            yield from _message(message, (*at, index))
+            roles.add(
+                message.get("role") if isinstance(message, dict) and _is_hashable(message) else None
+            )
+        if roles <= set(_ROLES) - {"user"}:
+            yield Finding(at, 'no message from the user; add {"role": "user", "content": "..."}')
+    elif "prompt" in case:
+        yield Finding(at, wrong_value(at, prompt))
+
+
+def _is_hashable(message: dict[str, Any]) -> bool:
+    return not isinstance(message.get("role"), (dict, list))
+
+
+def _message(message: Any, at: Loc) -> Findings:
+    if not isinstance(message, dict):
+        expected = 'a chat message such as {"role": "user", "content": "..."}'
+        yield Finding(at, f"expected {expected}, got {describe(message)}")
+        return
+    role = message.get("role")
+    if role not in _ROLES:
+        missing = "role" not in message
+        text = (
+            'missing; expected "user", "system" or another role'
+            if missing
+            else wrong_value((*at, "role"), role)
+        )
+        yield Finding((*at, "role"), text)
+    content = message.get("content")
+    if isinstance(content, list):
+        for index, part in enumerate(content):
+            if not isinstance(part, dict):
+                expected = 'a content part such as {"type": "text", "text": "..."}'
+                yield Finding((*at, "content", index), f"expected {expected}, got {describe(part)}")
+    elif content is not None and not isinstance(content, str):
+        yield Finding((*at, "content"), wrong_value((*at, "content"), content))
+    elif role == "user" and not (content or "").strip():
+        yield Finding((*at, "content"), "an empty message from the user; write what the user says")
+
+
+def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
+    """`expected_tool` with `expected_params`, or `expected_calls`: exactly one of the two."""
+    calls = case.get("expected_calls")
+    if "expected_tool" in case:
+        yield from _tool_names(case["expected_tool"], (*loc, "expected_tool"), tools, nullable=True)
+        if calls is not None:
+            message = "expected_calls stands beside expected_tool; keep one of them"
+            yield Finding((*loc, "expected_calls"), message, at_key=True)
+    elif calls is None and not _is_misspelt(case):
+        message = f"missing; expected {expected_at((*loc, 'expected_tool'))}; or give expected_calls"
+        yield Finding((*loc, "expected_tool"), message)
+    params = case.get("expected_params")
+    if isinstance(params, dict):
+        at = (*loc, "expected_params")
+        if calls is not None:
+            message = 'not beside expected_calls; give each call its own: {"tool": ..., "params": ...}'
+            yield Finding(at, message, at_key=True)
+        elif params and "expected_tool" in case and case["expected_tool"] is None:
+            message = "expected_tool is null, so no params can be expected; correct one of the two"
+            yield Finding(at, message, at_key=True)
+        yield from matcher_findings(params, at, scoring)
+    if case.get("call_order") == "strict" and calls is None:
+        message = "has no meaning without expected_calls; remove it"
+        yield Finding((*loc, "call_order"), message, at_key=True)
+    if isinstance(calls, list):
+        for index, call in enumerate(calls):
+            at = (*loc, "expected_calls", index)
+            if not isinstance(call, dict):
+                continue
+            if "tool" in call:
+                yield from _tool_names(call["tool"], (*at, "tool"), tools, nullable=False)
+            if isinstance(call.get("params"), dict):
+                yield from matcher_findings(call["params"], (*at, "params"), scoring)
+
+
+def _is_misspelt(case: dict[str, Any]) -> bool:
+    return misspells("case", "expected_tool", case) or misspells("case", "expected_calls", case)
+
+
+def _tool_names(value: Any, at: Loc, tools: ToolNames, *, nullable: bool) -> Findings:
+    """The name of a tool, or a non-empty list of names, all of them defined."""
+    if isinstance(value, str):
+        if not value:
+            yield Finding(at, wrong_value(at, value))
+        elif tools.lacks(value):
+            yield Finding(at, tools.complaint(value))
+    elif isinstance(value, list) and value:
+        for index, name in enumerate(value):
+            if not isinstance(name, str) or not name:
+                yield Finding((*at, index), f"expected the name of a tool, got {describe(name)}")
+            elif name == ANY_TOOL:
+                yield Finding((*at, index), '"*" stands for any tool and not in a list; write "*" alone')
+            elif tools.lacks(name):
+                yield Finding((*at, index), tools.complaint(name))
+    elif value is not None or not nullable:
+        yield Finding(at, wrong_value(at, value))
+
+
+def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
+    """The fields of multi-turn cases."""
+    if case.get("multi_turn") is not True:
+        given = [field for field in _MULTI_TURN_FIELDS if case.get(field)]
+        if given and not case.get("multi_turn") and not misspells("case", "multi_turn", case):
+            message = 'only for multi-turn cases; add "multi_turn": true, or remove this'
+            for field in given:
+                yield Finding((*loc, field), message, at_key=True)
+    elif case.get("expected_calls") is not None:
+        message = "not in a multi-turn case: a chain ends in one call; write expected_tool instead"
+        yield Finding((*loc, "expected_calls"), message, at_key=True)
+    elif "expected_tool" in case and case["expected_tool"] is None:
+        message = (
+            "a multi-turn case needs the tool that its chain ends in; name it, or remove multi_turn"
+        )
+        yield Finding((*loc, "expected_tool"), message)
+    prerequisites = case.get("valid_prerequisites")
+    if isinstance(prerequisites, list):
+        for index, name in enumerate(prerequisites):
+            if isinstance(name, str) and name and tools.lacks(name):
+                yield Finding((*loc, "valid_prerequisites", index), tools.complaint(name))
+            elif name == ANY_TOOL:
+                message = '"*" cannot be used here; name the tools that may be called on the way'
+                yield Finding((*loc, "valid_prerequisites", index), message)
+    mocks = case.get("mock_responses")
+    if isinstance(mocks, dict):
+        for name, answer in mocks.items():
+            at = (*loc, "mock_responses", name)
+            if name == ANY_TOOL or tools.lacks(name):
+                yield Finding(at, tools.complaint(name), at_key=True)
+            yield from mock_findings(answer, at, scoring)
+
+
+def _thresholds(thresholds: Any, at: Loc, known: Collection[str]) -> Findings:
+    if not isinstance(thresholds, dict):
+        return
+    for metric in thresholds:
+        if metric in known:
+            continue
+        if metric in PENALTIES:
+            message = "lower is better, so it cannot have a threshold; use overall, which subtracts it"
+        else:
+            near = nearest(metric, known)
+            message = (
+                f"unknown metric{f', did you mean {near}?' if near else f'; known are {listing(known)}'}"
+            )
+        yield Finding((*at, metric), message, at_key=True)
+
+
+def _tags(tags: Any, at: Loc) -> Findings:
+    if not isinstance(tags, list):
+        return
+    seen = set()
+    for index, tag in enumerate(tags):
+        if not isinstance(tag, str):
+            continue
+        message = None
+        if tag in _RESERVED_TAGS:
+            own = " (use the field of this name)" if tag in ("skip", "xfail") else ""
+            message = f"the tag {show(tag)} is a mark with a meaning of its own{own}; choose another"
+        elif tag in _EXPRESSION_WORDS:
+            message = f"the tag {show(tag)} is an operator in -m and -k expressions; choose another"
+        elif not _TAG.fullmatch(tag):
+            message = (
+                f"the tag {show(tag)} cannot be used with -m; use letters, digits, _ - . and +, "
+                "and begin with a letter or digit"
+            )
+        elif tag in seen:
+            message = f"the tag {show(tag)} stands twice; remove one"
+        seen.add(tag)
+        if message is not None:
+            yield Finding((*at, index), message)
+
+
+def _skip_and_xfail(case: dict[str, Any], loc: Loc) -> Findings:
+    for field in ("skip", "xfail"):
+        if field not in case:
+            continue
+        value, at = case[field], (*loc, field)
+        if field == "xfail" and isinstance(value, dict):
+            for key, inside in value.items():
+                if key not in _XFAIL_TYPES:
+                    yield Finding((*at, key), unknown_field("xfail", key, value), at_key=True)
+                elif not isinstance(inside, _XFAIL_TYPES[key]):
+                    yield Finding((*at, key), wrong_value((*at, key), inside))
+        elif not isinstance(value, (bool, str)):
+            yield Finding(at, wrong_value(at, value))
+        elif value == "":
+            yield Finding(at, f"an empty reason; write the reason, true, or leave {field} out")

@@ -1,0 +1,310 @@
+"""The fields of the format in words, and pydantic's complaints about them in plain English."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Literal
+
+from pydantic import BaseModel
+
+from .explain import describe
+from .explain import nearest
+from .explain import show
+from .matchers import matcher_problems
+from .model import ExpectedCall
+from .model import Function
+from .model import Suite
+from .model import TestCase
+from .model import Tool
+from .model import XFail
+from .source import Finding
+from .source import Findings
+from .source import Loc
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+Kind = Literal["suite", "case", "tool", "function", "call", "xfail", "message"]
+
+# Fields that may hold several types: pydantic reports once for each type, `suite.checks` once.
+UNIONS = {
+    "case": ("prompt", "expected_tool", "skip", "xfail"),
+    "call": ("tool",),
+    "message": ("content",),
+}
+
+TOOL_EXAMPLE = '{"type": "function", "function": {"name": ..., "description": ..., "parameters": ...}}'
+_CALL = '{"tool": "get_weather", "params": {"city": "Paris"}}'
+_COUNT = "a whole number of at least 1"
+_TOOLS = f"a list of tools, each {TOOL_EXAMPLE}"
+_SHARED = {
+    "name": "a non-empty string",
+    "description": "a string",
+    "metadata": "an object",
+    "tools": _TOOLS,
+    "tool_choice": '"required", "auto" or "none"',
+    "temperature": "a number from 0 to 2",
+    "max_tokens": _COUNT,
+    "trials": _COUNT,
+    "param_scoring": '"exact", "case_sensitive", "contains", "numeric_tolerance", "regex", "fuzzy" '
+    'or "bfcl"',
+    "thresholds": 'an object of metric and least score, such as {"overall": 0.8}',
+}
+_PARAMS = "an object of parameter names and expected values, or null when they are not scored"
+EXPECTED: Mapping[Kind, Mapping[str, str]] = {
+    "suite": {
+        **_SHARED,
+        "$schema": "a string",
+        "test_cases": "a list of cases",
+        "system_prompt": "a string",
+    },
+    "case": {
+        **_SHARED,
+        "id": "a string",
+        "prompt": "the user's message as a string, or a list of chat messages",
+        "expected_tool": 'the name of a tool, a list of names, "*" for any tool, '
+        "or null when nothing should be called",
+        "expected_params": _PARAMS,
+        "expected_calls": f"a list of calls such as [{_CALL}]",
+        "call_order": '"any" or "strict"',
+        "tags": "a list of strings",
+        "skip": "true, false, or the reason as a string",
+        "xfail": 'true, false, the reason as a string, or {"reason": "...", "strict": true}',
+        "weight": "a number above 0",
+        "multi_turn": "true or false",
+        "max_rounds": _COUNT,
+        "optimal_hops": _COUNT,
+        "valid_prerequisites": "a list of tool names",
+        "mock_responses": "an object that maps the name of a tool to its answer",
+    },
+    "tool": {"type": '"function"', "function": 'an object such as {"name": ..., "parameters": ...}'},
+    "function": {
+        "name": "a non-empty string",
+        "description": "a string",
+        "parameters": "a JSON Schema of type object",
+        "strict": "true or false",
+    },
+    "call": {
+        "tool": 'the name of a tool, a list of names, or "*" for any tool',
+        "params": _PARAMS,
+    },
+    "xfail": {"reason": "a string", "strict": "true or false"},
+    "message": {
+        "role": '"system", "developer", "user", "assistant" or "tool"',
+        "content": "a string, a list of content parts, or null",
+    },
+}
+_ITEMS = {
+    "test_cases": 'an object such as {"prompt": "...", "expected_tool": "..."}',
+    "tools": f"a tool, {TOOL_EXAMPLE}",
+    "expected_calls": f"an object such as {_CALL}",
+    "tags": "a string",
+    "valid_prerequisites": "the name of a tool",
+    "thresholds": "a number from 0 to 1",
+}
+_MODELS: Mapping[Kind, type[BaseModel]] = {
+    "suite": Suite,
+    "case": TestCase,
+    "tool": Tool,
+    "function": Function,
+    "call": ExpectedCall,
+    "xfail": XFail,
+}
+# What people write for a field when they come from another tool, and too far off to be guessed.
+_ALIASES: Mapping[Kind, Mapping[str, str]] = {
+    "suite": {"cases": "test_cases", "tests": "test_cases", "functions": "tools", "title": "name"},
+    "case": {
+        "name": "id",
+        "title": "id",
+        "params": "expected_params",
+        "arguments": "expected_params",
+        "expected_arguments": "expected_params",
+        "expected_args": "expected_params",
+        "calls": "expected_calls",
+        "tool": "expected_tool",
+        "tool_calls": "expected_calls",
+        "expected_tools": "expected_tool",
+        "expected_function": "expected_tool",
+        "messages": "prompt",
+        "input": "prompt",
+        "question": "prompt",
+        "query": "prompt",
+        "markers": "tags",
+        "mocks": "mock_responses",
+    },
+    "call": {
+        "name": "tool",
+        "expected_tool": "tool",
+        "function": "tool",
+        "arguments": "params",
+        "args": "params",
+        "expected_params": "params",
+        "parameters": "params",
+    },
+    "function": {"input_schema": "parameters", "inputSchema": "parameters", "schema": "parameters"},
+}
+_ELSEWHERE = {
+    ("case", "system_prompt"): "a field of the suite; for one case, make prompt a list that begins with "
+    '{"role": "system", "content": "..."}',
+    ("case", "description"): "a field of the suite; for remarks on a case use metadata",
+}
+
+
+def field_names(kind: Kind) -> list[str]:
+    """The names that a file may use in an object of this kind."""
+    if kind not in _MODELS:
+        return list(EXPECTED[kind])
+    return [info.alias or name for name, info in _MODELS[kind].model_fields.items()]
+
+
+CASE_FIELDS = frozenset(field_names("case"))
+
+
+def kind_at(loc: Loc) -> Kind | None:
+    """What kind of object stands at a path; None where the format leaves it to the user."""
+    if not loc:
+        return "suite"
+    if loc[0] == "test_cases" and len(loc) > 1:
+        rest = loc[2:]
+        if not rest:
+            return "case"
+        if rest == ("xfail",):
+            return "xfail"
+        if len(rest) == 2 and rest[0] == "expected_calls":
+            return "call"
+        if len(rest) == 2 and rest[0] == "prompt":
+            return "message"
+        loc = rest
+    if loc[0] == "tools" and len(loc) == 2:
+        return "tool"
+    if loc[0] == "tools" and len(loc) == 3 and loc[2] == "function":
+        return "function"
+    return None
+
+
+def expected_at(loc: Loc) -> str:
+    """What should stand at a path, in words."""
+    if not loc:
+        return "an object with name, tools and test_cases"
+    kind, last = kind_at(loc[:-1]), loc[-1]
+    if kind is not None and isinstance(last, str) and last in EXPECTED[kind]:
+        return EXPECTED[kind][last]
+    if len(loc) > 1 and loc[-2] in _ITEMS:
+        return _ITEMS[str(loc[-2])]
+    return "something else"
+
+
+def suggestion(kind: Kind, name: str, taken: Iterable[str] = ()) -> str | None:
+    """The field that was probably meant by an unknown one, unless the object has it already."""
+    known = [field for field in field_names(kind) if field not in taken]
+    alias = _ALIASES.get(kind, {}).get(name)
+    if alias is not None:
+        return alias if alias in known else None
+    return nearest(name, known)
+
+
+def misspells(kind: Kind, field: str, found: Mapping[str, Any]) -> bool:
+    """Whether a field that is missing is there after all, under a wrong name."""
+    known = field_names(kind)
+    return any(suggestion(kind, name, found) == field for name in found if name not in known)
+
+
+def unknown_field(kind: Kind, name: str, found: Mapping[str, Any]) -> str:
+    """The message for a field that an object of this kind does not have."""
+    if (kind, name) in _ELSEWHERE:
+        return _ELSEWHERE[kind, name]
+    alias = _ALIASES.get(kind, {}).get(name)
+    if alias is None:
+        if kind == "suite" and name in CASE_FIELDS:
+            return "a field of a test case, not of the suite; move it into the cases"
+        if kind == "case" and name in field_names("suite"):
+            return "a field of the suite, not of a test case; move it to the top of the file"
+        if kind == "tool" and name in field_names("function"):
+            return "a field of the function; move it into function"
+    meant = suggestion(kind, name, found)
+    if meant is not None:
+        return f"unknown field, did you mean {meant}?"
+    return f"unknown field; known are {', '.join(field_names(kind))}"
+
+
+def model_findings(
+    errors: Iterable[ErrorDetails], data: Any, said: Collection[Finding]
+) -> list[Finding]:
+    """pydantic's errors about `data` as findings, without those that the checks have said better."""
+    covered = {found.loc for found in said if not found.at_key}
+    touched = {found.loc[:n] for found in said for n in range(len(found.loc) + 1)}
+    findings: dict[Loc, Finding] = {}
+    for error in errors:
+        loc = _without_branches(error["loc"])
+        is_union = len(loc) < len(error["loc"])
+        if loc in findings or any(loc[:n] in covered for n in range(1, len(loc) + 1)):
+            continue
+        if is_union and loc in touched:
+            continue
+        finding = _model_finding(loc, error, data)
+        if finding is not None:
+            findings[loc] = finding
+    return list(findings.values())
+
+
+def _without_branches(loc: Loc) -> Loc:
+    """A path up to the first field that may hold several types: what follows is pydantic's own."""
+    for index, part in enumerate(loc):
+        kind = kind_at(loc[:index])
+        if kind is not None and part in UNIONS.get(kind, ()):
+            return loc[: index + 1]
+    return loc
+
+
+def _model_finding(loc: Loc, error: ErrorDetails, data: Any) -> Finding | None:
+    kind = kind_at(loc[:-1])
+    if error["type"] in ("missing", "extra_forbidden") and kind is not None:
+        parent, name = data, str(loc[-1])
+        for part in loc[:-1]:
+            parent = parent[part]
+        if error["type"] == "extra_forbidden":
+            return Finding(loc, unknown_field(kind, name, parent), at_key=True)
+        if misspells(kind, name, parent):
+            return None
+        return Finding(loc, f"missing; expected {expected_at(loc)}")
+    return Finding(loc, wrong_value(loc, error["input"]))
+
+
+def wrong_value(loc: Loc, got: Any) -> str:
+    """The message for a value of the wrong type or out of its range."""
+    expected = expected_at(loc)
+    return f"expected {expected}, got {describe(got)}{_hint(expected, got)}"
+
+
+def _hint(expected: str, got: Any) -> str:
+    if isinstance(got, str):
+        word = got.strip().lower()
+        if "true or false" in expected and word in ("true", "false"):
+            return f"; write {word} without quotes"
+        if "number" in expected and _is_number(word):
+            return f"; write {word} without quotes"
+        if expected.startswith('"'):
+            near = nearest(word, expected.replace('"', "").replace(" or ", ", ").split(", "))
+            return f"; did you mean {show(near)}?" if near else ""
+    if isinstance(got, float) and "whole number" in expected and got.is_integer() and 1 <= got < 1e15:
+        return f"; write {int(got)}"
+    return ""
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return word[-1:].isdigit() and len(word) <= 20
+
+
+def matcher_findings(params: dict[str, Any], at: Loc, scoring: Any) -> Findings:
+    """What is wrong with the matchers in a params object, which stands at `at`."""
+    mode = scoring if isinstance(scoring, str) else "exact"
+    for inside, message in matcher_problems(params, at, param_scoring=mode):
+        yield Finding(inside, message, at_key=message.startswith("unknown"))

@@ -1,0 +1,287 @@
+"""Warnings about a valid suite: what loads, and yet is probably not what was meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from typing import Any
+
+from ..errors import Problem
+from ..text import printable
+from .explain import describe
+from .explain import field_path
+from .explain import listing
+from .explain import nearest
+from .explain import show
+from .matchers import EXACT
+from .matchers import OPTIONAL
+from .matchers import matcher_key
+from .model import ANY_TOOL
+from .source import Document
+from .source import Finding
+from .source import Findings
+from .source import Loc
+
+if TYPE_CHECKING:
+    from .model import Suite
+    from .model import TestCase
+    from .model import Tool
+
+_PROVIDER_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+# Marks that widely used plugins act on.
+_PLUGIN_MARKS = frozenset(
+    (
+        "anyio",
+        "asyncio",
+        "benchmark",
+        "django_db",
+        "flaky",
+        "order",
+        "timeout",
+        "trylast",
+        "tryfirst",
+        "xdist_group",
+    )
+)
+
+
+def lint_suite(suite: Suite, document: Document | None = None) -> list[Problem]:
+    """Warnings, in the order of the file.
+
+    With the `document` that `load_document` gives, each warning has its exact place. Without it
+    the path is empty, the line is that of the case (1 for the suite's own fields), the column 1.
+    """
+    findings = list(_findings(suite))
+    if document is not None:
+        return document.problems(findings, limit=None)
+    placed = [
+        Problem("", _line(suite, found.loc), 1, field_path(found.loc), found.message)
+        for found in findings
+    ]
+    return sorted(placed, key=lambda problem: problem.line)
+
+
+def _line(suite: Suite, loc: Loc) -> int:
+    if len(loc) > 1 and loc[0] == "test_cases" and isinstance(loc[1], int):
+        return suite.test_cases[loc[1]].line or 1
+    return 1
+
+
+def _findings(suite: Suite) -> Findings:
+    if not suite.test_cases:
+        yield Finding(("test_cases",), "no cases: this suite tests nothing")
+    seen: set[str] = set()
+    yield from _tools(suite.tools, ("tools",), seen)
+    yield from _suite_thresholds(suite)
+    schemas = _Schemas()
+    for index, case in enumerate(suite.test_cases):
+        loc: Loc = ("test_cases", index)
+        if case.tools is not None:
+            yield from _tools(case.tools, (*loc, "tools"), seen)
+        tools = suite.tools if case.tools is None else case.tools
+        yield from _impossible(suite, case, loc, tools)
+        for metric in case.thresholds or ():
+            if not _produces(case, metric):
+                message = f"{_WHY[metric]}, so this threshold never applies"
+                yield Finding((*loc, "thresholds", metric), message, at_key=True)
+        for position, tag in enumerate(case.tags):
+            if tag in _PLUGIN_MARKS:
+                message = f"the tag {show(tag)} is also a mark that a widely used plugin acts on"
+                yield Finding((*loc, "tags", position), message)
+        if case.multi_turn:
+            yield from _chain(case, loc, tools)
+        for names, params, at in _expected(case, loc):
+            yield from schemas.params(names, params, at, tools)
+
+
+def _expected(case: TestCase, loc: Loc) -> Iterator[tuple[tuple[str, ...], dict[str, Any], Loc]]:
+    """Acceptable tools with the params expected of them, and where those stand."""
+    if case.expected_params:
+        yield case.expected_tools, case.expected_params, (*loc, "expected_params")
+    for index, call in enumerate(case.expected_calls or ()):
+        if call.params:
+            yield call.tools, call.params, (*loc, "expected_calls", index, "params")
+
+
+def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
+    """Names of tools and parameters; a tool that many cases repeat is reported once."""
+    by_case: dict[str, str] = {}
+    for index, tool in enumerate(tools):
+        at = (*loc, index, "function", "name")
+        other = by_case.setdefault(tool.name.casefold(), tool.name)
+        if other != tool.name:
+            message = f"{show(tool.name)} and {show(other)} differ only in case, which scoring ignores"
+            yield Finding(at, message)
+        if tool.name in seen:
+            continue
+        seen.add(tool.name)
+        if not _PROVIDER_NAME.fullmatch(tool.name):
+            message = (
+                f"providers refuse the name {show(tool.name)}: they take at most 64 characters out of "
+                "letters, digits, _ and -"
+            )
+            yield Finding(at, message)
+        for name in _properties(tool):
+            if name.startswith("$"):
+                message = f"the parameter {show(name)} begins with $, which some providers refuse"
+                place = (*loc, index, "function", "parameters", "properties", name)
+                yield Finding(place, message, at_key=True)
+
+
+def _properties(tool: Tool) -> Mapping[str, Any]:
+    properties = (tool.function.parameters or {}).get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _impossible(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Findings:
+    """Cases that no model can pass, whatever it answers."""
+    choice = case.tool_choice or suite.tool_choice
+    if case.expects_nothing and choice == "required":
+        at = (*loc, "tool_choice") if case.tool_choice else loc
+        yield Finding(
+            at,
+            'tool_choice "required" forces a call, where none should be called; use "auto"',
+        )
+    if not case.expects_nothing and not tools:
+        yield Finding(loc, "a call is expected, but there are no tools to call")
+    if case.multi_turn and case.optimal_hops and case.max_rounds and case.optimal_hops > case.max_rounds:
+        message = f"fewer replies than the shortest chain has calls (optimal_hops {case.optimal_hops})"
+        yield Finding((*loc, "max_rounds"), message)
+
+
+_WHY = {
+    "completion": "completion is measured in multi-turn cases only",
+    "efficiency": "efficiency is measured in multi-turn cases only",
+    "parameter_accuracy": "no expected params are given",
+}
+
+
+def _produces(case: TestCase, metric: str) -> bool:
+    """Whether a case can have a value for a metric; metrics of other scorers always may."""
+    if metric in ("completion", "efficiency"):
+        return case.multi_turn
+    if metric == "parameter_accuracy":
+        calls = case.expected_calls or ()
+        return case.expected_params is not None or any(call.params is not None for call in calls)
+    return True
+
+
+def _suite_thresholds(suite: Suite) -> Findings:
+    for metric in suite.thresholds or ():
+        if suite.test_cases and not any(_produces(case, metric) for case in suite.test_cases):
+            message = f"{_WHY[metric]}, so this threshold applies to none of the cases"
+            yield Finding(("thresholds", metric), message, at_key=True)
+
+
+def _chain(case: TestCase, loc: Loc, tools: list[Tool]) -> Findings:
+    mocked = {name.casefold() for name in case.mock_responses}
+    for index, name in enumerate(case.valid_prerequisites):
+        if name.casefold() not in mocked:
+            message = f"{show(name)} has no mock response; a call to it is answered with an error"
+            yield Finding((*loc, "valid_prerequisites", index), message)
+    known = mocked | {name.casefold() for name in (*case.valid_prerequisites, *case.expected_tools)}
+    others = [tool.name for tool in tools if tool.name.casefold() not in known]
+    if others and ANY_TOOL not in case.expected_tools:
+        message = f"no mock response for {listing(others)}; a call is answered with an error"
+        yield Finding((*loc, "mock_responses"), message, at_key=True)
+
+
+class _Schemas:
+    """Compares expected params with the schemas of their tools, building each validator once."""
+
+    def __init__(self) -> None:
+        self._validators: dict[int, Any] = {}
+
+    def params(
+        self, names: Iterable[str], params: dict[str, Any], at: Loc, tools: list[Tool]
+    ) -> Findings:
+        """Params that none of the acceptable tools takes with the value that is expected."""
+        wanted = {name.casefold() for name in names}
+        acceptable = [tool for tool in tools if ANY_TOOL in wanted or tool.name.casefold() in wanted]
+        if not acceptable:
+            return
+        for name, expected in params.items():
+            taking = [tool for tool in acceptable if _takes(tool, name)]
+            if not taking:
+                yield Finding((*at, name), _untaken(name, acceptable), at_key=True)
+                continue
+            literal, value = _literal(expected)
+            if not literal:
+                continue
+            reasons = [self._reason(tool, name, value) for tool in taking]
+            if all(reasons):
+                message = f"{describe(value)} breaks the schema of {show(taking[0].name)}: {reasons[0]}"
+                yield Finding((*at, name), message)
+
+    def _reason(self, tool: Tool, name: str, value: Any) -> str | None:
+        """Why a value breaks the schema of a parameter; None when it does not, or cannot be told."""
+        schema = _properties(tool).get(name)
+        if not isinstance(schema, dict):
+            return None
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import best_match
+
+        validator = self._validators.get(id(tool))
+        if validator is None:
+            validator = self._validators[id(tool)] = Draft202012Validator(tool.function.parameters or {})
+        try:
+            error = best_match(validator.descend(value, schema))
+        except Exception:  # a reference that cannot be followed, a pattern, a schema without an end
+            return None
+        return None if error is None else _reason_text(error)
+
+
+def _reason_text(error: Any) -> str:
+    place = f"{field_path(error.path)}: " if error.path else ""
+    if error.validator == "type":
+        return f"{place}expected type {show(error.validator_value)}"
+    if error.validator == "enum":
+        return f"{place}expected one of {show(error.validator_value, 120)}"
+    return f"{place}{printable(str(error.message)[:200])}"
+
+
+def _takes(tool: Tool, name: str) -> bool:
+    parameters = tool.function.parameters or {}
+    if name in _properties(tool):
+        return True
+    # Schemas put together from others may define parameters in places that are not looked into.
+    if any(key in parameters for key in _OPEN_ENDED):
+        return True
+    return parameters.get("additionalProperties", False) is not False
+
+
+_OPEN_ENDED = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")
+
+
+def _untaken(name: str, tools: list[Tool]) -> str:
+    known = {parameter: None for tool in tools for parameter in _properties(tool)}
+    owner = show(tools[0].name) if len(tools) == 1 else "any of the expected tools"
+    near = nearest(name, known)
+    if near:
+        return f"not a parameter of {owner}, did you mean {near}?"
+    return f"not a parameter of {owner}" + (
+        f"; known are {listing(known)}" if known else ", which has none"
+    )
+
+
+def _literal(expected: Any) -> tuple[bool, Any]:
+    """Whether an expected value stands for one value only, and that value; most matchers do not."""
+    key = matcher_key(expected)
+    if key == EXACT:
+        return True, expected[EXACT]
+    if key == OPTIONAL:
+        return _literal(expected[OPTIONAL])
+    if key is not None:
+        return False, None
+    if isinstance(expected, list):
+        members = [_literal(member) for member in expected]
+        return all(literal for literal, _ in members), [value for _, value in members]
+    if isinstance(expected, dict):
+        named = {name: _literal(member) for name, member in expected.items()}
+        return all(literal for literal, _ in named.values()), {
+            k: value for k, (_, value) in named.items()
+        }
+    return True, expected

@@ -1,0 +1,148 @@
+"""Suite files to `Suite`: every problem of a file at once, each with its line, column and cure."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection
+from typing import Any
+from typing import NoReturn
+
+from pydantic import ValidationError
+
+from ..errors import Problem
+from ..errors import SuiteError
+from ..results import Message
+from .checks import check_ids
+from .checks import check_suite
+from .explain import describe
+from .fields import model_findings
+from .model import Suite
+from .slugs import assign_ids
+from .source import Document
+from .source import Finding
+from .source import decode_bytes
+from .source import read_document
+
+MAX_BYTES = 256 * 1024 * 1024
+
+
+def load_suite(path: str | os.PathLike[str], *, metrics: Collection[str] = ()) -> Suite:
+    """Read a suite file.
+
+    `metrics` are the names of metrics beside the built-in ones that thresholds may use.
+    SuiteError, with every problem of the file in the file's order, when it cannot be used; a file
+    that cannot be read at all is such a problem too, at line 1, column 1.
+    """
+    return load_document(path, metrics=metrics)[0]
+
+
+def parse_suite(text: str | bytes, path: str = "<string>", *, metrics: Collection[str] = ()) -> Suite:
+    """Like `load_suite`, from the content of a file; `path` is the name that problems give it."""
+    return parse_document(text, path, metrics=metrics)[0]
+
+
+def load_document(
+    path: str | os.PathLike[str], *, metrics: Collection[str] = ()
+) -> tuple[Suite, Document]:
+    """The suite together with its text, in which `Document` finds the place of any value."""
+    name = os.fspath(path)
+    return parse_document(_read(name), name, metrics=metrics)
+
+
+def parse_document(
+    text: str | bytes, path: str = "<string>", *, metrics: Collection[str] = ()
+) -> tuple[Suite, Document]:
+    """Like `load_document`, from the content of a file."""
+    if len(text) > MAX_BYTES:
+        _refuse(path, _too_large(len(text)))
+    document = read_document(decode_bytes(text, path) if isinstance(text, bytes) else text, path)
+    data = document.data
+    if not isinstance(data, dict):
+        _refuse(path, _not_an_object(data), document)
+    findings = document.repeated_keys()
+    cases = data.get("test_cases")
+    if isinstance(cases, list):
+        findings += check_ids(cases, document.line)
+    findings += check_suite(data, metrics)
+    suite: Suite | None = None
+    try:
+        suite = Suite.model_validate(_with_ids(data))
+    except ValidationError as error:
+        findings += model_findings(error.errors(include_url=False), data, findings)
+    if findings or suite is None:
+        raise SuiteError(document.problems(findings))
+    for case, line in zip(suite.test_cases, document.case_lines(), strict=True):
+        case._line = line
+    return suite, document
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                _refuse(path, "not a regular file")
+            if status.st_size > MAX_BYTES:
+                _refuse(path, _too_large(status.st_size))
+            return file.read()
+    except FileNotFoundError:
+        _refuse(path, "there is no such file")
+    except IsADirectoryError:
+        _refuse(path, "a folder, where a suite file was expected")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        _refuse(path, f"the file cannot be read: {reason or error}")
+
+
+def _with_ids(data: dict[str, Any]) -> dict[str, Any]:
+    """The data with the slug of its prompt as the id of every case that has none."""
+    cases = data.get("test_cases")
+    if not isinstance(cases, list):
+        return data
+    taken = set()
+    nameless: list[int] = []
+    prompts: list[tuple[int, str]] = []
+    for index, case in enumerate(cases):
+        if not isinstance(case, dict):
+            continue
+        if isinstance(case.get("id"), str):
+            taken.add(case["id"])
+        elif case.get("id") is None:
+            nameless.append(index)
+            prompts.append((index + 1, _prompt_text(case.get("prompt"))))
+    named = list(cases)
+    for index, name in zip(nameless, assign_ids(prompts, taken), strict=True):
+        named[index] = {**cases[index], "id": name}
+    return {**data, "test_cases": named}
+
+
+def _prompt_text(prompt: Any) -> str:
+    """A prompt, or the text of the last message from the user."""
+    if isinstance(prompt, str):
+        return prompt
+    for message in reversed(prompt if isinstance(prompt, list) else []):
+        if isinstance(message, dict) and message.get("role") == "user":
+            return Message(message).text
+    return ""
+
+
+def _not_an_object(data: Any) -> str:
+    message = (
+        f'expected an object {{"name": ..., "tools": [...], "test_cases": [...]}}, got {describe(data)}'
+    )
+    if isinstance(data, list) and data and isinstance(data[0], dict) and "prompt" in data[0]:
+        message += "; a bare list of cases must become the test_cases of such an object"
+    return message
+
+
+def _too_large(size: int) -> str:
+    limit = MAX_BYTES // (1024 * 1024)
+    found = size / (1024 * 1024)
+    return f"the file has {found:.0f} MiB, more than {limit} MiB; split it into several suites"
+
+
+def _refuse(path: str, message: str, document: Document | None = None) -> NoReturn:
+    if document is not None:
+        raise SuiteError(document.problems([Finding((), message)]))
+    raise SuiteError([Problem(path, 1, 1, "", message)])

@@ -1,0 +1,277 @@
+"""The suite file as pydantic models, and `resolve`, which applies a suite's defaults to a case.
+
+The models check each value by itself. What needs more than one value to judge (duplicate ids, an
+expected tool that is not defined) is checked by `suite.load`, the door through which files come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+from typing import Any
+from typing import Literal
+
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import Field
+from pydantic import PrivateAttr
+
+ToolChoice = Literal["required", "auto", "none"]
+ParamScoring = Literal[
+    "exact", "case_sensitive", "contains", "numeric_tolerance", "regex", "fuzzy", "bfcl"
+]
+CallOrder = Literal["any", "strict"]
+
+DEFAULT_THRESHOLDS: Mapping[str, float] = {"overall": 1.0}
+DEFAULT_MAX_ROUNDS = 10
+ANY_TOOL = "*"
+
+# The built-in metrics. All but the penalties are better when higher and may have a threshold.
+METRICS = (
+    "overall",
+    "tool_selection",
+    "parameter_accuracy",
+    "arguments_valid",
+    "completion",
+    "efficiency",
+)
+PENALTIES = ("redundancy_penalty", "detour_penalty")
+
+Name = Annotated[str, Field(min_length=1)]
+Threshold = Annotated[float, Field(ge=0.0, le=1.0)]
+Temperature = Annotated[float, Field(ge=0.0, le=2.0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class _Strict(BaseModel):
+    # Strict: "0.5" is not a temperature and true is not a count. Unknown fields are errors.
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Function(_Strict):
+    """A tool's function, in OpenAI's schema."""
+
+    name: Name = Field(description="The name that the model calls.")
+    description: str | None = Field(None, description="What the tool does, for the model.")
+    parameters: dict[str, Any] | None = Field(
+        None, description="A JSON Schema (draft 2020-12) of the arguments, of type object."
+    )
+    strict: bool | None = Field(None, description="OpenAI's strict mode, passed on as it is.")
+
+
+class Tool(_Strict):
+    """A tool, in OpenAI's function calling format."""
+
+    type: Literal["function"] = Field(description='Always "function".')
+    function: Function
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    def to_wire(self) -> dict[str, Any]:
+        """The tool as the chat API takes it: only what the suite gave."""
+        return self.model_dump(exclude_unset=True)
+
+
+class PromptMessage(BaseModel):
+    """A chat message in a prompt. Fields beyond these are passed on as they are."""
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: str | list[dict[str, Any]] | None = None
+
+
+class ExpectedCall(_Strict):
+    """One of several expected calls."""
+
+    tool: Name | Annotated[list[Name], Field(min_length=1)] = Field(
+        description='The tool to call; a list of acceptable tools; or "*" for any tool.'
+    )
+    params: dict[str, Any] | None = Field(
+        None, description="Expected parameters; null: not scored. Values may be matchers."
+    )
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
+
+
+class XFail(_Strict):
+    """An expected failure, with pytest's own meaning of the fields."""
+
+    reason: str = ""
+    strict: bool | None = None
+
+
+class TestCase(_Strict):
+    """One test case: a prompt, and the calls that the model should make."""
+
+    __test__ = False  # the name looks like a test class to pytest
+
+    id: str | None = Field(
+        None, description="Stable name in the node id; without one, a slug of the prompt."
+    )
+    prompt: str | Annotated[list[PromptMessage], Field(min_length=1)] = Field(
+        description="The user's message, or a list of chat messages."
+    )
+    expected_tool: Name | Annotated[list[Name], Field(min_length=1)] | None = Field(
+        None,
+        description="The tool to call; a list of acceptable tools; "
+        '"*" for any tool; null when nothing should be called.',
+    )
+    expected_params: dict[str, Any] | None = Field(
+        None, description="Expected parameters; null: not scored. Values may be matchers."
+    )
+    expected_calls: list[ExpectedCall] | None = Field(
+        None,
+        description="Several expected calls; [] when nothing should be called. Excludes expected_tool.",
+    )
+    call_order: CallOrder = Field(
+        "any", description="Whether expected_calls must come in their order."
+    )
+    param_scoring: ParamScoring | None = Field(None, description="How plain values compare.")
+    tools: list[Tool] | None = Field(
+        None, description="Replaces the suite's tools for this case; [] is none."
+    )
+    tool_choice: ToolChoice | None = Field(None, description="Whether the model must call a tool.")
+    temperature: Temperature | None = None
+    max_tokens: Count | None = None
+    thresholds: dict[str, Threshold] | None = Field(
+        None, description="Metric to the least score that passes."
+    )
+    trials: Count | None = Field(None, description="How many times the model is asked.")
+    tags: list[str] = Field(default_factory=list, description="Keywords for -k and -m.")
+    skip: bool | str = Field(False, description="true, or the reason.")
+    xfail: bool | str | XFail = Field(False, description="true, the reason, or an object.")
+    weight: Annotated[float, Field(gt=0.0)] = Field(1.0, description="Weight in means.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
+
+    multi_turn: bool = Field(False, description="Whether this is a chain of calls with mocks.")
+    max_rounds: Count | None = Field(None, description="Most replies a chain may take.")
+    optimal_hops: Count | None = Field(None, description="Calls that the shortest chain needs.")
+    valid_prerequisites: list[Name] = Field(
+        default_factory=list, description="Tools that may be called on the way."
+    )
+    mock_responses: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Tool to the answer of its mock: any JSON value, "
+        '{"$sequence": [...]} or {"$when": [{"params": {...}, "answer": ...}]}.',
+    )
+
+    _line: int = PrivateAttr(default=0)
+
+    @property
+    def line(self) -> int:
+        """The line of the file on which the case begins, from 1; 0 for a case from no file."""
+        return self._line
+
+    @property
+    def expects_nothing(self) -> bool:
+        """Whether the right answer is to call no tool."""
+        if self.expected_calls is not None:
+            return not self.expected_calls
+        return self.expected_tool is None
+
+    @property
+    def expected_tools(self) -> tuple[str, ...]:
+        """The acceptable tools of `expected_tool`; empty when it is null."""
+        if self.expected_tool is None:
+            return ()
+        return (self.expected_tool,) if isinstance(self.expected_tool, str) else tuple(self.expected_tool)
+
+
+class Suite(_Strict):
+    """A collection of tools and test cases."""
+
+    schema_: str | None = Field(None, alias="$schema", description="For editors; ignored.")
+    name: Name
+    description: str = ""
+    tools: list[Tool] = Field(default_factory=list)
+    test_cases: list[TestCase]
+    system_prompt: str | None = Field(None, description="Put before every prompt.")
+    tool_choice: ToolChoice | None = None
+    temperature: Temperature | None = None
+    max_tokens: Count | None = None
+    param_scoring: ParamScoring | None = None
+    thresholds: dict[str, Threshold] | None = None
+    trials: Count | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    def case(self, id: str) -> TestCase:
+        """The case with this id; KeyError when there is none."""
+        for case in self.test_cases:
+            if case.id == id:
+                return case
+        raise KeyError(id)
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What the command line sets for every case; None leaves the suite's value."""
+
+    tool_choice: ToolChoice | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    trials: int | None = None
+    thresholds: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedCase:
+    """A case with the suite's defaults applied: what the engine runs and what scorers read.
+
+    `temperature` and `max_tokens` are None where neither case, suite nor command line sets them.
+    """
+
+    case: TestCase
+    id: str
+    suite: str
+    messages: tuple[dict[str, Any], ...]
+    tools: tuple[Tool, ...]
+    tool_choice: ToolChoice
+    temperature: float | None
+    max_tokens: int | None
+    param_scoring: ParamScoring
+    thresholds: Mapping[str, float]
+    trials: int
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return self.case.metadata
+
+
+def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) -> ResolvedCase:
+    """Apply defaults: the command line wins over the case, the case over the suite.
+
+    Thresholds merge metric by metric; `DEFAULT_THRESHOLDS` hold only where nobody names any.
+    """
+    over = overrides or Overrides()
+    thresholds = {**(suite.thresholds or {}), **(case.thresholds or {}), **(over.thresholds or {})}
+    default_choice: ToolChoice = "auto" if case.expects_nothing else "required"
+    return ResolvedCase(
+        case=case,
+        id=case.id or "",
+        suite=suite.name,
+        messages=_messages(suite, case),
+        tools=tuple(suite.tools if case.tools is None else case.tools),
+        tool_choice=over.tool_choice or case.tool_choice or suite.tool_choice or default_choice,
+        temperature=_first(over.temperature, case.temperature, suite.temperature),
+        max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),
+        param_scoring=case.param_scoring or suite.param_scoring or "exact",
+        thresholds=thresholds or DEFAULT_THRESHOLDS,
+        trials=_first(over.trials, case.trials, suite.trials) or 1,
+    )
+
+
+def _messages(suite: Suite, case: TestCase) -> tuple[dict[str, Any], ...]:
+    system = [] if suite.system_prompt is None else [{"role": "system", "content": suite.system_prompt}]
+    if isinstance(case.prompt, str):
+        return (*system, {"role": "user", "content": case.prompt})
+    return (*system, *(message.model_dump(exclude_unset=True) for message in case.prompt))
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)

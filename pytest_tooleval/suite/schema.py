@@ -1,0 +1,204 @@
+"""The published JSON Schema of the suite format, for editors and other tools.
+
+It is made from the models and says what one file, seen by itself, must look like. Checks that
+compare values with each other (names of tools, duplicate ids) are left to `suite.load`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .checks import MAX_ID_LENGTH
+from .mocks import SEQUENCE
+from .mocks import WHEN
+from .model import METRICS
+from .model import Suite
+
+SCHEMA_ID = (
+    "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/tooleval.schema.json"
+)
+
+# Where the model has no description because the name says it to a reader of the code.
+_DESCRIPTIONS = {
+    "Suite.name": "The name of the suite, shown in reports.",
+    "Suite.description": "What the suite is about.",
+    "Suite.tools": "The tools offered to the model, in OpenAI's function calling format.",
+    "Suite.test_cases": "The test cases.",
+    "Suite.tool_choice": "Whether the model must call a tool; default: required, or auto for a case "
+    "where nothing should be called.",
+    "Suite.temperature": "The sampling temperature of every case; default 0.",
+    "Suite.max_tokens": "Most tokens of an answer.",
+    "Suite.param_scoring": "How plain expected values compare; default: exact.",
+    "Suite.thresholds": 'Metric to the least score that passes; default: {"overall": 1.0}.',
+    "Suite.trials": "How many times the model is asked each case; default 1.",
+    "Suite.metadata": "Yours; never sent.",
+    "TestCase.temperature": "The sampling temperature of this case.",
+    "TestCase.max_tokens": "Most tokens of an answer to this case.",
+    "Tool.function": "The function that the model calls.",
+    "XFail.reason": "Why the case is expected to fail.",
+    "XFail.strict": "Whether an unexpected pass is a failure.",
+    "PromptMessage.role": "Who speaks.",
+    "PromptMessage.content": "The text, or a list of content parts.",
+}
+_VALUE = {"$ref": "#/$defs/ExpectedValue"}
+_VALUES = {"type": "object", "additionalProperties": _VALUE}
+
+
+def suite_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a `*.tooleval.json` file."""
+    made: dict[str, Any] = Suite.model_json_schema(by_alias=True)
+    definitions: dict[str, Any] = made.pop("$defs")
+    for kind, definition in [("Suite", made), *definitions.items()]:
+        _describe(kind, definition)
+    definitions.update(_matchers())
+    case = definitions["TestCase"]
+    _finish_case(case)
+    definitions["ExpectedCall"]["properties"]["params"].update(_nullable(_VALUES))
+    _finish_tool(definitions)
+    for properties in (made["properties"], case["properties"]):
+        properties["thresholds"]["examples"] = [dict.fromkeys(METRICS[:2], 1.0)]
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        "title": "pytest-tooleval suite",
+    }
+    return {**head, **made, "$defs": dict(sorted(definitions.items()))}
+
+
+def schema_text() -> str:
+    """The schema as the text of its file."""
+    return json.dumps(suite_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _describe(kind: str, definition: dict[str, Any]) -> None:
+    """Descriptions for all fields, and without pydantic's titles, which repeat the names."""
+    definition.pop("title", None)
+    for name, field in definition.get("properties", {}).items():
+        field.pop("title", None)
+        # Beside $ref a description is allowed since draft 2019-09.
+        text = _DESCRIPTIONS.get(f"{kind}.{name}")
+        if text is not None:
+            field["description"] = text
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _finish_case(case: dict[str, Any]) -> None:
+    properties = case["properties"]
+    properties["expected_params"].update(_nullable(_VALUES))
+    properties["mock_responses"]["additionalProperties"] = {"$ref": "#/$defs/MockResponse"}
+    properties["id"]["anyOf"][0].update(
+        {"minLength": 1, "maxLength": MAX_ID_LENGTH, "not": {"pattern": r"::|[\[\]]|^\s|\s$"}}
+    )
+    for option in properties["prompt"]["anyOf"]:
+        if option["type"] == "string":
+            option["pattern"] = r"\S"
+        else:
+            user = {"properties": {"role": {"const": "user"}}, "required": ["role"]}
+            option["contains"] = user
+    properties["tags"]["uniqueItems"] = True
+    properties["tags"]["items"]["pattern"] = r"^[^\s_.+\-][^\s\[\](),:]*$"
+    no_calls = {"properties": {"expected_calls": {"type": "null"}}}
+    case["anyOf"] = [
+        {"required": ["expected_tool"], **no_calls},
+        {
+            "required": ["expected_calls"],
+            "properties": {
+                "expected_calls": {"type": "array"},
+                "expected_tool": False,
+                "expected_params": {"type": "null"},
+            },
+        },
+    ]
+
+
+def _finish_tool(definitions: dict[str, Any]) -> None:
+    parameters = definitions["Function"]["properties"]["parameters"]
+    parameters.update(_nullable({"type": "object", "properties": {"type": {"const": "object"}}}))
+
+
+def _matcher(key: str, operand: dict[str, Any] | bool, description: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": description,
+        "properties": {key: operand},
+        "required": [key],
+        "additionalProperties": False,
+    }
+
+
+def _matchers() -> dict[str, Any]:
+    approx = {
+        "type": "object",
+        "properties": {
+            "value": {"type": "number", "description": "The number to be near to."},
+            "abs": {"type": "number", "minimum": 0, "description": "The largest distance."},
+            "rel": {
+                "type": "number",
+                "minimum": 0,
+                "description": "The largest distance, as a share of the value.",
+            },
+        },
+        "required": ["value"],
+        "anyOf": [{"required": ["abs"]}, {"required": ["rel"]}],
+        "additionalProperties": False,
+    }
+    schema = {"type": ["object", "boolean"]}
+    matchers = [
+        _matcher("$any_of", {"type": "array", "items": _VALUE}, "Any of these values or matchers."),
+        _matcher("$optional", _VALUE, "The key may be absent; when it is there, this must match."),
+        _matcher("$exact", True, "The same JSON type and value."),
+        _matcher("$regex", {"type": "string", "minLength": 1}, "A regular expression."),
+        _matcher("$contains", _VALUE, "A part of a string, or members of a list."),
+        _matcher("$approx", approx, "A number within a tolerance."),
+        _matcher("$schema", schema, "A JSON Schema that the value must satisfy."),
+    ]
+    plain = {
+        "type": "object",
+        "propertyNames": {"pattern": r"^(?!\$)"},
+        "additionalProperties": _VALUE,
+    }
+    scalar = {"type": ["string", "number", "boolean", "null"]}
+    when = {
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "type": "object",
+            "properties": {
+                "params": {
+                    **_VALUES,
+                    "description": "The params that a call must have; absent: any call.",
+                },
+                "answer": {"description": "What the tool answers, any JSON value."},
+            },
+            "required": ["answer"],
+            "additionalProperties": False,
+        },
+    }
+    special = [
+        _matcher(SEQUENCE, {"type": "array", "minItems": 1}, "The answers of the calls, in order."),
+        _matcher(WHEN, when, "The answer of the first entry whose params match."),
+        _matcher("$exact", True, "The answer itself, even if it looks like one of these."),
+    ]
+    named = {
+        "type": "object",
+        "not": {"minProperties": 1, "maxProperties": 1, "propertyNames": {"pattern": r"^\$"}},
+    }
+    anything_else = {"type": ["string", "number", "boolean", "null", "array"]}
+    return {
+        "ExpectedValue": {
+            "description": "A plain value, or a matcher: an object with one $ key.",
+            "anyOf": [scalar, {"type": "array", "items": _VALUE}, plain, {"$ref": "#/$defs/Matcher"}],
+        },
+        "Matcher": {
+            "description": "Stands in place of an expected value and says what else may match.",
+            "oneOf": matchers,
+        },
+        "MockResponse": {
+            "description": "The answer to every call, any JSON value; or one of the special forms.",
+            "anyOf": [*special, named, anything_else],
+        },
+    }

@@ -1,0 +1,63 @@
+"""Ids for cases that have none: a slug of the prompt, so that adding other cases changes no id."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from collections.abc import Collection
+from collections.abc import Iterable
+
+MAX_LENGTH = 50
+_HASH_LENGTH = 6
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_APOSTROPHES = str.maketrans("", "", "'’")
+
+
+def slug(prompt: str) -> str:
+    """The words of a prompt in lower case, joined by hyphens; empty when there are none.
+
+    Longer prompts are cut at a word, and six digits of a checksum of the whole prompt follow, so
+    that prompts that begin alike get ids that do not depend on each other or on their order.
+    """
+    words = _words(prompt.lower().translate(_APOSTROPHES))
+    whole = "-".join(words)
+    if len(whole) <= MAX_LENGTH:
+        return whole
+    room = MAX_LENGTH - _HASH_LENGTH - 1
+    kept = whole[: room + 1].rpartition("-")[0] or whole[:room]
+    checksum = zlib.crc32(prompt.encode("utf-8", "replace")) & 0xFFFFFF
+    return f"{kept}-{checksum:06x}"
+
+
+def assign_ids(prompts: Iterable[tuple[int, str]], taken: Collection[str]) -> list[str]:
+    """An id for each case, none of them in `taken` and no two alike.
+
+    A case is its position in the file, from 1, and its prompt. Without any letter or digit in the
+    prompt the id is `case-N`, N being the position; the second case with the same slug gets `-2`
+    behind it, the third `-3`.
+    """
+    used = set(taken)
+    ids = []
+    counts: dict[str, int] = {}
+    for position, prompt in prompts:
+        base = slug(prompt) or f"case-{position}"
+        name, count = base, counts.get(base, 1)
+        while name in used:
+            count += 1
+            name = f"{base}-{count}"
+        counts[base] = count
+        used.add(name)
+        ids.append(name)
+    return ids
+
+
+def _words(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_WORD.findall(text)
+    # Combining marks belong to the letter before them; `\w` would cut Hindi or Thai words apart.
+    kept = (
+        char if unicodedata.category(char)[0] in "LNM" else " "
+        for char in unicodedata.normalize("NFC", text)
+    )
+    return "".join(kept).split()

@@ -1,0 +1,43 @@
+"""Text from models and suites made safe to show: no escape sequences, no invisible characters."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+ELLIPSIS = "…"
+
+
+def printable(text: str, *, keep_newlines: bool = False) -> str:
+    """Write every character that a terminal could obey or hide as a visible escape.
+
+    These are control characters (the ESC of ANSI sequences among them), bidirectional controls,
+    zero-width characters, spaces other than the plain one, and lone surrogates. With
+    `keep_newlines` a newline and a tab stay what they are.
+    """
+    if text.isprintable():
+        return text
+    kept = "\n\t" if keep_newlines else ""
+    return "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if code <= 0xFF:
+        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character, f"\\x{code:02x}")
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def shorten(text: str, limit: int = 80) -> str:
+    """At most `limit` characters; what is cut from the end is marked by an ellipsis."""
+    return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS
+
+
+def json_text(value: Any, limit: int = 80) -> str:
+    """A value as JSON on one line, safe to show and at most `limit` characters long."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=repr)
+    except (RecursionError, ValueError, TypeError):
+        text = f"({type(value).__name__} that cannot be shown)"
+    # Cut first: escaping a text of megabytes to show a line of it would be slow.
+    return shorten(printable(shorten(text, limit + 1)), limit)

@@ -1,0 +1,558 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.suite import load
+from pytest_tooleval.suite.load import load_suite
+from pytest_tooleval.suite.load import parse_suite
+
+ROOT = Path(__file__).parents[3]
+BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", ROOT / "../shared/data/bfcl"))
+SEED_PAGE = ROOT / "../shared/seed-tool-calling-evaluation.md"
+
+SEED = """\
+{
+  "name": "Weather API Suite",
+  "description": "Tests weather tool calling",
+  "tools": [
+    {
+      "type": "function",
+      "function": {
+        "name": "get_weather",
+        "description": "Get current weather for a city",
+        "parameters": {
+          "type": "object",
+          "properties": {
+            "city": { "type": "string", "description": "City name" },
+            "units": { "type": "string", "enum": ["celsius", "fahrenheit"] }
+          },
+          "required": ["city"]
+        }
+      }
+    }
+  ],
+  "test_cases": [
+    {
+      "prompt": "What's the weather in Paris?",
+      "expected_tool": "get_weather",
+      "expected_params": { "city": "Paris" }
+    },
+    {
+      "prompt": "Temperature in Tokyo in Fahrenheit",
+      "expected_tool": "get_weather",
+      "expected_params": { "city": "Tokyo", "units": "fahrenheit" }
+    }
+  ]
+}
+"""
+
+SEED_CHAIN = """\
+{
+  "prompt": "Book a flight from NYC to London for next Friday",
+  "expected_tool": "book_flight",
+  "expected_params": { "origin": "NYC", "destination": "London" },
+  "multi_turn": true,
+  "max_rounds": 5,
+  "optimal_hops": 2,
+  "valid_prerequisites": ["search_flights", "get_availability"],
+  "mock_responses": {
+    "search_flights": { "flights": [{"id": "FL123", "price": 450}] },
+    "get_availability": { "available": true, "seats": 12 }
+  }
+}
+"""
+
+
+def tool(name: str, **parameters: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, **parameters}
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+def suite(*cases: Any, **fields: Any) -> str:
+    data = {
+        "name": "s",
+        "tools": [tool("get_weather"), tool("search")],
+        "test_cases": list(cases),
+        **fields,
+    }
+    return json.dumps(data, indent=1)
+
+
+def case(**fields: Any) -> dict[str, Any]:
+    return {"prompt": "Weather in Paris?", "expected_tool": "get_weather", **fields}
+
+
+def problems(text: str | bytes, **options: Any) -> dict[str, str]:
+    """Field to message of everything wrong."""
+    with pytest.raises(SuiteError) as caught:
+        parse_suite(text, "a.tooleval.json", **options)
+    found = caught.value.problems
+    fields = [problem.field for problem in found]
+    assert len(set(fields)) == len(fields), fields
+    return {problem.field: problem.message for problem in found}
+
+
+def place(text: str) -> tuple[int, int]:
+    with pytest.raises(SuiteError) as caught:
+        parse_suite(text)
+    (problem,) = caught.value.problems
+    return problem.line, problem.column
+
+
+# Valid files
+
+
+def test_the_suite_of_the_seed_loads() -> None:
+    loaded = parse_suite(SEED)
+    assert loaded.name == "Weather API Suite"
+    assert [c.expected_params for c in loaded.test_cases] == [
+        {"city": "Paris"},
+        {"city": "Tokyo", "units": "fahrenheit"},
+    ]
+    assert [c.id for c in loaded.test_cases] == [
+        "whats-the-weather-in-paris",
+        "temperature-in-tokyo-in-fahrenheit",
+    ]
+
+
+def test_the_examples_here_are_those_of_the_seed() -> None:
+    if not SEED_PAGE.is_file():
+        pytest.skip("the page of the seed is not on this machine")
+    page = SEED_PAGE.read_text(encoding="utf-8")
+    blocks = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert SEED in blocks
+    assert SEED_CHAIN in blocks
+
+
+def test_the_chain_of_the_seed_loads() -> None:
+    tools = [tool(name) for name in ("book_flight", "search_flights", "get_availability")]
+    text = json.dumps({"name": "s", "tools": tools, "test_cases": [json.loads(SEED_CHAIN)]})
+    (chain,) = parse_suite(text).test_cases
+    assert chain.multi_turn
+    assert chain.optimal_hops == 2
+    assert chain.mock_responses["get_availability"] == {"available": True, "seats": 12}
+
+
+@pytest.mark.parametrize(
+    "part", ["irrelevance", "live_simple", "multiple", "parallel", "parallel_multiple", "simple_python"]
+)
+def test_bfcl_loads(part: str) -> None:
+    file = BFCL / f"bfcl_{part}.tooleval.json"
+    if not file.is_file():
+        pytest.skip(f"{file} is not there; set TOOLEVAL_BFCL_DATA")
+    loaded = load_suite(file)
+    raw = json.loads(file.read_text(encoding="utf-8"))["test_cases"]
+    assert [c.id for c in loaded.test_cases] == [c["id"] for c in raw]
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert all(lines[c.line - 1].strip() == "{" for c in loaded.test_cases)
+
+
+def test_every_case_knows_its_line() -> None:
+    text = '{"name": "s", "test_cases": [\n {"prompt": "a", "expected_tool": null}, \n\n {"prompt":\n "b", "expected_tool": null}]}'
+    assert [c.line for c in parse_suite(text).test_cases] == [2, 4]
+    assert [c.line for c in parse_suite(text.replace("\n", "\r\n")).test_cases] == [2, 4]
+
+
+def test_text_and_bytes_give_the_same() -> None:
+    text = suite(case(prompt="Wetter in Köln? 🌧"))
+    assert parse_suite(text) == parse_suite(text.encode())
+
+
+def test_null_ids_become_slugs_that_avoid_the_given_ones() -> None:
+    loaded = parse_suite(suite(case(id=None), case(id="weather-in-paris"), case(), case(prompt="?!")))
+    ids = [c.id for c in loaded.test_cases]
+    assert ids == ["weather-in-paris-2", "weather-in-paris", "weather-in-paris-3", "case-4"]
+
+
+def test_the_slug_of_a_conversation_is_that_of_the_last_user_message() -> None:
+    prompt = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Hi!"},
+        {"role": "user", "content": [{"type": "text", "text": "Snow in Oslo?"}]},
+        {"role": "assistant", "content": None, "tool_calls": []},
+    ]
+    assert parse_suite(suite(case(prompt=prompt))).test_cases[0].id == "snow-in-oslo"
+
+
+def test_what_an_exporter_writes_for_unused_fields_is_no_error() -> None:
+    unused = {
+        "expected_calls": None,
+        "call_order": "any",
+        "multi_turn": False,
+        "max_rounds": None,
+        "valid_prerequisites": [],
+        "mock_responses": {},
+        "xfail": False,
+    }
+    parse_suite(suite(case(**unused)))
+    parse_suite(suite(case(expected_tool=None, expected_params={})))
+
+
+def test_tool_names_compare_without_case() -> None:
+    parse_suite(suite(case(expected_tool="GET_WEATHER"), case(expected_tool="*")))
+
+
+def test_loading_leaves_no_trace_of_hostile_but_legal_values() -> None:
+    value = {"nul": "\x00", "esc": "\x1b[31m", "deep": json.loads("[" * 90 + "]" * 90), "big": 10**4000}
+    loaded = parse_suite(suite(case(metadata=value)))
+    assert loaded.test_cases[0].metadata == value
+
+
+# Files that cannot be read
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=r"nope\.json:1:1: there is no such file"):
+        load_suite(tmp_path / "nope.json")
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=":1:1: a folder, where a suite file was expected"):
+        load_suite(tmp_path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="devices are files of their own kind on Windows")
+def test_a_device_is_not_read_for_ever() -> None:
+    with pytest.raises(SuiteError, match="/dev/zero:1:1: not a regular file"):
+        load_suite("/dev/zero")
+
+
+def test_a_name_with_a_nul(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=":1:1: the file cannot be read: embedded null byte"):
+        load_suite(f"{tmp_path}/a\x00b")
+
+
+def test_a_file_without_permission(tmp_path: Path) -> None:
+    file = tmp_path / "a.tooleval.json"
+    file.write_text(SEED)
+    file.chmod(0)
+    if os.access(file, os.R_OK):
+        pytest.skip("this user may read everything")
+    with pytest.raises(SuiteError, match=":1:1: the file cannot be read: Permission denied"):
+        load_suite(file)
+
+
+def test_a_huge_file_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "MAX_BYTES", 100)
+    file = tmp_path / "a.tooleval.json"
+    file.write_text(SEED)
+    with pytest.raises(SuiteError, match="split it into several suites"):
+        load_suite(file)
+    with pytest.raises(SuiteError, match="split it into several suites"):
+        parse_suite(SEED)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "got an empty list"),
+        ("null", "got null"),
+        ('[{"prompt": "x"}]', "a bare list of cases must become the test_cases"),
+    ],
+)
+def test_a_file_that_holds_no_object(text: str, message: str) -> None:
+    found = problems(text)[""]
+    assert found.startswith('expected an object {"name": ...')
+    assert message in found
+
+
+# Places
+
+
+def test_an_unknown_field_is_at_its_key() -> None:
+    assert place('{"name": "s",\n "test_cases": [],\n  "nme": 1}') == (3, 3)
+
+
+def test_a_missing_field_is_where_its_object_opens() -> None:
+    assert place('{"name": "s",\n "test_cases": [\n  {"expected_tool": null}]}') == (3, 3)
+
+
+def test_a_wrong_value_is_at_the_value_and_columns_count_characters() -> None:
+    text = '{"name": "ééé🌧", "temperature":   "hot", "test_cases": []}'
+    assert place(text) == (1, text.index('"hot"') + 1)
+
+
+def test_problems_come_in_the_order_of_the_file_and_all_at_once() -> None:
+    text = suite(
+        case(thresholds={"overal": 1}, temperature="hot"),
+        case(expected_tool="get_wether", prompt=""),
+        trials=0,
+        tools=[tool("get_weather"), {"name": "x", "inputSchema": {}}],
+    )
+    with pytest.raises(SuiteError) as caught:
+        parse_suite(text)
+    found = caught.value.problems
+    assert [problem.field for problem in found] == [
+        "tools[1]",
+        "test_cases[0].thresholds.overal",
+        "test_cases[0].temperature",
+        "test_cases[1].prompt",
+        "test_cases[1].expected_tool",
+        "trials",
+    ]
+    assert [(p.line, p.column) for p in found] == sorted((p.line, p.column) for p in found)
+
+
+def test_fifty_problems_are_enough() -> None:
+    with pytest.raises(SuiteError) as caught:
+        parse_suite(suite(*[5] * 73))
+    assert len(caught.value.problems) == 51
+    assert caught.value.problems[-1].message == "and 23 more problems from here on"
+
+
+def test_a_misspelt_field_is_one_problem_and_not_two() -> None:
+    found = problems('{"name": "s", "test_cases": [{"promt": "x", "expected_tol": null}]}')
+    assert found == {
+        "test_cases[0].promt": "unknown field, did you mean prompt?",
+        "test_cases[0].expected_tol": "unknown field, did you mean expected_tool?",
+    }
+
+
+def test_a_field_of_another_place() -> None:
+    found = problems(suite(case(system_prompt="x", description="y"), expected_tool="search"))
+    assert found["expected_tool"] == "a field of a test case, not of the suite; move it into the cases"
+    assert "make prompt a list that begins with" in found["test_cases[0].system_prompt"]
+    assert "use metadata" in found["test_cases[0].description"]
+
+
+# One case with one mistake each: the field, and what the message must say. The whole message is
+# read by somebody who has never seen the tool.
+
+ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
+    ({"temperature": "hot"}, "temperature", 'expected a number from 0 to 2, got the string "hot"'),
+    ({"temperature": "0.5"}, "temperature", "write 0.5 without quotes"),
+    ({"temperature": 2.1}, "temperature", "expected a number from 0 to 2, got the number 2.1"),
+    ({"temperature": True}, "temperature", "got true"),
+    ({"max_tokens": 5.0}, "max_tokens", "expected a whole number of at least 1, got the number 5.0; write 5"),
+    ({"trials": 0}, "trials", "expected a whole number of at least 1, got the number 0"),
+    ({"weight": 0}, "weight", "expected a number above 0"),
+    ({"multi_turn": "true"}, "multi_turn", "write true without quotes"),
+    ({"tool_choice": "requird"}, "tool_choice", 'did you mean "required"?'),
+    ({"metadata": []}, "metadata", "expected an object, got an empty list"),
+    ({"expected_parms": {}}, "expected_parms", "unknown field, did you mean expected_params?"),
+    ({"expectedParams": {}}, "expectedParams", "unknown field, did you mean expected_params?"),
+    ({"arguments": {}}, "arguments", "unknown field, did you mean expected_params?"),
+    ({"name": "x"}, "name", "unknown field, did you mean id?"),
+    ({"zebra": 1}, "zebra", "unknown field; known are id, prompt, expected_tool,"),
+    ({"prompt": ""}, "prompt", "an empty prompt; write what the user says"),
+    ({"prompt": " \n"}, "prompt", "an empty prompt"),
+    ({"prompt": 5}, "prompt", "expected the user's message as a string, or a list of chat messages, got"),
+    ({"prompt": []}, "prompt", "got an empty list"),
+    ({"prompt": [{"role": "system", "content": "x"}]}, "prompt", "no message from the user"),
+    ({"prompt": [{"role": "usr", "content": "x"}]}, "prompt[0].role", 'did you mean "user"?'),
+    ({"prompt": [{"role": ["user"], "content": "x"}]}, "prompt[0].role", 'expected "system", '),
+    ({"prompt": [{"content": "x"}]}, "prompt[0].role", "missing"),
+    ({"prompt": [{"role": "user", "content": ""}]}, "prompt[0].content", "an empty message from the user"),
+    ({"prompt": [{"role": "user", "content": 5}]}, "prompt[0].content", "expected a string, a list of"),
+    ({"prompt": [{"role": "user", "content": [5]}]}, "prompt[0].content[0]", "expected a content part"),
+    ({"prompt": [7]}, "prompt[0]", "expected a chat message"),
+    ({"expected_tool": 3}, "expected_tool", "expected the name of a tool, a list of names"),
+    ({"expected_tool": []}, "expected_tool", "null when nothing should be called, got an empty list"),
+    ({"expected_tool": ["search", 3]}, "expected_tool[1]", "expected the name of a tool, got the number 3"),
+    ({"expected_tool": "get_wether"}, "expected_tool", 'not defined in the suite, did you mean "get_weather"?'),
+    ({"expected_tool": "zebra"}, "expected_tool", 'defined are "get_weather", "search"'),
+    ({"expected_tool": ["*", "search"]}, "expected_tool[0]", 'write "*" alone'),
+    ({"tools": []}, "expected_tool", "the case has no tools"),
+    ({"expected_calls": []}, "expected_calls", "stands beside expected_tool; keep one of them"),
+    ({"expected_tool": None, "expected_params": {"a": 1}}, "expected_params", "no params can be expected"),
+    ({"expected_params": 5}, "expected_params", "expected an object of parameter names and expected values"),
+    ({"expected_params": {"a": {"$regx": "x"}}}, "expected_params.a.$regx", 'did you mean "$regex"?'),
+    ({"call_order": "strict"}, "call_order", "no meaning without expected_calls"),
+    ({"skip": 3}, "skip", "expected true, false, or the reason as a string, got the number 3"),
+    ({"skip": ""}, "skip", "an empty reason"),
+    ({"xfail": None}, "xfail", "expected true, false, the reason"),
+    ({"xfail": {"reson": "x"}}, "xfail.reson", "unknown field, did you mean reason?"),
+    ({"xfail": {"strict": "true"}}, "xfail.strict", "expected true or false"),
+    ({"tags": "x"}, "tags", "expected a list of strings"),
+    ({"tags": [3]}, "tags[0]", "expected a string, got the number 3"),
+    ({"tags": ["a b"]}, "tags[0]", "cannot be used with -m"),
+    ({"tags": ["_x"]}, "tags[0]", "begin with a letter or digit"),
+    ({"tags": ["xfail"]}, "tags[0]", "use the field of this name"),
+    ({"tags": ["parametrize"]}, "tags[0]", "a mark with a meaning of its own"),
+    ({"tags": ["not"]}, "tags[0]", "an operator in -m and -k expressions"),
+    ({"tags": ["a", "a"]}, "tags[1]", "stands twice"),
+    ({"thresholds": {"overal": 1}}, "thresholds.overal", "unknown metric, did you mean overall?"),
+    ({"thresholds": {"zebra": 1}}, "thresholds.zebra", 'known are "overall", "tool_selection"'),
+    ({"thresholds": {"overall": 2}}, "thresholds.overall", "expected a number from 0 to 1, got the number 2"),
+    ({"thresholds": {"detour_penalty": 0}}, "thresholds.detour_penalty", "lower is better, so it cannot"),
+    ({"id": 3}, "id", "expected a string, got the number 3"),
+    ({"id": ""}, "id", "an empty id"),
+    ({"id": " a"}, "id", "begins or ends with a space"),
+    ({"id": "a::b"}, "id", 'holds "::"'),
+    ({"id": "a[b"}, "id", 'holds "["'),
+    ({"id": "a\x1bb"}, "id", r'"a\u001bb" holds characters that cannot be printed'),
+    ({"id": "a\x00b"}, "id", "cannot be printed"),
+    ({"id": "a\u202eb"}, "id", "cannot be printed"),
+    ({"id": "a" * 201}, "id", "an id of 201 characters; use at most 200"),
+    ({"max_rounds": 3}, "max_rounds", 'only for multi-turn cases; add "multi_turn": true'),
+    ({"mock_responses": {"search": 1}}, "mock_responses", "only for multi-turn cases"),
+    ({"multi_trun": True, "max_rounds": 3}, "multi_trun", "unknown field, did you mean multi_turn?"),
+    ({"multi_turn": True, "expected_tool": None}, "expected_tool", "needs the tool that its chain ends in"),
+    ({"multi_turn": True, "valid_prerequisites": ["sarch"]}, "valid_prerequisites[0]", 'did you mean "search"?'),
+    ({"multi_turn": True, "valid_prerequisites": ["*"]}, "valid_prerequisites[0]", "cannot be used here"),
+    ({"multi_turn": True, "valid_prerequisites": [3]}, "valid_prerequisites[0]", "expected the name of a tool"),
+    ({"multi_turn": True, "mock_responses": []}, "mock_responses", "expected an object that maps the name"),
+    ({"multi_turn": True, "mock_responses": {"sarch": 1}}, "mock_responses.sarch", 'did you mean "search"?'),
+]  # fmt: skip
+
+MOCK_MISTAKES: list[tuple[Any, str, str]] = [
+    ({"$sequence": []}, ".$sequence", "expected a non-empty list of answers"),
+    ({"$sequence": 1, "x": 2}, "", "must be the only key"),
+    ({"$sequnce": [1]}, ".$sequnce", 'unknown, did you mean "$sequence"?'),
+    ({"$mcp": "x"}, ".$mcp", 'unknown; a mock is a plain answer, {"$sequence": [...]} or {"$when": [...]}'),
+    ({"$when": {}}, ".$when", "expected a non-empty list of entries such as"),
+    ({"$when": [3]}, ".$when[0]", "expected an object such as"),
+    ({"$when": [{"params": {}}]}, ".$when[0].answer", "missing; expected what the tool answers"),
+    ({"$when": [{"answer": 1}, {"params": {}, "answer": 2}]}, ".$when[0]", "so it must be the last"),
+    ({"$when": [{"params": 1, "answer": 2}]}, ".$when[0].params", "expected an object of parameter names"),
+    ({"$when": [{"parms": {}, "answer": 2}]}, ".$when[0].parms", "known are params and answer"),
+    ({"$when": [{"params": {"a": {"$regex": "("}}, "answer": 2}]}, ".$when[0].params.a.$regex", "compile"),
+]  # fmt: skip
+
+CALL_MISTAKES: list[tuple[Any, str, str]] = [
+    (3, "", "expected an object such as"),
+    ({}, ".tool", 'missing; expected the name of a tool, a list of names, or "*"'),
+    ({"tool": None}, ".tool", "got null"),
+    ({"tool": []}, ".tool", "got an empty list"),
+    ({"tool": "serch"}, ".tool", 'did you mean "search"?'),
+    ({"name": "search"}, ".name", "unknown field, did you mean tool?"),
+    ({"tool": "search", "arguments": {}}, ".arguments", "unknown field, did you mean params?"),
+    ({"tool": "search", "params": []}, ".params", "expected an object of parameter names"),
+    ({"tool": "search", "params": {"a": {"$approx": {"value": 1}}}}, ".params.a.$approx", "tolerance is missing"),
+]  # fmt: skip
+
+TOOL_MISTAKES: list[tuple[Any, str, str]] = [
+    (5, "", 'expected a tool, {"type": "function", "function"'),
+    ({"type": "function"}, "", "function is missing"),
+    ({"name": "x", "input_schema": {}}, "", "a tool in Anthropic's format; write it as"),
+    ({"name": "x", "inputSchema": {}}, "", "a tool in MCP's format; write it as"),
+    ({"type": "function", "name": "x", "parameters": {}}, "", "the function without its wrapper"),
+    ({"functionDeclarations": []}, "", "Gemini's format"),
+    ({"type": "fn", "function": {"name": "x"}}, ".type", 'expected "function", got the string "fn"'),
+    ({"function": {"name": "x"}}, ".type", 'missing; expected "function"'),
+    ({"type": "function", "function": 5}, ".function", 'expected an object such as {"name"'),
+    ({"type": "function", "function": {"name": ""}}, ".function.name", "expected a non-empty string"),
+    ({"type": "function", "name": "x", "function": {"name": "x"}}, ".name", "move it into function"),
+    ({"type": "function", "function": {"name": "x", "inputSchema": {}}}, ".function.inputSchema", "did you mean parameters?"),
+    ({"type": "function", "function": {"name": "x", "parameters": []}}, ".function.parameters", "a JSON Schema of type object"),
+    (tool("x", type="dict"), ".function.parameters.type", 'expected "object", got the string "dict"'),
+    (tool("x", required="city"), ".function.parameters.required", "a list of different property names"),
+    (tool("search"), ".function.name", 'the tool "search" is there already, as tools[1]'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "field", "message"), ONE_MISTAKE)
+def test_one_mistake_is_one_problem(fields: dict[str, Any], field: str, message: str) -> None:
+    found = problems(suite(case(), case(**{"prompt": "Another?", **fields})))
+    assert list(found) == [f"test_cases[1].{field}"]
+    assert message in found[f"test_cases[1].{field}"]
+
+
+@pytest.mark.parametrize(("answer", "field", "message"), MOCK_MISTAKES)
+def test_a_mistake_in_a_mock(answer: Any, field: str, message: str) -> None:
+    found = problems(suite(case(multi_turn=True, mock_responses={"search": answer})))
+    at = f"test_cases[0].mock_responses.search{field}"
+    assert list(found) == [at]
+    assert message in found[at]
+
+
+def test_mocks_of_every_form_load() -> None:
+    mocks = {
+        "search": {"$when": [{"params": {"city": {"$regex": "^P"}}, "answer": 1}, {"answer": None}]},
+        "get_weather": {"$sequence": [{"a": 1}, "b", None]},
+        "SEARCH": {"$exact": {"$mcp": "x"}},
+    }
+    loaded = parse_suite(suite(case(multi_turn=True, mock_responses=mocks)))
+    assert loaded.test_cases[0].mock_responses == mocks
+
+
+@pytest.mark.parametrize(("call", "field", "message"), CALL_MISTAKES)
+def test_a_mistake_in_an_expected_call(call: Any, field: str, message: str) -> None:
+    found = problems(suite({"prompt": "x", "expected_calls": [{"tool": "search"}, call]}))
+    at = f"test_cases[0].expected_calls[1]{field}"
+    assert list(found) == [at]
+    assert message in found[at]
+
+
+@pytest.mark.parametrize(("given", "field", "message"), TOOL_MISTAKES)
+@pytest.mark.parametrize("in_case", [False, True])
+def test_a_mistake_in_a_tool(given: Any, field: str, message: str, in_case: bool) -> None:
+    tools = [tool("get_weather"), tool("search"), given]
+    text = suite(case(tools=tools)) if in_case else suite(case(), tools=tools)
+    at = f"{'test_cases[0].' if in_case else ''}tools[2]{field}"
+    found = problems(text)
+    assert list(found) == [at]
+    assert message in found[at]
+
+
+def test_params_beside_expected_calls() -> None:
+    found = problems(suite({"prompt": "x", "expected_calls": [], "expected_params": {"a": 1}}))
+    assert "give each call its own" in found["test_cases[0].expected_params"]
+
+
+def test_expected_calls_in_a_chain() -> None:
+    found = problems(suite({"prompt": "x", "expected_calls": [], "multi_turn": True}))
+    assert "a chain ends in one call" in found["test_cases[0].expected_calls"]
+
+
+def test_expected_tool_must_be_there() -> None:
+    found = problems(suite({"prompt": "x"}))
+    message = found["test_cases[0].expected_tool"]
+    assert message.startswith("missing; expected the name of a tool")
+    assert "null when nothing should be called" in message
+    assert "expected_calls" in message
+
+
+def test_duplicate_ids_name_the_line_of_the_first() -> None:
+    with pytest.raises(SuiteError) as caught:
+        parse_suite(
+            '{"name": "s", "test_cases": [\n{"id": "a", "prompt": "x", "expected_tool": null},\n{"id": "a", "prompt": "y", "expected_tool": null}]}'
+        )
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.column) == (3, 8)
+    assert problem.message == 'the id "a" is taken, first by the case on line 2; ids must differ'
+
+
+def test_duplicate_keys_are_found_at_any_depth() -> None:
+    text = """{"name": "s", "name": "t",
+ "tools": [{"type": "function", "function": {"name": "f",
+   "name": "g"}}],
+ "test_cases": [{"prompt": "x", "expected_tool": null, "metadata": {"a": [{"b": 1, "b": 1}]}, "prompt": "y"}]}"""
+    found = problems(text)
+    assert list(found) == [
+        "name",
+        "tools[0].function.name",
+        "test_cases[0].metadata.a[0].b",
+        "test_cases[0].prompt",
+    ]
+    assert found["tools[0].function.name"] == (
+        'the key "name" stands twice in this object, first on line 2; keep one'
+    )
+
+
+def test_cases_given_twice_never_mix() -> None:
+    text = '{"name": "s", "test_cases": [{"a": 1, "a": 2}, 5], "test_cases": [{"prompt": "x", "expected_tool": null}]}'
+    assert list(problems(text)) == ["test_cases"]
+
+
+def test_metrics_of_third_parties_may_have_thresholds() -> None:
+    text = suite(case(thresholds={"politeness": 0.5}))
+    assert "test_cases[0].thresholds.politeness" in problems(text)
+    assert parse_suite(text, metrics=["politeness"]).test_cases[0].thresholds == {"politeness": 0.5}
+
+
+def test_messages_hold_nothing_that_a_terminal_obeys() -> None:
+    text = suite(case(**{"\x1b[31m": 1, "temperature": "\x1b]0;x\x07\u202e"}))
+    with pytest.raises(SuiteError) as caught:
+        parse_suite(text)
+    assert all(line.isprintable() for line in str(caught.value).splitlines())
