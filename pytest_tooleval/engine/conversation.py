@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from ..results import Message
@@ -41,42 +42,54 @@ async def converse(
         )
         if finished:
             return Transcript(prompt, (*rounds, Round(reply)))
-        calls = _with_ids(reply, len(rounds))
+        ids = _ids(reply, len(rounds))
         answers = tuple(
             Message({"role": "tool", "tool_call_id": id, "content": mocks.answer(call)})
-            for id, call in calls
+            for id, call in zip(ids, reply.calls, strict=True)
         )
         rounds.append(Round(reply, answers))
-        messages.append(_carried_back(reply, calls))
-        messages += [answer.data for answer in answers]
+        messages += [carried_back(reply, ids), *(answer.data for answer in answers)]
 
 
-def _with_ids(reply: Reply, round_number: int) -> list[tuple[str, ToolCall]]:
-    return [(call.id or f"call_{round_number}_{i}", call) for i, call in enumerate(reply.calls)]
+def _ids(reply: Reply, round_number: int) -> list[str]:
+    """An id for each call, by which it is answered: its own, unless that is missing or taken."""
+    ids: list[str] = []
+    for number, call in enumerate(reply.calls):
+        own = call.id is not None and call.id not in ids
+        ids.append(call.id if own and call.id else f"call_{round_number}_{number}")
+    return ids
 
 
-def _carried_back(reply: Reply, calls: list[tuple[str, ToolCall]]) -> dict[str, Any]:
+def carried_back(reply: Reply, ids: Sequence[str]) -> dict[str, Any]:
     """The assistant's message for the next round: unchanged, thinking blocks and signatures too.
 
-    Only a call that was recovered from text is put where calls belong, since providers accept a
-    tool's answer only after a call.
+    Only calls that a provider would refuse are written anew: those recovered from text, without a
+    usable id or name, or with arguments that are not a JSON object. A model's mistake must show in
+    its score and not as an error of the next request.
     """
     data = reply.message.data
-    if reply.format == "native" and data.get("tool_calls"):
+    if _is_sound(data, reply.calls, ids):
         return data
-    return {
-        **{key: value for key, value in data.items() if key != "function_call"},
-        "tool_calls": [
-            {
-                "id": id,
-                "type": "function",
-                "function": {
-                    "name": call.name,
-                    "arguments": call.raw_arguments
-                    if call.arguments is None and call.raw_arguments is not None
-                    else json.dumps(call.arguments, ensure_ascii=False),
-                },
-            }
-            for id, call in calls
-        ],
-    }
+    kept = {key: value for key, value in data.items() if key != "function_call"}
+    if reply.format == "recovered" and not data.get("tool_calls"):
+        kept["content"] = None  # it is the calls, which must not be said twice
+    return {**kept, "tool_calls": [_wire(id, call) for id, call in zip(ids, reply.calls, strict=True)]}
+
+
+def _is_sound(data: Mapping[str, Any], calls: Sequence[ToolCall], ids: Sequence[str]) -> bool:
+    raw = data.get("tool_calls")
+    if not isinstance(raw, list) or len(raw) != len(calls):
+        return False
+    return all(
+        call.name
+        and call.arguments is not None
+        and member.get("id") == id
+        and member["function"].get("name") == call.name
+        for member, call, id in zip(raw, calls, ids, strict=True)
+    )
+
+
+def _wire(id: str, call: ToolCall) -> dict[str, Any]:
+    arguments = {"invalid_arguments": call.raw_arguments} if call.arguments is None else call.arguments
+    function = {"name": call.name or "unknown", "arguments": json.dumps(arguments)}
+    return {"id": id, "type": "function", "function": function}

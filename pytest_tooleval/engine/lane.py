@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import ErrorKind
 from ..errors import ModelError
 from ..results import Reply
 from ..suite.model import ResolvedCase
@@ -24,11 +27,14 @@ from .models import ModelSpec
 from .reply import read_reply
 from .retry import RetryPolicy
 from .retry import with_retries
+from .secrets import scrub_json
+from .secrets import sent_values
 from .tool_choice import ToolChoiceRefused
 
-# An endpoint that refused this many questions and never answered one is taken to be down.
-_UNREACHABLE_AFTER = 3
-_UNREACHABLE_ATTEMPTS = 3
+# An endpoint that never answered is taken to be down once this many questions were given up.
+_SILENT_AFTER = 3
+# How often such a question is tried, by what it met.
+_SILENT_ATTEMPTS: Mapping[ErrorKind, int] = {"unreachable": 3, "timeout": 2}
 
 
 def make_client(spec: ModelSpec) -> ChatClient:
@@ -88,15 +94,17 @@ class Lane:
         self._policy = policy
         self._rng = rng
         self._client: ChatClient | None = None
-        self._ended: ModelError | None = None
+        self._over = asyncio.Event()
+        self._over_because: ModelError | None = None
         self._answered = False
-        self._unreachable = 0
+        self._silent = 0
         self._refuses_required = False
 
     async def ask(self, request: ChatRequest, origin: Origin) -> Reply:
         """The model's reply, from the cassette if it is there."""
         names = [tool["function"]["name"] for tool in request.tools]
-        cassette = origin.cassette
+        # The baseline is not kept: asking it costs nothing, and `none` is about networks and money.
+        cassette = None if self.spec.model == LEXICAL else origin.cassette
         if cassette is None:
             answer, choice = await self._ask_model(request, origin.priority)
             return read_reply(answer, names, choice, cached=False)
@@ -126,15 +134,25 @@ class Lane:
         except ToolChoiceRefused:
             if choice != "required":
                 raise
-            self._refuses_required = True
-            return await self._with_choice(request, "auto", priority), "auto"
+        answer = await self._with_choice(request, "auto", priority)
+        # Remembered only now: a message may name tool_choice and be about something else.
+        self._refuses_required = True
+        return answer, "auto"
 
     async def _with_choice(self, request: ChatRequest, choice: str | None, priority: int) -> ChatAnswer:
         if choice is not None:
             request = dataclasses.replace(request, tool_choice=choice)
-        return await with_retries(
-            lambda: self._attempt(request, priority), self._policy, self._rng, self._gives_up
-        )
+        try:
+            return await with_retries(
+                lambda: self._attempt(request, priority),
+                self._policy,
+                self._rng,
+                self._gives_up,
+                self._pause,
+            )
+        except ModelError as error:
+            self._learn(error)
+            raise
 
     async def _attempt(self, request: ChatRequest, priority: int) -> ChatAnswer:
         # The model's own limits come first, so that a throttled model holds no slot of the others.
@@ -144,41 +162,60 @@ class Lane:
             return await self._attempt_once(request, priority)
 
     async def _attempt_once(self, request: ChatRequest, priority: int) -> ChatAnswer:
-        self._check_alive()
-        await self._pace.wait()
+        self._check_not_over()
+        await self._pace.wait(self._pause)
         async with self._slots.hold(priority):
-            self._check_alive()
+            self._check_not_over()
             if self._client is None:
                 self._client = make_client(self.spec)
-            try:
-                answer = await self._client.complete(request, self._timeout_s)
-            except ModelError as error:
-                self._note(error)
-                raise
+            answer = await self._client.complete(request, self._timeout_s)
         self._answered = True
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
-        return answer
+        return _without_keys(answer, self.spec)
 
-    def _check_alive(self) -> None:
-        if self._ended is not None:
-            raise self._ended
+    def _check_not_over(self) -> None:
+        if self._over_because is not None:
+            end = self._over_because
+            raise ModelError(end.message, kind=end.kind, fatal=True)
 
-    def _note(self, error: ModelError) -> None:
-        if error.fatal:
-            self._ended = error
-        if error.kind == "unreachable" and not self._answered:
-            self._unreachable += 1
-            if self._unreachable >= _UNREACHABLE_AFTER * _UNREACHABLE_ATTEMPTS:
-                self._ended = ModelError(
-                    f"{error.message} (given up for all of {self.spec.label!r}; is the server running?)",
-                    kind="unreachable",
-                )
+    async def _pause(self, seconds: float) -> None:
+        """Sleep, but not beyond the moment from which no question of this model can succeed."""
+        try:
+            await asyncio.wait_for(self._over.wait(), seconds)
+        except asyncio.TimeoutError:
+            return
+        self._check_not_over()
+
+    def _learn(self, error: ModelError) -> None:
+        """Look at a question that was given up: does it tell that all others will be, too?"""
+        if self._over_because is not None:
+            return
+        if error.kind in _SILENT_ATTEMPTS and not self._answered:
+            self._silent += 1
+            if self._silent >= _SILENT_AFTER:
+                given_up = f"given up for all of {self.spec.label!r}; is the server running?"
+                self._end(ModelError(f"{error.message} ({given_up})", kind=error.kind))
+        elif error.fatal:
+            self._end(error)
+
+    def _end(self, because: ModelError) -> None:
+        self._over_because = because
+        self._over.set()
 
     def _gives_up(self, error: ModelError, attempt: int) -> bool:
-        if error.fatal or self._ended is not None:
+        if self._over_because is not None:
             return True
-        return error.kind == "unreachable" and not self._answered and attempt >= _UNREACHABLE_ATTEMPTS
+        return not self._answered and attempt >= _SILENT_ATTEMPTS.get(error.kind, attempt + 1)
 
     async def close(self) -> None:
         if self._client is not None:
             await self._client.close()
+
+
+def _without_keys(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
+    """The answer with echoed keys taken out, before anybody sees, records or scores it."""
+    try:
+        message = scrub_json(answer.message, sent_values(spec.api_key_env))
+    except RecursionError:
+        raise ModelError("the answer is nested too deeply to read", kind="bad_response") from None
+    return dataclasses.replace(answer, message=message)

@@ -8,6 +8,8 @@ import heapq
 import itertools
 import time
 from collections.abc import AsyncIterator
+from collections.abc import Awaitable
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 
 
@@ -70,13 +72,13 @@ class Pace:
         self._tokens: collections.deque[tuple[float, int]] = collections.deque()
         self._turn = asyncio.Lock()
 
-    async def wait(self) -> None:
-        """Return when one more request may begin, and count it."""
+    async def wait(self, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        """Return when one more request may begin, and count it. Sleeps by `pause`, which may raise."""
         if self._requests_per_minute is None and self._tokens_per_minute is None:
             return
         async with self._turn:
             while (delay := self._delay(time.monotonic())) > 0:
-                await asyncio.sleep(delay)
+                await pause(delay)
             self._starts.append(time.monotonic())
 
     def spent(self, tokens: int | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import email.utils
+import json
 import os
 import re
 import threading
@@ -11,15 +11,15 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ErrorKind
 from ..errors import ModelError
 from .client import ChatAnswer
 from .client import ChatRequest
 from .models import ModelSpec
+from .provider_errors import failed_generation
+from .provider_errors import provider_error
+from .provider_errors import retry_after_s
 from .secrets import scrub
 from .secrets import secret_values
-from .tool_choice import ToolChoiceRefused
-from .tool_choice import refuses_tool_choice
 
 _load_lock = threading.Lock()
 _loaded: Any = None
@@ -60,8 +60,12 @@ class LitellmClient:
         except asyncio.TimeoutError:
             raise _timed_out(timeout_s) from None
         except Exception as error:
-            raise self._translate(litellm, error, request, timeout_s) from None
-        return _read(litellm, response, time.perf_counter() - begin)
+            written = failed_generation(str(error))
+            if written is None:
+                raise self._translate(error, request, timeout_s) from None
+            message = {"role": "assistant", "content": written}
+            return ChatAnswer(message, "error", latency_s=time.perf_counter() - begin)
+        return _read(response, time.perf_counter() - begin)
 
     async def close(self) -> None:
         if _loaded is not None:
@@ -85,7 +89,7 @@ class LitellmClient:
         arguments: dict[str, Any] = {
             **request.sampling,
             "model": self._spec.model,
-            "messages": [dict(message) for message in request.messages],
+            "messages": _encodable([dict(message) for message in request.messages]),
             "timeout": timeout_s,
             "max_retries": 0,
             "num_retries": 0,
@@ -94,7 +98,9 @@ class LitellmClient:
         }
         if request.tools:
             arguments["tools"] = [dict(tool) for tool in request.tools]
-            arguments["tool_choice"] = request.tool_choice
+            # `auto` is the default where there are tools; some models refuse the parameter itself.
+            if request.tool_choice != "auto":
+                arguments["tool_choice"] = request.tool_choice
         if self._spec.api_base:
             arguments["api_base"] = self._spec.api_base
         if key is not None:
@@ -105,79 +111,49 @@ class LitellmClient:
             arguments["api_key"] = "none"
         return arguments
 
-    def _translate(
-        self, litellm: Any, error: Exception, request: ChatRequest, timeout_s: float
-    ) -> ModelError:
+    def _translate(self, error: Exception, request: ChatRequest, timeout_s: float) -> ModelError:
         """The error as one line without secrets, and whether asking again may help."""
-        spec = self._spec
-        text = self._clean(str(error))
-        status = getattr(error, "status_code", None)
-        sent_choice = request.tool_choice if request.tools else None
-        retry_after = _retry_after(error)
-
-        def failed(
-            kind: ErrorKind, message: str, *, retry: bool = False, fatal: bool = False
-        ) -> ModelError:
-            return ModelError(message, kind=kind, retryable=retry, retry_after=retry_after, fatal=fatal)
-
         causes = _chain(error)
-        names = {type(cause).__name__ for cause in causes}
-        connection = bool(names & _CONNECTION_ERRORS)
-        if isinstance(error, litellm.Timeout) or asyncio.TimeoutError in map(type, causes):
+        classes = {base.__name__ for cause in causes for base in type(cause).__mro__}
+        text = self._clean(str(error))
+        if classes & _TIMEOUTS:
             return _timed_out(timeout_s)
-        if "JSONDecodeError" in names:
-            return failed("bad_response", f"the answer is not JSON: {text}", retry=True)
-        if connection and names & _CONNECT_ERRORS:
-            where = spec.api_base or spec.model
-            return failed(
-                "unreachable", f"no connection to {where}: {self._clean(_deepest(causes))}", retry=True
-            )
-        if connection:
-            return failed("server", f"the connection broke: {self._clean(_deepest(causes))}", retry=True)
-        if status in (401, 403) or _missing_key(text):
-            return failed("credentials", f"{_credentials_help(spec)}: {text}", fatal=True)
-        if status == 429:
-            if _is_quota(text):
-                return failed("quota", f"the account's quota is used up: {text}", fatal=True)
-            return failed("rate_limit", f"rate limited (429): {text}", retry=True)
-        if isinstance(status, int) and (status in (408, 409) or status >= 500):
-            return failed("server", f"the server failed ({status}): {text}", retry=True)
-        if refuses_tool_choice(text, sent_choice):
-            return ToolChoiceRefused(text)
-        if status == 404:
-            return failed(
-                "bad_request", f"the provider knows no such model or address (404): {text}", fatal=True
-            )
-        if "temperature" in text and "support" in text:
-            text += f' (to leave it out: omit = ["temperature"] in {spec.place})'
-        return failed("bad_request", f"the provider refused the request: {text}")
+        if "JSONDecodeError" in classes:
+            return ModelError(f"the answer is not JSON: {text}", kind="bad_response", retryable=True)
+        if classes & _NO_CONNECTION:
+            where = self._spec.api_base or self._spec.model
+            reason = self._clean(_innermost(causes))
+            return ModelError(f"no connection to {where}: {reason}", kind="unreachable", retryable=True)
+        if classes & _BROKEN_CONNECTION:
+            reason = self._clean(_innermost(causes))
+            return ModelError(f"the connection broke: {reason}", kind="server", retryable=True)
+        status = getattr(error, "status_code", None)
+        headers = getattr(error, "litellm_response_headers", None) or getattr(
+            getattr(error, "response", None), "headers", None
+        )
+        return provider_error(
+            self._spec,
+            status if isinstance(status, int) else None,
+            text,
+            tool_choice=request.tool_choice if request.tools else None,
+            retry_after=retry_after_s(headers),
+        )
 
     def _clean(self, text: str) -> str:
         """One line, without secrets and without the class names that litellm puts in front."""
         text = " ".join(scrub(text, secret_values([self._spec.api_key_env])).split())
-        text = _LITELLM_PREFIX.sub("", text)
-        return text if len(text) <= 500 else text[:499] + "…"
+        return _LITELLM_TALK.sub("", text)
 
 
-_LITELLM_PREFIX = re.compile(r"^(litellm\.)?(\w+Error: )+(\w+Exception - )?")
+_LITELLM_TALK = re.compile(
+    r"^(litellm\.)?(\w+Error: (litellm\.)?)*(\w+(Exception|Error)( \w+Error)? - )?"
+    r"|\.? Handle with `litellm\.\w+`\.?$"
+)
 
-# Class names, as httpx, aiohttp and openai are litellm's own dependencies and not ours to import.
-_CONNECT_ERRORS = {
-    "ConnectError",
-    "ClientConnectorError",
-    "ClientConnectorDNSError",
-    "ConnectionRefusedError",
-    "gaierror",
-}
-_CONNECTION_ERRORS = _CONNECT_ERRORS | {
-    "APIConnectionError",
-    "ReadError",
-    "WriteError",
-    "RemoteProtocolError",
-    "ServerDisconnectedError",
-    "ClientPayloadError",
-    "ConnectionResetError",
-}
+# Names of classes, as httpx and aiohttp are litellm's dependencies and not ours to import.
+_TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}
+_NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
+_BROKEN_CONNECTION = {"TransportError", "ClientError", "OSError"}
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -190,13 +166,24 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def _deepest(causes: list[BaseException]) -> str:
+def _innermost(causes: list[BaseException]) -> str:
     """The innermost cause that says something, without the request's details."""
     texts = [str(cause) for cause in causes if str(cause)]
     return texts[-1] if texts else type(causes[-1]).__name__
 
 
-def _read(litellm: Any, response: Any, latency_s: float) -> ChatAnswer:
+def _encodable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages with lone surrogates replaced, which a model may write but UTF-8 cannot carry."""
+    try:
+        json.dumps(messages, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        text = json.dumps(messages, ensure_ascii=False).encode("utf-8", "replace")
+        replaced: list[dict[str, Any]] = json.loads(text)
+        return replaced
+    return messages
+
+
+def _read(response: Any, latency_s: float) -> ChatAnswer:
     """Take the message and the figures out of litellm's response object."""
     try:
         choice = response.choices[0]
@@ -238,43 +225,3 @@ def _timed_out(timeout_s: float) -> ModelError:
     return ModelError(
         f"no answer within {timeout_s:g} s (--tooleval-timeout)", kind="timeout", retryable=True
     )
-
-
-def _is_quota(text: str) -> bool:
-    lowered = text.lower()
-    return any(
-        sign in lowered
-        for sign in ("insufficient_quota", "exceeded your current quota", "per day", "daily", "billing")
-    )
-
-
-def _missing_key(text: str) -> bool:
-    lowered = text.lower()
-    return "api_key" in lowered and ("must be set" in lowered or "missing" in lowered)
-
-
-def _credentials_help(spec: ModelSpec) -> str:
-    if spec.api_key_env:
-        return f"the key in {spec.api_key_env} was refused"
-    return (
-        f"no key, or a wrong one, for {spec.model}; set the provider's environment variable "
-        "(such as OPENAI_API_KEY or ANTHROPIC_API_KEY), or name yours with api_key_env in the "
-        "model's table"
-    )
-
-
-def _retry_after(error: Exception) -> float | None:
-    """Seconds from the `Retry-After` header, given as seconds or as an HTTP date."""
-    response = getattr(error, "response", None)
-    headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None)
-    value = headers.get("retry-after") if headers is not None else None
-    if value is None:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except (TypeError, ValueError):
-        return None

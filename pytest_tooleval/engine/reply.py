@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from collections.abc import Mapping
-from typing import Any
 
 from ..results import CallFormat
 from ..results import Message
@@ -20,9 +19,10 @@ def read_reply(
 
     Calls that a model wrote as text are recovered, unless it was told to call nothing.
     """
-    data, calls, format = _calls(dict(answer.message), tool_names, tool_choice)
+    message = Message(dict(answer.message))
+    calls, format = _calls(message, tool_names, tool_choice)
     return Reply(
-        message=Message(data),
+        message=message,
         calls=calls,
         format=format,
         tool_choice=tool_choice,
@@ -36,30 +36,22 @@ def read_reply(
 
 
 def _calls(
-    data: dict[str, Any], tool_names: Collection[str], tool_choice: str | None
-) -> tuple[dict[str, Any], tuple[ToolCall, ...], CallFormat]:
-    raw = data.get("tool_calls")
+    message: Message, tool_names: Collection[str], tool_choice: str | None
+) -> tuple[tuple[ToolCall, ...], CallFormat]:
+    raw = message.data.get("tool_calls")
     if isinstance(raw, list) and raw:
-        if not all(isinstance(call, Mapping) and call.get("id") for call in raw):
-            # Every call must be answered by its id; some local servers give none.
-            raw = [
-                {**call, "id": call.get("id") or f"call_{i}"} if isinstance(call, Mapping) else call
-                for i, call in enumerate(raw)
-            ]
-            data["tool_calls"] = raw
-        calls = tuple(_native(call) for call in raw)
-        return _repaired(data, calls, tool_names)
-    function = data.get("function_call")
+        return _repaired(tuple(_native(call) for call in raw), tool_names)
+    function = message.data.get("function_call")
     if isinstance(function, Mapping):  # the chat API's older spelling
-        return data, (_native({"id": None, "function": function}),), "native"
-    content = data.get("content")
-    if tool_choice != "none" and isinstance(content, str) and content.strip():
+        return _repaired((_native({"function": function}),), tool_names)
+    text = message.text
+    if tool_choice != "none" and text.strip():
         from ..scoring.recovery import recover_calls
 
-        recovered = recover_calls(content, tool_names)
+        recovered = recover_calls(text, tool_names)
         if recovered:
-            return data, recovered, "recovered"
-    return data, (), "native"
+            return recovered, "recovered"
+    return (), "native"
 
 
 def _native(call: object) -> ToolCall:
@@ -71,17 +63,17 @@ def _native(call: object) -> ToolCall:
     return ToolCall.parse(
         name if isinstance(name, str) else "",
         function.get("arguments"),
-        id if isinstance(id, str) else None,
+        id if isinstance(id, str) and id else None,
     )
 
 
 def _repaired(
-    data: dict[str, Any], calls: tuple[ToolCall, ...], tool_names: Collection[str]
-) -> tuple[dict[str, Any], tuple[ToolCall, ...], CallFormat]:
+    calls: tuple[ToolCall, ...], tool_names: Collection[str]
+) -> tuple[tuple[ToolCall, ...], CallFormat]:
     """Some local models write the whole call into the function's name."""
     if not any(call.name.lstrip().startswith("{") for call in calls):
-        return data, calls, "native"
+        return calls, "native"
     from ..scoring.recovery import repair_call
 
     repaired = tuple(repair_call(call, tool_names) or call for call in calls)
-    return data, repaired, "native" if repaired == calls else "recovered"
+    return repaired, "native" if repaired == calls else "recovered"

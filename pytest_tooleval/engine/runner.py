@@ -14,6 +14,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from ..results import Reply
 from ..results import Transcript
 from ..suite.model import ResolvedCase
 from .cassette import Cassette
@@ -25,6 +26,7 @@ from .lane import sampling_for
 from .limits import Slots
 from .models import ModelSpec
 from .retry import RetryPolicy
+from .threads import DaemonThreads
 
 DEFAULT_CONCURRENCY = 32
 DEFAULT_TIMEOUT_S = 120.0
@@ -51,7 +53,6 @@ class Runner:
         timeout_s: float = DEFAULT_TIMEOUT_S,
         policy: RetryPolicy | None = None,
     ) -> None:
-        self._concurrency = concurrency
         self._timeout_s = timeout_s
         self._policy = policy or RetryPolicy()
         # Its own generator: test plugins reseed the global one before every item.
@@ -81,7 +82,7 @@ class Runner:
         lane = self._lane(trial.model)
         origin = Origin(trial.priority, trial.cassette, trial.fresh)
 
-        async def ask(request: ChatRequest) -> Any:
+        async def ask(request: ChatRequest) -> Reply:
             return await lane.ask(request, origin)
 
         return await converse(trial.case, ask, sampling_for(trial.model, trial.case), trial.number)
@@ -95,16 +96,12 @@ class Runner:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        # litellm runs part of every call in the default executor, which has only cores + 4 threads.
-        executor = concurrent.futures.ThreadPoolExecutor(
-            max_workers=max(self._concurrency, 8), thread_name_prefix="tooleval"
-        )
-        self._loop.set_default_executor(executor)
+        # litellm and sync callables run in the default executor, which has only cores + 4 threads.
+        self._loop.set_default_executor(DaemonThreads())
         self._loop.call_soon(self._ready.set)
         try:
             self._loop.run_forever()
         finally:
-            executor.shutdown(wait=False, cancel_futures=True)
             self._loop.close()
 
     def close(self, timeout_s: float = 5.0) -> None:
@@ -116,15 +113,16 @@ class Runner:
         self._thread.join(timeout_s)
 
     async def _shut_down(self) -> None:
-        own = asyncio.current_task()
-        tasks = [task for task in asyncio.all_tasks() if task is not own]
-        for task in tasks:
-            task.cancel()
+        # `asyncio.wait` everywhere, as a library that swallows cancellation must not keep us.
         try:
-            await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2.0)
-            for lane in self._lanes.values():
-                await asyncio.wait_for(lane.close(), 1.0)
-        except asyncio.TimeoutError:
-            pass  # a library that swallows cancellation must not keep pytest from ending
+            own = asyncio.current_task()
+            tasks = [task for task in asyncio.all_tasks() if task is not own]
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks, timeout=2.0)
+            closing = [asyncio.ensure_future(lane.close()) for lane in self._lanes.values()]
+            if closing:
+                await asyncio.wait(closing, timeout=1.0)
         finally:
             self._loop.stop()

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .options import Settings
 from .options import add_options
-from .options import names_models
+from .options import read_settings
 
 if TYPE_CHECKING:
     from .collection import SuiteFile
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .session import EvalSession
 
 SUITE_ENDING = ".tooleval.json"
+_settings_key = pytest.StashKey[Settings]()
 _session_key = pytest.StashKey["EvalSession"]()
 
 
@@ -40,8 +42,18 @@ def pytest_configure(config: pytest.Config) -> None:
         "for selecting with -m 'tooleval(model=\"...\")'.",
     )
     config.pluginmanager.register(_Results(config), "tooleval-results")
-    if names_models(config) or config.getoption("tooleval_json"):
+    # A wrong model or option ends the run here, whether or not there is a suite.
+    settings = config.stash[_settings_key] = read_settings(config)
+    if settings.json is not None:
         eval_session(config)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    settings = config.stash[_settings_key]
+    if not settings.models:
+        return None
+    names = ", ".join(spec.label for spec in settings.models)
+    return f"tooleval: {names}; {settings.concurrency} requests at a time"
 
 
 class _Results:
@@ -60,11 +72,10 @@ def eval_session(config: pytest.Config) -> EvalSession:
     """The plugin's state in this run, made when it is first needed."""
     session = config.stash.get(_session_key, None)
     if session is None:
-        from .options import read_settings
         from .session import EvalSession
         from .terminal import Terminal
 
-        session = config.stash[_session_key] = EvalSession(config, read_settings(config))
+        session = config.stash[_session_key] = EvalSession(config, config.stash[_settings_key])
         config.pluginmanager.register(session, "tooleval-session")
         config.pluginmanager.register(Terminal(config, session), "tooleval-terminal")
     return session

@@ -22,6 +22,7 @@ from ..scoring import score_transcript
 from ..scoring.registry import ScorerRegistry
 from ..suite.load import load_suite
 from ..suite.model import METRICS
+from ..suite.model import Overrides
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
@@ -53,7 +54,7 @@ class SuiteFile(pytest.File):
             suite = load_suite(self.path, metrics=registry.metrics)
         except (SuiteError, ConfigError) as error:
             raise self.CollectError(self._relative(str(error))) from None
-        overrides = session.settings.overrides
+        overrides = Overrides(**session.settings.overrides)
         known = {*METRICS, *registry.metrics}
         for metric in overrides.thresholds or {}:
             if metric not in known:
@@ -90,7 +91,8 @@ class SuiteFile(pytest.File):
         if spec is None:
             item.add_marker(pytest.mark.skip(reason=NO_MODEL))
         if case.skip:
-            item.add_marker(pytest.mark.skip(reason=case.skip if isinstance(case.skip, str) else ""))
+            reason = printable(case.skip) if isinstance(case.skip, str) else "unconditional skip"
+            item.add_marker(pytest.mark.skip(reason=reason))
         if case.xfail:
             item.add_marker(_xfail_mark(case.xfail))
         return item
@@ -104,7 +106,7 @@ def _xfail_mark(xfail: bool | str | XFail) -> pytest.MarkDecorator:
     reason = xfail.reason if isinstance(xfail, XFail) else (xfail if isinstance(xfail, str) else "")
     strict = {"strict": xfail.strict} if isinstance(xfail, XFail) and xfail.strict is not None else {}
     # Only the model's failure is the expected one; a missing answer stays an error.
-    return pytest.mark.xfail(reason=reason, raises=CaseFailure, **strict)
+    return pytest.mark.xfail(reason=printable(reason), raises=CaseFailure, **strict)
 
 
 class CaseItem(pytest.Item):

@@ -40,7 +40,13 @@ def render_scores(trial: TrialResult, result: CaseResult) -> str:
         lines = printable(score.explanation, keep_newlines=True).splitlines() or [""]
         rows.append([metric, _number(score.value), needed, lines[0]])
     blocks = [_table(rows, "  ")]
-    checks = [check for score in trial.scores.values() for check in score.checks]
+    checks = [
+        check
+        for metric, score in trial.scores.items()
+        # Valid arguments are no news; the rows would only push the others apart.
+        if metric != "arguments_valid" or score.value != 1.0
+        for check in score.checks
+    ]
     seen = list(dict.fromkeys(checks))
     if seen:
         header = ["", "expected", "got", ""]

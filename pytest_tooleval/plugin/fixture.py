@@ -20,6 +20,7 @@ from ..results import Transcript
 from ..scoring import score_transcript
 from ..scoring.registry import ScorerRegistry
 from ..suite.load import load_suite
+from ..suite.model import Overrides
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
@@ -83,7 +84,7 @@ class Tooleval:
         if isinstance(case, str):
             case = _find(suite, case)
         spec = self._spec(model)
-        resolved = resolve(suite, case, self._session.settings.overrides)
+        resolved = resolve(suite, case, Overrides(**self._session.settings.overrides))
         trials = [Trial(resolved, spec, n, 0, cassette) for n in range(resolved.trials)]
         return resolved, spec, registry, [self._session.runner.submit(trial) for trial in trials]
 

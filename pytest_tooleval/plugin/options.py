@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import Any
+from typing import cast
 
 import pytest
 
@@ -12,8 +15,8 @@ if TYPE_CHECKING:
     from ..engine.cassette import RecordMode
     from ..engine.models import ModelSpec
     from ..engine.models import ModelTables
-    from ..suite.model import Overrides
 
+RECORD_MODES = ("none", "once", "new", "all")
 NO_MODEL = (
     "no model named: use --tooleval-model=NAME, or set tooleval_models in the ini file "
     "(baseline/lexical needs no key and no network)"
@@ -77,7 +80,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--tooleval-record",
-        choices=("none", "once", "new", "all"),
+        choices=RECORD_MODES,
         help="with a cassette: none replays only, once records only if there is no file yet, "
         "new (default) records what is missing, all asks everything again",
     )
@@ -90,10 +93,14 @@ def add_options(parser: pytest.Parser) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """What options, ini file and config tables say, checked."""
+    """What options, ini file and config tables say, checked.
+
+    `overrides` are the arguments of `suite.model.Overrides`, which is not imported before a suite
+    is met.
+    """
 
     models: tuple[ModelSpec, ...]
-    overrides: Overrides
+    overrides: Mapping[str, Any]
     concurrency: int
     timeout_s: float
     json: Path | None
@@ -101,16 +108,8 @@ class Settings:
     record: RecordMode
 
 
-def names_models(config: pytest.Config) -> bool:
-    """Whether any model is named, by option or ini file. Cheap."""
-    return config.getoption("tooleval_model") is not None or bool(config.getini("tooleval_models"))
-
-
 def read_settings(config: pytest.Config) -> Settings:
     """Check and combine everything; `pytest.UsageError` with the way out when something is wrong."""
-    from ..errors import ConfigError
-    from ..suite.model import Overrides
-
     concurrency, timeout_s = (
         config.getoption("tooleval_concurrency"),
         config.getoption("tooleval_timeout"),
@@ -124,19 +123,15 @@ def read_settings(config: pytest.Config) -> Settings:
         raise pytest.UsageError(f"--tooleval-trials: expected at least 1, got {trials}")
     if temperature is not None and not 0 <= temperature <= 2:
         raise pytest.UsageError(f"--tooleval-temperature: expected 0 to 2, got {temperature:g}")
-    try:
-        models = _models(config)
-    except ConfigError as error:
-        raise pytest.UsageError(str(error)) from None
-    overrides = Overrides(
-        tool_choice=config.getoption("tooleval_tool_choice"),
-        temperature=temperature,
-        trials=trials,
-        thresholds=_thresholds(config.getoption("tooleval_threshold")),
-    )
+    overrides = {
+        "tool_choice": config.getoption("tooleval_tool_choice"),
+        "temperature": temperature,
+        "trials": trials,
+        "thresholds": _thresholds(config.getoption("tooleval_threshold")),
+    }
     json_file = config.getoption("tooleval_json")
     return Settings(
-        models=models,
+        models=_models(config),
         overrides=overrides,
         concurrency=concurrency,
         timeout_s=timeout_s,
@@ -147,8 +142,6 @@ def read_settings(config: pytest.Config) -> Settings:
 
 
 def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
-    from ..engine.models import resolve_models
-
     given: list[str] | None = config.getoption("tooleval_model")
     entries: list[str] = given if given is not None else config.getini("tooleval_models")
     names = [name.strip() for entry in entries for name in entry.split(",")]
@@ -158,7 +151,15 @@ def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
             f"--tooleval-model={','.join(given)}: expected the name of a model, got an empty one"
         )
     names = [name for name in names if name]
-    return tuple(resolve_models(names, config_tables(config))) if names else ()
+    if not names:
+        return ()
+    from ..engine.models import resolve_models
+    from ..errors import ConfigError
+
+    try:
+        return tuple(resolve_models(names, config_tables(config)))
+    except ConfigError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def config_tables(config: pytest.Config) -> ModelTables:
@@ -205,10 +206,7 @@ def _cassette(config: pytest.Config) -> Path | None:
 
 
 def _record(config: pytest.Config) -> RecordMode:
-    from ..engine.cassette import RECORD_MODES
-
-    given: str = config.getoption("tooleval_record") or config.getini("tooleval_record") or "new"
-    for mode in RECORD_MODES:
-        if given == mode:
-            return mode
-    raise pytest.UsageError(f"tooleval_record: expected none, once, new or all, got {given!r}")
+    mode = config.getoption("tooleval_record") or config.getini("tooleval_record") or "new"
+    if mode not in RECORD_MODES:
+        raise pytest.UsageError(f"tooleval_record: expected none, once, new or all, got {mode!r}")
+    return cast("RecordMode", mode)

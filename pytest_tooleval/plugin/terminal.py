@@ -41,13 +41,6 @@ class Terminal:
         self._last_sign = time.monotonic()
         session.on_wait = self._heartbeat
 
-    def pytest_report_header(self) -> str | None:
-        models = self._session.settings.models
-        if not models:
-            return None
-        names = ", ".join(spec.label for spec in models)
-        return f"tooleval: {names}; {self._session.settings.concurrency} requests at a time"
-
     @pytest.hookimpl(wrapper=True)
     def pytest_report_teststatus(
         self, report: pytest.TestReport | pytest.CollectReport
@@ -105,7 +98,7 @@ class Terminal:
 def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> None:
     """The table of models and suites, then what a reader must not miss."""
     document = session.document()
-    reporter.section("tool calling", sep="=")
+    reporter.write_sep("=", "tool calling")
     unnamed = sum(row["model"] == "" for row in session.rows.values())
     models = [row for row in document["models"] if row["model"]]
     if models:
@@ -123,7 +116,8 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
             f"cassette {path}: line {numbers} cannot be read and was left out", yellow=True
         )
     if unnamed:
-        reporter.write_line(f"{unnamed} test cases were NOT EVALUATED: {NO_MODEL}", red=True, bold=True)
+        cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
+        reporter.write_line(f"{cases} NOT EVALUATED: {NO_MODEL}", red=True, bold=True)
     if session.settings.json is not None:
         reporter.write_line(f"results: {session.settings.json}")
 
@@ -135,10 +129,14 @@ def render_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     metrics = sorted(found, key=lambda m: order.index(m) if m in order else len(order))
     counts = [name for name in ("missed", "errors", "skipped") if any(row[name] for row in rows)]
     counts = ["cases", "passed", "failed", *counts]
+    extras = [
+        (name, [show(row) for row in rows])
+        for name, show in (("tokens", _tokens), ("cost", _cost), ("latency", _latency))
+    ]
+    extras = [(name, column) for name, column in extras if set(column) != {"-"}]
     header = ["model", "suite", *counts, *(_TITLES.get(m, m) for m in metrics)]
-    header += ["tokens", "cost", "latency"]
-    cells = [header]
-    for row in rows:
+    cells = [[*header, *(name for name, _ in extras)]]
+    for i, row in enumerate(rows):
         means = [row["metrics"].get(metric, {}).get("mean") for metric in metrics]
         cells.append(
             [
@@ -146,12 +144,10 @@ def render_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
                 printable(row["suite"]),
                 *(str(row[name]) for name in counts),
                 *("-" if mean is None else f"{mean:.2f}" for mean in means),
-                _tokens(row["tokens"]),
-                _cost(row),
-                "-" if row["latency_s"] is None else f"{row['latency_s']:.2f} s",
+                *(column[i] for _, column in extras),
             ]
         )
-    widths = [max(len(line[i]) for line in cells) for i in range(len(header))]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
     return [
         "  ".join(
             _align(cell, w, i) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
@@ -164,9 +160,14 @@ def _align(cell: str, width: int, column: int) -> str:
     return cell.ljust(width) if column < 2 else cell.rjust(width)
 
 
-def _tokens(tokens: Mapping[str, int | None]) -> str:
-    known = [count for count in tokens.values() if count is not None]
+def _tokens(row: Mapping[str, Any]) -> str:
+    known = [count for count in row["tokens"].values() if count is not None]
     return f"{sum(known):,}" if known else "-"
+
+
+def _latency(row: Mapping[str, Any]) -> str:
+    """Seconds a trial took on average."""
+    return "-" if row["latency_s"] is None else f"{row['latency_s']:.2f} s"
 
 
 def _cost(row: Mapping[str, Any]) -> str:
@@ -175,6 +176,10 @@ def _cost(row: Mapping[str, Any]) -> str:
     if cost is None:
         return "-"
     return f"${cost:.4f}" + ("+" if row["priced"] < row["trials"] else "")
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def notes(document: Mapping[str, Any]) -> list[str]:
@@ -189,17 +194,17 @@ def notes(document: Mapping[str, Any]) -> list[str]:
                 if case["model"] == row["model"] and case["outcome"] == "error"
             ]
             lines.append(
-                f"{name}: {row['errors']} errors, left out of every mean; "
+                f"{name}: {_counted(row['errors'], 'error')}, left out of every mean; "
                 f"the first: {printable(reasons[0])}"
             )
         if row["tool_choice_fallbacks"]:
             lines.append(
                 f"{name}: refused tool_choice 'required'; asked with 'auto' "
-                f"({row['tool_choice_fallbacks']} cases)"
+                f"({_counted(row['tool_choice_fallbacks'], 'case')})"
             )
         if row["recovered"]:
             lines.append(
-                f"{name}: {row['recovered']} answers had their calls written as text (recovered)"
+                f"{name}: {_counted(row['recovered'], 'answer')} had calls written as text (recovered)"
             )
         if row["cached"]:
             lines.append(

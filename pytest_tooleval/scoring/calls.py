@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .parameters import NONE
+from .parameters import NO_CALL
 from .parameters import Share
 
 # Cost grows with expected² x actual. A reply may be hostile: what comes after these is surplus.
@@ -28,12 +28,14 @@ class Row(NamedTuple):
 
 
 class Pairing(NamedTuple):
-    """`pairs` maps an expected call to its actual one (by index); `total` is the sum of their scores.
+    """`pairs` maps an expected call to its actual one (by index), `shares` are those of the pairs.
 
-    `parameters` is the sum of the parameter accuracies of those pairs whose parameters are scored.
+    `total` is the sum of the pairs' scores, `parameters` the sum of the parameter accuracies of
+    those pairs whose parameters are scored.
     """
 
     pairs: dict[int, int]
+    shares: Sequence[Share]
     total: float
     parameters: float
 
@@ -43,23 +45,51 @@ def pair(rows: Sequence[Row], *, in_order: bool) -> Pairing:
 
     Each row has a share for every actual call, of which there is at least one.
     """
-    weights = _weights(rows)
-    pairs = _aligned(weights) if in_order else _assigned(weights)
-    return total_of(
-        pairs, [rows[i].shares[j] or NONE for i, j in pairs.items()], [rows[i].scored for i in pairs]
-    )
+    pairs = _each_its_best(rows)
+    if pairs is None or (in_order and not _is_sorted(pairs)):
+        weights = _weights(rows)
+        pairs = _aligned(weights) if in_order else _assigned(weights)
+    shares = [rows[i].shares[j] or NO_CALL for i, j in pairs.items()]
+    return total_of(pairs, shares, [rows[i].scored for i in pairs])
+
+
+def _each_its_best(rows: Sequence[Row]) -> dict[int, int] | None:
+    """The pairs when every expected call can have the actual one that suits it best, else None.
+
+    No pairing can be better than that, so there is nothing to search.
+    """
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for i, row in enumerate(rows):
+        best, best_value = None, -1.0
+        for j, share in enumerate(row.shares):
+            if share is not None and (share.value, j not in taken) > (best_value, best not in taken):
+                best, best_value = j, share.value
+        if best is None:
+            continue
+        if best in taken:
+            return None
+        taken.add(best)
+        pairs[i] = best
+    return pairs
+
+
+def _is_sorted(pairs: dict[int, int]) -> bool:
+    columns = list(pairs.values())
+    return columns == sorted(columns)
 
 
 def total_of(pairs: dict[int, int], shares: Sequence[Share], scored: Sequence[bool]) -> Pairing:
     """The figures of a pairing, given for each pair its share and whether parameters are scored."""
-    common = math.lcm(*(share.total for share in shares))
+    common = math.lcm(*[share.total for share in shares])
     total = parameters = 0
     for share, counts in zip(shares, scored, strict=True):
         part = share.correct * (common // share.total)
         total += 3 * common + 2 * part
-        parameters += part if counts else 0
+        if counts:
+            parameters += part
     # 0.6 + 0.4 p = (3 + 2 p) / 5: one division, and the order of the pairs cannot show.
-    return Pairing(pairs, total / (5 * common), parameters / common)
+    return Pairing(pairs, shares, total / (5 * common), parameters / common)
 
 
 def _weights(rows: Sequence[Row]) -> list[list[int]]:

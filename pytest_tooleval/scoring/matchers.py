@@ -24,8 +24,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 from typing import TypeGuard
 
@@ -46,12 +48,16 @@ FUZZY_LENGTH = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How plain strings and numbers compare (expected, actual), and what `$contains` ignores."""
+    """How plain strings and numbers compare (expected, actual), and what `$contains` ignores.
+
+    A value of one of the types in `reflexive` matches one that is equal and of the same type.
+    """
 
     mode: ParamScoring
     text: Callable[[str, str], bool]
     number: Callable[[Number, Number], bool]
     fold: Callable[[str], str]
+    reflexive: frozenset[type] = frozenset({str, int, float, bool, type(None)})
 
 
 def _same_text(expected: str, actual: str) -> bool:
@@ -95,8 +101,11 @@ def bfcl_text(text: str) -> str:
     return text.translate(_BFCL_IGNORED).lower().replace("'", '"')
 
 
+_bfcl_expected = lru_cache(maxsize=4096)(bfcl_text)
+
+
 def _bfcl_same_text(expected: str, actual: str) -> bool:
-    return expected == actual or bfcl_text(expected) == bfcl_text(actual)
+    return expected == actual or _bfcl_expected(expected) == bfcl_text(actual)
 
 
 def _same_number(expected: Number, actual: Number) -> bool:
@@ -117,11 +126,15 @@ def near(expected: Number, actual: Number, absolute: Number, relative: Number) -
 
     Computed on the decimals as they are written: 3.13 is within 0.01 of 3.14.
     """
-    if not (math.isfinite(expected) and math.isfinite(actual)):
+    if not (_is_finite(expected) and _is_finite(actual)):
         return expected == actual
     wanted = _decimal(expected)
     tolerance = max(_decimal(absolute), _decimal(relative) * abs(wanted))
     return abs(_decimal(actual) - wanted) <= tolerance
+
+
+def _is_finite(number: Number) -> bool:
+    return isinstance(number, int) or math.isfinite(number)
 
 
 def _decimal(number: Number) -> Fraction:
@@ -139,7 +152,13 @@ RULES: Mapping[str, Rules] = {
         Rules("case_sensitive", _identical_text, _same_number, _unchanged),
         Rules("contains", _contained_text, _same_number, str.casefold),
         Rules("numeric_tolerance", _same_text, _near_number, str.casefold),
-        Rules("regex", regexes.search, _same_number, str.casefold),
+        Rules(
+            "regex",
+            regexes.search,
+            _same_number,
+            str.casefold,
+            reflexive=frozenset({int, float, bool, type(None)}),
+        ),
         Rules("fuzzy", _similar_text, _same_number, str.casefold),
         Rules("bfcl", _bfcl_same_text, _bfcl_number, bfcl_text),
     )
@@ -161,22 +180,28 @@ def matches(expected: Any, actual: Any, rules: Rules) -> bool:
 
     Raises CannotCompare for a matcher that cannot be applied.
     """
-    if isinstance(expected, str):
+    kind = type(expected)
+    if kind is str:
         return isinstance(actual, str) and rules.text(expected, actual)
-    if isinstance(expected, dict):
+    if kind is int or kind is float:
+        return is_number(actual) and rules.number(expected, actual)
+    if kind is dict:
         for key in expected:
-            if key.startswith("$"):
-                return _matcher(key)(expected[key], actual, rules)
+            if key[:1] == "$":
+                matcher = _MATCHERS.get(key) or _unknown(key)
+                return matcher(expected[key], actual, rules)
         return isinstance(actual, dict) and _same_object(expected, actual, rules)
-    if expected is None or isinstance(expected, bool):
+    if kind is bool or expected is None:
         return actual is expected
-    if isinstance(expected, (list, tuple)):
-        return (
-            isinstance(actual, (list, tuple))
-            and len(expected) == len(actual)
-            and all(matches(e, a, rules) for e, a in zip(expected, actual, strict=True))
-        )
-    return is_number(actual) and rules.number(expected, actual)
+    if kind is list:
+        return isinstance(actual, (list, tuple)) and _same_list(expected, actual, rules)
+    raise CannotCompare(f"expected a JSON value, got {json_text(expected)} ({kind.__name__})")
+
+
+def _same_list(expected: list[Any], actual: Sequence[Any], rules: Rules) -> bool:
+    return len(expected) == len(actual) and all(
+        matches(wanted, got, rules) for wanted, got in zip(expected, actual, strict=True)
+    )
 
 
 def _same_object(expected: dict[str, Any], actual: dict[str, Any], rules: Rules) -> bool:
@@ -263,12 +288,9 @@ _MATCHERS: Mapping[str, _Matcher] = {
 }
 
 
-def _matcher(key: str) -> _Matcher:
-    try:
-        return _MATCHERS[key]
-    except KeyError:
-        known = ", ".join(shape.MATCHERS)
-        raise CannotCompare(f"unknown matcher {json_text(key)}; known are {known}") from None
+def _unknown(key: str) -> _Matcher:
+    known = ", ".join(shape.MATCHERS)
+    raise CannotCompare(f"unknown matcher {json_text(key)}; known are {known}")
 
 
 def _list(key: str, operand: Any) -> list[Any]:

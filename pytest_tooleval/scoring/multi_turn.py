@@ -99,10 +99,7 @@ class Chain:
         return "inefficient_chain" if inefficient else None
 
     def parameter_failure(self) -> FailureCategory | None:
-        if self._final is None:
-            return None
-        rules = RULES[self._case.param_scoring]
-        return parameters.failure(self._case.case.expected_params, self._final.call, rules)
+        return self._final.share.flaw if self._final and self._final.share else None
 
     def _explain_completion(self) -> Explained:
         if self._case.case.expects_nothing:

@@ -29,73 +29,66 @@ from .reasons import reason
 
 
 class Share(NamedTuple):
-    """`correct` of `total` parameters; `total` is at least 1."""
+    """`correct` of `total` parameters; `total` is at least 1.
+
+    `flaw` is what is wrong, None when nothing is. A missing parameter goes before an unexpected
+    one, and that before a wrong value: a misspelt name is the first of these.
+    """
 
     correct: int
     total: int
+    flaw: FailureCategory | None = None
 
     @property
     def value(self) -> float:
         return self.correct / self.total
 
-    @property
-    def perfect(self) -> bool:
-        return self.correct == self.total
-
 
 ALL = Share(1, 1)
-NONE = Share(0, 1)
+NOT_AN_OBJECT = Share(0, 1, "invalid_arguments")
+NO_CALL = Share(0, 1, "missing_call")
 
 
 def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, rules: Rules) -> Share:
     """How many of the expected parameters the arguments got right."""
     if arguments is None:
-        return NONE
+        return NOT_AN_OBJECT
     correct = total = 0
-    for name, value in expected.items():
-        if name in arguments:
-            total += 1
-            correct += _right(name, value, arguments[name], rules)
-        elif not is_optional(value):
-            total += 1
-    if rules.mode == "bfcl":
-        total += sum(name not in expected for name in arguments)
-    return Share(correct, total) if total else ALL
-
-
-def _right(name: str, expected: Any, actual: Any, rules: Rules) -> bool:
+    flaw: FailureCategory | None = None
+    name = ""
     try:
-        return matches(expected, actual, rules)
+        for name, value in expected.items():
+            if name in arguments:
+                total += 1
+                actual, kind = arguments[name], type(value)
+                # Most values are right and as they were written; the rest is for the rules to say.
+                if (kind in rules.reflexive and kind is type(actual) and value == actual) or matches(
+                    value, actual, rules
+                ):
+                    correct += 1
+                else:
+                    flaw = flaw or "wrong_value"
+            elif not is_optional(value):
+                total += 1
+                flaw = "missing_parameter"
     except CannotCompare as error:
         raise error.within(name) from None
     except RecursionError:
         raise CannotCompare("the expected value is nested too deeply", name) from None
+    if rules.mode == "bfcl":
+        unexpected = len(arguments.keys() - expected.keys())
+        if unexpected:
+            total += unexpected
+            flaw = "missing_parameter" if flaw == "missing_parameter" else "unexpected_parameter"
+    return Share(correct, total, flaw) if total else ALL
 
 
 def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode: ParamScoring) -> bool:
     """Whether the arguments are all that is expected. Raises ScoringError as scoring does."""
     try:
-        return compare(expected, arguments, RULES[mode]).perfect
+        return compare(expected, arguments, RULES[mode]).flaw is None
     except CannotCompare as error:
         raise ScoringError(f"{error.place}: {error.message}") from None
-
-
-def failure(expected: Mapping[str, Any] | None, call: ToolCall, rules: Rules) -> FailureCategory | None:
-    """What is wrong with the parameters of a call, or None when nothing is.
-
-    A missing parameter goes before an unexpected one, and that before a wrong value: a misspelt
-    name is the first of these.
-    """
-    if expected is None:
-        return None
-    arguments = call.arguments
-    if arguments is None:
-        return "invalid_arguments"
-    if any(name not in arguments and not is_optional(value) for name, value in expected.items()):
-        return "missing_parameter"
-    if rules.mode == "bfcl" and any(name not in expected for name in arguments):
-        return "unexpected_parameter"
-    return None if compare(expected, arguments, rules).perfect else "wrong_value"
 
 
 def checks(

@@ -61,9 +61,11 @@ def compile_schema(schema: Any, depth: int = 0) -> Check | None:
             if check is None:
                 return None
             checks.append(check)
-    if len(checks) == 1:
-        return checks[0]
-    return lambda value: all(check(value) for check in checks)
+    return checks[0] if len(checks) == 1 else _all_of(checks)
+
+
+def _all_of(checks: list[Check]) -> Check:
+    return lambda value: all([check(value) for check in checks])
 
 
 def _type(schema: dict[str, Any], depth: int) -> Check | None:
@@ -130,7 +132,15 @@ def _items(schema: dict[str, Any], depth: int) -> Check | None:
     check = compile_schema(schema["items"], depth + 1)
     if check is None:
         return None
-    return lambda value: not isinstance(value, list) or all(check(member) for member in value)
+
+    def check_members(value: Any) -> bool:
+        if isinstance(value, list):
+            for member in value:
+                if not check(member):
+                    return False
+        return True
+
+    return check_members
 
 
 _KEYWORDS: tuple[tuple[str, Callable[[dict[str, Any], int], Check | None]], ...] = (

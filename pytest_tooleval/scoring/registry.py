@@ -27,7 +27,9 @@ class Scorer(Protocol):
     apply may also be left out. It is called once per trial and must not change what it gets.
     """
 
-    metrics: Sequence[str]
+    @property
+    def metrics(self) -> Sequence[str]:
+        """The names that `score` may return; a plain class attribute will do."""
 
     def score(self, case: ResolvedCase, transcript: Transcript) -> Mapping[str, Score]:
         """The scores of one trial."""

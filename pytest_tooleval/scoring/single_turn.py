@@ -82,7 +82,7 @@ def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
             share = _compare(case, call)
             if best is None or best.share is None or share.value > best.share.value:
                 best = Choice(call, share)
-            if share.perfect:
+            if share.flaw is None:
                 break
     return best
 
@@ -112,7 +112,7 @@ class OneCallExpected:
         self._call = choice.call if choice else None
         self._share = choice.share if choice else None
         if choice is None and case.case.expected_params is not None:
-            self._share = parameters.NONE
+            self._share = parameters.NO_CALL
 
     def scores(self) -> dict[str, Score]:
         accuracy = None if self._share is None else self._share.value
@@ -130,10 +130,7 @@ class OneCallExpected:
         return self.parameter_failure()
 
     def parameter_failure(self) -> FailureCategory | None:
-        if self._call is None:
-            return None
-        rules = RULES[self._case.param_scoring]
-        return parameters.failure(self._case.case.expected_params, self._call, rules)
+        return None if self._share is None else self._share.flaw
 
     def _explain_tool(self) -> Explained:
         row = tool_selection.check(self._case, self._case.case.expected_tools, self._call)
@@ -145,7 +142,7 @@ class OneCallExpected:
         if expected is None:
             return "expected_params is not given: parameters are not scored", []
         rows = parameters.checks(expected, self._call, RULES[self._case.param_scoring])
-        return _counted(self._share or parameters.NONE, self._call), rows
+        return _counted(self._share or parameters.NO_CALL, self._call), rows
 
     def _explain_overall(self) -> Explained:
         return formula(self._tool, None if self._share is None else self._share.value), []
@@ -175,31 +172,43 @@ class SeveralCallsExpected:
             )
         self._most = max(len(self._expected), len(calls))
         self.extra_calls = max(0, len(calls) - len(self._expected))
+        self._scored = sum(expected.params is not None for expected in self._expected)
+        self._rows: dict[int, Row] = {}
         self._pairing = self._as_listed() or self._pair(self._in_order)
 
     def _as_listed(self) -> Pairing | None:
-        # Most answers have one call, or all of them right and in order, and need no search.
-        count = len(self._expected)
-        if count != len(self._calls):
+        """The pairing of each expected call with the one at its place, if no other is better for it."""
+        if len(self._expected) != len(self._calls):
             return None
-        shares = []
-        for index, call in enumerate(self._calls):
-            share = self._share(index, call)
-            if share is None or not (share.perfect or count == 1):
+        pairs, shares, scored = {}, [], []
+        for index, expected in enumerate(self._expected):
+            share = self._share(index, self._calls[index])
+            if (share is None or share.flaw is not None) and self._better_elsewhere(index, share):
                 return None
-            shares.append(share)
-        scored = [expected.params is not None for expected in self._expected]
-        return total_of({index: index for index in range(count)}, shares, scored)
+            if share is not None:
+                pairs[index] = index
+                shares.append(share)
+                scored.append(expected.params is not None)
+        return total_of(pairs, shares, scored)
+
+    def _better_elsewhere(self, index: int, share: Share | None) -> bool:
+        if len(self._calls) == 1:
+            return False
+        others = [other.value for other in self._row(index).shares if other is not None]
+        return bool(others) and (share is None or max(others) > share.value)
+
+    def _row(self, index: int) -> Row:
+        row = self._rows.get(index)
+        if row is None:
+            calls = self._calls[:MAX_ACTUAL]
+            scored = self._expected[index].params is not None
+            row = self._rows[index] = Row([self._share(index, call) for call in calls], scored)
+        return row
 
     def _pair(self, in_order: bool) -> Pairing:
-        calls = self._calls[:MAX_ACTUAL]
-        if not calls:
-            return Pairing({}, 0.0, 0.0)
-        rows = [
-            Row([self._share(index, call) for call in calls], expected.params is not None)
-            for index, expected in enumerate(self._expected)
-        ]
-        return pair(rows, in_order=in_order)
+        if not self._calls:
+            return Pairing({}, (), 0.0, 0.0)
+        return pair([self._row(index) for index in range(len(self._expected))], in_order=in_order)
 
     def _share(self, index: int, call: ToolCall) -> Share | None:
         expected, mode = self._expected[index], self._case.param_scoring
@@ -212,43 +221,34 @@ class SeveralCallsExpected:
         except CannotCompare as error:
             raise error.within(f"expected_calls[{index}].params") from None
 
-    @property
-    def _scored(self) -> int:
-        return sum(expected.params is not None for expected in self._expected)
-
     def scores(self) -> dict[str, Score]:
-        pairs, total, parameter_total = self._pairing
-        scored = self._scored
-        accuracy = parameter_total / scored if scored else None
+        pairing, scored = self._pairing, self._scored
+        accuracy = pairing.parameters / scored if scored else None
         return {
-            "tool_selection": Score(len(pairs) / self._most, explain=self._explain_tools),
+            "tool_selection": Score(len(pairing.pairs) / self._most, explain=self._explain_tools),
             "parameter_accuracy": Score(accuracy, explain=self._explain_parameters),
-            "overall": Score(total / self._most, explain=self._explain_overall),
+            "overall": Score(pairing.total / self._most, explain=self._explain_overall),
         }
 
     def failure(self) -> FailureCategory | None:
         if not self._calls:
             return "missing_call"
-        free = self._pair(in_order=False) if self._in_order else self._pairing
-        surplus = self._surplus(free)
-        missing = len(free.pairs) < len(self._expected)
-        if surplus:
+        if len(self._pairing.pairs) < self._most:
+            free = self._pair(in_order=False) if self._in_order else self._pairing
+            surplus = self._surplus(free)
+            missing = len(free.pairs) < len(self._expected)
             if any(tool_selection.find_tool(self._case, call.name) is None for call in surplus):
                 return "hallucinated_tool"
-            return "wrong_tool" if missing else "surplus_call"
-        if missing:
-            return "missing_call"
-        if free.total > self._pairing.total or len(free.pairs) > len(self._pairing.pairs):
+            if surplus:
+                return "wrong_tool" if missing else "surplus_call"
+            if missing:
+                return "missing_call"
+        if self._in_order and self._pair(in_order=False).total > self._pairing.total:
             return "wrong_order"
         return self.parameter_failure()
 
     def parameter_failure(self) -> FailureCategory | None:
-        rules = RULES[self._case.param_scoring]
-        for i, j in sorted(self._pairing.pairs.items()):
-            found = parameters.failure(self._expected[i].params, self._calls[j], rules)
-            if found is not None:
-                return found
-        return None
+        return next((share.flaw for share in self._pairing.shares if share.flaw is not None), None)
 
     def _surplus(self, pairing: Pairing) -> list[ToolCall]:
         paired = set(pairing.pairs.values())

@@ -242,9 +242,13 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
                 yield Finding((*loc, "valid_prerequisites", index), message)
     mocks = case.get("mock_responses")
     if isinstance(mocks, dict):
+        first: dict[str, str] = {}
         for name, answer in mocks.items():
             at = (*loc, "mock_responses", name)
-            if name == ANY_TOOL or tools.lacks(name):
+            other = first.setdefault(name.casefold(), name)
+            if other != name:
+                yield Finding(at, f"the same tool as {show(other)}, as case does not count", at_key=True)
+            elif name == ANY_TOOL or tools.lacks(name):
                 yield Finding(at, tools.complaint(name), at_key=True)
             yield from mock_findings(answer, at, scoring)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import re
 from collections.abc import Iterable
@@ -61,8 +62,14 @@ def field_path(loc: Iterable[str | int]) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that was probably meant; case and underscores do not count."""
+    return _nearest(name[:200], tuple(known))
+
+
+# A file with the same mistake in thousands of cases asks the same question as often.
+@functools.lru_cache(maxsize=256)
+def _nearest(name: str, known: tuple[str, ...]) -> str | None:
     plain = {other.casefold().replace("_", "").replace("-", ""): other for other in known}
-    wanted = name[:200].casefold().replace("_", "").replace("-", "")
+    wanted = name.casefold().replace("_", "").replace("-", "")
     near = difflib.get_close_matches(wanted, list(plain), n=1, cutoff=0.7)
     return plain[near[0]] if near else None
 
@@ -105,7 +112,7 @@ def explain_syntax(text: str, offset: int, reason: str) -> tuple[int, str]:
     after = _next_visible(text, at + 1)
     is_first = before < 0 or text[before] in "{[:,"
     if text[at] == "," and text[after : after + 1] in ("]", "}") and not is_first:
-        return at, "a trailing comma; remove it"
+        return at, f"a trailing comma before {text[after]}; remove the comma"
     if text[at] in _QUOTES:
         return at, f'JSON puts keys and strings in double quotes ("), got {text[at]}'
     return at, _unexpected(text, at, reason)

@@ -24,6 +24,7 @@ from .source import Document
 from .source import Finding
 from .source import Findings
 from .source import Loc
+from .tool_schemas import references
 
 if TYPE_CHECKING:
     from .model import Suite
@@ -124,6 +125,11 @@ def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
                 "letters, digits, _ and -"
             )
             yield Finding(at, message)
+        for inside, target in references(tool.function.parameters or {}):
+            if not target.startswith("#"):
+                place = (*loc, index, "function", "parameters", *inside)
+                message = f"{show(target)} is another document and never fetched; copy it into $defs"
+                yield Finding(place, message)
         for name in _properties(tool):
             if name.startswith("$"):
                 message = f"the parameter {show(name)} begins with $, which some providers refuse"
@@ -221,17 +227,31 @@ class _Schemas:
         schema = _properties(tool).get(name)
         if not isinstance(schema, dict):
             return None
-        from jsonschema import Draft202012Validator
         from jsonschema.exceptions import best_match
 
         validator = self._validators.get(id(tool))
         if validator is None:
-            validator = self._validators[id(tool)] = Draft202012Validator(tool.function.parameters or {})
+            validator = self._validators[id(tool)] = _validator(tool.function.parameters)
         try:
             error = best_match(validator.descend(value, schema))
         except Exception:  # a reference that cannot be followed, a pattern, a schema without an end
             return None
         return None if error is None else _reason_text(error)
+
+
+def _validator(schema: Any) -> Any:
+    """A validator that fetches nothing, and leaves patterns, which may be slow, to scoring."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+    from referencing import Registry
+
+    ignored = dict.fromkeys(("pattern", "patternProperties"), _no_errors)
+    lenient: Any = extend(Draft202012Validator, ignored)  # type: ignore[no-untyped-call]
+    return lenient(schema, registry=Registry())
+
+
+def _no_errors(*_: Any) -> tuple[()]:
+    return ()
 
 
 def _reason_text(error: Any) -> str:

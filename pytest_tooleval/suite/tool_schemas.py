@@ -35,7 +35,8 @@ class ToolSchemas:
             message = f'the parameters of a tool are an object: expected "object", got {describe(root)}'
             yield Finding((*loc, "type"), message)
             return
-        if _is_plain(parameters):
+        # Looking for the text first is much cheaper than walking every schema once more.
+        if _is_plain(parameters) and "$ref" not in str(parameters):
             return
         key = json.dumps(parameters, sort_keys=True)
         if key not in self._known:
@@ -50,7 +51,13 @@ def _is_plain(schema: Any) -> bool:
         return True
     if not isinstance(schema, dict):
         return False
-    return all(key in _PLAIN and _PLAIN[key](value) for key, value in schema.items())
+    for key, value in schema.items():
+        if key in _PLAIN:
+            if not _PLAIN[key](value):
+                return False
+        elif key in _OTHERS:
+            return False
+    return True
 
 
 def _is_type(value: Any) -> bool:
@@ -85,8 +92,16 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_anything(value: Any) -> bool:
-    return True
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_pattern(value: Any) -> bool:
+    return isinstance(value, str) and (not value or pattern_problem(value) is None)
+
+
+def _is_reference(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("#/") and value.isascii() and " " not in value
 
 
 def _is_list(value: Any) -> bool:
@@ -100,8 +115,13 @@ _PLAIN: dict[str, Callable[[Any], bool]] = {
     "description": _is_text,
     "title": _is_text,
     "enum": _is_list,
-    "const": _is_anything,
-    "default": _is_anything,
+    "pattern": _is_pattern,
+    "uniqueItems": _is_flag,
+    "prefixItems": _is_choice,
+    "not": _is_plain,
+    "$ref": _is_reference,
+    "$defs": _is_schemas,
+    "definitions": _is_schemas,
     "examples": _is_list,
     "items": _is_plain,
     "additionalProperties": _is_plain,
@@ -118,6 +138,44 @@ _PLAIN: dict[str, Callable[[Any], bool]] = {
     "minItems": _is_count,
     "maxItems": _is_count,
 }
+
+# All other keywords of draft 2020-12 that restrict what may stand behind them. What is in neither
+# table (const, default, x-...) takes any value.
+_OTHERS = frozenset(
+    (
+        "$anchor",
+        "$comment",
+        "$dynamicAnchor",
+        "$dynamicRef",
+        "$id",
+        "$recursiveAnchor",
+        "$recursiveRef",
+        "$schema",
+        "$vocabulary",
+        "contains",
+        "contentEncoding",
+        "contentMediaType",
+        "contentSchema",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "deprecated",
+        "else",
+        "if",
+        "maxContains",
+        "maxProperties",
+        "minContains",
+        "minProperties",
+        "multipleOf",
+        "patternProperties",
+        "propertyNames",
+        "readOnly",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+        "writeOnly",
+    )
+)
 
 _SCHEMA = "a schema: an object, true or false"
 _SCHEMAS = "an object of names and schemas"
@@ -159,6 +217,7 @@ _HINTS = {
     "exclusiveMinimum": "; since draft 6 it is the limit itself and not a flag",
     "exclusiveMaximum": "; since draft 6 it is the limit itself and not a flag",
 }
+_DATA = ("enum", "const", "default", "examples")  # what these hold is no schema
 _TYPE_NAMES = {
     "dict": "object", "map": "object", "float": "number", "double": "number", "decimal": "number",
     "int": "integer", "long": "integer", "bool": "boolean", "str": "string", "text": "string",
@@ -168,7 +227,7 @@ _TYPE_NAMES = {
 
 def _problems(schema: dict[str, Any]) -> Iterator[tuple[Loc, str]]:
     seen: set[Loc] = set()
-    for inside, message in schema_problems(schema):
+    for inside, message in () if _is_plain(schema) else schema_problems(schema):
         if inside in seen:
             continue
         seen.add(inside)
@@ -218,26 +277,29 @@ def _keyword(inside: Loc) -> str | None:
 
 
 def _broken_references(schema: dict[str, Any]) -> Iterator[tuple[Loc, str]]:
-    """References to a part of the schema that is not there."""
+    for inside, target in references(schema):
+        if target.startswith("#/") and not _resolves(schema, target):
+            yield inside, f"{show(target)} refers to nothing in this schema"
+
+
+def references(schema: dict[str, Any]) -> Iterator[tuple[Loc, str]]:
+    """Every `$ref` of a schema, as its path and its target.
+
+    What stands under an `$id` is left out: there, references are relative to another document.
+    """
     waiting: list[tuple[Loc, Any]] = [((), schema)]
     while waiting:
         inside, value = waiting.pop()
         if isinstance(value, list):
             waiting += [((*inside, index), member) for index, member in enumerate(value)]
-        elif isinstance(value, dict):
-            if "$id" in value:
-                return  # references are then relative to another document
+        elif isinstance(value, dict) and "$id" not in value:
             target = value.get("$ref")
-            is_local = isinstance(target, str) and target.startswith("#/")
-            if is_local and _keyword((*inside, "$ref")) == "$ref" and not _resolves(schema, target):
-                yield (*inside, "$ref"), f"{show(target)} refers to nothing in this schema"
+            if isinstance(target, str) and _keyword((*inside, "$ref")) == "$ref":
+                yield (*inside, "$ref"), target
             waiting += [((*inside, key), member) for key, member in value.items() if key not in _DATA]
 
 
-_DATA = ("enum", "const", "default", "examples")
-
-
-def _resolves(schema: Any, target: Any) -> bool:
+def _resolves(schema: Any, target: str) -> bool:
     from urllib.parse import unquote
 
     value = schema

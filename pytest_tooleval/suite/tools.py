@@ -46,7 +46,10 @@ class ToolNames:
 
 
 def _tool_name(tool: Any) -> str | None:
-    function = tool.get("function") if isinstance(tool, dict) else None
+    """The name, also of a tool in another format: that one is complained about as it is."""
+    if not isinstance(tool, dict):
+        return None
+    function = tool.get("function", tool)
     name = function.get("name") if isinstance(function, dict) else None
     return name if isinstance(name, str) and name else None
 

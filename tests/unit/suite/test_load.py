@@ -155,7 +155,10 @@ def test_bfcl_loads(part: str) -> None:
 
 
 def test_every_case_knows_its_line() -> None:
-    text = '{"name": "s", "test_cases": [\n {"prompt": "a", "expected_tool": null}, \n\n {"prompt":\n "b", "expected_tool": null}]}'
+    text = (
+        '{"name": "s", "test_cases": [\n {"prompt": "a", "expected_tool": null}, \n\n {"prompt":\n "b", '
+    )
+    text += '"expected_tool": null}]}'
     assert [c.line for c in parse_suite(text).test_cases] == [2, 4]
     assert [c.line for c in parse_suite(text.replace("\n", "\r\n")).test_cases] == [2, 4]
 
@@ -183,7 +186,7 @@ def test_the_slug_of_a_conversation_is_that_of_the_last_user_message() -> None:
 
 
 def test_what_an_exporter_writes_for_unused_fields_is_no_error() -> None:
-    unused = {
+    unused: dict[str, Any] = {
         "expected_calls": None,
         "call_order": "any",
         "multi_turn": False,
@@ -333,7 +336,11 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"temperature": "0.5"}, "temperature", "write 0.5 without quotes"),
     ({"temperature": 2.1}, "temperature", "expected a number from 0 to 2, got the number 2.1"),
     ({"temperature": True}, "temperature", "got true"),
-    ({"max_tokens": 5.0}, "max_tokens", "expected a whole number of at least 1, got the number 5.0; write 5"),
+    (
+        {"max_tokens": 5.0},
+        "max_tokens",
+        "expected a whole number of at least 1, got the number 5.0; write 5",
+    ),
     ({"trials": 0}, "trials", "expected a whole number of at least 1, got the number 0"),
     ({"weight": 0}, "weight", "expected a number above 0"),
     ({"multi_turn": "true"}, "multi_turn", "write true without quotes"),
@@ -346,26 +353,50 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"zebra": 1}, "zebra", "unknown field; known are id, prompt, expected_tool,"),
     ({"prompt": ""}, "prompt", "an empty prompt; write what the user says"),
     ({"prompt": " \n"}, "prompt", "an empty prompt"),
-    ({"prompt": 5}, "prompt", "expected the user's message as a string, or a list of chat messages, got"),
+    (
+        {"prompt": 5},
+        "prompt",
+        "expected the user's message as a string, or a list of chat messages, got",
+    ),
     ({"prompt": []}, "prompt", "got an empty list"),
     ({"prompt": [{"role": "system", "content": "x"}]}, "prompt", "no message from the user"),
     ({"prompt": [{"role": "usr", "content": "x"}]}, "prompt[0].role", 'did you mean "user"?'),
     ({"prompt": [{"role": ["user"], "content": "x"}]}, "prompt[0].role", 'expected "system", '),
     ({"prompt": [{"content": "x"}]}, "prompt[0].role", "missing"),
-    ({"prompt": [{"role": "user", "content": ""}]}, "prompt[0].content", "an empty message from the user"),
+    (
+        {"prompt": [{"role": "user", "content": ""}]},
+        "prompt[0].content",
+        "an empty message from the user",
+    ),
     ({"prompt": [{"role": "user", "content": 5}]}, "prompt[0].content", "expected a string, a list of"),
     ({"prompt": [{"role": "user", "content": [5]}]}, "prompt[0].content[0]", "expected a content part"),
     ({"prompt": [7]}, "prompt[0]", "expected a chat message"),
     ({"expected_tool": 3}, "expected_tool", "expected the name of a tool, a list of names"),
     ({"expected_tool": []}, "expected_tool", "null when nothing should be called, got an empty list"),
-    ({"expected_tool": ["search", 3]}, "expected_tool[1]", "expected the name of a tool, got the number 3"),
-    ({"expected_tool": "get_wether"}, "expected_tool", 'not defined in the suite, did you mean "get_weather"?'),
+    (
+        {"expected_tool": ["search", 3]},
+        "expected_tool[1]",
+        "expected the name of a tool, got the number 3",
+    ),
+    (
+        {"expected_tool": "get_wether"},
+        "expected_tool",
+        'not defined in the suite, did you mean "get_weather"?',
+    ),
     ({"expected_tool": "zebra"}, "expected_tool", 'defined are "get_weather", "search"'),
     ({"expected_tool": ["*", "search"]}, "expected_tool[0]", 'write "*" alone'),
     ({"tools": []}, "expected_tool", "the case has no tools"),
     ({"expected_calls": []}, "expected_calls", "stands beside expected_tool; keep one of them"),
-    ({"expected_tool": None, "expected_params": {"a": 1}}, "expected_params", "no params can be expected"),
-    ({"expected_params": 5}, "expected_params", "expected an object of parameter names and expected values"),
+    (
+        {"expected_tool": None, "expected_params": {"a": 1}},
+        "expected_params",
+        "no params can be expected",
+    ),
+    (
+        {"expected_params": 5},
+        "expected_params",
+        "expected an object of parameter names and expected values",
+    ),
     ({"expected_params": {"a": {"$regx": "x"}}}, "expected_params.a.$regx", 'did you mean "$regex"?'),
     ({"call_order": "strict"}, "call_order", "no meaning without expected_calls"),
     ({"skip": 3}, "skip", "expected true, false, or the reason as a string, got the number 3"),
@@ -383,8 +414,16 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"tags": ["a", "a"]}, "tags[1]", "stands twice"),
     ({"thresholds": {"overal": 1}}, "thresholds.overal", "unknown metric, did you mean overall?"),
     ({"thresholds": {"zebra": 1}}, "thresholds.zebra", 'known are "overall", "tool_selection"'),
-    ({"thresholds": {"overall": 2}}, "thresholds.overall", "expected a number from 0 to 1, got the number 2"),
-    ({"thresholds": {"detour_penalty": 0}}, "thresholds.detour_penalty", "lower is better, so it cannot"),
+    (
+        {"thresholds": {"overall": 2}},
+        "thresholds.overall",
+        "expected a number from 0 to 1, got the number 2",
+    ),
+    (
+        {"thresholds": {"detour_penalty": 0}},
+        "thresholds.detour_penalty",
+        "lower is better, so it cannot",
+    ),
     ({"id": 3}, "id", "expected a string, got the number 3"),
     ({"id": ""}, "id", "an empty id"),
     ({"id": " a"}, "id", "begins or ends with a space"),
@@ -397,27 +436,63 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"max_rounds": 3}, "max_rounds", 'only for multi-turn cases; add "multi_turn": true'),
     ({"mock_responses": {"search": 1}}, "mock_responses", "only for multi-turn cases"),
     ({"multi_trun": True, "max_rounds": 3}, "multi_trun", "unknown field, did you mean multi_turn?"),
-    ({"multi_turn": True, "expected_tool": None}, "expected_tool", "needs the tool that its chain ends in"),
-    ({"multi_turn": True, "valid_prerequisites": ["sarch"]}, "valid_prerequisites[0]", 'did you mean "search"?'),
-    ({"multi_turn": True, "valid_prerequisites": ["*"]}, "valid_prerequisites[0]", "cannot be used here"),
-    ({"multi_turn": True, "valid_prerequisites": [3]}, "valid_prerequisites[0]", "expected the name of a tool"),
-    ({"multi_turn": True, "mock_responses": []}, "mock_responses", "expected an object that maps the name"),
-    ({"multi_turn": True, "mock_responses": {"sarch": 1}}, "mock_responses.sarch", 'did you mean "search"?'),
-]  # fmt: skip
+    (
+        {"multi_turn": True, "expected_tool": None},
+        "expected_tool",
+        "needs the tool that its chain ends in",
+    ),
+    (
+        {"multi_turn": True, "valid_prerequisites": ["sarch"]},
+        "valid_prerequisites[0]",
+        'did you mean "search"?',
+    ),
+    (
+        {"multi_turn": True, "valid_prerequisites": ["*"]},
+        "valid_prerequisites[0]",
+        "cannot be used here",
+    ),
+    (
+        {"multi_turn": True, "valid_prerequisites": [3]},
+        "valid_prerequisites[0]",
+        "expected the name of a tool",
+    ),
+    (
+        {"multi_turn": True, "mock_responses": []},
+        "mock_responses",
+        "expected an object that maps the name",
+    ),
+    (
+        {"multi_turn": True, "mock_responses": {"sarch": 1}},
+        "mock_responses.sarch",
+        'did you mean "search"?',
+    ),
+]
 
 MOCK_MISTAKES: list[tuple[Any, str, str]] = [
     ({"$sequence": []}, ".$sequence", "expected a non-empty list of answers"),
     ({"$sequence": 1, "x": 2}, "", "must be the only key"),
     ({"$sequnce": [1]}, ".$sequnce", 'unknown, did you mean "$sequence"?'),
-    ({"$mcp": "x"}, ".$mcp", 'unknown; a mock is a plain answer, {"$sequence": [...]} or {"$when": [...]}'),
+    (
+        {"$mcp": "x"},
+        ".$mcp",
+        'unknown; a mock is a plain answer, {"$sequence": [...]} or {"$when": [...]}',
+    ),
     ({"$when": {}}, ".$when", "expected a non-empty list of entries such as"),
     ({"$when": [3]}, ".$when[0]", "expected an object such as"),
     ({"$when": [{"params": {}}]}, ".$when[0].answer", "missing; expected what the tool answers"),
     ({"$when": [{"answer": 1}, {"params": {}, "answer": 2}]}, ".$when[0]", "so it must be the last"),
-    ({"$when": [{"params": 1, "answer": 2}]}, ".$when[0].params", "expected an object of parameter names"),
+    (
+        {"$when": [{"params": 1, "answer": 2}]},
+        ".$when[0].params",
+        "expected an object of parameter names",
+    ),
     ({"$when": [{"parms": {}, "answer": 2}]}, ".$when[0].parms", "known are params and answer"),
-    ({"$when": [{"params": {"a": {"$regex": "("}}, "answer": 2}]}, ".$when[0].params.a.$regex", "compile"),
-]  # fmt: skip
+    (
+        {"$when": [{"params": {"a": {"$regex": "("}}, "answer": 2}]},
+        ".$when[0].params.a.$regex",
+        "compile",
+    ),
+]
 
 CALL_MISTAKES: list[tuple[Any, str, str]] = [
     (3, "", "expected an object such as"),
@@ -428,8 +503,12 @@ CALL_MISTAKES: list[tuple[Any, str, str]] = [
     ({"name": "search"}, ".name", "unknown field, did you mean tool?"),
     ({"tool": "search", "arguments": {}}, ".arguments", "unknown field, did you mean params?"),
     ({"tool": "search", "params": []}, ".params", "expected an object of parameter names"),
-    ({"tool": "search", "params": {"a": {"$approx": {"value": 1}}}}, ".params.a.$approx", "tolerance is missing"),
-]  # fmt: skip
+    (
+        {"tool": "search", "params": {"a": {"$approx": {"value": 1}}}},
+        ".params.a.$approx",
+        "tolerance is missing",
+    ),
+]
 
 TOOL_MISTAKES: list[tuple[Any, str, str]] = [
     (5, "", 'expected a tool, {"type": "function", "function"'),
@@ -443,12 +522,20 @@ TOOL_MISTAKES: list[tuple[Any, str, str]] = [
     ({"type": "function", "function": 5}, ".function", 'expected an object such as {"name"'),
     ({"type": "function", "function": {"name": ""}}, ".function.name", "expected a non-empty string"),
     ({"type": "function", "name": "x", "function": {"name": "x"}}, ".name", "move it into function"),
-    ({"type": "function", "function": {"name": "x", "inputSchema": {}}}, ".function.inputSchema", "did you mean parameters?"),
-    ({"type": "function", "function": {"name": "x", "parameters": []}}, ".function.parameters", "a JSON Schema of type object"),
+    (
+        {"type": "function", "function": {"name": "x", "inputSchema": {}}},
+        ".function.inputSchema",
+        "did you mean parameters?",
+    ),
+    (
+        {"type": "function", "function": {"name": "x", "parameters": []}},
+        ".function.parameters",
+        "a JSON Schema of type object",
+    ),
     (tool("x", type="dict"), ".function.parameters.type", 'expected "object", got the string "dict"'),
     (tool("x", required="city"), ".function.parameters.required", "a list of different property names"),
     (tool("search"), ".function.name", 'the tool "search" is there already, as tools[1]'),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("fields", "field", "message"), ONE_MISTAKE)
@@ -470,9 +557,10 @@ def test_mocks_of_every_form_load() -> None:
     mocks = {
         "search": {"$when": [{"params": {"city": {"$regex": "^P"}}, "answer": 1}, {"answer": None}]},
         "get_weather": {"$sequence": [{"a": 1}, "b", None]},
-        "SEARCH": {"$exact": {"$mcp": "x"}},
+        "locate": {"$exact": {"$mcp": "x"}},
     }
-    loaded = parse_suite(suite(case(multi_turn=True, mock_responses=mocks)))
+    tools = [tool(name) for name in mocks]
+    loaded = parse_suite(suite(case(multi_turn=True, mock_responses=mocks, tools=tools)))
     assert loaded.test_cases[0].mock_responses == mocks
 
 
@@ -493,6 +581,13 @@ def test_a_mistake_in_a_tool(given: Any, field: str, message: str, in_case: bool
     found = problems(text)
     assert list(found) == [at]
     assert message in found[at]
+
+
+def test_two_mocks_for_one_tool() -> None:
+    found = problems(suite(case(multi_turn=True, mock_responses={"search": 1, "SEARCH": 2})))
+    assert found == {
+        "test_cases[0].mock_responses.SEARCH": 'the same tool as "search", as case does not count'
+    }
 
 
 def test_params_beside_expected_calls() -> None:
@@ -516,7 +611,9 @@ def test_expected_tool_must_be_there() -> None:
 def test_duplicate_ids_name_the_line_of_the_first() -> None:
     with pytest.raises(SuiteError) as caught:
         parse_suite(
-            '{"name": "s", "test_cases": [\n{"id": "a", "prompt": "x", "expected_tool": null},\n{"id": "a", "prompt": "y", "expected_tool": null}]}'
+            '{"name": "s", "test_cases": [\n'
+            '{"id": "a", "prompt": "x", "expected_tool": null},\n'
+            '{"id": "a", "prompt": "y", "expected_tool": null}]}'
         )
     (problem,) = caught.value.problems
     assert (problem.line, problem.column) == (3, 8)
@@ -527,7 +624,8 @@ def test_duplicate_keys_are_found_at_any_depth() -> None:
     text = """{"name": "s", "name": "t",
  "tools": [{"type": "function", "function": {"name": "f",
    "name": "g"}}],
- "test_cases": [{"prompt": "x", "expected_tool": null, "metadata": {"a": [{"b": 1, "b": 1}]}, "prompt": "y"}]}"""
+ "test_cases": [{"prompt": "x", "expected_tool": null, "metadata":
+   {"a": [{"b": 1, "b": 1}]}, "prompt": "y"}]}"""
     found = problems(text)
     assert list(found) == [
         "name",
@@ -541,7 +639,8 @@ def test_duplicate_keys_are_found_at_any_depth() -> None:
 
 
 def test_cases_given_twice_never_mix() -> None:
-    text = '{"name": "s", "test_cases": [{"a": 1, "a": 2}, 5], "test_cases": [{"prompt": "x", "expected_tool": null}]}'
+    text = '{"name": "s", "test_cases": [{"a": 1, "a": 2}, 5], '
+    text += '"test_cases": [{"prompt": "x", "expected_tool": null}]}'
     assert list(problems(text)) == ["test_cases"]
 
 

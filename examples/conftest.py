@@ -1,0 +1,54 @@
+"""A scorer of one's own, beside the built-in ones, for all suites of this folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_tooleval import Score
+from pytest_tooleval import Scorer
+from pytest_tooleval import Transcript
+
+# E-mail addresses, and codes such as BA178 or QX7T4M: what a model must have read somewhere.
+_IDENTIFIER = re.compile(r"[\w.+-]+@[\w-]+\.\w+|\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{4,8}\b")
+
+
+class Grounded:
+    """`grounded`: the share of identifiers in the arguments that the conversation holds.
+
+    An address or a flight number that stands neither in the prompt nor in the answer of a tool was
+    made up. None, "does not apply", when the arguments hold no identifier.
+    """
+
+    metrics = ("grounded",)
+
+    def score(self, case: Any, transcript: Transcript) -> dict[str, Score]:
+        known = "\n".join(message.text for message in transcript.prompt).casefold()
+        found: dict[str, bool] = {}
+        for round_ in transcript.rounds:
+            for call in round_.reply.calls:
+                for identifier in _identifiers(call.arguments):
+                    found.setdefault(identifier, identifier.casefold() in known)
+            known += "\n".join(message.text for message in round_.answers).casefold()
+        if not found:
+            return {"grounded": Score(None, "no identifiers in the arguments")}
+        made_up = [identifier for identifier, is_known in found.items() if not is_known]
+        text = f"made up: {', '.join(made_up)}" if made_up else "every identifier was given"
+        return {"grounded": Score(1 - len(made_up) / len(found), text)}
+
+
+def _identifiers(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from _IDENTIFIER.findall(value)
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _identifiers(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _identifiers(inner)
+
+
+def pytest_tooleval_register_scorers(register: Callable[[Scorer], None]) -> None:
+    register(Grounded())

@@ -1,0 +1,150 @@
+"""What a provider's refusal means: from a status and a text to a `ModelError`.
+
+The rules are not of one library: they read what OpenAI, Anthropic, Google, Groq, OpenRouter and
+local servers say over HTTP.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import ErrorKind
+from ..errors import ModelError
+from .models import ModelSpec
+from .tool_choice import ToolChoiceRefused
+from .tool_choice import refuses_tool_choice
+
+_MISSING_KEY = re.compile(
+    r"missing (\w+ )?(api[ _]?key|credentials)|api_key\b.*must be set"
+    r"|api key not valid|(invalid|incorrect) (x-)?api[ -]key",
+    re.IGNORECASE | re.DOTALL,
+)
+_MODERATED = re.compile(r"moderation|flagged|content[ _]polic|safety", re.IGNORECASE)
+_NO_MONEY = re.compile(
+    r"insufficient[ _](quota|balance|credits?|funds)|credit balance|spend(ing)? limit", re.IGNORECASE
+)
+_DAILY = re.compile(r"per[ _-]?day|daily|\b[rt]pd\b", re.IGNORECASE)
+# Google's text for a limit per minute speaks of quota and billing as well.
+_PER_MINUTE = re.compile(r"per[ _-]?(minute|min|second)\b|PerMinute|\b[rt]pm\b", re.IGNORECASE)
+_QUOTA = re.compile(r"exceeded your current quota|billing", re.IGNORECASE)
+_RETRY_IN = re.compile(r"(?:retryDelay\W+|retry in |try again in )(\d+(?:\.\d+)?)(ms|s)\b")
+
+
+def provider_error(
+    spec: ModelSpec,
+    status: int | None,
+    text: str,
+    *,
+    tool_choice: str | None = None,
+    retry_after: float | None = None,
+) -> ModelError:
+    """The error for a request that came back with `status` (None when it was never sent).
+
+    `text` is what the provider said, on one line and without secrets; `tool_choice` what was sent.
+    """
+    said = spoken(text)
+
+    def failed(kind: ErrorKind, message: str, *, retry: bool = False, fatal: bool = False) -> ModelError:
+        wait = retry_after if retry_after is not None else _wait_in(text)
+        return ModelError(message, kind=kind, retryable=retry, retry_after=wait, fatal=fatal)
+
+    if refuses_tool_choice(status, text, tool_choice):
+        return ToolChoiceRefused(said)
+    if status == 402 or (status in (400, 403, 429) and _is_quota(status, text)):
+        return failed("quota", f"the account's quota is used up: {said}", fatal=True)
+    if status == 429:
+        return failed("rate_limit", f"rate limited (429): {said}", retry=True)
+    if status == 401 or _MISSING_KEY.search(text):
+        return failed("credentials", f"{_credentials_help(spec)}: {said}", fatal=True)
+    if status == 403 and not _MODERATED.search(text):
+        return failed(
+            "credentials", f"access refused (403), {_credentials_help(spec)}: {said}", fatal=True
+        )
+    if status is not None and (status in (408, 409) or status >= 500):
+        return failed("server", f"the server failed ({status}): {said}", retry=True)
+    if status == 404:
+        message = f"the provider knows no such model or address (404): {said}"
+        return failed("bad_request", message, fatal=True)
+    if "temperature" in text and "support" in text:
+        said += f' (to leave it out: omit = ["temperature"] in {spec.place})'
+    return failed("bad_request", f"the provider refused the request: {said}")
+
+
+def spoken(text: str) -> str:
+    """The sentence in a provider's error body, or the whole text when there is none."""
+    error = _error_in(text)
+    message = error.get("message") if error else None
+    return message if isinstance(message, str) and message.strip() else text
+
+
+def failed_generation(text: str) -> str | None:
+    """What the model wrote when a provider (Groq) refused it as no valid call; None if it is not that.
+
+    This is an answer, and a wrong one, not an error.
+    """
+    error = _error_in(text) or {}
+    if error.get("code") != "tool_use_failed":
+        return None
+    written = error.get("failed_generation")
+    return written if isinstance(written, str) else ""
+
+
+def _error_in(text: str) -> dict[str, Any] | None:
+    """The `error` object of the first JSON object in a text."""
+    start = text.find("{")
+    if start < 0:
+        return None
+    try:
+        body, _ = json.JSONDecoder(strict=False).raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    error = body.get("error") if isinstance(body, dict) else None
+    return error if isinstance(error, dict) else None
+
+
+def _is_quota(status: int, text: str) -> bool:
+    """Whether waiting for seconds cannot help: the day's share or the money is used up."""
+    if _NO_MONEY.search(text):
+        return True
+    if status != 429 or _PER_MINUTE.search(text):
+        return False
+    return bool(_DAILY.search(text) or _QUOTA.search(text))
+
+
+def _credentials_help(spec: ModelSpec) -> str:
+    if spec.api_key_env:
+        return f"the key in {spec.api_key_env} was refused"
+    return (
+        f"no key, or a wrong one, for {spec.model}; set the provider's environment variable "
+        "(such as OPENAI_API_KEY or ANTHROPIC_API_KEY), or name yours with api_key_env in the "
+        "model's table"
+    )
+
+
+def _wait_in(text: str) -> float | None:
+    """Seconds to wait as a text gives them ("retry in 34.1s"), the shape Google and OpenAI use."""
+    found = _RETRY_IN.search(text)
+    if found is None:
+        return None
+    return float(found[1]) * (0.001 if found[2] == "ms" else 1.0)
+
+
+def retry_after_s(headers: Mapping[str, str] | None, now: float | None = None) -> float | None:
+    """Seconds from a `Retry-After` header, which holds seconds or an HTTP date (RFC 9110, 10.2.3)."""
+    value = headers.get("retry-after") if headers is not None else None
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            date = email.utils.parsedate_to_datetime(value)
+            seconds = date.timestamp() - (time.time() if now is None else now)
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return max(0.0, seconds)

@@ -1,0 +1,99 @@
+"""The README does what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SUITE = re.findall(r"^```json\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
+PYTHON = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+OPTIONS = sorted(set(re.findall(r"--tooleval-[a-z-]+", README)))
+
+
+def test_it_opens_with_two_commands_that_need_no_key() -> None:
+    commands = re.findall(r"^    (python3 -m venv .*)$", README, re.MULTILINE)
+    assert [command.split(" && ")[-1] for command in commands] == [
+        ".venv/bin/pytest examples/weather.tooleval.json --tooleval-model=baseline/lexical -v",
+        ".venv/bin/pytest",
+    ]
+
+
+def test_the_suite_runs_on_the_baseline(pytester: pytest.Pytester) -> None:
+    pytester.path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
+    result = pytester.runpytest("--tooleval-model=baseline/lexical", "-v")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["weather.tooleval.json::paris[[]baseline/lexical] PASSED 1.00*"])
+
+
+def test_the_failure_and_the_table_are_what_a_run_prints(pytester: pytest.Pytester) -> None:
+    """Shown in the README: an agent that takes Rome for Paris, beside the baseline."""
+    shown = re.findall(r"^```text\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    pytester.path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
+    pytester.makepyprojecttoml(
+        """
+        [tool.pytest.ini_options]
+        [tool.tooleval.models.my-agent]
+        callable = "my_agent:answer"
+        """
+    )
+    pytester.makepyfile(
+        my_agent="""
+        def answer(messages, tools):
+            if "Thanks" in messages[-1]["content"]:
+                return "You are welcome."
+            units = {"units": "fahrenheit"} if "Tokyo" in messages[-1]["content"] else {}
+            city = "Tokyo" if units else "Rome"
+            call = {"name": "get_weather", "arguments": {"city": city, **units}}
+            return {"role": "assistant", "content": None,
+                    "tool_calls": [{"id": "1", "type": "function", "function": call}]}
+        """
+    )
+    result = pytester.runpytest("--tooleval-model=my-agent,baseline/lexical")
+    printed = re.sub(r"\d\.\d\d s$", "0.00 s", result.stdout.str(), flags=re.MULTILINE)
+    for text in shown:
+        assert text.strip() in printed
+
+
+def test_the_python_tests_run(pytester: pytest.Pytester) -> None:
+    pytester.path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
+    _, _, sync = PYTHON[0].partition("\n\n\n")
+    pytester.makepyfile(test_it=sync)
+    pytester.runpytest("test_it.py").assert_outcomes(passed=1)
+
+
+def test_the_scorer_is_a_metric_that_can_have_a_threshold(pytester: pytest.Pytester) -> None:
+    pytester.path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
+    pytester.makeconftest(PYTHON[2])
+    result = pytester.runpytest(
+        "--tooleval-model=baseline/lexical", "--tooleval-threshold=short_answers=1"
+    )
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["model *short_answers*"])
+
+
+def test_the_public_api_works_as_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tmp_path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(PYTHON[1], {})
+    assert capsys.readouterr().out.startswith("False 0.6 ")
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_option_exists(option: str, pytestconfig: pytest.Config) -> None:
+    assert option.removeprefix("--").replace("-", "_") in vars(pytestconfig.option)
+
+
+def test_every_option_is_shown(pytestconfig: pytest.Config) -> None:
+    known = {name for name in vars(pytestconfig.option) if name.startswith("tooleval_")}
+    assert known == {option.removeprefix("--").replace("-", "_") for option in OPTIONS}
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(((?!https?:)[^)#]+)", README):
+        assert (ROOT / target).exists(), target

@@ -1,0 +1,196 @@
+"""A project folder for one test: suites, and an agent that answers as the test says."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WEATHER_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Get current weather for a city",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "city": {"type": "string"},
+                "units": {"type": "string", "enum": ["celsius", "fahrenheit"]},
+            },
+            "required": ["city"],
+        },
+    },
+}
+TIME_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_time",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    },
+}
+
+# Looks up the last message in script.json: what to wait for, raise, return or call. Every call is
+# logged as one line, so that a test can count calls made in any process.
+_AGENT = '''
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+in_flight = 0
+
+
+def log(file, line):
+    with open(HERE / file, "a", encoding="utf-8") as handle:
+        handle.write(json.dumps(line) + "\\n")
+
+
+async def answer(messages, tools):
+    global in_flight
+    prompt = messages[-1]["content"]
+    log("calls.log", prompt)
+    scripts = json.loads((HERE / "script.json").read_text(encoding="utf-8"))
+    script = scripts[prompt]
+    in_flight += 1
+    log("flight.log", in_flight)
+    try:
+        await asyncio.sleep(script.get("delay", 0))
+    except asyncio.CancelledError:
+        log("cancelled.log", prompt)
+        raise
+    finally:
+        in_flight -= 1
+    if "exit" in script:
+        os._exit(script["exit"])
+    if "error" in script:
+        raise ValueError(script["error"])
+    if "returns" in script:
+        return script["returns"]
+    log("answered.log", prompt)
+    calls = [
+        {"id": f"call_{i}", "type": "function", "function": call}
+        for i, call in enumerate(script.get("calls", []))
+    ]
+    return {"role": "assistant", "content": script.get("text"), "tool_calls": calls}
+'''
+
+
+def call(name: str = "get_weather", **arguments: Any) -> dict[str, Any]:
+    """A call in the chat API's shape, with its arguments as text."""
+    return {"name": name, "arguments": json.dumps(arguments)}
+
+
+def case(id: str | None, script: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    """A case that expects the weather of Paris; `script` is what the agent does when asked it."""
+    given = {} if id is None else {"id": id}
+    return {
+        **given,
+        "prompt": f"What is the weather in Paris? ({id})",
+        "expected_tool": "get_weather",
+        "expected_params": {"city": "Paris"},
+        **fields,
+        "_script": dict(script),
+    }
+
+
+def right(id: str | None, delay: float = 0, **fields: Any) -> dict[str, Any]:
+    """A case that the agent gets right."""
+    return case(id, {"calls": [call(city="Paris")], "delay": delay}, **fields)
+
+
+def wrong(id: str | None, delay: float = 0, **fields: Any) -> dict[str, Any]:
+    """A case that the agent gets wrong: overall 0.6, as only the tool is right."""
+    return case(id, {"calls": [call(city="London")], "delay": delay}, **fields)
+
+
+def raising(id: str | None, message: str = "the agent is broken", **fields: Any) -> dict[str, Any]:
+    """A case on which the agent raises."""
+    return case(id, {"error": message}, **fields)
+
+
+class Project:
+    """The folder of a `pytester`, with the models `agent` and `other`, both the scripted agent."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+        self._scripts: dict[str, Any] = {}
+        self.write("my_agent.py", _AGENT)
+        self.write(
+            "tooleval.toml",
+            """
+            [models.agent]
+            callable = "my_agent:answer"
+
+            [models.other]
+            callable = "my_agent:answer"
+            """,
+        )
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+        return path
+
+    def suite(
+        self, *cases: Mapping[str, Any], file: str = "weather.tooleval.json", **fields: Any
+    ) -> Path:
+        """Write a suite; every case's script goes to the agent."""
+        suite = {
+            "name": "Weather",
+            "tools": [WEATHER_TOOL, TIME_TOOL],
+            "test_cases": [{k: v for k, v in one.items() if k != "_script"} for one in cases],
+            **fields,
+        }
+        for one in cases:
+            prompt = one["prompt"]
+            key = prompt if isinstance(prompt, str) else prompt[-1]["content"]
+            self._scripts[key] = one.get("_script", {"calls": [call(city="Paris")]})
+        self.write("script.json", json.dumps(self._scripts))
+        return self.write(file, json.dumps(suite, indent=1, ensure_ascii=False))
+
+    def script(self, prompt: str, **script: Any) -> None:
+        """Let the agent do something else from now on when asked this."""
+        self._scripts[prompt] = script
+        self.write("script.json", json.dumps(self._scripts))
+
+    def run(self, *args: str, model: str | None = "agent") -> pytest.RunResult:
+        """pytest inside this process."""
+        return self.pytester.runpytest_inprocess(*_with_model(args, model))
+
+    def run_subprocess(
+        self, *args: str, model: str | None = "agent", timeout: float = 60
+    ) -> pytest.RunResult:
+        return self.pytester.runpytest_subprocess(*_with_model(args, model), timeout=timeout)
+
+    def log(self, name: str) -> list[Any]:
+        path = self.path / f"{name}.log"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    @property
+    def calls(self) -> list[str]:
+        """The ids of the cases that were asked, in the order of the calls."""
+        return [prompt.rpartition("(")[2].rstrip(")") for prompt in self.log("calls")]
+
+    def forget_calls(self) -> None:
+        for path in self.path.glob("*.log"):
+            path.unlink()
+
+    def document(self, name: str = "out.json") -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.path / name).read_bytes())
+        return found
+
+    def rows(self, name: str = "out.json") -> dict[str, dict[str, Any]]:
+        """The case rows of a result document by case and model."""
+        return {f"{row['case']}[{row['model']}]": row for row in self.document(name)["cases"]}
+
+
+def _with_model(args: tuple[str, ...], model: str | None) -> list[str]:
+    return [*args] if model is None else [f"--tooleval-model={model}", *args]

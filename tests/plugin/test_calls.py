@@ -1,0 +1,171 @@
+"""When calls are made, how many at a time, and that nothing outlives the run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .project import Project
+from .project import raising
+from .project import right
+from .project import wrong
+
+
+def test_calls_are_in_flight_together_from_the_start(project: Project) -> None:
+    project.suite(*(right(f"c{i}", delay=0.3) for i in range(12)))
+    project.run().assert_outcomes(passed=12)
+    assert max(project.log("flight")) == 12
+
+
+def test_concurrency_bounds_what_is_in_flight(project: Project) -> None:
+    project.suite(*(right(f"c{i}", delay=0.05) for i in range(9)))
+    project.run("--tooleval-concurrency=3", "--tooleval-trials=2").assert_outcomes(passed=9)
+    assert max(project.log("flight")) == 3
+    assert len(project.calls) == 18
+
+
+def test_concurrency_holds_over_all_models(project: Project) -> None:
+    project.suite(*(right(f"c{i}", delay=0.05) for i in range(4)))
+    project.run("--tooleval-concurrency=2", model="agent,other").assert_outcomes(passed=8)
+    assert max(project.log("flight")) == 2
+
+
+def test_one_at_a_time_asks_in_the_order_of_the_file(project: Project) -> None:
+    project.suite(*(right(f"c{i}") for i in range(5)))
+    project.run("--tooleval-concurrency=1")
+    assert project.calls == [f"c{i}" for i in range(5)]
+
+
+def test_reports_come_in_order_though_answers_do_not(project: Project) -> None:
+    project.suite(right("slow", delay=0.4), right("fast"), right("middle", delay=0.2))
+    result = project.run("-v")
+    assert [line.split("::")[1].split("[")[0] for line in result.outlines if "PASSED" in line] == [
+        "slow",
+        "fast",
+        "middle",
+    ]
+    answered = [prompt.rpartition("(")[2][:-1] for prompt in project.log("answered")]
+    assert answered == ["fast", "middle", "slow"]
+
+
+def test_trials_of_a_case_run_at_the_same_time(project: Project) -> None:
+    project.suite(right("one", delay=0.2), trials=4)
+    project.run("--tooleval-json=out.json").assert_outcomes(passed=1)
+    assert max(project.log("flight")) == 4
+    trials = project.rows()["one[agent]"]["trials"]
+    assert [trial["trial"] for trial in trials] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("option", ["-x", "--maxfail=1", "--exitfirst"])
+def test_stopping_early_cancels_what_is_in_flight(project: Project, option: str) -> None:
+    cases = [wrong("first"), *(right(f"c{i}", delay=30) for i in range(5))]
+    project.suite(*cases)
+    begin = time.monotonic()
+    result = project.run(option, "--tooleval-json=out.json")
+    assert time.monotonic() - begin < 10
+    result.assert_outcomes(failed=1)
+    assert sorted(project.rows()) == ["first[agent]"]
+    assert len(project.log("cancelled")) == 5
+
+
+def test_stopping_early_leaves_queued_cases_unasked(project: Project) -> None:
+    project.suite(wrong("first"), *(right(f"c{i}", delay=30) for i in range(9)))
+    project.run("-x", "--tooleval-concurrency=2")
+    assert len(project.calls) <= 3
+
+
+def test_maxfail_counts_errors_too(project: Project) -> None:
+    project.suite(raising("a"), wrong("b"), right("c", delay=30))
+    project.run("--maxfail=2").assert_outcomes(errors=1, failed=1)
+
+
+def test_skipped_cases_are_not_asked(project: Project) -> None:
+    project.suite(right("a", skip=True), right("b", skip="not today"), right("c"))
+    result = project.run("-rs")
+    result.assert_outcomes(passed=1, skipped=2)
+    result.stdout.fnmatch_lines(["SKIPPED*weather.tooleval.json*not today"])
+    assert project.calls == ["c"]
+
+
+def test_a_collection_error_elsewhere_asks_nothing(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("test_broken.py", "import nothing_of_this_name\n")
+    result = project.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert project.calls == []
+    result = project.run("--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, errors=1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+def test_ctrl_c_ends_at_once_and_cancels(project: Project) -> None:
+    project.suite(right("quick"), *(right(f"c{i}", delay=30) for i in range(8)))
+    command = [sys.executable, "-m", "pytest", "--tooleval-model=agent", "--tooleval-json=out.json"]
+    process = subprocess.Popen(
+        command, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        _wait_for(project.path / "calls.log", lines=9, process=process)
+        begin = time.monotonic()
+        os.kill(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=20)
+        took = time.monotonic() - begin
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    assert took < 2.0, output
+    assert len(project.log("cancelled")) == 8
+    assert "KeyboardInterrupt" in output
+    assert "INTERNALERROR" not in output
+    assert project.rows()["quick[agent]"]["outcome"] == "passed"
+
+
+def _wait_for(path: Path, lines: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        if path.exists() and len(path.read_text().splitlines()) >= lines:
+            time.sleep(0.5)  # so that the first case is reported as well
+            return
+        time.sleep(0.05)
+    raise AssertionError("the agent was not asked in time")
+
+
+def test_no_thread_is_left_behind(project: Project) -> None:
+    project.suite(right("a"), right("slow", delay=30), wrong("b"))
+    project.write(
+        "conftest.py",
+        """
+        import threading
+
+        def pytest_unconfigure(config):
+            names = [thread.name for thread in threading.enumerate()]
+            print("left:", [name for name in names if name.startswith("tooleval")])
+        """,
+    )
+    result = project.run_subprocess("-x", "--deselect", "weather.tooleval.json::slow[agent]", "-s")
+    result.stdout.fnmatch_lines(["left: []"])
+
+
+def test_a_sync_callable_runs_beside_others(project: Project) -> None:
+    project.suite(*(right(f"c{i}") for i in range(6)))
+    project.write(
+        "sync_agent.py",
+        """
+        import threading
+
+        barrier = threading.Barrier(6, timeout=20)
+
+        def answer(messages, tools):
+            barrier.wait()
+            return {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]}
+        """,
+    )
+    project.write("tooleval.toml", '[models.sync]\ncallable = "sync_agent:answer"\n')
+    project.run(model="sync").assert_outcomes(passed=6)

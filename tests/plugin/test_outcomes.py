@@ -1,0 +1,273 @@
+"""Passed, failed, error, skipped, missed: which one, and what it shows."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from .project import Project
+from .project import call
+from .project import case
+from .project import raising
+from .project import right
+from .project import wrong
+
+
+def test_right_passes(project: Project) -> None:
+    project.suite(right("a"))
+    assert project.run().ret == pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize("style", ["long", "short", "line", "native", "auto"])
+def test_a_failure_says_what_was_compared(project: Project, style: str) -> None:
+    project.suite(wrong("london"))
+    result = project.run(f"--tb={style}")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*overall 0.60 < 1.00*", "*weather.tooleval.json*"])
+    output = result.stdout.str()
+    assert "Traceback" not in output
+    assert "collection.py" not in output
+    if style != "line":
+        result.stdout.fnmatch_lines(
+            [
+                "weather.tooleval.json:*: london on agent",
+                "*overall*0.60*needs 1.00*",
+                "*city*Paris*London*",
+                "*user*What is the weather in Paris?*",
+                '*assistant*get_weather(city="London")*',
+            ]
+        )
+
+
+def test_no_traceback_style_still_names_the_failure(project: Project) -> None:
+    project.suite(wrong("london"))
+    result = project.run("--tb=no")
+    result.stdout.fnmatch_lines(["FAILED weather.tooleval.json::london[[]agent]*overall 0.60 < 1.00*"])
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ({"calls": [call("get_time", city="Paris")]}, "wrong tool"),
+        ({"calls": [call("get_wether", city="Paris")]}, "hallucinated tool"),
+        ({"text": "It is sunny."}, "missing call"),
+        ({"calls": [{"name": "get_weather", "arguments": "Paris"}]}, "invalid arguments"),
+        ({"calls": [call()]}, "missing parameter"),
+        ({"calls": [call(city="London")]}, "wrong value"),
+    ],
+)
+def test_the_reason_names_the_kind_of_failure(
+    project: Project, script: dict[str, object], reason: str
+) -> None:
+    project.suite(case("a", script))
+    result = project.run("--tooleval-json=out.json")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"FAILED weather.tooleval.json::a*({reason})"])
+    row = project.rows()["a[agent]"]
+    assert row["outcome"] == "failed"
+    assert row["trials"][0]["failure"] == reason.replace(" ", "_")
+
+
+def test_an_answer_without_calls_is_right_where_nothing_is_expected(project: Project) -> None:
+    project.suite(
+        case("text", {"text": "Hello!"}, expected_tool=None, expected_params=None),
+        case("called", {"calls": [call(city="x")]}, expected_tool=None, expected_params=None),
+    )
+    project.run().assert_outcomes(passed=1, failed=1)
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ({"error": "out of order"}, "*my_agent:answer raised ValueError: out of order at *my_agent.py:*"),
+        ({"returns": 5}, "*my_agent:answer returned int 5; expected the assistant's message*"),
+        ({"returns": {"answer": 1}}, "*my_agent:answer returned dict*expected the assistant's message*"),
+        ({"returns": None}, "*my_agent:answer returned NoneType None; expected*"),
+        ({"delay": 30}, "*my_agent:answer gave no answer within 0.3 s (--tooleval-timeout)"),
+    ],
+)
+@pytest.mark.parametrize("style", ["long", "no"])
+def test_no_usable_answer_is_an_error_not_a_failure(
+    project: Project, script: dict[str, object], message: str, style: str
+) -> None:
+    project.suite(case("a", script), right("b"))
+    result = project.run("--tooleval-timeout=0.3", "--tooleval-json=out.json", f"--tb={style}")
+    result.assert_outcomes(errors=1, passed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([message])
+    assert "Traceback" not in result.stdout.str()
+    assert "collection.py" not in result.stdout.str()
+    row = project.rows()["a[agent]"]
+    assert row["outcome"] == "error"
+    assert row["scores"] == {}
+    assert row["trials"][0]["error"]["kind"] in ("callable", "timeout")
+
+
+@pytest.mark.parametrize("style", ["long", "line", "no"])
+def test_an_error_is_named_in_the_short_summary(project: Project, style: str) -> None:
+    project.suite(raising("a"))
+    result = project.run(f"--tb={style}")
+    result.stdout.fnmatch_lines(["ERROR weather.tooleval.json::a[[]agent]*"])
+
+
+def test_one_trial_without_answer_makes_the_case_an_error(project: Project) -> None:
+    project.suite(right("a"), trials=2)
+    project.write(
+        "twofaced.py",
+        """
+        def answer(messages, tools, trial):
+            if trial:
+                raise RuntimeError("second time unlucky")
+            return {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]}
+        """,
+    )
+    project.write("tooleval.toml", '[models.twofaced]\ncallable = "twofaced:answer"\n')
+    result = project.run("--tooleval-json=out.json", model="twofaced")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*second time unlucky*(1 of 2 trials)*"])
+    row = project.rows()["a[twofaced]"]
+    assert [trial["error"] is None for trial in row["trials"]] == [True, False]
+
+
+def test_the_mean_over_trials_decides(project: Project) -> None:
+    project.write(
+        "mixed.py",
+        """
+        def answer(messages, tools, trial):
+            city = "Paris" if trial != 1 else "London"
+            return {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": city}}}]}
+        """,
+    )
+    project.write("tooleval.toml", '[models.mixed]\ncallable = "mixed:answer"\n')
+    project.suite(right("a", thresholds={"overall": 0.8}), right("b", thresholds={"overall": 0.95}))
+    result = project.run("--tooleval-trials=4", "--tooleval-json=out.json", model="mixed")
+    result.assert_outcomes(passed=1, failed=1)
+    assert project.rows()["a[mixed]"]["scores"]["overall"] == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ('callable = "no_such_module:answer"', "*cannot import 'no_such_module'*"),
+        ('callable = "my_agent:reply"', "*'my_agent' has no function 'reply'*"),
+        ('callable = "my_agent:HERE"', "*my_agent*HERE*"),
+    ],
+)
+def test_a_callable_that_cannot_be_loaded(project: Project, table: str, message: str) -> None:
+    project.suite(right("a"), right("b"))
+    project.write("tooleval.toml", f"[models.agent]\n{table}\n")
+    result = project.run()
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines([message])
+    assert "tooleval.toml" in result.stdout.str()
+
+
+def test_skip_shows_its_reason_and_counts_apart(project: Project) -> None:
+    project.suite(right("a", skip="no licence"), right("b"))
+    project.run("--tooleval-json=out.json").assert_outcomes(skipped=1, passed=1)
+    row = project.rows()["a[agent]"]
+    assert (row["outcome"], row["reason"], row["trials"]) == ("skipped", "no licence", [])
+
+
+@pytest.mark.parametrize("xfail", [True, "known weakness", {"reason": "r"}, {"strict": True}])
+def test_an_expected_failure_is_missed(project: Project, xfail: object) -> None:
+    project.suite(wrong("a", xfail=xfail))
+    result = project.run("--tooleval-json=out.json", "-rx")
+    result.assert_outcomes(xfailed=1)
+    assert result.ret == pytest.ExitCode.OK
+    row = project.rows()["a[agent]"]
+    assert row["outcome"] == "missed"
+    assert row["scores"]["overall"] == pytest.approx(0.6)
+    if xfail == "known weakness":
+        assert "known weakness" in row["reason"]
+        result.stdout.fnmatch_lines(["XFAIL*known weakness*"])
+
+
+def test_an_expected_failure_without_answer_stays_an_error(project: Project) -> None:
+    project.suite(raising("a", xfail=True))
+    result = project.run("--tooleval-json=out.json")
+    result.assert_outcomes(errors=1)
+    assert project.rows()["a[agent]"]["outcome"] == "error"
+
+
+def test_an_unexpected_pass(project: Project) -> None:
+    project.suite(right("lax", xfail=True), right("strict", xfail={"strict": True, "reason": "hard"}))
+    result = project.run("--tooleval-json=out.json")
+    result.assert_outcomes(xpassed=1, failed=1)
+    rows = project.rows()
+    assert rows["lax[agent]"]["outcome"] == "passed"
+    assert rows["strict[agent]"]["outcome"] == "failed"
+    assert "XPASS(strict)" in result.stdout.str()
+
+
+def test_runxfail_takes_failures_for_failures(project: Project) -> None:
+    project.suite(wrong("a", xfail=True), right("b", xfail={"strict": True}))
+    project.run("--runxfail").assert_outcomes(failed=1, passed=1)
+
+
+def test_what_cannot_be_scored_is_an_error(project: Project) -> None:
+    slow = {"city": {"$regex": "(a+)+$"}}
+    script = {"calls": [call(city="a" * 5000 + "!")]}
+    project.suite(case("slow", script, expected_params=slow), right("b"))
+    result = project.run("--tooleval-json=out.json")
+    result.assert_outcomes(errors=1, passed=1)
+    result.stdout.fnmatch_lines(["agent: cannot be scored: Weather::slow: expected_params.city: *"])
+    row = project.rows()["slow[agent]"]
+    assert (row["outcome"], row["scores"]) == ("error", {})
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_thresholds_that_never_apply_are_an_error_not_a_pass(project: Project) -> None:
+    project.suite(right("a", expected_params=None, thresholds={"parameter_accuracy": 1.0}))
+    result = project.run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*cannot be scored*parameter_accuracy*overall*"])
+
+
+def test_a_missing_key_says_which_variable(project: Project) -> None:
+    project.suite(right("a"), right("b"))
+    project.write(
+        "tooleval.toml",
+        """
+        [models.hosted]
+        model = "anthropic/claude-sonnet-4-5"
+        api_key_env = "MY_TEAM_KEY"
+        """,
+    )
+    result = project.run_subprocess(model="hosted")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*MY_TEAM_KEY is not set*'hosted'*tooleval.toml*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_dead_endpoint_is_an_error_that_names_it(project: Project) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    project.suite(right("a"), right("b"))
+    project.write(
+        "tooleval.toml",
+        f"""
+        [models.local]
+        model = "openai/tiny"
+        api_base = "http://127.0.0.1:{port}/v1"
+        """,
+    )
+    result = project.run_subprocess(model="local", timeout=120)
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines([f"*no connection to http://127.0.0.1:{port}/v1*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_secret_in_an_exception_is_not_shown(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVICE_TOKEN", "sk-very-secret-value")
+    project.suite(raising("a", "refused: sk-very-secret-value"))
+    result = project.run("--tooleval-json=out.json", "--junitxml=out.xml", "-vv")
+    result.assert_outcomes(errors=1)
+    shown = result.stdout.str() + result.stderr.str()
+    for name in ("out.json", "out.xml"):
+        shown += (project.path / name).read_text()
+    assert "sk-very-secret-value" not in shown

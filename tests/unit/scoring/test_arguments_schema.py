@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.errors import ScoringError
+from pytest_tooleval.results import ToolCall
+
+from .cases import call
+from .cases import score
+from .cases import score_live
+from .cases import tool
+
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOLS = [tool("weather", CITY), tool("now"), tool("strict", {**CITY, "minProperties": 1})]
+GOOD, BAD = call("weather", city="Paris"), call("weather", city=5)
+
+
+@pytest.mark.parametrize(
+    ("made", "value"),
+    [
+        ([], None),
+        ([GOOD], 1.0),
+        ([call("WEATHER", city="Paris")], 1.0),
+        ([BAD], 0.0),
+        ([GOOD, BAD], 0.0),
+        ([GOOD, call("strict", city="Rome")], 1.0),
+        ([call("now", anything=1)], 1.0),
+        ([call("unknown")], 0.0),
+        ([ToolCall.parse("now", "")], 0.0),
+    ],
+)
+def test_all_calls_must_be_valid(made: list[ToolCall], value: float | None) -> None:
+    assert score(made, TOOLS, expected_tool="*").values["arguments_valid"] == value
+
+
+def test_names_are_matched_exactly_under_bfcl() -> None:
+    made = [call("WEATHER", city="Paris")]
+
+    assert score(made, TOOLS, expected_tool="*", param_scoring="bfcl").values["arguments_valid"] == 0.0
+
+
+def test_every_hop_of_a_chain_counts() -> None:
+    case = {"expected_tool": "now", "multi_turn": True, "tools": TOOLS}
+
+    assert score_live([[GOOD], [call("now")]], **case).values["arguments_valid"] == 1.0
+    assert score_live([[BAD], [call("now")]], **case).values["arguments_valid"] == 0.0
+
+
+def test_the_explanation_says_what_is_wrong() -> None:
+    score_ = score([GOOD, BAD], TOOLS, expected_tool="weather").scores["arguments_valid"]
+
+    assert score_.explanation == "1 of 2 calls: weather: city: 5 is not of type 'string'"
+    assert [check.value for check in score_.checks] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("made", "failure"),
+    [
+        ([BAD], "invalid_arguments"),
+        ([call("unknown")], "hallucinated_tool"),
+        ([ToolCall.parse("weather", "{")], "invalid_arguments"),
+        ([GOOD], None),
+    ],
+)
+def test_failures_of_a_threshold_on_it(made: list[ToolCall], failure: str | None) -> None:
+    case: dict[str, Any] = {"expected_tool": "*", "thresholds": {"overall": 1.0, "arguments_valid": 1.0}}
+
+    assert score(made, TOOLS, **case).failure == failure
+
+
+def test_a_schema_that_cannot_be_used_is_an_error_only_if_it_decides() -> None:
+    tools = [tool("a", {"$ref": "http://localhost:1/x"})]
+
+    result = score([call("a")], tools, expected_tool="a")
+
+    assert result.passed
+    assert result.values["arguments_valid"] is None
+    assert "tools.a.parameters: " in result.scores["arguments_valid"].explanation
+    with pytest.raises(ScoringError, match=r"suite::one: tools\.a\.parameters: .*leads nowhere"):
+        score([call("a")], tools, expected_tool="a", thresholds={"arguments_valid": 1.0})

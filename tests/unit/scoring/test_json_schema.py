@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from pytest_tooleval.scoring.json_schema import errors
+from pytest_tooleval.scoring.json_schema import is_valid
+from pytest_tooleval.scoring.problems import CannotCompare
+from pytest_tooleval.scoring.quick_schema import compile_schema
+
+NAMES = st.sampled_from(["a", "b", "c"])
+TYPES = st.sampled_from(["string", "number", "integer", "boolean", "null", "array", "object"])
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.sampled_from([0.0, 1.0, 1.5, "a", "b", "", 1e400]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+ENUMS = st.lists(st.sampled_from(["a", "b", None, "", 1, 1.0, True, False, 0]), min_size=1, max_size=3)
+
+
+def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "type": TYPES | st.lists(TYPES, min_size=1, max_size=2, unique=True),
+            "enum": ENUMS,
+            "properties": st.dictionaries(NAMES, inner, max_size=3),
+            "required": st.lists(NAMES, max_size=2, unique=True),
+            "items": inner,
+            "additionalProperties": st.booleans(),
+            "description": st.just("a text"),
+            "minimum": st.integers(-1, 1),
+        },
+    )
+
+
+SCHEMAS = st.recursive(_schemas(st.just({})), _schemas, max_leaves=6)
+
+
+@given(SCHEMAS, VALUES)
+@settings(max_examples=500, deadline=None)
+def test_the_quick_check_agrees_with_jsonschema(schema: dict[str, Any], value: Any) -> None:
+    right = Draft202012Validator(schema).is_valid(value)
+    quick = compile_schema(schema)
+
+    assert quick is None or quick(value) is right
+    assert is_valid(schema, value) is right
+    assert (errors(schema, value) == []) is right
+
+
+def test_most_tool_schemas_are_checked_quickly() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "description": "Where"},
+            "unit": {"type": "string", "enum": ["c", "f"], "default": "c"},
+            "days": {"type": "array", "items": {"type": "integer"}},
+        },
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    quick = compile_schema(schema)
+
+    assert quick is not None
+    assert quick({"city": "Paris", "unit": "c", "days": [1]})
+    assert not quick({"city": "Paris", "zip": 1})
+    assert compile_schema({**schema, "minProperties": 1}) is None
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "right"),
+    [
+        ({"pattern": "^a+$"}, "aaa", True),
+        ({"pattern": "^a+$"}, "b", False),
+        ({"patternProperties": {"^x": {"type": "string"}}}, {"x1": "a", "y": 1}, True),
+        ({"patternProperties": {"^x": {"type": "string"}}}, {"x1": 1}, False),
+        ({"patternProperties": {"^x": {}}, "additionalProperties": False}, {"x1": 1}, True),
+        ({"patternProperties": {"^x": {}}, "additionalProperties": False}, {"y": 1}, False),
+        ({"additionalProperties": {"type": "string"}}, {"y": 1}, False),
+        ({"uniqueItems": True}, [1, True, "1", [1], {"a": 1}], True),
+        ({"uniqueItems": True}, [{"a": [1]}, {"a": [1.0]}], False),
+        ({"$ref": "#/$defs/n", "$defs": {"n": {"type": "integer"}}}, 1, True),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "pattern": "^a$"}, "b", False),
+        ({"unevaluatedProperties": False, "properties": {"a": {}}}, {"b": 1}, False),
+        ({"multipleOf": 0.5}, 10**400, False),
+        (True, 1, True),
+        (False, 1, False),
+    ],
+)
+def test_keywords(schema: Any, value: Any, right: bool) -> None:
+    assert is_valid(schema, value) is right
+
+
+def test_errors_are_short_lines_with_a_place() -> None:
+    schema = {"properties": {"to": {"items": {"type": "string"}}}, "required": ["x"]}
+
+    assert errors(schema, {"to": ["a", 5]}) == [
+        "to[1]: 5 is not of type 'string'",
+        "'x' is a required property",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "words"),
+    [
+        ({"pattern": "^(a|aa)*$"}, "a" * 60 + "b", "ran longer than"),
+        (
+            {
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "items": {"pattern": "(a|aa)*$"},
+            },
+            ["a" * 60 + "b"],
+            "ran longer than",
+        ),
+        ({"patternProperties": {"^(a|aa)*$": {}}}, {"a" * 60 + "b": 1}, "ran longer than"),
+        ({"$ref": "http://localhost:1/schema.json"}, {}, "leads nowhere in it"),
+        ({"$ref": "file:///etc/passwd"}, {}, "leads nowhere in it"),
+        ({"$ref": "other.json"}, {}, "leads nowhere in it"),
+        ({"$ref": "#/$defs/none"}, {}, "leads nowhere in it"),
+        ({"$ref": "#"}, {}, "refers to itself without end"),
+        ({"type": "text"}, {}, "is not valid"),
+        ({"required": 5}, {}, "is not valid"),
+        ({"properties": []}, {}, "is not valid"),
+        (
+            {"unevaluatedProperties": False, "patternProperties": {"a": {}}},
+            {},
+            "together with patternProperties",
+        ),
+    ],
+)
+def test_schemas_that_cannot_be_used(schema: Any, value: Any, words: str) -> None:
+    with pytest.raises(CannotCompare) as raised:
+        is_valid(schema, value)
+
+    assert words in raised.value.message
+
+
+def test_a_schema_that_multiplies_work_is_stopped() -> None:
+    defs: dict[str, Any] = {"d0": {"type": "string"}}
+    for i in range(1, 40):
+        ref = {"$ref": f"#/$defs/d{i - 1}"}
+        defs[f"d{i}"] = {"anyOf": [ref, ref]}
+    start = time.perf_counter()
+
+    with pytest.raises(CannotCompare, match="took longer than 2 s"):
+        is_valid({"$ref": "#/$defs/d39", "$defs": defs}, 5)
+    assert time.perf_counter() - start < 5
+
+
+def test_a_deep_instance_of_a_recursive_schema_is_the_models_mistake() -> None:
+    schema = {"type": "object", "properties": {"next": {"$ref": "#"}}}
+    deep: Any = {}
+    for _ in range(5000):
+        deep = {"next": deep}
+
+    assert is_valid(schema, {"next": {"next": {}}})
+    assert not is_valid(schema, deep)
+
+
+def test_many_list_members_are_compared_in_bounded_time() -> None:
+    start = time.perf_counter()
+
+    assert is_valid({"uniqueItems": True}, [{"a": i} for i in range(20_000)])
+    assert time.perf_counter() - start < 2

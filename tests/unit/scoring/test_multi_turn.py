@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.errors import ScoringError
+from pytest_tooleval.results import ToolCall
+
+from .cases import call
+from .cases import score
+from .cases import score_live
+
+CHAIN: dict[str, Any] = {
+    "expected_tool": "c",
+    "expected_params": {"x": 1},
+    "multi_turn": True,
+    "optimal_hops": 3,
+    "valid_prerequisites": ["a", "b"],
+}
+A, B, C = call("a"), call("b"), call("c", x=1)
+OFF = call("search")
+
+
+def test_every_call_of_a_reply_is_a_hop() -> None:
+    result = score_live([[A, B], [A, B], [C]], **CHAIN)
+
+    assert result.values["efficiency"] == pytest.approx(3 / 5)
+    assert result.extra_calls == 2
+
+
+def test_the_chain_ends_with_the_reply_that_reaches_the_tool() -> None:
+    result = score_live([[A], [B], [OFF, C], [OFF, OFF]], **CHAIN)
+
+    assert result.values["efficiency"] == pytest.approx(3 / 4)
+    assert result.values["detour_penalty"] == pytest.approx(0.1)
+
+
+def test_the_chain_ends_after_max_rounds() -> None:
+    result = score_live([[A], [B], [C]], **CHAIN, max_rounds=2)
+
+    assert result.values["completion"] == 0.0
+    assert result.failure == "unfinished_chain"
+
+
+def test_repeats_need_the_same_tool_and_arguments_one_after_the_other() -> None:
+    def redundancy(*calls: ToolCall) -> float | None:
+        return score([*calls, C], **CHAIN).values["redundancy_penalty"]
+
+    assert redundancy(A, call("A")) == pytest.approx(0.1)
+    assert redundancy(A, B, A) == 0.0
+    assert redundancy(call("a", x=1), call("a", x=True)) == 0.0
+    assert redundancy(call("a", x="P"), call("a", x="p")) == 0.0
+    assert redundancy(ToolCall.parse("a", "{"), ToolCall.parse("a", "{")) == pytest.approx(0.1)
+    assert redundancy(ToolCall.parse("a", "{"), ToolCall.parse("a", "[")) == 0.0
+    assert redundancy(*[A] * 20) == 1.0
+
+
+def test_without_optimal_hops_efficiency_is_not_scored_and_counts_1() -> None:
+    case = {**CHAIN, "optimal_hops": None}
+
+    result = score_live([[A], [B], [A], [C]], **case)
+
+    assert result.values["efficiency"] is None
+    assert result.values["overall"] == 1.0
+
+
+def test_overall_is_never_below_0() -> None:
+    result = score([OFF] * 20 + [C], **CHAIN)
+
+    assert result.values["detour_penalty"] == 1.0
+    assert result.values["overall"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("replies", "failure"),
+    [
+        ([[]], "missing_call"),
+        ([[A], [B], []], "unfinished_chain"),
+        ([[A], [B], [call("c", x=2)]], "wrong_value"),
+        ([[A], [B], [call("c")]], "missing_parameter"),
+        ([[A], [B], [B], [C]], "inefficient_chain"),
+        ([[A], [OFF], [C]], "inefficient_chain"),
+        ([[A], [B], [C]], None),
+    ],
+)
+def test_failure_categories(replies: list[list[ToolCall]], failure: str | None) -> None:
+    assert score_live(replies, **CHAIN).failure == failure
+
+
+def test_a_chain_without_calls_has_no_efficiency_to_speak_of() -> None:
+    values = score_live([[]], **CHAIN).values
+
+    assert values["completion"] == values["efficiency"] == values["overall"] == 0.0
+    assert values["parameter_accuracy"] == 0.0
+
+
+def test_the_best_completing_call_of_a_reply_counts() -> None:
+    result = score_live([[A], [call("c", x=2), C]], **CHAIN)
+
+    assert result.values["completion"] == 1.0
+    assert result.passed
+
+
+def test_a_chain_that_should_call_nothing() -> None:
+    case = {"expected_tool": None, "multi_turn": True}
+
+    assert score_live([[]], **case).passed
+    result = score_live([[A], []], **case)
+    assert result.values["completion"] == 0.0
+    assert result.failure == "unexpected_call"
+
+
+def test_a_threshold_on_efficiency_alone() -> None:
+    case = {**CHAIN, "thresholds": {"efficiency": 1.0}}
+
+    assert score_live([[A], [B], [B], [call("c", x=2)]], **case).failure == "inefficient_chain"
+    assert score_live([[A], [B], [call("c", x=2)]], **case).passed
+
+
+def test_the_explanation_names_the_hops() -> None:
+    scores = score_live([[A], [A], [OFF], [C]], **CHAIN).scores
+
+    assert scores["overall"].explanation == (
+        "0.55 = 1 (completion) × 0.75 (efficiency) - 0.1 (redundancy) - 0.1 (detours)"
+    )
+    assert [(check.what, check.reason) for check in scores["overall"].checks] == [
+        ("hop 1", "on the way"),
+        ("hop 2", "the same call as the one before it"),
+        ("hop 3", "a detour: neither a prerequisite nor expected"),
+        ("hop 4", "the completing call"),
+    ]
+
+
+def test_expected_calls_cannot_be_a_chain() -> None:
+    with pytest.raises(ScoringError, match="a multi-turn case needs expected_tool instead"):
+        score([A], multi_turn=True, expected_calls=[{"tool": "a"}])

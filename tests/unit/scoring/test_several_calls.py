@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.errors import ScoringError
+from pytest_tooleval.results import ToolCall
+
+from .cases import call
+from .cases import score
+
+AB = [{"tool": "a", "params": {"x": 1, "y": 2}}, {"tool": "b", "params": {"x": 1}}]
+A, B = call("a", x=1, y=2), call("b", x=1)
+
+
+@pytest.mark.parametrize(
+    ("made", "tools", "parameters", "overall", "extra", "failure"),
+    [
+        ([A, B], 1.0, 1.0, 1.0, 0, None),
+        ([B, A], 1.0, 1.0, 1.0, 0, None),
+        ([A], 0.5, 0.5, 0.5, 0, "missing_call"),
+        ([], 0.0, 0.0, 0.0, 0, "missing_call"),
+        ([A, B, B], 2 / 3, 1.0, 2 / 3, 1, "surplus_call"),
+        ([A, B, call("zzz")], 2 / 3, 1.0, 2 / 3, 1, "hallucinated_tool"),
+        ([A, call("c", x=1)], 0.5, 0.5, 0.5, 0, "wrong_tool"),
+        ([A, call("zzz", x=1)], 0.5, 0.5, 0.5, 0, "hallucinated_tool"),
+        ([A, call("b", x=2)], 1.0, 0.5, 0.8, 0, "wrong_value"),
+        ([call("a", x=1), B], 1.0, 0.75, 0.9, 0, "missing_parameter"),
+        ([A, ToolCall.parse("b", "oops")], 1.0, 0.5, 0.8, 0, "invalid_arguments"),
+    ],
+)
+def test_any_order(
+    made: list[ToolCall],
+    tools: float,
+    parameters: float,
+    overall: float,
+    extra: int,
+    failure: str | None,
+) -> None:
+    result = score(made, expected_calls=AB)
+
+    assert result.values["tool_selection"] == pytest.approx(tools)
+    assert result.values["parameter_accuracy"] == pytest.approx(parameters)
+    assert result.values["overall"] == pytest.approx(overall)
+    assert result.extra_calls == extra
+    assert result.failure == failure
+    assert result.passed is (failure is None)
+
+
+def test_pairing_is_optimal_and_not_greedy() -> None:
+    """The first expected call would take the first actual one, which only the second can use."""
+    expected = [
+        {"tool": "a", "params": {"x": {"$any_of": [1, 2]}}},
+        {"tool": "a", "params": {"x": 1}},
+    ]
+
+    assert score([call("a", x=1), call("a", x=2)], expected_calls=expected).passed
+    assert score([call("a", x=2), call("a", x=1)], expected_calls=expected).passed
+
+
+@pytest.mark.parametrize(
+    ("made", "overall", "failure"),
+    [
+        ([A, B], 1.0, None),
+        ([B, A], 0.5, "wrong_order"),
+        ([call("c"), A, B], 2 / 3, "surplus_call"),
+        ([B], 0.5, "missing_call"),
+        ([B, call("a", x=1)], 0.5, "wrong_order"),
+    ],
+)
+def test_strict_order_aligns_without_changing_the_order(
+    made: list[ToolCall], overall: float, failure: str | None
+) -> None:
+    result = score(made, expected_calls=AB, call_order="strict")
+
+    assert result.values["overall"] == pytest.approx(overall)
+    assert result.failure == failure
+
+
+def test_calls_without_params_are_not_scored_for_them() -> None:
+    expected: list[dict[str, Any]] = [{"tool": "a"}, {"tool": ["b", "c"], "params": {"x": 1}}]
+
+    result = score([call("a", x=9), call("c", x=2)], expected_calls=expected)
+
+    assert result.values["parameter_accuracy"] == 0.0
+    assert result.values["overall"] == pytest.approx((1.0 + 0.6) / 2)
+    unscored = score([call("a")], expected_calls=[{"tool": "a"}])
+    assert unscored.values["parameter_accuracy"] is None
+    assert unscored.passed
+
+
+def test_any_tool_among_several() -> None:
+    assert score([call("zzz"), A], expected_calls=[{"tool": "*"}, AB[0]]).passed
+
+
+def test_the_explanation_shows_which_call_stood_for_which() -> None:
+    result = score([call("b", x=2), A, call("c")], expected_calls=AB)
+    overall, parameters = result.scores["overall"], result.scores["parameter_accuracy"]
+
+    assert overall.explanation == "0.5333 = (1 + 0.6) / 3 (2 expected, 3 made)"
+    assert [(c.what, c.actual, c.value) for c in overall.checks] == [
+        ("call 1", "a", 1.0),
+        ("call 2", "b", 0.6),
+        ("surplus call", "c", 0.0),
+    ]
+    assert [(c.what, c.value, c.reason) for c in parameters.checks] == [
+        ("call 1: x", 1.0, "equal"),
+        ("call 1: y", 1.0, "equal"),
+        ("call 2: x", 0.0, "another value"),
+    ]
+
+
+def test_a_place_inside_expected_calls_is_named() -> None:
+    expected = [AB[0], {"tool": "b", "params": {"x": {"$nope": 1}}}]
+
+    with pytest.raises(ScoringError, match=r"expected_calls\[1\]\.params\.x: unknown matcher"):
+        score([A, B], expected_calls=expected)
+
+
+def test_a_flood_of_calls_is_scored() -> None:
+    result = score([A] * 5000, expected_calls=AB)
+
+    assert result.values["overall"] == pytest.approx(1 / 5000)
+    assert result.extra_calls == 4998
+
+
+def test_too_many_expected_calls_are_the_suites_mistake() -> None:
+    with pytest.raises(ScoringError, match="201 calls are expected, at most 200"):
+        score([A], expected_calls=[{"tool": "a"}] * 201)

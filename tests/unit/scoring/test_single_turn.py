@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.errors import ScoringError
+from pytest_tooleval.results import ToolCall
+
+from .cases import call
+from .cases import score
+
+WEATHER = {"expected_tool": "get_weather", "expected_params": {"city": "Paris", "days": 3}}
+
+
+def test_several_calls_with_one_expected_score_the_best_of_them() -> None:
+    made = [call("search"), call("get_weather", city="Rome"), call("get_weather", city="Paris", days=3)]
+
+    result = score(made, **WEATHER)
+
+    assert result.passed
+    assert result.extra_calls == 2
+
+
+def test_without_the_expected_tool_parameters_are_compared_on_the_first_call() -> None:
+    result = score([call("search", city="paris"), call("a", city="Paris", days=3)], **WEATHER)
+
+    assert result.values["tool_selection"] == 0.0
+    assert result.values["parameter_accuracy"] == 0.5
+    assert result.values["overall"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    "raw", ["", "null", "[1]", "{'city': 1}", '{"city":', '"Paris"', "NaN", "[" * 9999]
+)
+def test_arguments_that_are_no_object_score_0_even_when_nothing_is_expected(raw: str) -> None:
+    result = score([{"name": "a", "arguments": raw}], expected_tool="a", expected_params={})
+
+    assert result.values["tool_selection"] == 1.0
+    assert result.values["parameter_accuracy"] == 0.0
+    assert result.failure == "invalid_arguments"
+    assert result.calls[0].raw_arguments == raw
+
+
+def test_an_optional_parameter_may_be_absent_but_not_wrong() -> None:
+    case: dict[str, Any] = {
+        "expected_tool": "a",
+        "expected_params": {"x": 1, "unit": {"$optional": "km"}},
+    }
+
+    assert score([call("a", x=1)], **case).values["parameter_accuracy"] == 1.0
+    assert score([call("a", x=1, unit="KM")], **case).values["parameter_accuracy"] == 1.0
+    assert score([call("a", x=1, unit="mi")], **case).values["parameter_accuracy"] == 0.5
+    assert score([call("a", x=2)], **case).values["parameter_accuracy"] == 0.0
+    assert score([call("a")], **case).failure == "missing_parameter"
+
+
+def test_only_optional_parameters_all_absent_are_right() -> None:
+    params = {"x": {"$optional": 1}}
+
+    assert score([call("a")], expected_tool="a", expected_params=params).values["overall"] == 1.0
+
+
+def test_unexpected_parameters_count_under_bfcl_only() -> None:
+    made = [call("a", x=1, extra=2)]
+
+    assert score(made, expected_tool="a", expected_params={"x": 1}).passed
+    result = score(made, expected_tool="a", expected_params={"x": 1}, param_scoring="bfcl")
+    assert result.values["parameter_accuracy"] == 0.5
+    assert result.failure == "unexpected_parameter"
+
+
+def test_any_tool() -> None:
+    assert score([call("search")], expected_tool="*").passed
+    assert score([call("made_up")], expected_tool="*").passed
+    assert score([], expected_tool="*").failure == "missing_call"
+    assert score([call("a", x=1)], expected_tool="*", expected_params={"x": 1}).passed
+
+
+@pytest.mark.parametrize("case", [{"expected_tool": None}, {"expected_calls": []}])
+def test_abstention(case: dict[str, Any]) -> None:
+    assert score([], **case).passed
+    result = score([call("a"), call("b")], **case)
+    assert result.values["tool_selection"] == 0.0
+    assert result.values["overall"] == 0.0
+    assert result.values["parameter_accuracy"] is None
+    assert result.extra_calls == 2
+    assert result.failure == "unexpected_call"
+
+
+def test_names_under_bfcl_are_case_sensitive_and_a_dot_becomes_an_underscore() -> None:
+    def passes(expected: str, called: str, mode: str) -> bool:
+        return score([call(called)], expected_tool=expected, param_scoring=mode).passed
+
+    assert passes("math_hypot", "MATH_HYPOT", "exact")
+    assert not passes("math_hypot", "MATH_HYPOT", "bfcl")
+    assert passes("math.hypot", "math_hypot", "bfcl")
+    assert not passes("math_hypot", "math.hypot", "bfcl")
+    assert not passes("math.hypot", "math_hypot", "exact")
+
+
+@pytest.mark.parametrize(
+    ("made", "failure"),
+    [
+        ([], "missing_call"),
+        ([call("search", city="Paris", days=3)], "wrong_tool"),
+        ([call("find", city="Paris", days=3)], "hallucinated_tool"),
+        ([ToolCall.parse("get_weather", "{")], "invalid_arguments"),
+        ([call("get_weather", City="Paris", days=3)], "missing_parameter"),
+        ([call("get_weather", city="Rome", days=3)], "wrong_value"),
+        ([call("get_weather", city="Paris", days=3)], None),
+    ],
+)
+def test_failure_categories(made: list[ToolCall], failure: str | None) -> None:
+    assert score(made, **WEATHER).failure == failure
+
+
+def test_the_explanation_says_why_each_parameter_counted_or_not() -> None:
+    params = {
+        "city": "Paris",
+        "days": 3,
+        "unit": {"$any_of": ["km", "mi"]},
+        "opt": {"$optional": 1},
+        "x": None,
+        "code": "ABC",
+        "stops": ["a", "b"],
+        "box": {"w": 1, "h": 2},
+    }
+    made = call(
+        "get_weather",
+        city="paris",
+        days="3",
+        unit="m",
+        X=1,
+        code=5,
+        stops=["b", "a"],
+        box={"w": 1, "h": "2"},
+    )
+
+    score_ = score([made], expected_tool="get_weather", expected_params=params).scores[
+        "parameter_accuracy"
+    ]
+
+    assert score_.explanation == "1 of 7 parameters right"
+    rows = {check.what: (check.value, check.reason) for check in score_.checks}
+    assert rows == {
+        "city": (1.0, "equal when case is ignored"),
+        "days": (0.0, 'is the string "3", not a number'),
+        "unit": (0.0, "none of these"),
+        "opt": (1.0, "may be absent"),
+        "x": (0.0, 'is missing; "X" is another name'),
+        "code": (0.0, "is the number 5, not a string"),
+        "stops": (0.0, "the same members in another order"),
+        "box": (0.0, 'at "h": is the string "2", not a number'),
+    }
+    assert score_.checks[0].expected == '"Paris"'
+    assert score_.checks[0].actual == '"paris"'
+
+
+def test_the_case_is_named_when_only_it_differs() -> None:
+    result = score(
+        [call("a", x="PARIS")],
+        expected_tool="a",
+        expected_params={"x": "Paris"},
+        param_scoring="case_sensitive",
+    )
+
+    assert result.scores["parameter_accuracy"].checks[0].reason == "case differs"
+
+
+def test_explanations_are_harmless_text() -> None:
+    nasty = "\x1b[2J\u202e\ud800" + "x" * 500
+    made = [ToolCall(nasty, {"x": nasty, nasty: 1}), ToolCall.parse("a", nasty)]
+
+    for case in ({"expected_params": {"x": "y"}, "param_scoring": "bfcl"}, {"expected_params": {}}):
+        for score_ in score(made, expected_tool="a", **case).scores.values():
+            texts = [score_.explanation]
+            for check in score_.checks:
+                texts += [check.what, check.expected, check.actual, check.reason]
+            assert all(text.isprintable() and len(text) <= 250 for text in texts)
+
+
+def test_explanations_are_built_only_when_read() -> None:
+    result = score([call("get_weather", city="Rome")], **WEATHER)
+
+    assert all(
+        score_._explain is not None for score_ in result.scores.values() if score_.value is not None
+    )
+
+
+def test_a_pattern_that_runs_out_of_time_names_the_place() -> None:
+    params = {"city": {"$any_of": [{"$regex": "^(\\w|\\w\\w)*$"}]}}
+
+    with pytest.raises(ScoringError, match=r"suite::one: expected_params\.city: .* ran longer than 1 s"):
+        score([call("a", city="a" * 60 + "!")], expected_tool="a", expected_params=params)
+
+
+def test_an_expected_value_without_end_is_the_suites_mistake() -> None:
+    deep: Any = "x"
+    for _ in range(50_000):
+        deep = {"$any_of": [deep]}
+
+    with pytest.raises(
+        ScoringError, match=r"expected_params\.x: the expected value is nested too deeply"
+    ):
+        score_deep(deep)
+
+
+def score_deep(deep: Any) -> None:
+    from pytest_tooleval.scoring.parameters import params_match
+
+    params_match({"x": 1}, {"x": deep}, "exact")
+    try:
+        params_match({"x": deep}, {"x": "y"}, "exact")
+    except ScoringError as error:
+        raise ScoringError(f"expected_params.{error}") from None

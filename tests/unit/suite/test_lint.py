@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.suite.lint import lint_suite
+from pytest_tooleval.suite.load import load_suite
+from pytest_tooleval.suite.load import parse_document
+from pytest_tooleval.suite.load import parse_suite
+
+ROOT = Path(__file__).parents[3]
+BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", ROOT / "../shared/data/bfcl"))
+
+WEATHER = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string"},
+        "days": {"type": "integer", "minimum": 1},
+        "units": {"enum": ["c", "f"]},
+        "places": {"type": "array", "items": {"type": "string"}},
+    },
+}
+
+
+def tool(name: str, parameters: Any = WEATHER) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+
+def warnings(*cases: dict[str, Any], **fields: Any) -> dict[str, str]:
+    base = {"prompt": "x", "expected_tool": "get_weather"}
+    data = {
+        "name": "s",
+        "tools": [tool("get_weather")],
+        "test_cases": [{**base, **case} for case in cases],
+        **fields,
+    }
+    return {problem.field: problem.message for problem in lint_suite(parse_suite(json.dumps(data)))}
+
+
+def test_a_sound_suite_has_no_warnings() -> None:
+    params = {"city": "Paris", "days": 3, "units": {"$any_of": ["c", 7]}, "places": {"$optional": ["a"]}}
+    assert warnings({"expected_params": params}, {"expected_tool": None}) == {}
+
+
+def test_an_empty_suite_tests_nothing() -> None:
+    assert warnings() == {"test_cases": "no cases: this suite tests nothing"}
+
+
+@pytest.mark.parametrize("name", ["weather.get", "a" * 65, "wetter für", "a/b"])
+def test_names_that_providers_refuse(name: str) -> None:
+    found = warnings({}, tools=[tool("get_weather"), tool(name)])
+    assert "providers refuse the name" in found["tools[1].function.name"]
+
+
+def test_a_tool_that_many_cases_repeat_is_reported_once() -> None:
+    case = {"tools": [tool("a.b")], "expected_tool": "a.b"}
+    assert list(warnings(case, case)) == ["test_cases[0].tools[0].function.name"]
+
+
+def test_names_that_differ_only_in_case() -> None:
+    found = warnings({}, tools=[tool("get_weather"), tool("Get_Weather")])
+    assert "differ only in case" in found["tools[1].function.name"]
+
+
+def test_a_parameter_with_a_dollar() -> None:
+    found = warnings({}, tools=[tool("get_weather", {"properties": {"$filter": {}}})])
+    assert "begins with $" in found["tools[0].function.parameters.properties.$filter"]
+
+
+def test_required_where_nothing_should_be_called() -> None:
+    assert (
+        "forces a call"
+        in warnings({"expected_tool": None, "tool_choice": "required"})["test_cases[0].tool_choice"]
+    )
+    assert "forces a call" in warnings({"expected_tool": None}, tool_choice="required")["test_cases[0]"]
+
+
+def test_a_call_without_tools() -> None:
+    assert "there are no tools to call" in warnings({"expected_tool": "*", "tools": []})["test_cases[0]"]
+
+
+@pytest.mark.parametrize(
+    ("params", "at", "message"),
+    [
+        (
+            {"town": "Paris"},
+            "town",
+            'not a parameter of "get_weather"; known are "city", "days", "units", "places"',
+        ),
+        ({"cty": "Paris"}, "cty", 'not a parameter of "get_weather", did you mean city?'),
+        (
+            {"days": "3"},
+            "days",
+            'the string "3" breaks the schema of "get_weather": expected type "integer"',
+        ),
+        ({"days": 0}, "days", "0 is less than the minimum of 1"),
+        ({"units": "k"}, "units", 'expected one of ["c", "f"]'),
+        ({"city": None}, "city", 'null breaks the schema of "get_weather": expected type "string"'),
+        ({"places": ["a", {"$exact": 3}]}, "places", '[1]: expected type "string"'),
+        ({"days": {"$optional": {"$exact": 1.5}}}, "days", 'expected type "integer"'),
+    ],
+)
+def test_expected_params_that_the_tool_does_not_take(
+    params: dict[str, Any], at: str, message: str
+) -> None:
+    found = warnings({"expected_params": params})
+    assert list(found) == [f"test_cases[0].expected_params.{at}"]
+    assert message in found[f"test_cases[0].expected_params.{at}"]
+
+
+def test_one_of_several_acceptable_tools_is_enough() -> None:
+    tools = [tool("get_weather"), tool("search", {"properties": {"q": {"type": "string"}}})]
+    both = {"expected_tool": ["get_weather", "search"]}
+    assert warnings({**both, "expected_params": {"q": "x"}}, tools=tools) == {}
+    assert "any of the expected tools" in str(
+        warnings({**both, "expected_params": {"z": 1}}, tools=tools)
+    )
+    assert warnings({"expected_tool": "*", "expected_params": {"q": "x"}}, tools=tools) == {}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"additionalProperties": True},
+        {"additionalProperties": {"type": "string"}},
+        {"patternProperties": {"^t": {}}},
+        {"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"town": {}}}}},
+        {"allOf": [{"properties": {"town": {}}}]},
+    ],
+)
+def test_open_schemas_may_take_anything(parameters: dict[str, Any]) -> None:
+    assert warnings({"expected_params": {"town": "x"}}, tools=[tool("get_weather", parameters)]) == {}
+
+
+def test_a_reference_is_followed() -> None:
+    parameters = {"properties": {"day": {"$ref": "#/$defs/day"}}, "$defs": {"day": {"enum": ["mon"]}}}
+    found = warnings({"expected_params": {"day": "tue"}}, tools=[tool("get_weather", parameters)])
+    assert "expected one of" in found["test_cases[0].expected_params.day"]
+
+
+def test_patterns_are_left_to_scoring() -> None:
+    schema = {"pattern": "^(a+)+$"}
+    parameters = {"properties": {"day": schema}}
+    found = warnings(
+        {"expected_params": {"day": "a" * 60 + "!"}}, tools=[tool("get_weather", parameters)]
+    )
+    assert found == {}
+
+
+def test_a_reference_to_another_document() -> None:
+    parameters = {"properties": {"day": {"$ref": "https://example.com/day.json"}}}
+    found = warnings({"expected_params": {"day": 1}}, tools=[tool("get_weather", parameters)])
+    assert "never fetched" in found.pop("tools[0].function.parameters.properties.day.$ref")
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{"$ref": "#"}, {"$ref": "#none"}, {"$ref": "#/properties/day"}],
+)
+def test_references_without_an_end_are_left_alone(schema: dict[str, Any]) -> None:
+    parameters = {"properties": {"day": schema}}
+    assert (
+        warnings({"expected_params": {"day": {"day": 1}}}, tools=[tool("get_weather", parameters)]) == {}
+    )
+
+
+def test_calls_are_looked_at_too() -> None:
+    data = {"prompt": "x", "expected_calls": [{"tool": "get_weather", "params": {"cty": 1}}]}
+    text = json.dumps({"name": "s", "tools": [tool("get_weather")], "test_cases": [data]})
+    (problem,) = lint_suite(parse_suite(text))
+    assert problem.field == "test_cases[0].expected_calls[0].params.cty"
+
+
+def test_thresholds_that_never_apply() -> None:
+    found = warnings({"thresholds": {"completion": 1, "parameter_accuracy": 1, "overall": 1}})
+    assert found == {
+        "test_cases[0].thresholds.completion": "completion is measured in multi-turn cases only, "
+        "so this threshold never applies",
+        "test_cases[0].thresholds.parameter_accuracy": "no expected params are given, "
+        "so this threshold never applies",
+    }
+    suite_wide = {"thresholds": {"parameter_accuracy": 0.5}}
+    assert "applies to none of the cases" in warnings({}, **suite_wide)["thresholds.parameter_accuracy"]
+    assert warnings({}, {"expected_params": {}}, **suite_wide) == {}
+
+
+def test_tags_that_plugins_act_on() -> None:
+    assert "a widely used plugin" in warnings({"tags": ["slow", "flaky"]})["test_cases[0].tags[1]"]
+
+
+def test_chains_without_mocks() -> None:
+    tools = [tool(name) for name in ("get_weather", "search", "locate", "other")]
+    chain = {
+        "multi_turn": True,
+        "max_rounds": 2,
+        "optimal_hops": 3,
+        "valid_prerequisites": ["search", "locate"],
+        "mock_responses": {"LOCATE": {}},
+    }
+    assert warnings(chain, tools=tools) == {
+        "test_cases[0].valid_prerequisites[0]": '"search" has no mock response; '
+        "a call to it is answered with an error",
+        "test_cases[0].mock_responses": 'no mock response for "other"; a call is answered with an error',
+        "test_cases[0].max_rounds": "fewer replies than the shortest chain has calls (optimal_hops 3)",
+    }
+
+
+def test_places() -> None:
+    text = """{"name": "s", "tools": [],
+  "test_cases": [
+    {"prompt": "x",
+     "expected_tool": "*"},
+    {"prompt": "y", "expected_tool": null, "tool_choice":
+      "required"}]}"""
+    suite, document = parse_document(text, "a.json")
+    assert [(p.path, p.line, p.column) for p in lint_suite(suite, document)] == [
+        ("a.json", 3, 5),
+        ("a.json", 6, 7),
+    ]
+    assert [(p.path, p.line, p.column) for p in lint_suite(suite)] == [("", 3, 1), ("", 5, 1)]
+
+
+def test_linting_a_real_benchmark() -> None:
+    file = BFCL / "bfcl_parallel.tooleval.json"
+    if not file.is_file():
+        pytest.skip(f"{file} is not there; set TOOLEVAL_BFCL_DATA")
+    found = [problem.message for problem in lint_suite(load_suite(file))]
+    assert found == ['null breaks the schema of "math_power": expected type "number"'] * 2
+
+
+def test_loading_never_lints() -> None:
+    code = (
+        "import sys, json\n"
+        "from pytest_tooleval.suite.load import parse_suite\n"
+        "parse_suite(json.dumps({'name': 's', 'test_cases': []}))\n"
+        "assert 'jsonschema' not in sys.modules\n"
+        "assert 'pytest_tooleval.suite.lint' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

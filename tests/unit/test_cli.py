@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_tooleval import __version__
+from pytest_tooleval.cli import main
+from pytest_tooleval.suite.schema import suite_schema
+
+GOOD = '{"name": "s", "test_cases": [{"prompt": "Hello", "expected_tool": null}]}'
+WARNED = '{"name": "s", "test_cases": [{"prompt": "Hello", "expected_tool": "*"}]}'
+BAD = '{"name": "s",\n "temperature": "hot", "test_cases": []}'
+
+
+@pytest.fixture
+def runner() -> CliRunner:
+    return CliRunner()
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    file = folder / f"{name}.tooleval.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_version(runner: CliRunner) -> None:
+    assert runner.invoke(main, ["--version"]).output == f"tooleval, version {__version__}\n"
+
+
+def test_help_is_quick() -> None:
+    code = (
+        "import sys\n"
+        "from pytest_tooleval.cli import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "heavy = {'pydantic', 'jsonschema', 'litellm', 'pytest', 'regex', 'rapidfuzz'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "validate" in done.stdout
+
+
+def test_schema_to_the_terminal(runner: CliRunner) -> None:
+    assert json.loads(runner.invoke(main, ["schema"]).output) == suite_schema()
+
+
+def test_schema_to_a_file(runner: CliRunner, tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    assert runner.invoke(main, ["schema", "--out", str(file)]).output == f"wrote {file}\n"
+    assert json.loads(file.read_text(encoding="utf-8")) == suite_schema()
+
+
+def test_schema_to_a_place_that_cannot_be_written(runner: CliRunner, tmp_path: Path) -> None:
+    done = runner.invoke(main, ["schema", "--out", str(tmp_path / "none" / "schema.json")])
+    assert done.exit_code == 1
+    assert "cannot write" in done.output
+
+
+def test_validate_a_good_suite(runner: CliRunner, tmp_path: Path) -> None:
+    done = runner.invoke(main, ["validate", str(write(tmp_path, "a", GOOD))])
+    assert done.exit_code == 0
+    assert done.output == "1 suite, 1 valid case: 0 problems, 0 warnings\n"
+
+
+def test_validate_a_folder(runner: CliRunner, tmp_path: Path) -> None:
+    bad = write(tmp_path, "b", BAD)
+    warned = write(tmp_path, "sub/c", WARNED)
+    write(tmp_path, ".git/d", BAD)
+    write(tmp_path, "node_modules/x/e", BAD)
+    (tmp_path / "other.json").write_text("{}")
+    done = runner.invoke(main, ["validate", str(tmp_path), str(bad)])
+    assert done.exit_code == 1
+    assert done.output.splitlines() == [
+        f'{bad}:2:17: temperature: expected a number from 0 to 2, got the string "hot"',
+        f"{warned}:1:30: warning: test_cases[0]: a call is expected, but there are no tools to call",
+        "2 suites, 1 valid case: 1 problem, 1 warning",
+    ]
+
+
+def test_warnings_fail_only_when_strict(runner: CliRunner, tmp_path: Path) -> None:
+    file = str(write(tmp_path, "a", WARNED))
+    assert runner.invoke(main, ["validate", file]).exit_code == 0
+    assert runner.invoke(main, ["validate", "--strict", file]).exit_code == 1
+
+
+def test_metrics_of_third_parties(runner: CliRunner, tmp_path: Path) -> None:
+    file = str(write(tmp_path, "a", GOOD.replace("null}", 'null, "thresholds": {"tone": 1}}')))
+    assert "unknown metric" in runner.invoke(main, ["validate", file]).output
+    assert runner.invoke(main, ["validate", "--metric", "tone", file]).exit_code == 0
+
+
+def test_nothing_to_check_is_an_error(runner: CliRunner, tmp_path: Path) -> None:
+    done = runner.invoke(main, ["validate", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "no *.tooleval.json file in the folder" in done.output
+    assert runner.invoke(main, ["validate"]).exit_code == 2
+
+
+def test_a_file_that_is_not_there(runner: CliRunner, tmp_path: Path) -> None:
+    done = runner.invoke(main, ["validate", str(tmp_path / "none.json")])
+    assert done.exit_code == 1
+    assert ":1:1: there is no such file" in done.output
+
+
+def test_output_holds_nothing_that_a_terminal_obeys(runner: CliRunner, tmp_path: Path) -> None:
+    text = json.dumps({"name": "s", "test_cases": [], "\x1b[31m": "\x9b\u202e"}, ensure_ascii=False)
+    done = runner.invoke(main, ["validate", str(write(tmp_path, "a", text.replace("\x1b", "\\u001b")))])
+    assert all(line.isprintable() for line in done.output.splitlines())
