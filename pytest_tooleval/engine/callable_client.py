@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import importlib
 import inspect
 import json
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ModelError
+from ..text import shorten
 from .client import ChatAnswer
 from .client import ChatRequest
 from .models import ModelSpec
@@ -34,30 +36,33 @@ class CallableClient:
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
         self._function: Callable[..., Any] | None = None
+        self._loading = asyncio.Lock()
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
-        if self._function is None:
-            self._function = load_callable(self._spec)
+        async with self._loading:
+            if self._function is None:
+                self._function = await asyncio.to_thread(load_callable, self._spec)
         offered = {"tool_choice": request.tool_choice, "trial": request.trial, **request.sampling}
         keywords = _accepted(self._function, offered)
-        messages = [dict(message) for message in request.messages]
-        tools = [dict(tool) for tool in request.tools]
+        messages = copy.deepcopy([dict(message) for message in request.messages])
+        tools = copy.deepcopy([dict(tool) for tool in request.tools])
         begin = time.perf_counter()
+        call = asyncio.ensure_future(_outcome(self._function, messages, tools, keywords))
         try:
-            if _is_async(self._function):
-                waiting = self._function(messages, tools, **keywords)
-            else:
-                waiting = asyncio.to_thread(self._function, messages, tools, **keywords)
-            result = await asyncio.wait_for(waiting, timeout_s)
-        except asyncio.TimeoutError:
+            # `wait` and not `wait_for`: that would wait for a function which swallows cancellation.
+            await asyncio.wait([call], timeout=timeout_s)
+        finally:
+            call.cancel()
+        if not call.done():
             raise ModelError(
                 f"{self._spec.callable} gave no answer within {timeout_s:g} s (--tooleval-timeout)",
                 kind="timeout",
-            ) from None
-        except ModelError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise ModelError(self._describe(error), kind="callable") from None
+            )
+        result, error = (None, asyncio.CancelledError()) if call.cancelled() else call.result()
+        if isinstance(error, ModelError):
+            raise error
+        if error is not None:
+            raise ModelError(self._describe(error), kind="callable")
         return _read(self._spec, result, time.perf_counter() - begin)
 
     async def close(self) -> None:
@@ -65,18 +70,48 @@ class CallableClient:
 
     def _describe(self, error: BaseException) -> str:
         """One line that names the exception and the line of the user's code that raised it."""
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
-        own = [f for f in frames if os.sep + "asyncio" + os.sep not in f.filename]
-        last = (own or frames)[-1:]
-        place = f" at {last[0].filename}:{last[0].lineno}" if last else ""
-        text = f"{self._spec.callable} raised {type(error).__name__}: {error}{place}"
-        return " ".join(scrub(text, secret_values([self._spec.api_key_env])).split())
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if not any(part in frame.filename for part in _NOT_THEIRS)]
+        place = f" at {own[-1].filename}:{own[-1].lineno}" if own else ""
+        return _one_line(f"{self._spec.callable} raised {_named(error)}{place}", self._spec)
+
+
+_NOT_THEIRS = (
+    os.path.dirname(__file__) + os.sep,
+    os.path.dirname(asyncio.__file__) + os.sep,
+    os.sep + "site-packages" + os.sep,
+)
+
+
+async def _outcome(
+    function: Callable[..., Any], messages: Any, tools: Any, keywords: Mapping[str, Any]
+) -> tuple[Any, BaseException | None]:
+    """What the function returned or raised.
+
+    Nothing is raised here: SystemExit in a task would end the event loop, and StopIteration cannot
+    pass through a future.
+    """
+
+    def run() -> tuple[Any, BaseException | None]:
+        try:
+            return function(messages, tools, **keywords), None
+        except BaseException as error:
+            return None, error
+
+    result, error = run() if _is_async(function) else await asyncio.to_thread(run)
+    if error is not None or not inspect.isawaitable(result):
+        return result, error
+    try:
+        return await result, None
+    except (Exception, SystemExit, KeyboardInterrupt) as raised:
+        return None, raised
 
 
 def load_callable(spec: ModelSpec) -> Callable[..., Any]:
     """Import what `callable = "module:function"` names; modules beside the config file are found.
 
-    Raises a fatal ModelError saying what is missing.
+    A class is instantiated, and the instance called. Raises a fatal ModelError saying what is
+    missing.
     """
     target = spec.callable or ""
     module_name, _, path = target.partition(":")
@@ -84,24 +119,37 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
         sys.path.insert(0, str(spec.folder))
 
     def fail(reason: str) -> ModelError:
-        return ModelError(f"callable {target!r} of {spec.place}: {reason}", kind="callable", fatal=True)
+        text = _one_line(f"callable {target!r} of {spec.place}: {reason}", spec)
+        return ModelError(text, kind="callable", fatal=True)
 
     try:
         found: Any = importlib.import_module(module_name)
-    except Exception as error:
-        raise fail(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from None
+    except (Exception, SystemExit) as error:
+        raise fail(f"cannot import {module_name!r}: {_named(error)}") from None
     for name in path.split("."):
         found = getattr(found, name, None)
-    if not callable(found):
-        raise fail(f"{module_name!r} has no function {path!r}")
+    if found is None:
+        raise fail(f"{module_name!r} has no {path!r}")
     if inspect.isclass(found):
         try:
             found = found()
-        except Exception as error:
-            raise fail(f"{path}() raised {type(error).__name__}: {error}") from None
-        if not callable(found):
-            raise fail(f"instances of {path!r} cannot be called; name a function or a method")
+        except (Exception, SystemExit) as error:
+            raise fail(f"{path}() raised {_named(error)}") from None
+    if not callable(found):
+        raise fail(f"{path!r} cannot be called; name a function, a method or a class with __call__")
     return found  # type: ignore[no-any-return]
+
+
+def _named(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _one_line(text: str, spec: ModelSpec) -> str:
+    return shorten(" ".join(scrub(text, secret_values([spec.api_key_env])).split()), 1000)
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
@@ -124,32 +172,32 @@ def _accepted(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[
 
 def _read(spec: ModelSpec, result: object, latency_s: float) -> ChatAnswer:
     """The function's result as an answer; a ModelError that shows the expected shapes otherwise."""
+    shown = result
     usage: Mapping[str, Any] = {}
-    if not isinstance(result, (str, Mapping)) and hasattr(result, "model_dump"):
-        result = result.model_dump(exclude_none=True)
-    if isinstance(result, Mapping) and isinstance(result.get("choices"), list) and result["choices"]:
+    try:
+        if not isinstance(result, (str, Mapping)) and hasattr(result, "model_dump"):
+            result = result.model_dump(exclude_none=True)
+        # Recorded and reported as JSON, so it must be JSON.
+        result = json.loads(json.dumps(result, allow_nan=False))
+    except (Exception, RecursionError) as error:
+        raise ModelError(
+            _one_line(f"{spec.callable} returned {_shown(shown)}; {_EXPECTED} ({_named(error)})", spec),
+            kind="callable",
+        ) from None
+    if isinstance(result, dict) and isinstance(result.get("choices"), list) and result["choices"]:
         found = result.get("usage")
-        usage = found if isinstance(found, Mapping) else {}
+        usage = found if isinstance(found, dict) else {}
         first = result["choices"][0]
-        result = first.get("message") if isinstance(first, Mapping) else None
+        result = first.get("message") if isinstance(first, dict) else None
     if isinstance(result, str):
         result = {"content": result}
-    if not isinstance(result, Mapping) or not ({"content", "tool_calls"} & set(result)):
+    if not isinstance(result, dict) or not ({"content", "tool_calls"} & set(result)):
         raise ModelError(
-            f"{spec.callable} returned {_shown(result)}; expected the assistant's message: a text, or "
-            '{"role": "assistant", "content": ..., "tool_calls": [{"id": ..., "type": "function", '
-            '"function": {"name": ..., "arguments": {...}}}]}',
-            kind="callable",
+            _one_line(f"{spec.callable} returned {_shown(shown)}; {_EXPECTED}", spec), kind="callable"
         )
-    message = {**result, "role": "assistant"}
-    message.setdefault("content", None)
-    try:
-        # Recorded and reported as JSON, so it must be JSON.
-        message = json.loads(json.dumps(message, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ModelError(
-            f"{spec.callable} returned a message that is not JSON: {error}", kind="callable"
-        ) from None
+    message = {"content": None, **result, "role": "assistant"}
+    if message.get("tool_calls"):
+        message["tool_calls"] = _calls(spec, message["tool_calls"])
     return ChatAnswer(
         message=message,
         prompt_tokens=_count(usage.get("prompt_tokens")),
@@ -158,9 +206,38 @@ def _read(spec: ModelSpec, result: object, latency_s: float) -> ChatAnswer:
     )
 
 
+_EXPECTED = (
+    "expected the assistant's message: a text, or "
+    '{"role": "assistant", "content": ..., "tool_calls": [{"id": ..., "type": "function", '
+    '"function": {"name": ..., "arguments": {...}}}]}'
+)
+
+
+def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
+    """The calls in the chat API's shape; the short `{"name", "arguments"}` is taken, too.
+
+    Another framework's shape must not be scored as a call of nothing.
+    """
+    read: list[dict[str, Any]] = []
+    for index, call in enumerate(calls if isinstance(calls, list) else [None]):
+        function = call.get("function", call) if isinstance(call, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise ModelError(
+                _one_line(
+                    f"{spec.callable} returned tool_calls[{index}] as {_shown(call)}; {_EXPECTED}", spec
+                ),
+                kind="callable",
+            )
+        if function is not call:
+            read.append(call)
+        else:
+            short = {"name": call["name"], "arguments": call.get("arguments")}
+            read.append({"id": call.get("id"), "type": "function", "function": short})
+    return read
+
+
 def _shown(value: object) -> str:
-    text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 120 else text[:119] + '…'}"
+    return f"{type(value).__name__} {shorten(repr(value), 120)}"
 
 
 def _count(value: object) -> int | None:

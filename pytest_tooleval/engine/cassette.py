@@ -7,6 +7,7 @@ are never recorded.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -18,10 +19,11 @@ from typing import Any
 from typing import Literal
 from typing import get_args
 
+from ..errors import ModelError
 from .client import ChatAnswer
 from .client import ChatRequest
 from .models import ModelSpec
-from .secrets import scrub
+from .secrets import scrub_json
 from .secrets import secret_values
 
 RecordMode = Literal["none", "once", "new", "all"]
@@ -85,7 +87,7 @@ class Cassette:
         self.mode: RecordMode = mode
         self.damaged: list[int] = []
         self._lock = threading.Lock()
-        self._answers: dict[str, dict[str, Any]] | None = None
+        self._answers: dict[str, tuple[ChatAnswer, str | None]] | None = None
         self._existed = False
 
     def find(self, key: str) -> tuple[ChatAnswer, str | None] | None:
@@ -93,11 +95,7 @@ class Cassette:
         if self.mode == "all":
             return None
         with self._lock:
-            found = self._load().get(key)
-        if found is None:
-            return None
-        fields: dict[str, Any] = {name: found.get(name) for name in ChatAnswer.__dataclass_fields__}
-        return ChatAnswer(**fields), found.get("tool_choice")
+            return self._load().get(key)
 
     @property
     def may_ask(self) -> bool:
@@ -110,45 +108,76 @@ class Cassette:
         self, key: str, asked: Mapping[str, Any], answer: ChatAnswer, tool_choice: str | None
     ) -> None:
         """Append the answer to the file, at once and in one write."""
-        stored = {field: getattr(answer, field) for field in ChatAnswer.__dataclass_fields__}
-        stored["tool_choice"] = tool_choice
         tools = asked["tools"]
         shown = {
             **{field: value for field, value in asked.items() if field not in ("tools", "version")},
             "tools": [tool["function"]["name"] for tool in tools],
             "tools_sha256": hashlib.sha256(_canonical(tools).encode()).hexdigest()[:16],
         }
+        # Scrubbed before it becomes JSON, which would write a quote inside a key differently. The
+        # answer itself has been scrubbed already, and must replay as it was scored.
+        shown = scrub_json(shown, secret_values())
+        stored = {**dataclasses.asdict(answer), "tool_choice": tool_choice}
         line = json.dumps({"key": key, "asked": shown, "answer": stored}, ensure_ascii=True)
-        # The placeholder is plain text, so a line that held a key stays valid JSON.
-        data = (scrub(line, secret_values()) + "\n").encode()
         with self._lock:
             answers = self._load()
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             try:
-                os.write(descriptor, data)
-            finally:
-                os.close(descriptor)
-            answers[key] = stored
+                self._append(line.encode() + b"\n")
+            except OSError as error:
+                raise self._unusable("written", error) from None
+            answers[key] = answer, tool_choice
 
-    def _load(self) -> dict[str, dict[str, Any]]:
+    def _append(self, data: bytes) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab+", buffering=0) as file:
+            if file.tell() > 0:
+                file.seek(-1, os.SEEK_END)
+                # A line that a killed run left unfinished must not take this one with it.
+                data = data if file.read(1) == b"\n" else b"\n" + data
+            file.write(data)
+
+    def _load(self) -> dict[str, tuple[ChatAnswer, str | None]]:
         if self._answers is not None:
             return self._answers
-        self._answers = {}
         self._existed = self.path.is_file()
-        if not self._existed:
-            return self._answers
-        for number, line in enumerate(self.path.read_bytes().splitlines(), start=1):
-            if not line.strip():
-                continue
-            try:
-                entry = json.loads(line)
-                key, answer = entry["key"], entry["answer"]
-                if not isinstance(answer["message"], dict):
-                    raise TypeError
-            except (ValueError, TypeError, KeyError, RecursionError):
-                self.damaged.append(number)
-                continue
-            # Of two answers to one question the later one holds: `all` appends.
-            self._answers[key] = answer
-        return self._answers
+        answers: dict[str, tuple[ChatAnswer, str | None]] = {}
+        try:
+            lines = self.path.read_bytes().split(b"\n") if self._existed else []
+        except OSError as error:
+            raise self._unusable("read", error) from None
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                try:
+                    key, found = _read_line(line)
+                except (ValueError, TypeError, KeyError, RecursionError):
+                    self.damaged.append(number)
+                else:
+                    # Of two answers to one question the later one holds: `all` appends.
+                    answers[key] = found
+        self._answers = answers
+        return answers
+
+    def _unusable(self, what: str, error: OSError) -> ModelError:
+        return ModelError(f"the cassette {self.path} cannot be {what}: {error.strerror}", kind="replay")
+
+
+_NUMBERS = ("prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
+
+
+def _read_line(line: bytes) -> tuple[str, tuple[ChatAnswer, str | None]]:
+    """The key and the answer of a line; ValueError, TypeError or KeyError when it is damaged."""
+    entry = json.loads(line)
+    key, stored = entry["key"], entry["answer"]
+    answer = ChatAnswer(**{name: stored[name] for name in ChatAnswer.__dataclass_fields__})
+    choice = stored["tool_choice"]
+    numbers = [getattr(answer, name) for name in _NUMBERS]
+    texts = [answer.finish_reason, choice]
+    sound = (
+        isinstance(key, str)
+        and isinstance(answer.message, dict)
+        and all(n is None or (isinstance(n, (int, float)) and not isinstance(n, bool)) for n in numbers)
+        and all(text is None or isinstance(text, str) for text in texts)
+    )
+    if not sound:
+        raise TypeError
+    return key, (answer, choice)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -18,19 +18,31 @@ from typing import Any
 from .client import ChatAnswer
 from .client import ChatRequest
 
-_WORD = re.compile(r"[^\W_]+", re.UNICODE)
+_WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)")
+_NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.\d{1,15})?(?![\w.]*\d)")
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\w)'([^']+)'(?!\w)")
 # One or more capitalised words, with small connecting words between them.
-_PROPER = re.compile(r"[A-Z][\w'’-]*(?:(?:,? (?:of|de|la|the) |[ ,]+)(?=[A-Z0-9])[A-Z0-9][\w'’-]*)*")
+_PROPER = re.compile(r"[A-Z][\w'’-]*(?:(?: (?:of|de|la|the) | |, (?=[A-Z]{2}\b))[A-Z][\w'’-]*)*")
+# What follows a preposition, for prompts that write names in lower case.
+_PHRASE = re.compile(
+    r"\b(?:in|at|to|for|from|of|about|with|is) (?:the |a |an )?([^,.?!\d]+?)"
+    r"(?=[,.?!]|$| (?:in|at|to|for|from|of|on|about|with|and|is)\b)"
+)
+_DATE = re.compile(
+    r"\b\d{4}-\d\d-\d\d\b|\b(?:today|tonight|tomorrow|yesterday"
+    r"|(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
 _COMMON = frozenset(
     "a an and are as at be by can could do does for from give get has have how i if in into is "
     "it its let like me my need of on or our please s should so some that the their them there "
     "these this those to us use used using want was we what when where which who will with "
     "would you your".split()
 )
+_STARTS = frozenset("find show tell calculate compute convert book search create send set".split())
 _NAME_WEIGHT, _TEXT_WEIGHT, _PARAMETER_WEIGHT = 3.0, 1.0, 0.5
+_NEAR = 25  # characters between a parameter's word and its value, for one that is not required
 
 
 class LexicalClient:
@@ -48,12 +60,7 @@ def lexical_message(
 ) -> dict[str, Any]:
     """The assistant's message: one call, or a text where nothing fits and nothing must be called."""
     prompt = _last_user_text(messages)
-    called = {
-        call["function"]["name"]
-        for message in messages
-        for call in message.get("tool_calls") or ()
-        if isinstance(call, Mapping) and isinstance(call.get("function"), Mapping)
-    }
+    called = [name for message in messages for name in _called(message)]
     functions = [tool["function"] for tool in tools]
     # In a chain, what was called already has been answered: go on to the next best tool.
     candidates = [f for f in functions if f["name"] not in called] or functions
@@ -62,13 +69,21 @@ def lexical_message(
         best = candidates[0]
     if best is None:
         return {"role": "assistant", "content": "No tool fits."}
-    arguments = json.dumps(fill_parameters(prompt, best.get("parameters") or {}), ensure_ascii=False)
+    arguments = json.dumps(fill_parameters(prompt, _mapping(best.get("parameters"))))
     call = {
         "id": f"call_{len(called)}",
         "type": "function",
         "function": {"name": best["name"], "arguments": arguments},
     }
     return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def _called(message: Mapping[str, Any]) -> Iterator[str]:
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        name = _mapping(_mapping(call).get("function")).get("name")
+        if isinstance(name, str):
+            yield name
 
 
 def _last_user_text(messages: Sequence[Mapping[str, Any]]) -> str:
@@ -78,12 +93,12 @@ def _last_user_text(messages: Sequence[Mapping[str, Any]]) -> str:
             if isinstance(content, str):
                 return content
             parts = content if isinstance(content, list) else []
-            return "\n".join(str(p.get("text", "")) for p in parts if isinstance(p, Mapping))
+            return "\n".join(str(_mapping(part).get("text", "")) for part in parts)
     return ""
 
 
 def _words(text: str) -> list[str]:
-    """Lower-case words without the commonest ones; a plural's s is cut off."""
+    """Lower-case words without the commonest ones and without their endings."""
     words = [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", text))]
     return [_stem(word) for word in words if word not in _COMMON]
 
@@ -97,7 +112,7 @@ def _stem(word: str) -> str:
 
 def _best(prompt: str, functions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The function with the largest weighted overlap; the first of equals; None without any overlap."""
-    asked = set(_words(prompt))
+    asked = sorted(set(_words(prompt)))  # a fixed order, so that sums round the same everywhere
     fields = [_fields(function) for function in functions]
     seen_in: dict[str, int] = {}
     for names, texts, parameters in fields:
@@ -106,7 +121,7 @@ def _best(prompt: str, functions: Sequence[Mapping[str, Any]]) -> Mapping[str, A
 
     def overlap(field: set[str]) -> float:
         # Inverse document frequency, smoothed so that a lone tool can match at all.
-        return sum(math.log(1 + len(functions) / seen_in[word]) for word in asked & field)
+        return sum(math.log(1 + len(functions) / seen_in[word]) for word in asked if word in field)
 
     scores = [
         _NAME_WEIGHT * overlap(names)
@@ -122,29 +137,36 @@ def _fields(function: Mapping[str, Any]) -> tuple[set[str], set[str], set[str]]:
     names = set(_words(function["name"]))
     texts = set(_words(function.get("description") or "")) - names
     parameters: set[str] = set()
-    for name, schema in _properties(function.get("parameters") or {}).items():
-        parameters.update(_words(name), *(_words(str(value)) for value in schema.get("enum") or ()))
+    for name, schema in _properties(_mapping(function.get("parameters"))).items():
+        parameters.update(_words(name), *(_words(str(option)) for option in _list(schema.get("enum"))))
     return names, texts, parameters - names - texts
 
 
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _properties(parameters: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    properties = parameters.get("properties")
-    if not isinstance(properties, Mapping):
-        return {}
-    return {name: s for name, s in properties.items() if isinstance(s, Mapping)}
+    return {name: _mapping(schema) for name, schema in _mapping(parameters.get("properties")).items()}
 
 
 def fill_parameters(prompt: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments found in the prompt: each number, quoted text and name is used once, in order.
+    """Arguments found in the prompt: each number, date, quoted text and name is used once, in order.
 
     Required parameters take what is left over; optional ones only what the prompt points at: an
     enum's value, or a value right beside a word of the parameter's name.
     """
-    required = parameters.get("required")
-    required = set(required) if isinstance(required, list) else set()
-    found = _Found(prompt)
-    arguments: dict[str, Any] = {}
+    return _fill(_Found(prompt), parameters)
+
+
+def _fill(found: _Found, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    required = _list(parameters.get("required"))
     properties = _properties(parameters)
+    arguments: dict[str, Any] = {}
     for name in sorted(properties, key=lambda name: name not in required):
         value = _value(found, name, properties[name], name in required)
         if value is not None:
@@ -153,72 +175,96 @@ def fill_parameters(prompt: str, parameters: Mapping[str, Any]) -> dict[str, Any
 
 
 class _Found:
-    """Numbers and texts of a prompt, handed out once each."""
+    """Numbers, dates and texts of a prompt with their places, handed out once each."""
 
     def __init__(self, prompt: str) -> None:
-        self.prompt = prompt
-        self.words = set(_words(prompt))
-        self.numbers = [(m.start(), m.group()) for m in _NUMBER.finditer(prompt)]
+        self.words = [(m.start(), _stem(m.group().lower())) for m in _WORD.finditer(prompt)]
+        self.numbers = [(m.start(), m.group().replace(",", "")) for m in _NUMBER.finditer(prompt)]
+        self.dates = [(m.start(), m.group()) for m in _DATE.finditer(prompt)]
         quoted = [(m.start(), next(filter(None, m.groups()))) for m in _QUOTED.finditer(prompt)]
-        self.texts = [*quoted, *_proper_names(_QUOTED.sub(lambda m: " " * len(m.group()), prompt))]
+        blanked = _DATE.sub(_blank, _QUOTED.sub(_blank, prompt))
+        self.texts = [*quoted, *_proper_names(blanked)]
+        self.phrases = [(m.start(1), m[1]) for m in _PHRASE.finditer(blanked)]
+
+    def holds(self, text: str) -> bool:
+        """Whether all words of a text are in the prompt."""
+        words, own = set(_words(text)), {word for _, word in self.words}
+        return bool(words) and words <= own
 
     def take(self, values: list[tuple[int, str]], name: str, required: bool) -> str | None:
         """The value nearest to a word of the parameter's name, else, if required, the first left."""
-        places = [
-            match.start()
-            for match in _WORD.finditer(self.prompt)
-            if _stem(match.group().lower()) in set(_words(name))
-        ]
-        near = [
-            (min(abs(place - at) for place in places), i) for i, (at, _) in enumerate(values) if places
-        ]
-        if near and (required or min(near)[0] <= 25):
-            return values.pop(min(near)[1])[1]
+        wanted = {*_words(name), *name.lower().split("_")}
+        places = [at for at, word in self.words if word in wanted]
+        near = min(
+            ((abs(place - at), i) for i, (at, _) in enumerate(values) for place in places), default=None
+        )
+        if near is not None and (required or near[0] <= _NEAR):
+            return values.pop(near[1])[1]
         return values.pop(0)[1] if required and values else None
 
 
-def _proper_names(prompt: str) -> Iterable[tuple[int, str]]:
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match.group())
+
+
+def _proper_names(prompt: str) -> Iterator[tuple[int, str]]:
     """Capitalised phrases that do not merely begin a sentence."""
     for match in _PROPER.finditer(prompt):
         text, start = match.group(), match.start()
-        begins = not prompt[:start].strip() or prompt[:start].rstrip()[-1] in ".!?:"
+        before = prompt[:start].rstrip()
         first, _, rest = text.partition(" ")
-        if begins and (first.lower() in _COMMON or not rest or rest[:1].islower()):
+        if (not before or before[-1] in ".!?:") and _begins(first, rest):
             start, text = start + len(first) + 1, rest
-        if text and text.lower() not in _COMMON and text != "I":
-            yield start, text.removesuffix("'s").removesuffix("’s")
+        for ending in ("'s", "’s"):
+            text = text.removesuffix(ending) if _is_possessive(prompt, start, text) else text
+        if text and text.lower() not in _COMMON:
+            yield start, text
+
+
+def _begins(first: str, rest: str) -> bool:
+    word = re.split(r"['’]", first.lower())[0]
+    return (not rest and word == first.lower()) or word in _COMMON or word in _STARTS
+
+
+def _is_possessive(prompt: str, start: int, text: str) -> bool:
+    """`Paris's weather`, and not `Luigi's` at the end of a phrase, which is the whole name."""
+    return re.match(r" [a-z]", prompt[start + len(text) :]) is not None and not _DATE.match(
+        prompt, start + len(text) + 1
+    )
+
+
+_NUMERIC = ("integer", "number")
 
 
 def _value(found: _Found, name: str, schema: Mapping[str, Any], required: bool) -> Any:
-    options = schema.get("enum")
-    if isinstance(options, list) and options:
-        for option in options:
-            words = set(_words(str(option)))
-            if words and words <= found.words:
-                return option
-        return schema.get("default", options[0]) if required else None
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        kind = next((k for k in kind if k != "null"), None)
-    if kind in ("integer", "number"):
+    options = _list(schema.get("enum"))
+    if options:
+        mentioned = (option for option in options if found.holds(str(option)))
+        return next(mentioned, schema.get("default", options[0]) if required else None)
+    kinds = schema.get("type")
+    kind = next((k for k in kinds if k != "null"), None) if isinstance(kinds, list) else kinds
+    if kind in _NUMERIC:
         text = found.take(found.numbers, name, required)
-        if text is None:
-            return schema.get("default") if required else None
-        number = float(text)
-        return int(number) if kind == "integer" or "." not in text else number
+        default = schema.get("default") if required else None
+        return default if text is None else _number(text, kind)
     if kind == "boolean":
-        return True if set(_words(name)) <= found.words else (False if required else None)
+        return True if found.holds(name) else (False if required else None)
     if kind == "array":
-        items = schema.get("items")
-        item = items if isinstance(items, Mapping) else {}
         if not required:
             return None
-        if item.get("type") in ("integer", "number"):
+        if _mapping(schema.get("items")).get("type") in _NUMERIC:
             numbers, found.numbers = found.numbers, []
-            return [float(text) if "." in text else int(text) for _, text in numbers]
+            return [_number(text, "number") for _, text in numbers]
         texts, found.texts = found.texts, []
         return [text for _, text in texts]
     if kind == "object":
-        return fill_parameters(found.prompt, schema) if required else None
-    text = found.take(found.texts, name, required)
-    return text if text is not None else (schema.get("default", "") if required else None)
+        return _fill(found, schema) if required else None
+    values = found.dates if re.search(r"date|day|when", name.lower()) and found.dates else found.texts
+    text = found.take(values, name, required)
+    if text is None and required:
+        text = schema["default"] if "default" in schema else found.take(found.phrases, name, True)
+    return text if text is not None or not required else ""
+
+
+def _number(text: str, kind: str) -> float:
+    return int(float(text)) if kind == "integer" or "." not in text else float(text)

@@ -48,12 +48,20 @@ class Slots:
             raise
 
     def _release(self) -> None:
-        while self._waiting:
+        self._free += 1
+        self._hand_over()
+
+    def resize(self, change: int) -> None:
+        """Add slots, or take some away; those in use are taken when they are given back."""
+        self._free += change
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        while self._free > 0 and self._waiting:
             _, _, turn = heapq.heappop(self._waiting)
             if not turn.done():
                 turn.set_result(None)
-                return
-        self._free += 1
+                self._free -= 1
 
 
 class Pace:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ModelError
+from ..text import shorten
 from .client import ChatAnswer
 from .client import ChatRequest
 from .models import ModelSpec
@@ -32,8 +33,15 @@ def load_litellm() -> Any:
         if _loaded is None:
             # Without this, litellm fetches its price list from the network while it is imported.
             os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-            import litellm
-
+            try:
+                import litellm
+            except Exception as error:
+                raise ModelError(
+                    f"litellm cannot be imported ({type(error).__name__}: {error}); "
+                    "reinstall it: pip install --force-reinstall litellm",
+                    kind="bad_request",
+                    fatal=True,
+                ) from None
             litellm.suppress_debug_info = True
             litellm.telemetry = False
             # Dropping parameters silently would make models incomparable.
@@ -116,18 +124,21 @@ class LitellmClient:
         causes = _chain(error)
         classes = {base.__name__ for cause in causes for base in type(cause).__mro__}
         text = self._clean(str(error))
+        status = getattr(error, "status_code", None)
+        refused = isinstance(status, int) and 400 <= status < 500
         if classes & _TIMEOUTS:
             return _timed_out(timeout_s)
-        if "JSONDecodeError" in classes:
-            return ModelError(f"the answer is not JSON: {text}", kind="bad_response", retryable=True)
-        if classes & _NO_CONNECTION:
+        if "JSONDecodeError" in classes and not refused:
+            return ModelError(
+                f"the answer is not JSON: {shorten(text, 500)}", kind="bad_response", retryable=True
+            )
+        if classes & _NO_CONNECTION and not refused:
             where = self._spec.api_base or self._spec.model
             reason = self._clean(_innermost(causes))
             return ModelError(f"no connection to {where}: {reason}", kind="unreachable", retryable=True)
-        if classes & _BROKEN_CONNECTION:
+        if classes & _BROKEN_CONNECTION and not refused:
             reason = self._clean(_innermost(causes))
             return ModelError(f"the connection broke: {reason}", kind="server", retryable=True)
-        status = getattr(error, "status_code", None)
         headers = getattr(error, "litellm_response_headers", None) or getattr(
             getattr(error, "response", None), "headers", None
         )

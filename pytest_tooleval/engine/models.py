@@ -6,9 +6,11 @@ import difflib
 import functools
 import importlib.util
 import json
+import math
 import re
 import sys
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -111,13 +113,14 @@ def _tables(path: Path, prefix: str) -> ModelTables:
     else:
         import tomli as tomllib
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         data = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}") from None
     where = f"{path}: [{prefix}models]" if prefix else f"{path}: [models]"
     if prefix:
-        data = data.get("tool", {}).get("tooleval", {})
+        tool = data.get("tool")
+        data = tool.get("tooleval", {}) if isinstance(tool, dict) else {}
         if not isinstance(data, dict):
             raise ConfigError(f"{path}: [tool.tooleval]: expected a table, got {data!r}")
     for key in data:
@@ -159,6 +162,11 @@ _POSITIVE = (
 )
 _TYPE_NAMES = {str: "a string", int: "an integer", float: "a number", dict: "a table", list: "a list"}
 _SECRETS = re.compile(r"api[-_]?key|authorization|token$|secret|password", re.IGNORECASE)
+# What belongs to the case or to the engine, or makes models incomparable.
+_NOT_EXTRA = frozenset(
+    "messages tools tool_choice functions function_call model stream n temperature top_p max_tokens "
+    "seed api_base base_url timeout num_retries max_retries drop_params mock_response".split()
+)
 
 
 def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
@@ -189,6 +197,8 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
             )
         if not isinstance(value, types) or isinstance(value, bool):
             raise fail(f"{key}: expected {_TYPE_NAMES[types[-1]]}, got {value!r}", key)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise fail(f"{key}: expected a finite number, got {value!r}", key)
         if key in _POSITIVE and not value > 0:
             raise fail(f"{key}: expected a number above 0, got {value!r}", key)
     if ("model" in table) == ("callable" in table):
@@ -198,13 +208,29 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
             f'callable: expected "module:function", got {table["callable"]!r}',
             "callable",
         )
-    for key in table.get("extra", {}):
+    if "api_base" in table and not re.match(r"https?://[^/@\s]+(/[^@]*)?$", table["api_base"]):
+        raise fail(
+            'api_base: expected a URL without credentials, such as "http://localhost:8000/v1", '
+            f"got {_hidden(table['api_base'])!r}",
+            "api_base",
+        )
+    if not re.fullmatch(r"[A-Za-z_]\w*", table.get("api_key_env", "X")):
+        # It may be the key itself, so it is not shown.
+        raise fail(
+            "api_key_env: expected the name of an environment variable, such as OPENAI_API_KEY",
+            "api_key_env",
+        )
+    extra = table.get("extra", {})
+    for key in _keys_within(extra):
         if _SECRETS.search(key):
-            raise fail(f"extra.{key}: a secret does not belong into a file; use api_key_env", "extra")
-        if key in ("messages", "tools", "tool_choice", "model", "stream"):
-            raise fail(
-                f"extra.{key}: this parameter belongs to the case and cannot be set here", "extra"
-            )
+            raise fail(f"extra: {key}: a secret does not belong into a file; use api_key_env", "extra")
+    for key in extra:
+        if key in _NOT_EXTRA:
+            raise fail(f"extra: {key}: this parameter cannot be set here", "extra")
+    try:
+        json.dumps(extra, allow_nan=False)
+    except (TypeError, ValueError):
+        raise fail(f"extra: expected values that JSON has, got {extra!r}", "extra") from None
     omit = table.get("omit", [])
     if not all(isinstance(key, str) for key in omit):
         raise fail(f"omit: expected a list of parameter names, got {omit!r}", "omit")
@@ -218,7 +244,7 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
         api_base=table.get("api_base"),
         api_key_env=table.get("api_key_env"),
         sampling={key: table[key] for key in SAMPLING if key in table},
-        extra=dict(table.get("extra", {})),
+        extra=dict(extra),
         omit=tuple(omit),
         timeout=table.get("timeout"),
         max_concurrency=table.get("max_concurrency"),
@@ -259,7 +285,9 @@ def _check_label(name: str) -> None:
 
 
 def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
-    near = _near(name, [*tables.tables, LEXICAL, *_known_litellm_models()])
+    _, slash, rest = name.partition("/")
+    spelled = [f"{known}/{rest}" for known in _known_providers()] if slash else []
+    near = _near(name, [*tables.tables, LEXICAL, *spelled, *_known_litellm_models()])
     home = tables.path.name if tables.path else "pyproject.toml"
     defined = ", ".join([*tables.tables, LEXICAL])
     return ConfigError(
@@ -278,6 +306,22 @@ def _near(name: str, names: Sequence[str]) -> str:
     return f", did you mean {' or '.join(near)}?" if near else ""
 
 
+def _keys_within(value: Any) -> Iterator[str]:
+    """The keys of a table and of all tables inside it."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield key
+            yield from _keys_within(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _keys_within(member)
+
+
+def _hidden(url: str) -> str:
+    """A URL without the credentials in it."""
+    return re.sub(r"[^/]*@", "[secret]@", url)
+
+
 def _toml_key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
@@ -286,14 +330,14 @@ def _check_litellm_name(name: str, fail: Any) -> None:
     """Raise `fail(reason)` unless litellm can tell which provider serves this name.
 
     litellm takes seconds to import, so its own data files are asked first, and litellm itself
-    only about names of a shape that it may know by pattern.
+    only about names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
     """
     if name in _known_litellm_models():
         return
     provider = name.partition("/")[0]
     if "/" in name and provider in _known_providers():
         return
-    if ("/" in name or ":" in name) and _litellm_accepts(name):
+    if ":" in name and _litellm_accepts(name):
         return
     if "/" in name:
         raise fail(f"litellm knows no provider {provider!r}{_near(provider, _known_providers())}")

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import ErrorKind
 from ..errors import ModelError
+from ..text import shorten
 from .models import ModelSpec
 from .tool_choice import ToolChoiceRefused
 from .tool_choice import refuses_tool_choice
@@ -47,7 +48,7 @@ def provider_error(
 
     `text` is what the provider said, on one line and without secrets; `tool_choice` what was sent.
     """
-    said = spoken(text)
+    said = shorten(spoken(text), 500)
 
     def failed(kind: ErrorKind, message: str, *, retry: bool = False, fatal: bool = False) -> ModelError:
         wait = retry_after if retry_after is not None else _wait_in(text)

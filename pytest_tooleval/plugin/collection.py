@@ -227,5 +227,6 @@ def _reason(report: pytest.TestReport) -> str:
     longrepr = report.longrepr
     if isinstance(longrepr, tuple):
         return longrepr[2].removeprefix("Skipped: ")
-    lines = str(longrepr or "").strip().splitlines()
-    return lines[-1] if lines else ""
+    crash = getattr(longrepr, "reprcrash", None)
+    lines = str(crash.message if crash else longrepr or "").strip().splitlines()
+    return lines[0 if crash else -1] if lines else ""

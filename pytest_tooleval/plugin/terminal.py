@@ -6,6 +6,7 @@ import time
 from collections.abc import Generator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -66,7 +67,7 @@ class Terminal:
         self._last_sign = now
         capture: Any = self._config.pluginmanager.getplugin("capturemanager")
         text = f"tooleval: waiting for answers, {waited_s:.0f} s for this one, {self._progress}"
-        with capture.global_and_fixture_disabled():
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
             reporter.ensure_newline()
             reporter.write_line(text)
 

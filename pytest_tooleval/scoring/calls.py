@@ -81,7 +81,7 @@ def _is_sorted(pairs: dict[int, int]) -> bool:
 
 def total_of(pairs: dict[int, int], shares: Sequence[Share], scored: Sequence[bool]) -> Pairing:
     """The figures of a pairing, given for each pair its share and whether parameters are scored."""
-    common = math.lcm(*[share.total for share in shares])
+    common = shares[0].total if len(shares) == 1 else math.lcm(*[share.total for share in shares])
     total = parameters = 0
     for share, counts in zip(shares, scored, strict=True):
         part = share.correct * (common // share.total)

@@ -53,33 +53,33 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
     """How many of the expected parameters the arguments got right."""
     if arguments is None:
         return NOT_AN_OBJECT
-    correct = total = 0
+    correct = present = missing = 0
     flaw: FailureCategory | None = None
-    name = ""
+    name, reflexive = "", rules.reflexive
     try:
         for name, value in expected.items():
             if name in arguments:
-                total += 1
+                present += 1
                 actual, kind = arguments[name], type(value)
                 # Most values are right and as they were written; the rest is for the rules to say.
-                if (kind in rules.reflexive and kind is type(actual) and value == actual) or matches(
+                if (kind is type(actual) and kind in reflexive and value == actual) or matches(
                     value, actual, rules
                 ):
                     correct += 1
                 else:
-                    flaw = flaw or "wrong_value"
+                    flaw = "wrong_value"
             elif not is_optional(value):
-                total += 1
-                flaw = "missing_parameter"
+                missing += 1
     except CannotCompare as error:
         raise error.within(name) from None
     except RecursionError:
         raise CannotCompare("the expected value is nested too deeply", name) from None
-    if rules.mode == "bfcl":
-        unexpected = len(arguments.keys() - expected.keys())
-        if unexpected:
-            total += unexpected
-            flaw = "missing_parameter" if flaw == "missing_parameter" else "unexpected_parameter"
+    unexpected = len(arguments) - present if rules.mode == "bfcl" else 0
+    if unexpected:
+        flaw = "unexpected_parameter"
+    if missing:
+        flaw = "missing_parameter"
+    total = present + missing + unexpected
     return Share(correct, total, flaw) if total else ALL
 
 

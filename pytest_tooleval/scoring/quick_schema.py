@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 Check = Callable[[Any], bool]
@@ -61,11 +62,15 @@ def compile_schema(schema: Any, depth: int = 0) -> Check | None:
             if check is None:
                 return None
             checks.append(check)
-    return checks[0] if len(checks) == 1 else _all_of(checks)
+    return reduce(_both, checks) if checks else _accept
 
 
-def _all_of(checks: list[Check]) -> Check:
-    return lambda value: all([check(value) for check in checks])
+def _accept(value: Any) -> bool:
+    return True
+
+
+def _both(first: Check, second: Check) -> Check:
+    return lambda value: first(value) and second(value)
 
 
 def _type(schema: dict[str, Any], depth: int) -> Check | None:
@@ -120,7 +125,7 @@ def _required(schema: dict[str, Any], depth: int) -> Check | None:
 def _additional(schema: dict[str, Any], depth: int) -> Check | None:
     allowed = schema["additionalProperties"]
     if allowed is True:
-        return lambda value: True
+        return _accept
     properties = schema.get("properties", {})
     if allowed is not False or not isinstance(properties, dict):
         return None

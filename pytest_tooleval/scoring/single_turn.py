@@ -164,6 +164,7 @@ class SeveralCallsExpected:
         self._calls = calls
         self._expected = case.case.expected_calls or []
         self._in_order = case.case.call_order == "strict"
+        self._rules = RULES[case.param_scoring]
         if len(self._expected) > MAX_EXPECTED:
             raise CannotCompare(
                 f"{len(self._expected)} calls are expected, at most {MAX_EXPECTED} can be scored; "
@@ -211,13 +212,15 @@ class SeveralCallsExpected:
         return pair([self._row(index) for index in range(len(self._expected))], in_order=in_order)
 
     def _share(self, index: int, call: ToolCall) -> Share | None:
-        expected, mode = self._expected[index], self._case.param_scoring
-        if not tool_selection.accepts(expected.tools, call.name, mode):
+        expected = self._expected[index]
+        if expected.tool != call.name and not tool_selection.accepts(
+            expected.tools, call.name, self._case.param_scoring
+        ):
             return None
         if expected.params is None:
             return parameters.ALL
         try:
-            return parameters.compare(expected.params, call.arguments, RULES[mode])
+            return parameters.compare(expected.params, call.arguments, self._rules)
         except CannotCompare as error:
             raise error.within(f"expected_calls[{index}].params") from None
 
@@ -264,10 +267,11 @@ class SeveralCallsExpected:
         return f"{count} of {self._most} calls to the right tool{self._counts()}", rows
 
     def _explain_parameters(self) -> Explained:
-        rules, rows = RULES[self._case.param_scoring], []
+        rows = []
         for i, expected in enumerate(self._expected):
             if expected.params is not None:
-                rows += parameters.checks(expected.params, self._paired(i), rules, f"call {i + 1}: ")
+                call, prefix = self._paired(i), f"call {i + 1}: "
+                rows += parameters.checks(expected.params, call, self._rules, prefix)
         if not self._scored:
             return "no expected call has params: parameters are not scored", []
         return f"mean over {self._scored} expected calls; one that was not made counts 0", rows

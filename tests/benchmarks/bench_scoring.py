@@ -7,14 +7,16 @@ TOOLEVAL_BFCL_DATA). `--bfcl` (or TOOLEVAL_BFCL_EVAL) is a folder with `bfcl-eva
 
     pip download --no-deps bfcl-eval filelock && unzip -d DIR '*.whl'
 
-Without it only our figure is printed. Both sides get answers already parsed and ground truth
+Without it only our figures are printed. Both sides get answers already parsed and ground truth
 already loaded, take the same answers in the same order and in turns, and the best of five rounds
-counts, which is what the machine can do when nothing else disturbs it.
+counts, which is what the machine can do when nothing else disturbs it. Right and wrong answers are
+timed apart: BFCL stops at the first mistake, while partial credit has to look at everything.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import sys
@@ -47,22 +49,29 @@ def main() -> None:
         sys.exit(f"no oracle.jsonl in {options.data}; name its folder with --data")
 
     cases = _cases(Path(options.data))
-    lines = _answers(Path(options.data), options.answers)
-    print(f"{len(lines)} answers, best of {ROUNDS} rounds")
+    lines = _answers(Path(options.data))
+    if options.bfcl is None:
+        print("bfcl-eval: not given (--bfcl DIR), so there is nothing to compare with")
+    for verdict in ("valid", "invalid"):
+        judged = [line for line in lines if line["bfcl_verdict"] == verdict]
+        repeated = (judged * (options.answers // len(judged) + 1))[: options.answers]
+        print(f"{len(repeated)} answers that are {verdict}, best of {ROUNDS} rounds")
+        _compare(cases, repeated, options.bfcl)
 
+
+def _compare(
+    cases: dict[str, tuple[Suite, TestCase]], lines: list[dict[str, Any]], bfcl: Path | None
+) -> None:
     recorded = [(resolve(*cases[line["id"]]), Transcript.from_calls(line["calls"])) for line in lines]
     bare = [(*cases[line["id"]], line["calls"]) for line in lines]
     jobs: dict[str, Callable[[], None]] = {
         "score_transcript": lambda: _each(score_transcript, recorded),
-        "score_calls (resolves the case and builds the transcript)": lambda: _each(score_calls, bare),
+        "score_calls (resolves the case, builds the transcript)": lambda: _each(score_calls, bare),
         "score_calls, reading every explanation": lambda: _explained(bare),
     }
-    if options.bfcl is None:
-        print("bfcl-eval: not given (--bfcl DIR), so there is nothing to compare with")
-    else:
-        check, arguments = _bfcl(Path(options.bfcl), lines)
+    if bfcl is not None:
+        check, arguments = _bfcl(Path(bfcl), lines)
         jobs["bfcl-eval's ast_checker"] = lambda: _each(check, arguments)
-
     rates = {name: len(lines) / seconds for name, seconds in _best(jobs).items()}
     theirs = rates.get("bfcl-eval's ast_checker")
     for name, rate in rates.items():
@@ -98,10 +107,9 @@ def _cases(data: Path) -> dict[str, tuple[Suite, TestCase]]:
     return {str(case.id): (suite, case) for suite in suites for case in suite.test_cases}
 
 
-def _answers(data: Path, count: int) -> list[dict[str, Any]]:
+def _answers(data: Path) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in (data / "oracle.jsonl").read_text("utf-8").splitlines()]
-    judged = [line for line in lines if line["category"] in CATEGORIES and line["calls"]]
-    return (judged * (count // len(judged) + 1))[:count]
+    return [line for line in lines if line["category"] in CATEGORIES and line["calls"]]
 
 
 def _bfcl(folder: Path, lines: list[dict[str, Any]]) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
@@ -110,9 +118,8 @@ def _bfcl(folder: Path, lines: list[dict[str, Any]]) -> tuple[Callable[..., Any]
     table: Any = types.ModuleType("bfcl_eval.constants.model_config")
     table.MODEL_CONFIG_MAPPING = {"bench": types.SimpleNamespace(underscore_to_dot=True)}
     sys.modules[table.__name__] = table
-    from bfcl_eval.constants.enums import Language
-    from bfcl_eval.eval_checker.ast_eval.ast_checker import ast_checker
-
+    python = importlib.import_module("bfcl_eval.constants.enums").Language.PYTHON
+    checker = importlib.import_module("bfcl_eval.eval_checker.ast_eval.ast_checker")
     data = folder / "bfcl_eval/data"
     functions, truths = {}, {}
     for category in CATEGORIES:
@@ -125,13 +132,13 @@ def _bfcl(folder: Path, lines: list[dict[str, Any]]) -> tuple[Callable[..., Any]
             functions[line["id"]],
             [{call["name"]: call["arguments"]} for call in line["calls"]],
             truths[line["id"]],
-            Language.PYTHON,
+            python,
             line["category"],
             "bench",
         )
         for line in lines
     ]
-    return ast_checker, arguments
+    return checker.ast_checker, arguments
 
 
 def _json_lines(path: Path) -> list[dict[str, Any]]:

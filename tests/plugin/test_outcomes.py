@@ -150,7 +150,7 @@ def test_the_mean_over_trials_decides(project: Project) -> None:
     ("table", "message"),
     [
         ('callable = "no_such_module:answer"', "*cannot import 'no_such_module'*"),
-        ('callable = "my_agent:reply"', "*'my_agent' has no function 'reply'*"),
+        ('callable = "my_agent:reply"', "*'my_agent' has no*'reply'*"),
         ('callable = "my_agent:HERE"', "*my_agent*HERE*"),
     ],
 )

@@ -154,7 +154,7 @@ def test_per_key_comparison() -> None:
     expected = {"a": 1, "b": 2, "c": 3, "d": 4}
     result = score([call("a", a=1, b=2, c=3, d=5)], expected_tool="a", expected_params=expected)
 
-    assert figures(result) == (1.0, 0.75, pytest.approx(0.9))
+    assert figures(result) == pytest.approx((1.0, 0.75, 0.9))
 
 
 SEARCH = call("search_flights", origin="NYC")
@@ -162,33 +162,23 @@ BOOK = call("book_flight", origin="NYC", destination="London")
 
 
 @pytest.mark.parametrize(
-    ("replies", "completion", "efficiency", "redundancy", "detour", "overall"),
+    ("replies", "figures_"),
     [
-        ([[SEARCH], [BOOK]], 1.0, 1.0, 0.0, 0.0, 1.0),
-        ([[BOOK]], 1.0, 1.0, 0.0, 0.0, 1.0),
-        ([[SEARCH], [call("get_availability")], [BOOK]], 1.0, 2 / 3, 0.0, 0.0, 2 / 3),
-        ([[SEARCH], [SEARCH], [BOOK]], 1.0, 2 / 3, 0.1, 0.0, 2 / 3 - 0.1),
-        ([[SEARCH], [call("get_weather")], [BOOK]], 1.0, 2 / 3, 0.0, 0.1, 2 / 3 - 0.1),
-        ([[SEARCH], [call("book_flight", origin="NYC")]], 0.8, 1.0, 0.0, 0.0, 0.8),
-        ([[SEARCH], []], 0.0, 1.0, 0.0, 0.0, 0.0),
+        ([[SEARCH], [BOOK]], (1.0, 1.0, 0.0, 0.0, 1.0)),
+        ([[BOOK]], (1.0, 1.0, 0.0, 0.0, 1.0)),
+        ([[SEARCH], [call("get_availability")], [BOOK]], (1.0, 2 / 3, 0.0, 0.0, 2 / 3)),
+        ([[SEARCH], [SEARCH], [BOOK]], (1.0, 2 / 3, 0.1, 0.0, 2 / 3 - 0.1)),
+        ([[SEARCH], [call("get_weather")], [BOOK]], (1.0, 2 / 3, 0.0, 0.1, 2 / 3 - 0.1)),
+        ([[SEARCH], [call("book_flight", origin="NYC")]], (0.8, 1.0, 0.0, 0.0, 0.8)),
+        ([[SEARCH], []], (0.0, 1.0, 0.0, 0.0, 0.0)),
     ],
     ids=["optimal", "shorter", "long", "redundant", "detour", "wrong_params", "unfinished"],
 )
-def test_book_a_flight(
-    replies: list[Any],
-    completion: float,
-    efficiency: float,
-    redundancy: float,
-    detour: float,
-    overall: float,
-) -> None:
+def test_book_a_flight(replies: list[Any], figures_: tuple[float, ...]) -> None:
     values = score_live(replies, **quoted(FLIGHT)).values
+    metrics = ("completion", "efficiency", "redundancy_penalty", "detour_penalty", "overall")
 
-    assert values["completion"] == pytest.approx(completion)
-    assert values["efficiency"] == pytest.approx(efficiency)
-    assert values["redundancy_penalty"] == pytest.approx(redundancy)
-    assert values["detour_penalty"] == pytest.approx(detour)
-    assert values["overall"] == pytest.approx(overall)
+    assert [values[metric] for metric in metrics] == pytest.approx(list(figures_))
 
 
 def test_a_chain_scores_the_same_as_a_flat_trajectory() -> None:

@@ -15,34 +15,28 @@ A, B = call("a", x=1, y=2), call("b", x=1)
 
 
 @pytest.mark.parametrize(
-    ("made", "tools", "parameters", "overall", "extra", "failure"),
+    ("made", "figures", "extra", "failure"),
     [
-        ([A, B], 1.0, 1.0, 1.0, 0, None),
-        ([B, A], 1.0, 1.0, 1.0, 0, None),
-        ([A], 0.5, 0.5, 0.5, 0, "missing_call"),
-        ([], 0.0, 0.0, 0.0, 0, "missing_call"),
-        ([A, B, B], 2 / 3, 1.0, 2 / 3, 1, "surplus_call"),
-        ([A, B, call("zzz")], 2 / 3, 1.0, 2 / 3, 1, "hallucinated_tool"),
-        ([A, call("c", x=1)], 0.5, 0.5, 0.5, 0, "wrong_tool"),
-        ([A, call("zzz", x=1)], 0.5, 0.5, 0.5, 0, "hallucinated_tool"),
-        ([A, call("b", x=2)], 1.0, 0.5, 0.8, 0, "wrong_value"),
-        ([call("a", x=1), B], 1.0, 0.75, 0.9, 0, "missing_parameter"),
-        ([A, ToolCall.parse("b", "oops")], 1.0, 0.5, 0.8, 0, "invalid_arguments"),
+        ([A, B], (1.0, 1.0, 1.0), 0, None),
+        ([B, A], (1.0, 1.0, 1.0), 0, None),
+        ([A], (0.5, 0.5, 0.5), 0, "missing_call"),
+        ([], (0.0, 0.0, 0.0), 0, "missing_call"),
+        ([A, B, B], (2 / 3, 1.0, 2 / 3), 1, "surplus_call"),
+        ([A, B, call("zzz")], (2 / 3, 1.0, 2 / 3), 1, "hallucinated_tool"),
+        ([A, call("c", x=1)], (0.5, 0.5, 0.5), 0, "wrong_tool"),
+        ([A, call("zzz", x=1)], (0.5, 0.5, 0.5), 0, "hallucinated_tool"),
+        ([A, call("b", x=2)], (1.0, 0.5, 0.8), 0, "wrong_value"),
+        ([call("a", x=1), B], (1.0, 0.75, 0.9), 0, "missing_parameter"),
+        ([A, ToolCall.parse("b", "oops")], (1.0, 0.5, 0.8), 0, "invalid_arguments"),
     ],
 )
 def test_any_order(
-    made: list[ToolCall],
-    tools: float,
-    parameters: float,
-    overall: float,
-    extra: int,
-    failure: str | None,
+    made: list[ToolCall], figures: tuple[float, ...], extra: int, failure: str | None
 ) -> None:
     result = score(made, expected_calls=AB)
 
-    assert result.values["tool_selection"] == pytest.approx(tools)
-    assert result.values["parameter_accuracy"] == pytest.approx(parameters)
-    assert result.values["overall"] == pytest.approx(overall)
+    metrics = ("tool_selection", "parameter_accuracy", "overall")
+    assert [result.values[metric] for metric in metrics] == pytest.approx(list(figures))
     assert result.extra_calls == extra
     assert result.failure == failure
     assert result.passed is (failure is None)

@@ -1,0 +1,114 @@
+"""Why an answer is not on a cassette: which field of the question differs from what is recorded."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..text import json_text
+from ..text import shorten
+
+_FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "trial")
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The recorded question most like the one asked: its line, and the fields that differ."""
+
+    line: int
+    differences: tuple[str, ...]
+
+
+def canonical(value: object) -> str:
+    """JSON with sorted keys and no spaces: equal values, equal texts."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A question as a cassette's line shows it: tools by name, with a hash of their definitions."""
+    tools = asked["tools"]
+    return {
+        **{field: value for field, value in asked.items() if field not in ("tools", "version")},
+        "tools": [tool["function"]["name"] for tool in tools],
+        "tools_sha256": hashlib.sha256(canonical(tools).encode()).hexdigest()[:16],
+    }
+
+
+def nearest(path: Path, asked: Mapping[str, Any]) -> Nearest | None:
+    """The recorded question with the fewest differing fields; None when nothing is recorded."""
+    wanted = summary(asked)
+    text = canonical(wanted["messages"])
+    best: tuple[float, int, dict[str, Any]] | None = None
+    for line, recorded in _recorded(path):
+        same = sum(_same(field, wanted, recorded) for field in _FIELDS)
+        # Among equals the one whose messages read most alike.
+        alike = difflib.SequenceMatcher(None, text, canonical(recorded.get("messages"))).quick_ratio()
+        if best is None or (same + alike) > best[0]:
+            best = (same + alike, line, recorded)
+    if best is None:
+        return None
+    _, line, recorded = best
+    found = tuple(_difference(f, wanted, recorded) for f in _FIELDS if not _same(f, wanted, recorded))
+    return Nearest(line, found)
+
+
+def _recorded(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    if not path.is_file():
+        return
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        try:
+            asked = json.loads(line)["asked"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+        if isinstance(asked, dict):
+            yield number, asked
+
+
+def _same(field: str, wanted: Mapping[str, Any], recorded: Mapping[str, Any]) -> bool:
+    if field == "tools":
+        return wanted["tools_sha256"] == recorded.get("tools_sha256")
+    return canonical(wanted.get(field)) == canonical(recorded.get(field))
+
+
+def _difference(field: str, wanted: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
+    old, new = recorded.get(field), wanted.get(field)
+    if field == "tools" and old == new:
+        return f"tools: the same names ({json_text(new, _SHOWN)}), but a definition has changed"
+    if field == "messages":
+        return f"messages: {_messages_difference(old, new)}"
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+        parts = (f"{k} recorded {_shown(old, k)}, asked {_shown(new, k)}" for k in keys)
+        return f"{field}: " + "; ".join(parts)
+    return f"{field}: recorded {json_text(old, _SHOWN)}, asked {json_text(new, _SHOWN)}"
+
+
+def _shown(values: Mapping[str, Any], key: str) -> str:
+    return json_text(values[key], _SHOWN) if key in values else "(nothing)"
+
+
+def _messages_difference(old: object, new: object) -> str:
+    if not isinstance(old, list) or not isinstance(new, list):
+        return "the recorded ones cannot be read"
+    for i, (before, after) in enumerate(zip(old, new, strict=False), start=1):
+        if before != after:
+            key = next(key for key in {**before, **after} if before.get(key) != after.get(key))
+            first, second = before.get(key), after.get(key)
+            return f"message {i}, {key}: recorded {_cut(first, second)}, asked {_cut(second, first)}"
+    return f"{len(old)} recorded, {len(new)} asked"
+
+
+def _cut(value: object, other: object) -> str:
+    """A long text from shortly before the place where it begins to differ."""
+    if not isinstance(value, str) or not isinstance(other, str) or len(value) <= _SHOWN:
+        return json_text(value, _SHOWN)
+    same = next((i for i, (a, b) in enumerate(zip(value, other, strict=False)) if a != b), len(other))
+    start = max(0, same - _SHOWN // 3)
+    return ("…" if start else "") + json_text(shorten(value[start:], _SHOWN), _SHOWN + 2)

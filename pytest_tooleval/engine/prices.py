@@ -1,0 +1,78 @@
+"""What an answer cost, from litellm's price list, read without importing litellm."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_ABOVE = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
+
+
+def litellm_folder() -> Path | None:
+    """Where litellm is installed, or None."""
+    spec = importlib.util.find_spec("litellm")
+    return Path(spec.origin).parent if spec and spec.origin else None
+
+
+@functools.cache
+def price_list() -> Mapping[str, Any]:
+    """litellm's entry per model name; empty when it cannot be read. Takes about 30 ms once."""
+    folder = litellm_folder()
+    try:
+        file = folder and folder / "model_prices_and_context_window_backup.json"
+        data = json.loads(file.read_text(encoding="utf-8")) if file else {}
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def openai_price(model: str) -> Mapping[str, Any] | None:
+    """The entry of a model as OpenAI sells it, by its name without the prefix `openai/`."""
+    for name in (model, f"openai/{model}"):
+        entry = price_list().get(name)
+        if isinstance(entry, dict) and entry.get("litellm_provider") == "openai":
+            return entry
+    return None
+
+
+def token_count(value: object) -> int | None:
+    """A count of tokens as a provider reports it; None when it says nothing (0, or no number)."""
+    usable = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53
+    return value if usable and isinstance(value, int) else None
+
+
+def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float | None:
+    """The price of one answer in US dollars, None when it cannot be told.
+
+    Every prompt token costs the input price, or the lower one if the provider had it cached; every
+    completion token (hidden reasoning is among them) the output price. Long prompts have their own
+    prices. `usage` is the chat API's object.
+    """
+    prompt = token_count(usage.get("prompt_tokens"))
+    completion = token_count(usage.get("completion_tokens")) or 0
+    if price is None or prompt is None:
+        return None
+    details = usage.get("prompt_tokens_details")
+    details = details if isinstance(details, Mapping) else {}
+    cached = min(token_count(details.get("cached_tokens")) or 0, prompt)
+    tier = _tier(price, prompt)
+    into = price.get(f"input_cost_per_token{tier}")
+    out = price.get(f"output_cost_per_token{tier}")
+    if not isinstance(into, (int, float)) or not isinstance(out, (int, float)):
+        return None
+    again = price.get(f"cache_read_input_token_cost{tier}")
+    again = again if isinstance(again, (int, float)) else into
+    cost = (prompt - cached) * into + cached * again + completion * out
+    return float(cost) if cost > 0 else None
+
+
+def _tier(price: Mapping[str, Any], prompt_tokens: int) -> str:
+    """The ending of the price's keys that holds for a prompt of this length."""
+    bounds = [int(found[1]) for key in price if (found := _ABOVE.match(key))]
+    reached = [bound for bound in bounds if prompt_tokens > bound * 1000]
+    return f"_above_{max(reached)}k_tokens" if reached else ""

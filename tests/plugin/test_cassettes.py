@@ -1,0 +1,166 @@
+"""Recording answers and replaying them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .project import Project
+from .project import raising
+from .project import right
+from .project import wrong
+
+CASSETTE = "--tooleval-cassette=tapes"
+
+
+def entries(project: Project, name: str = "tapes/weather.jsonl") -> list[dict[str, object]]:
+    return [json.loads(line) for line in (project.path / name).read_text().splitlines()]
+
+
+def test_what_is_recorded_is_not_asked_again(project: Project) -> None:
+    project.suite(right("a"), wrong("b"))
+    project.run(CASSETTE).assert_outcomes(passed=1, failed=1)
+    assert len(entries(project)) == 2
+    project.forget_calls()
+    result = project.run(CASSETTE, "--tooleval-record=none", "--tooleval-json=out.json")
+    result.assert_outcomes(passed=1, failed=1)
+    assert project.calls == []
+    assert project.rows()["a[agent]"]["trials"][0]["cached"] is True
+    result.stdout.fnmatch_lines(["agent: 2 of 2 answers replayed from the cassette*"])
+
+
+def test_replaying_does_not_load_the_agent(project: Project) -> None:
+    project.suite(right("a"))
+    project.run(CASSETTE)
+    (project.path / "my_agent.py").unlink()
+    project.run(CASSETTE, "--tooleval-record=none").assert_outcomes(passed=1)
+
+
+def test_a_miss_is_an_error_that_says_what_to_do(project: Project) -> None:
+    project.suite(right("a"))
+    result = project.run(CASSETTE, "--tooleval-record=none")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*not on the cassette*weather.jsonl*--tooleval-record=new*"])
+    assert project.calls == []
+
+
+def test_new_cases_are_recorded_beside_old_ones(project: Project) -> None:
+    project.suite(right("a"))
+    project.run(CASSETTE)
+    project.forget_calls()
+    project.suite(right("a"), right("b"))
+    project.run(CASSETTE).assert_outcomes(passed=2)
+    assert project.calls == ["b"]
+
+
+def test_once_asks_nothing_after_the_first_recording(project: Project) -> None:
+    project.suite(right("a"))
+    project.run(CASSETTE, "--tooleval-record=once").assert_outcomes(passed=1)
+    project.suite(right("a"), right("b"))
+    project.run(CASSETTE, "--tooleval-record=once").assert_outcomes(passed=1, errors=1)
+    assert project.calls == ["a"]
+
+
+def test_all_asks_everything_anew(project: Project) -> None:
+    project.suite(right("a"))
+    project.run(CASSETTE)
+    project.script("What is the weather in Paris? (a)", text="no idea")
+    project.run(CASSETTE, "--tooleval-record=all").assert_outcomes(failed=1)
+    project.run(CASSETTE, "--tooleval-record=none").assert_outcomes(failed=1)
+    assert project.calls == ["a", "a"]
+
+
+def test_errors_are_not_recorded(project: Project) -> None:
+    project.suite(raising("a"))
+    project.run(CASSETTE).assert_outcomes(errors=1)
+    assert not (project.path / "tapes/weather.jsonl").exists()
+
+
+def test_another_question_is_another_answer(project: Project) -> None:
+    project.suite(right("a"))
+    project.run(CASSETTE)
+    project.run(CASSETTE, "--tooleval-temperature=0.9")
+    project.run(CASSETTE, "--tooleval-trials=2")
+    assert project.calls == ["a"] * 3
+    assert len(entries(project)) == 3
+
+
+def test_ini_keys_are_the_defaults(project: Project) -> None:
+    project.write(
+        "pytest.ini", "[pytest]\ntooleval_cassette = from_ini\ntooleval_record = none\n"
+    )
+    project.suite(right("a"))
+    project.run().assert_outcomes(errors=1)
+    project.run("--tooleval-record=new").assert_outcomes(passed=1)
+    assert (project.path / "from_ini/weather.jsonl").exists()
+    project.run().assert_outcomes(passed=1)
+
+
+def test_a_wrong_ini_value_is_a_usage_error(project: Project) -> None:
+    project.write("pytest.ini", "[pytest]\ntooleval_record = sometimes\n")
+    project.suite(right("a"))
+    result = project.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*tooleval_record*none, once, new or all*sometimes*"])
+
+
+def test_suites_of_one_name_in_two_folders_have_two_cassettes(project: Project) -> None:
+    project.suite(right("a"), file="one/same.tooleval.json")
+    project.suite(right("b"), file="two/same.tooleval.json")
+    project.run(CASSETTE).assert_outcomes(passed=2)
+    assert len(entries(project, "tapes/one/same.jsonl")) == 1
+    assert len(entries(project, "tapes/two/same.jsonl")) == 1
+
+
+def test_a_damaged_line_is_named_and_asked_again(project: Project) -> None:
+    project.suite(right("a"), right("b"))
+    project.run(CASSETTE)
+    tape = project.path / "tapes/weather.jsonl"
+    lines = tape.read_text().splitlines()
+    tape.write_text(lines[0] + "\n" + lines[1][:50] + "\n")
+    project.forget_calls()
+    result = project.run(CASSETTE)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["cassette *weather.jsonl: line 2 cannot be read*"])
+    assert len(project.calls) == 1
+
+
+def test_answers_survive_a_run_that_was_stopped(project: Project) -> None:
+    project.suite(right("a"), wrong("b"), right("c", delay=30))
+    project.run(CASSETTE, "-x")
+    assert len(entries(project)) == 2
+
+
+def test_a_rerun_asks_anew(project: Project) -> None:
+    project.suite(wrong("a"))
+    project.run(CASSETTE)
+    project.forget_calls()
+    result = project.run(CASSETTE, "--reruns=2", "--tooleval-json=out.json")
+    assert result.parseoutcomes()["failed"] == 1
+    assert len(project.calls) == 2
+    assert len(project.document()["cases"]) == 1
+
+
+def test_a_rerun_of_an_error_asks_anew(project: Project) -> None:
+    project.suite(raising("a"))
+    result = project.run("--reruns=2", "--junitxml=out.xml")
+    assert result.parseoutcomes().get("rerun") == 2
+    assert project.calls == ["a"] * 3
+
+
+def test_reruns_do_not_repeat_properties(project: Project) -> None:
+    project.suite(wrong("a"))
+    project.run("--reruns=2", "--junitxml=out.xml")
+    text = (project.path / "out.xml").read_text()
+    assert text.count('name="tooleval.score.overall"') == 1
+
+
+def test_an_unwritable_cassette_is_an_error_without_traceback(project: Project) -> None:
+    project.write("a-file", "")
+    project.suite(right("a"))
+    result = project.run("--tooleval-cassette=a-file")
+    assert result.ret != pytest.ExitCode.OK
+    assert "a-file" in result.stdout.str() + result.stderr.str()
+    assert "Traceback" not in result.stdout.str()
+    assert "cassette.py" not in result.stdout.str()

@@ -1,0 +1,174 @@
+"""`--tooleval-json`: the document that every report is made from."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pytest_tooleval
+from pytest_tooleval import CaseResult
+
+from .project import Project
+from .project import raising
+from .project import right
+from .project import wrong
+
+CASE_KEYS = {"nodeid", "suite", "case", "model", "outcome", "scores", "trials"}
+MODEL_KEYS = {
+    "model",
+    "cases",
+    "passed",
+    "failed",
+    "missed",
+    "errors",
+    "metrics",
+    "cost_usd",
+    "tokens",
+}
+
+
+@pytest.fixture
+def document(project: Project) -> dict[str, Any]:
+    """A run with one case of each outcome."""
+    project.suite(
+        right("right", weight=2.0, tags=["smoke"]),
+        wrong("wrong"),
+        wrong("missed", xfail=True),
+        raising("raising"),
+        right("skipped", skip="later"),
+    )
+    project.run("--tooleval-json=out.json")
+    return project.document()
+
+
+def test_the_document_has_its_four_parts(document: dict[str, Any]) -> None:
+    assert document["version"] == 1
+    assert {"version", "run", "models", "cases", "gates"} <= set(document)
+    assert document["run"]["pytest_tooleval"] == pytest_tooleval.__version__
+    assert document["run"]["pytest"] == pytest.__version__
+    assert document["run"]["duration_s"] > 0
+    assert document["gates"] == []
+
+
+def test_a_case_row_tells_everything(document: dict[str, Any]) -> None:
+    rows = {row["case"]: row for row in document["cases"]}
+    assert {case: row["outcome"] for case, row in rows.items()} == {
+        "right": "passed",
+        "wrong": "failed",
+        "missed": "missed",
+        "raising": "error",
+        "skipped": "skipped",
+    }
+    row = rows["right"]
+    assert set(row) >= CASE_KEYS
+    assert row["nodeid"] == "weather.tooleval.json::right[agent]"
+    assert row["scores"]["overall"] == 1.0
+    assert (row["weight"], row["tags"]) == (2.0, ["smoke"])
+    [trial] = row["trials"]
+    [round_] = trial["transcript"]["rounds"]
+    assert round_["reply"]["calls"][0]["arguments"] == {"city": "Paris"}
+    assert trial["transcript"]["prompt"][0]["role"] == "user"
+    assert trial["latency_s"] >= 0
+    assert (trial["prompt_tokens"], trial["cost_usd"]) == (None, None)
+    assert rows["raising"]["trials"][0]["transcript"] is None
+    assert rows["skipped"]["trials"] == []
+
+
+def test_a_model_row_sums_up(document: dict[str, Any]) -> None:
+    [row] = document["models"]
+    assert set(row) >= MODEL_KEYS
+    counts = {key: row[key] for key in ("cases", "passed", "failed", "missed", "errors", "skipped")}
+    assert counts == {"cases": 5, "passed": 1, "failed": 1, "missed": 1, "errors": 1, "skipped": 1}
+    overall = row["metrics"]["overall"]
+    assert overall["n"] == 3
+    assert overall["mean"] == pytest.approx((2 * 1.0 + 0.6 + 0.6) / 4)
+    assert row["cost_usd"] is None
+
+
+def test_every_row_reads_back_as_it_was_written(document: dict[str, Any]) -> None:
+    for row in document["cases"]:
+        assert CaseResult.from_dict(row).to_dict() == row
+
+
+def test_it_is_written_when_everything_failed(project: Project) -> None:
+    project.suite(raising("a"), wrong("b"))
+    assert project.run("--tooleval-json=out.json").ret == pytest.ExitCode.TESTS_FAILED
+    assert len(project.rows()) == 2
+
+
+def test_it_is_written_when_nothing_was_collected(project: Project) -> None:
+    project.write("test_plain.py", "def test_plain(): pass\n")
+    project.run("--tooleval-json=out.json").assert_outcomes(passed=1)
+    document = project.document()
+    assert (document["cases"], document["models"]) == ([], [])
+
+
+def test_it_is_written_after_a_collection_error(project: Project) -> None:
+    project.write("bad.tooleval.json", "{")
+    project.run("--tooleval-json=out.json")
+    assert project.document()["cases"] == []
+
+
+def test_folders_are_made(project: Project) -> None:
+    project.suite(right("a"))
+    result = project.run("--tooleval-json=reports/today/out.json")
+    assert len(project.rows("reports/today/out.json")) == 1
+    result.stdout.fnmatch_lines(["results: *reports/today/out.json"])
+
+
+def test_the_path_is_relative_to_where_pytest_was_started(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("pytest.ini", "[pytest]\n")
+    project.suite(right("a"), file="sub/a.tooleval.json")
+    monkeypatch.chdir(project.path / "sub")
+    project.run("--tooleval-json=out.json")
+    assert (project.path / "sub" / "out.json").exists()
+
+
+def test_an_earlier_file_is_replaced_whole(project: Project) -> None:
+    project.write("out.json", "x" * 100_000)
+    project.suite(right("a"))
+    project.run("--tooleval-json=out.json")
+    assert len(project.rows()) == 1
+    assert sorted(path.name for path in project.path.glob("out.json*")) == ["out.json"]
+
+
+def unwritable(project: Project) -> list[str]:
+    project.write("a-file", "")
+    (project.path / "a-folder").mkdir()
+    paths = ["a-file/out.json", "a-folder"]
+    if sys.platform == "linux":
+        paths.append("/proc/nowhere/out.json")
+    return paths
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_an_unwritable_path_is_a_clear_error(project: Project, number: int) -> None:
+    paths = unwritable(project)
+    if number >= len(paths):
+        pytest.skip("no such path on this system")
+    project.suite(right("a"))
+    result = project.run_subprocess(f"--tooleval-json={paths[number]}")
+    output = result.stdout.str() + result.stderr.str()
+    assert result.ret not in (pytest.ExitCode.OK, pytest.ExitCode.INTERNAL_ERROR), output
+    assert "Traceback" not in output
+    assert "INTERNALERROR" not in output
+    assert Path(paths[number]).name in output
+    assert "--tooleval-json" in output
+    if number == 1:
+        assert os.listdir(project.path / "a-folder") == []
+
+
+def test_the_document_is_ascii_json(project: Project) -> None:
+    project.suite(right("größe-東京"))
+    project.run("--tooleval-json=out.json")
+    data = (project.path / "out.json").read_bytes()
+    assert data.isascii()
+    assert "größe-東京[agent]" in project.rows()
+    assert "NaN" not in json.dumps(json.loads(data))

@@ -1,0 +1,180 @@
+"""Naming models: on the command line, in the ini file, in config tables, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from .project import Project
+from .project import right
+from .project import wrong
+
+
+def test_without_a_model_cases_are_skipped_loudly(project: Project) -> None:
+    project.suite(right("a"), wrong("b"))
+    result = project.run("-rs", "--tooleval-json=out.json", model=None)
+    result.assert_outcomes(skipped=2)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        [
+            "SKIPPED*no model named: use --tooleval-model=NAME*",
+            "2 test cases were NOT EVALUATED: no model named*baseline/lexical*",
+        ]
+    )
+    assert project.calls == []
+    assert {row["outcome"] for row in project.document()["cases"]} == {"skipped"}
+
+
+def test_without_a_model_and_without_suites_nothing_is_said(project: Project) -> None:
+    project.write("test_plain.py", "def test_plain(): assert True\n")
+    result = project.run(model=None)
+    result.assert_outcomes(passed=1)
+    assert "tooleval" not in result.stdout.str().replace("tooleval-0", "").partition("plugins:")[0]
+    assert "NOT EVALUATED" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("value", ["", ",", "agent,", ",agent", " ", "agent,,other"])
+def test_an_empty_model_is_a_usage_error(project: Project, value: str) -> None:
+    project.suite(right("a"))
+    result = project.run(model=value)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --tooleval-model=*expected the name of a model*empty*"])
+    assert "Traceback" not in result.stderr.str()
+
+
+@pytest.mark.parametrize("suites", [True, False])
+def test_an_unknown_model_is_a_usage_error_with_near_names_and_the_table(
+    project: Project, suites: bool
+) -> None:
+    if suites:
+        project.suite(right("a"))
+    else:
+        project.write("test_plain.py", "def test_plain(): assert True\n")
+    result = project.run(model="agnet")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: unknown model 'agnet', did you mean *agent*",
+            "*agent, other, baseline/lexical*",
+            "*[[]models.agnet]",
+            "*model = *",
+            "*api_key_env = *",
+        ]
+    )
+    assert "Traceback" not in result.stderr.str()
+
+
+@pytest.mark.parametrize("name", ["a[b]", "a::b", "\x1b[31m"])
+def test_a_name_that_would_break_node_ids_is_a_usage_error(project: Project, name: str) -> None:
+    project.suite(right("a"))
+    result = project.run(model=name)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "\x1b" not in result.stderr.str()
+
+
+def test_models_from_the_ini_file(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("pytest.ini", "[pytest]\ntooleval_models = agent other\n")
+    result = project.run("-v", model=None)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["tooleval: agent, other; 32 requests at a time"])
+
+
+def test_the_command_line_wins_over_the_ini_file(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("pytest.ini", "[pytest]\ntooleval_models = other\n")
+    result = project.run("-v")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*a[[]agent]*PASSED*"])
+
+
+def test_an_empty_model_is_an_error_even_with_one_in_the_ini_file(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("pytest.ini", "[pytest]\ntooleval_models = other\n")
+    assert project.run(model="").ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_models_from_pyproject(project: Project) -> None:
+    (project.path / "tooleval.toml").unlink()
+    project.suite(right("a"))
+    project.write(
+        "pyproject.toml",
+        """
+        [tool.pytest.ini_options]
+        tooleval_models = ["mine"]
+
+        [tool.tooleval.models.mine]
+        callable = "my_agent:answer"
+
+        [tool.tooleval.models."my/own"]
+        callable = "my_agent:answer"
+        """,
+    )
+    project.run("-v", model=None).stdout.fnmatch_lines(["*a[[]mine]*PASSED*"])
+    project.run("-v", model="my/own").stdout.fnmatch_lines(["*a[[]my/own]*PASSED*"])
+
+
+def test_models_in_two_places_are_an_error(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("pyproject.toml", '[tool.tooleval.models.mine]\ncallable = "my_agent:answer"\n')
+    result = project.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *tooleval.toml*pyproject.toml*keep one*"])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ('modle = "x/y"', "*tooleval.toml:2:1*modle*did you mean model*"),
+        ('api_key = "sk-1"', "*tooleval.toml:2:1*environment variable*api_key_env*"),
+        ("model = 5", "*tooleval.toml:2:1*expected a string, got 5*"),
+        ('model = "openai/gpt-4o"\ntimeout = -1', "*tooleval.toml:3:1*above 0*"),
+        ("temperature = 0.5", "*tooleval.toml:1:1*expected either model = *or callable = *"),
+        ('callable = "my_agent"', '*tooleval.toml:2:1*expected "module:function"*'),
+        ("callable = ", "*tooleval.toml*line 2*"),
+    ],
+)
+def test_a_wrong_table_names_file_line_and_cure(project: Project, table: str, message: str) -> None:
+    project.suite(right("a"))
+    project.write("tooleval.toml", f"[models.agent]\n{table}\n")
+    result = project.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+    assert "Traceback" not in result.stderr.str()
+
+
+def test_a_provider_that_litellm_does_not_know(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("tooleval.toml", '[models.agent]\nmodel = "opnai/gpt-4o"\n')
+    # In a process of its own, because litellm is asked.
+    result = project.run_subprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*tooleval.toml:2:1*opnai*did you mean openai*"])
+    assert "Traceback" not in result.stderr.str()
+
+
+def test_a_model_named_twice_is_run_once(project: Project) -> None:
+    project.suite(right("a"))
+    project.run("--tooleval-model=agent", model="agent,agent").assert_outcomes(passed=1)
+
+
+def test_the_baseline_needs_no_config(project: Project) -> None:
+    (project.path / "tooleval.toml").unlink()
+    project.suite(right("a"))
+    result = project.run("-v", model="baseline/lexical")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["weather.tooleval.json::a[[]baseline/lexical] PASSED 1.00*"])
+
+
+def test_models_from_the_folder_of_the_ini_file(project: Project) -> None:
+    project.suite(right("a"), file="sub/weather.tooleval.json")
+    project.write("pytest.ini", "[pytest]\n")
+    project.run("sub").assert_outcomes(passed=1)
+
+
+def test_tables_are_read_from_the_root_when_started_elsewhere(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.suite(right("a"), file="sub/weather.tooleval.json")
+    project.write("pytest.ini", "[pytest]\n")
+    monkeypatch.chdir(project.path / "sub")
+    project.run("weather.tooleval.json").assert_outcomes(passed=1)

@@ -1,0 +1,158 @@
+"""The same results with pytest-xdist as without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .project import Project
+from .project import case
+from .project import raising
+from .project import right
+from .project import wrong
+
+pytest.importorskip("xdist")
+
+
+def comparable(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The rows without what differs from run to run."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: plain(v) for k, v in value.items() if k != "latency_s"}
+        return [plain(v) for v in value] if isinstance(value, list) else value
+
+    return {name: plain(row) for name, row in rows.items()}
+
+
+@pytest.fixture
+def mixed(project: Project) -> Project:
+    """Two suites with every outcome."""
+    project.suite(
+        right("a"), wrong("b"), raising("c"), right("d", skip="later"), wrong("e", xfail=True)
+    )
+    project.suite(*(right(f"c{i}") for i in range(6)), file="more.tooleval.json", name="More")
+    return project
+
+
+@pytest.mark.parametrize("dist", ["load", "loadfile", "worksteal", "loadscope", "each"])
+def test_rows_are_the_same_as_without(mixed: Project, dist: str) -> None:
+    mixed.run("--tooleval-json=alone.json")
+    count = len(mixed.calls)
+    mixed.forget_calls()
+    result = mixed.run_subprocess("-n2", f"--dist={dist}", "--tooleval-json=out.json", timeout=120)
+    assert comparable(mixed.rows()) == comparable(mixed.rows("alone.json"))
+    text = result.stdout.str()
+    assert text.count("= tool calling =") == 1
+    assert "INTERNALERROR" not in text
+    if dist == "each":
+        return
+    # With work stealing a case that was asked ahead may have moved on to the other worker.
+    assert len(mixed.calls) == count if dist == "loadfile" else len(mixed.calls) >= count
+    result.assert_outcomes(passed=7, failed=1, errors=1, skipped=1, xfailed=1)
+    result.stdout.fnmatch_lines(["agent *all suites*", "agent: 1 error*the agent is broken*"])
+
+
+def test_failures_read_the_same(mixed: Project) -> None:
+    result = mixed.run_subprocess("-n2", "-v", "--junitxml=out.xml", timeout=120)
+    result.stdout.fnmatch_lines_random(
+        [
+            "*FAILED 0.60*weather.tooleval.json::b[[]agent]*",
+            "weather.tooleval.json:*: b on agent",
+            "FAILED weather.tooleval.json::b[[]agent]*overall 0.60 < 1.00*",
+        ]
+    )
+    assert "tooleval.score.overall" in (mixed.path / "out.xml").read_text()
+
+
+def test_last_failed_works_across(mixed: Project) -> None:
+    mixed.run_subprocess("-n2", timeout=120)
+    mixed.forget_calls()
+    mixed.run("--lf").assert_outcomes(failed=1, errors=1)
+    assert sorted(mixed.calls) == ["b", "c"]
+
+
+def test_a_crashed_worker_fails_only_its_item(project: Project) -> None:
+    cases = [*(right(f"c{i}") for i in range(6)), case("crash", {"exit": 3, "delay": 1})]
+    project.suite(*cases)
+    result = project.run_subprocess("-n2", "--tooleval-json=out.json", timeout=120)
+    result.assert_outcomes(passed=6, failed=1)
+    result.stdout.fnmatch_lines(["*worker*crashed while running*weather.tooleval.json::crash*"])
+    rows = project.rows()
+    assert {row["outcome"] for name, row in rows.items() if name != "crash[agent]"} == {"passed"}
+    assert len([name for name in rows if name != "crash[agent]"]) == 6
+    assert "INTERNALERROR" not in result.stdout.str()
+
+
+def test_broken_suites_are_named_once(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("bad.tooleval.json", '{"name": 5}')
+    result = project.run_subprocess("-n2", timeout=120)
+    assert result.ret != pytest.ExitCode.OK
+    text = result.stdout.str()
+    assert "bad.tooleval.json:1:" in text
+    assert "Traceback" not in text
+    assert project.calls == []
+
+
+def test_no_model(project: Project) -> None:
+    project.suite(right("a"), right("b"))
+    result = project.run_subprocess("-n2", model=None, timeout=120)
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["2 test cases were NOT EVALUATED*"])
+
+
+def test_an_unknown_model_is_said_once(project: Project) -> None:
+    project.suite(right("a"))
+    result = project.run_subprocess("-n2", model="agnet", timeout=120)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert result.stderr.str().count("unknown model 'agnet'") == 1
+
+
+def test_collect_only_asks_nothing(project: Project) -> None:
+    project.suite(right("a"))
+    project.run_subprocess("-n2", "--collect-only", timeout=120)
+    assert project.calls == []
+
+
+def test_one_cassette_serves_both_workers(mixed: Project) -> None:
+    args = ("-n2", "--tooleval-cassette=tapes")
+    mixed.run_subprocess(*args, timeout=120)
+    mixed.forget_calls()
+    result = mixed.run_subprocess(*args, "--tooleval-record=none", timeout=120)
+    assert mixed.calls == []
+    result.assert_outcomes(passed=7, failed=1, errors=1, skipped=1, xfailed=1)
+
+
+def test_no_heartbeat_in_workers(project: Project) -> None:
+    project.write(
+        "conftest.py",
+        """
+        from pytest_tooleval.plugin import terminal
+        terminal._HEARTBEAT_S = 0.1
+        """,
+    )
+    project.suite(right("a", delay=1))
+    result = project.run_subprocess("-n1", timeout=120)
+    result.assert_outcomes(passed=1)
+    assert "waiting for answers" not in result.stdout.str()
+
+
+def test_without_the_xdist_plugin(project: Project) -> None:
+    project.suite(right("a"))
+    project.run_subprocess("-p", "no:xdist").assert_outcomes(passed=1)
+
+
+def test_python_tests_share_the_workers(mixed: Project) -> None:
+    mixed.write(
+        "test_plain.py",
+        """
+        import pytest
+
+        @pytest.mark.parametrize("n", range(5))
+        def test_plain(n): pass
+        """,
+    )
+    result = mixed.run_subprocess("-n2", timeout=120)
+    result.assert_outcomes(passed=12, failed=1, errors=1, skipped=1, xfailed=1)
