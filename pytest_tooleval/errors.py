@@ -25,6 +25,7 @@ ErrorKind = Literal[
     "bad_request",  # the provider refused the request itself
     "bad_response",  # an answer that cannot be read
     "callable",  # a Python callable used as a model raised, or returned something else than a message
+    "budget",  # the run may not spend more
     "replay",  # the answer is not on the cassette and must not be asked for
     "cancelled",
 ]

@@ -228,7 +228,7 @@ class Transcript:
 
     @property
     def latency_s(self) -> float | None:
-        return cast("float | None", _sum(reply.latency_s for reply in self.replies))
+        return _sum(reply.latency_s for reply in self.replies)
 
     @property
     def prompt_tokens(self) -> int | None:
@@ -240,7 +240,7 @@ class Transcript:
 
     @property
     def cost_usd(self) -> float | None:
-        return cast("float | None", _sum(reply.cost_usd for reply in self.replies))
+        return _sum(reply.cost_usd for reply in self.replies)
 
     @property
     def cached(self) -> bool:

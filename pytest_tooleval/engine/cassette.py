@@ -22,6 +22,9 @@ from typing import get_args
 from ..errors import ModelError
 from .client import ChatAnswer
 from .client import ChatRequest
+from .misses import canonical
+from .misses import nearest
+from .misses import summary
 from .models import ModelSpec
 from .secrets import scrub_json
 from .secrets import secret_values
@@ -29,6 +32,7 @@ from .secrets import secret_values
 RecordMode = Literal["none", "once", "new", "all"]
 RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
 VERSION = 1
+_EXPLAINED = 10
 
 
 def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
@@ -47,11 +51,7 @@ def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
 
 def key_of(asked: Mapping[str, Any]) -> str:
     """SHA-256 of the canonical JSON, in hexadecimal."""
-    return hashlib.sha256(_canonical(asked).encode()).hexdigest()
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical(asked).encode()).hexdigest()
 
 
 def _normalised(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -89,6 +89,7 @@ class Cassette:
         self._lock = threading.Lock()
         self._answers: dict[str, tuple[ChatAnswer, str | None]] | None = None
         self._existed = False
+        self._explained = 0
 
     def find(self, key: str) -> tuple[ChatAnswer, str | None] | None:
         """The recorded answer and the `tool_choice` it was given to, or None."""
@@ -96,6 +97,21 @@ class Cassette:
             return None
         with self._lock:
             return self._load().get(key)
+
+    def why_missing(self, asked: Mapping[str, Any], *, always: bool = False) -> str:
+        """How the question differs from the recorded one that is most like it.
+
+        Each takes a pass through the file, so that only the first few are looked at unless `always`.
+        """
+        self._explained += 1
+        if self._explained > _EXPLAINED and not always:
+            return "see `tooleval cassette explain`"
+        found = nearest(self.path, asked)
+        if found is None:
+            return "nothing is recorded there"
+        return f"the nearest recorded question, in line {found.line}, differs in " + "; ".join(
+            found.differences or ("nothing that is shown",)
+        )
 
     @property
     def may_ask(self) -> bool:
@@ -108,15 +124,9 @@ class Cassette:
         self, key: str, asked: Mapping[str, Any], answer: ChatAnswer, tool_choice: str | None
     ) -> None:
         """Append the answer to the file, at once and in one write."""
-        tools = asked["tools"]
-        shown = {
-            **{field: value for field, value in asked.items() if field not in ("tools", "version")},
-            "tools": [tool["function"]["name"] for tool in tools],
-            "tools_sha256": hashlib.sha256(_canonical(tools).encode()).hexdigest()[:16],
-        }
         # Scrubbed before it becomes JSON, which would write a quote inside a key differently. The
         # answer itself has been scrubbed already, and must replay as it was scored.
-        shown = scrub_json(shown, secret_values())
+        shown = scrub_json(summary(asked), secret_values())
         stored = {**dataclasses.asdict(answer), "tool_choice": tool_choice}
         line = json.dumps({"key": key, "asked": shown, "answer": stored}, ensure_ascii=True)
         with self._lock:

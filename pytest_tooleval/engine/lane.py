@@ -13,6 +13,7 @@ from ..errors import ErrorKind
 from ..errors import ModelError
 from ..results import Reply
 from ..suite.model import ResolvedCase
+from .adaptive import AdaptiveSlots
 from .cassette import Cassette
 from .cassette import key_of
 from .cassette import question
@@ -29,6 +30,8 @@ from .retry import RetryPolicy
 from .retry import with_retries
 from .secrets import scrub_json
 from .secrets import sent_values
+from .spending import Budget
+from .spending import price
 from .tool_choice import ToolChoiceRefused
 
 # An endpoint that never answered is taken to be down once this many questions were given up.
@@ -47,6 +50,10 @@ def make_client(spec: ModelSpec) -> ChatClient:
         from .lexical import LexicalClient
 
         return LexicalClient()
+    if spec.lean:
+        from .openai_client import OpenAIClient
+
+        return OpenAIClient(spec)
     from .litellm_client import LitellmClient
 
     return LitellmClient(spec)
@@ -80,19 +87,27 @@ class Origin:
     fresh: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What all models of a run share; times in seconds."""
+
+    concurrency: int
+    slots: Slots
+    budget: Budget
+    timeout_s: float
+    policy: RetryPolicy
+    rng: random.Random
+
+
 class Lane:
     """One model's way from a question to a reply: cassette, limits, retries, the fallback to `auto`."""
 
-    def __init__(
-        self, spec: ModelSpec, slots: Slots, timeout_s: float, policy: RetryPolicy, rng: random.Random
-    ) -> None:
+    def __init__(self, spec: ModelSpec, run: Run) -> None:
         self.spec = spec
-        self._slots = slots
-        self._own_slots = Slots(spec.max_concurrency) if spec.max_concurrency else None
+        self._run = run
+        self._own_slots = AdaptiveSlots(min(spec.max_concurrency or run.concurrency, run.concurrency))
         self._pace = Pace(spec.requests_per_minute, spec.tokens_per_minute)
-        self._timeout_s = spec.timeout or timeout_s
-        self._policy = policy
-        self._rng = rng
+        self._timeout_s = spec.timeout or run.timeout_s
         self._client: ChatClient | None = None
         self._over = asyncio.Event()
         self._over_because: ModelError | None = None
@@ -115,9 +130,9 @@ class Lane:
             return read_reply(found[0], names, found[1], cached=True)
         if not cassette.may_ask:
             raise ModelError(
-                f"the answer of {self.spec.label!r} is not on the cassette {cassette.path}, and "
-                f"--tooleval-record={cassette.mode} forbids to ask the model; record it with "
-                "--tooleval-record=new",
+                f"not on the cassette {cassette.path}, and --tooleval-record={cassette.mode} forbids to "
+                f"ask {self.spec.label}: {cassette.why_missing(asked)}; --tooleval-record=new asks and "
+                "records it",
                 kind="replay",
             )
         answer, choice = await self._ask_model(request, origin.priority)
@@ -145,8 +160,8 @@ class Lane:
         try:
             return await with_retries(
                 lambda: self._attempt(request, priority),
-                self._policy,
-                self._rng,
+                self._run.policy,
+                self._run.rng,
                 self._gives_up,
                 self._pause,
             )
@@ -156,22 +171,35 @@ class Lane:
 
     async def _attempt(self, request: ChatRequest, priority: int) -> ChatAnswer:
         # The model's own limits come first, so that a throttled model holds no slot of the others.
-        if self._own_slots is None:
-            return await self._attempt_once(request, priority)
         async with self._own_slots.hold(priority):
-            return await self._attempt_once(request, priority)
+            try:
+                answer = await self._attempt_once(request, priority)
+            except ModelError as error:
+                self._own_slots.failed(error)
+                raise
+        self._own_slots.answered()
+        return answer
 
     async def _attempt_once(self, request: ChatRequest, priority: int) -> ChatAnswer:
         self._check_not_over()
         await self._pace.wait(self._pause)
-        async with self._slots.hold(priority):
+        async with self._run.slots.hold(priority):
             self._check_not_over()
+            self._run.budget.check()
             if self._client is None:
                 self._client = make_client(self.spec)
             answer = await self._client.complete(request, self._timeout_s)
         self._answered = True
+        answer = self._priced(answer)
+        self._run.budget.add(answer.cost_usd)
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
         return _without_keys(answer, self.spec)
+
+    def _priced(self, answer: ChatAnswer) -> ChatAnswer:
+        """The answer with its cost by the prices in the model's table, if there are any."""
+        spec = self.spec
+        cost = price(answer.prompt_tokens, answer.completion_tokens, spec.input_price, spec.output_price)
+        return answer if cost is None else dataclasses.replace(answer, cost_usd=cost)
 
     def _check_not_over(self) -> None:
         if self._over_because is not None:

@@ -73,7 +73,13 @@ class Pace:
 
     WINDOW_S = 60.0
 
-    def __init__(self, requests_per_minute: int | None, tokens_per_minute: int | None) -> None:
+    def __init__(
+        self,
+        requests_per_minute: int | None,
+        tokens_per_minute: int | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
         self._requests_per_minute = requests_per_minute
         self._tokens_per_minute = tokens_per_minute
         self._starts: collections.deque[float] = collections.deque()
@@ -85,14 +91,14 @@ class Pace:
         if self._requests_per_minute is None and self._tokens_per_minute is None:
             return
         async with self._turn:
-            while (delay := self._delay(time.monotonic())) > 0:
+            while (delay := self._delay(self._clock())) > 0:
                 await pause(delay)
-            self._starts.append(time.monotonic())
+            self._starts.append(self._clock())
 
     def spent(self, tokens: int | None) -> None:
         """Count the tokens of an answer."""
         if tokens and self._tokens_per_minute is not None:
-            self._tokens.append((time.monotonic(), tokens))
+            self._tokens.append((self._clock(), tokens))
 
     def _delay(self, now: float) -> float:
         horizon = now - self.WINDOW_S

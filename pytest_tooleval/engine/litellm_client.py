@@ -12,15 +12,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ModelError
-from ..text import shorten
 from .client import ChatAnswer
 from .client import ChatRequest
 from .models import ModelSpec
+from .prices import token_count
 from .provider_errors import failed_generation
 from .provider_errors import provider_error
 from .provider_errors import retry_after_s
 from .secrets import scrub
 from .secrets import secret_values
+from .wire import chain
+from .wire import connection_error
+from .wire import encodable
+from .wire import key_from
+from .wire import no_message
+from .wire import timed_out
+from .wire import tool_arguments
 
 _load_lock = threading.Lock()
 _loaded: Any = None
@@ -58,7 +65,7 @@ class LitellmClient:
         self._spec = spec
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
-        key = self._key()
+        key = key_from(self._spec, self._spec.api_key_env)
         litellm = _loaded or await asyncio.get_running_loop().run_in_executor(None, load_litellm)
         arguments = self._arguments(request, key, timeout_s)
         begin = time.perf_counter()
@@ -66,9 +73,9 @@ class LitellmClient:
             # Some of litellm's paths ignore `timeout`, hence the second clock around it.
             response = await asyncio.wait_for(litellm.acompletion(**arguments), timeout_s + 1.0)
         except asyncio.TimeoutError:
-            raise _timed_out(timeout_s) from None
+            raise timed_out(timeout_s) from None
         except Exception as error:
-            written = failed_generation(str(error))
+            written = _written(error)
             if written is None:
                 raise self._translate(error, request, timeout_s) from None
             message = {"role": "assistant", "content": written}
@@ -79,36 +86,18 @@ class LitellmClient:
         if _loaded is not None:
             await _loaded.close_litellm_async_clients()
 
-    def _key(self) -> str | None:
-        name = self._spec.api_key_env
-        if name is None:
-            return None
-        key = os.environ.get(name, "").strip()
-        if not key:
-            raise ModelError(
-                f"the environment variable {name} is not set; "
-                f"it must hold the API key for model {self._spec.label!r} ({self._spec.place})",
-                kind="credentials",
-                fatal=True,
-            )
-        return key
-
     def _arguments(self, request: ChatRequest, key: str | None, timeout_s: float) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             **request.sampling,
             "model": self._spec.model,
-            "messages": _encodable([dict(message) for message in request.messages]),
+            "messages": encodable([dict(message) for message in request.messages]),
             "timeout": timeout_s,
             "max_retries": 0,
             "num_retries": 0,
             # litellm would import its MCP gateway (and the `mcp` package) for every request with tools.
             "_skip_mcp_handler": True,
+            **tool_arguments(request),
         }
-        if request.tools:
-            arguments["tools"] = [dict(tool) for tool in request.tools]
-            # `auto` is the default where there are tools; some models refuse the parameter itself.
-            if request.tool_choice != "auto":
-                arguments["tool_choice"] = request.tool_choice
         if self._spec.api_base:
             arguments["api_base"] = self._spec.api_base
         if key is not None:
@@ -121,31 +110,22 @@ class LitellmClient:
 
     def _translate(self, error: Exception, request: ChatRequest, timeout_s: float) -> ModelError:
         """The error as one line without secrets, and whether asking again may help."""
-        causes = _chain(error)
-        classes = {base.__name__ for cause in causes for base in type(cause).__mro__}
-        text = self._clean(str(error))
         status = getattr(error, "status_code", None)
         refused = isinstance(status, int) and 400 <= status < 500
-        if classes & _TIMEOUTS:
-            return _timed_out(timeout_s)
-        if "JSONDecodeError" in classes and not refused:
-            return ModelError(
-                f"the answer is not JSON: {shorten(text, 500)}", kind="bad_response", retryable=True
-            )
-        if classes & _NO_CONNECTION and not refused:
-            where = self._spec.api_base or self._spec.model
-            reason = self._clean(_innermost(causes))
-            return ModelError(f"no connection to {where}: {reason}", kind="unreachable", retryable=True)
-        if classes & _BROKEN_CONNECTION and not refused:
-            reason = self._clean(_innermost(causes))
-            return ModelError(f"the connection broke: {reason}", kind="server", retryable=True)
+        where = self._spec.api_base or self._spec.model
+        broken = connection_error(error, where, self._clean, timeout_s, refused=refused)
+        if broken is not None:
+            return broken
+        unreadable = _NO_MESSAGE.search(str(error))
+        if unreadable:
+            return no_message(unreadable[0])
         headers = getattr(error, "litellm_response_headers", None) or getattr(
             getattr(error, "response", None), "headers", None
         )
         return provider_error(
             self._spec,
             status if isinstance(status, int) else None,
-            text,
+            self._clean(str(error)),
             tool_choice=request.tool_choice if request.tools else None,
             retry_after=retry_after_s(headers),
         )
@@ -157,41 +137,23 @@ class LitellmClient:
 
 
 _LITELLM_TALK = re.compile(
-    r"^(litellm\.)?(\w+Error: (litellm\.)?)*(\w+(Exception|Error)( \w+Error)? - )?"
+    r"^(litellm\.)?((\w+Error|Timeout( Error)?): (litellm\.)?)*(\w+(Exception|Error)( \w+Error)? - )?"
     r"|\.? Handle with `litellm\.\w+`\.?$"
 )
 
-# Names of classes, as httpx and aiohttp are litellm's dependencies and not ours to import.
-_TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}
-_NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
-_BROKEN_CONNECTION = {"TransportError", "ClientError", "OSError"}
+
+# What litellm says, with a traceback or an advice in the text, of a 200 that is no chat answer.
+_NO_MESSAGE = re.compile(
+    r"Invalid response object|Empty or invalid response|provider returned 'choices' that is not a list"
+)
 
 
-def _chain(error: BaseException) -> list[BaseException]:
-    """The error and what caused it, outermost first."""
-    chain: list[BaseException] = []
-    cause: BaseException | None = error
-    while cause is not None and cause not in chain:
-        chain.append(cause)
-        cause = cause.__cause__ or cause.__context__
-    return chain
-
-
-def _innermost(causes: list[BaseException]) -> str:
-    """The innermost cause that says something, without the request's details."""
-    texts = [str(cause) for cause in causes if str(cause)]
-    return texts[-1] if texts else type(causes[-1]).__name__
-
-
-def _encodable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages with lone surrogates replaced, which a model may write but UTF-8 cannot carry."""
-    try:
-        json.dumps(messages, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        text = json.dumps(messages, ensure_ascii=False).encode("utf-8", "replace")
-        replaced: list[dict[str, Any]] = json.loads(text)
-        return replaced
-    return messages
+def _written(error: Exception) -> str | None:
+    """What the model wrote when the provider refused it, from the text or the body of the error."""
+    bodies = (getattr(cause, "body", None) for cause in chain(error))
+    texts = [json.dumps({"error": body}, default=str) for body in bodies if isinstance(body, dict)]
+    found = (failed_generation(text) for text in [str(error), *texts])
+    return next((written for written in found if written is not None), None)
 
 
 def _read(response: Any, latency_s: float) -> ChatAnswer:
@@ -200,11 +162,7 @@ def _read(response: Any, latency_s: float) -> ChatAnswer:
         choice = response.choices[0]
         message = choice.message.model_dump(exclude_none=True)
     except (AttributeError, IndexError, TypeError) as error:
-        raise ModelError(
-            f"the answer holds no message ({type(error).__name__})",
-            kind="bad_response",
-            retryable=True,
-        ) from None
+        raise no_message(type(error).__name__) from None
     message.setdefault("content", None)
     fields = message.get("provider_specific_fields")
     if isinstance(fields, dict) and not any(fields.values()):
@@ -214,15 +172,11 @@ def _read(response: Any, latency_s: float) -> ChatAnswer:
     return ChatAnswer(
         message=message,
         finish_reason=getattr(choice, "finish_reason", None),
-        prompt_tokens=_count(getattr(usage, "prompt_tokens", None)),
-        completion_tokens=_count(getattr(usage, "completion_tokens", None)),
+        prompt_tokens=token_count(getattr(usage, "prompt_tokens", None)),
+        completion_tokens=token_count(getattr(usage, "completion_tokens", None)),
         cost_usd=_cost(response),
         latency_s=latency_s,
     )
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and value > 0 else None
 
 
 def _cost(response: Any) -> float | None:
@@ -230,9 +184,3 @@ def _cost(response: Any) -> float | None:
     hidden = getattr(response, "_hidden_params", None)
     cost = hidden.get("response_cost") if isinstance(hidden, Mapping) else None
     return float(cost) if isinstance(cost, (int, float)) and cost > 0 else None
-
-
-def _timed_out(timeout_s: float) -> ModelError:
-    return ModelError(
-        f"no answer within {timeout_s:g} s (--tooleval-timeout)", kind="timeout", retryable=True
-    )

@@ -73,8 +73,8 @@ def _recorded(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _same(field: str, wanted: Mapping[str, Any], recorded: Mapping[str, Any]) -> bool:
     if field == "tools":
-        return wanted["tools_sha256"] == recorded.get("tools_sha256")
-    return canonical(wanted.get(field)) == canonical(recorded.get(field))
+        return bool(wanted["tools_sha256"] == recorded.get("tools_sha256"))
+    return bool(canonical(wanted.get(field)) == canonical(recorded.get(field)))
 
 
 def _difference(field: str, wanted: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import functools
-import importlib.util
 import json
 import math
 import re
 import sys
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -19,11 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
+from .prices import litellm_folder
+from .prices import price_list
 
 LEXICAL = "baseline/lexical"
 
 # Sampling parameters that a model's table may set by name; everything else goes under `extra`.
 SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
+# Which library carries the calls.
+APIS = ("openai", "litellm")
+# Parameters of litellm itself: whoever sets one of these means litellm.
+_LITELLM_EXTRAS = frozenset(
+    """additional_drop_params allowed_openai_params api_version custom_llm_provider drop_params
+    metadata mock_response organization""".split()
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,7 @@ class ModelSpec:
     label: str
     model: str = ""
     callable: str | None = None
+    api: str | None = None
     api_base: str | None = None
     api_key_env: str | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict)
@@ -46,8 +56,18 @@ class ModelSpec:
     max_concurrency: int | None = None
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
+    input_price: float | None = None
+    output_price: float | None = None
     source: str = ""
     folder: Path | None = None
+
+    @property
+    def lean(self) -> bool:
+        """Whether the calls go over our own client for OpenAI's protocol instead of litellm."""
+        if self.api is None:
+            own = bool(self.api_base) and self.model.startswith("openai/")
+            return own and not _LITELLM_EXTRAS.intersection(self.extra)
+        return self.api == "openai"
 
     @property
     def identity(self) -> str:
@@ -140,6 +160,7 @@ def _tables(path: Path, prefix: str) -> ModelTables:
 _KEYS: Mapping[str, tuple[type[Any], ...]] = {
     "model": (str,),
     "callable": (str,),
+    "api": (str,),
     "api_base": (str,),
     "api_key_env": (str,),
     "temperature": (int, float),
@@ -152,6 +173,8 @@ _KEYS: Mapping[str, tuple[type[Any], ...]] = {
     "max_concurrency": (int,),
     "requests_per_minute": (int,),
     "tokens_per_minute": (int,),
+    "input_price": (int, float),
+    "output_price": (int, float),
 }
 _POSITIVE = (
     "max_tokens",
@@ -234,13 +257,17 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     omit = table.get("omit", [])
     if not all(isinstance(key, str) for key in omit):
         raise fail(f"omit: expected a list of parameter names, got {omit!r}", "omit")
-    model = table.get("model", "")
-    if model and model != LEXICAL:
+    model, api = table.get("model", ""), table.get("api")
+    if api is not None:
+        _check_api(table, fail)
+    # A server that is asked directly may call its models what it likes.
+    if model and model != LEXICAL and api != "openai":
         _check_litellm_name(model, lambda message: fail(f"model: {message}", "model"))
     return ModelSpec(
         label=name,
         model=model,
         callable=table.get("callable"),
+        api=api,
         api_base=table.get("api_base"),
         api_key_env=table.get("api_key_env"),
         sampling={key: table[key] for key in SAMPLING if key in table},
@@ -250,9 +277,24 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
         max_concurrency=table.get("max_concurrency"),
         requests_per_minute=table.get("requests_per_minute"),
         tokens_per_minute=table.get("tokens_per_minute"),
+        input_price=table.get("input_price"),
+        output_price=table.get("output_price"),
         source=f"[{tables.prefix}models.{_toml_key(name)}] in {tables.path}",
         folder=tables.path.parent if tables.path else None,
     )
+
+
+def _check_api(table: Mapping[str, Any], fail: Callable[[str, str], ConfigError]) -> None:
+    api, model = table["api"], table.get("model", "")
+    if api not in APIS:
+        raise fail(f'api: expected "openai" or "litellm", got {api!r}', "api")
+    if not model or model == LEXICAL:
+        raise fail("api: only for a model that is called over the network", "api")
+    if api == "openai" and not table.get("api_base") and "/" in model.removeprefix("openai/"):
+        raise fail(
+            f'api = "openai" without api_base asks OpenAI, which has no model {model!r}; set api_base',
+            "api",
+        )
 
 
 def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]:
@@ -357,26 +399,16 @@ def _litellm_accepts(name: str) -> bool:
     return True
 
 
-def _litellm_folder() -> Path | None:
-    spec = importlib.util.find_spec("litellm")
-    return Path(spec.origin).parent if spec and spec.origin else None
-
-
 @functools.cache
 def _known_litellm_models() -> tuple[str, ...]:
     """The model names in litellm's price list, read without importing litellm."""
-    folder = _litellm_folder()
-    try:
-        file = folder and folder / "model_prices_and_context_window_backup.json"
-        return tuple(json.loads(file.read_text(encoding="utf-8"))) if file else ()
-    except (OSError, ValueError):
-        return ()
+    return tuple(price_list())
 
 
 @functools.cache
 def _known_providers() -> tuple[str, ...]:
     """litellm's providers, read from the enum in its source without importing it."""
-    folder = _litellm_folder()
+    folder = litellm_folder()
     try:
         source = (folder / "types" / "utils.py").read_text(encoding="utf-8") if folder else ""
     except OSError:

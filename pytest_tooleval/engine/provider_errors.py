@@ -78,9 +78,11 @@ def provider_error(
 
 def spoken(text: str) -> str:
     """The sentence in a provider's error body, or the whole text when there is none."""
-    error = _error_in(text)
-    message = error.get("message") if error else None
-    return message if isinstance(message, str) and message.strip() else text
+    body = _object_in(text)
+    error = body.get("error")
+    said = (error.get("message") if isinstance(error, dict) else error, body.get("message"))
+    sentences = (s for s in (*said, body.get("detail")) if isinstance(s, str) and s.strip())
+    return next(sentences, text)
 
 
 def failed_generation(text: str) -> str | None:
@@ -88,24 +90,23 @@ def failed_generation(text: str) -> str | None:
 
     This is an answer, and a wrong one, not an error.
     """
-    error = _error_in(text) or {}
-    if error.get("code") != "tool_use_failed":
+    error = _object_in(text).get("error")
+    if not isinstance(error, dict) or error.get("code") != "tool_use_failed":
         return None
     written = error.get("failed_generation")
     return written if isinstance(written, str) else ""
 
 
-def _error_in(text: str) -> dict[str, Any] | None:
-    """The `error` object of the first JSON object in a text."""
+def _object_in(text: str) -> dict[str, Any]:
+    """The first JSON object in a text, empty when there is none."""
     start = text.find("{")
     if start < 0:
-        return None
+        return {}
     try:
         body, _ = json.JSONDecoder(strict=False).raw_decode(text, start)
     except (ValueError, RecursionError):
-        return None
-    error = body.get("error") if isinstance(body, dict) else None
-    return error if isinstance(error, dict) else None
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
 def _is_quota(status: int, text: str) -> bool:
@@ -120,6 +121,11 @@ def _is_quota(status: int, text: str) -> bool:
 def _credentials_help(spec: ModelSpec) -> str:
     if spec.api_key_env:
         return f"the key in {spec.api_key_env} was refused"
+    if spec.api_base:
+        return (
+            f"no key, or a wrong one, for {spec.api_base}; none is sent to an api_base unless the "
+            f"model's table names its variable with api_key_env ({spec.place})"
+        )
     return (
         f"no key, or a wrong one, for {spec.model}; set the provider's environment variable "
         "(such as OPENAI_API_KEY or ANTHROPIC_API_KEY), or name yours with api_key_env in the "

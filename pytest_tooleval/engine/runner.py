@@ -22,10 +22,12 @@ from .client import ChatRequest
 from .conversation import converse
 from .lane import Lane
 from .lane import Origin
+from .lane import Run
 from .lane import sampling_for
 from .limits import Slots
 from .models import ModelSpec
 from .retry import RetryPolicy
+from .spending import Budget
 from .threads import DaemonThreads
 
 DEFAULT_CONCURRENCY = 32
@@ -52,14 +54,19 @@ class Runner:
         concurrency: int = DEFAULT_CONCURRENCY,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         policy: RetryPolicy | None = None,
+        most_usd: float | None = None,
     ) -> None:
-        self._timeout_s = timeout_s
-        self._policy = policy or RetryPolicy()
-        # Its own generator: test plugins reseed the global one before every item.
-        self._rng = random.Random()
+        self._shared = Run(
+            concurrency=concurrency,
+            slots=Slots(concurrency),
+            budget=Budget(most_usd),
+            timeout_s=timeout_s,
+            policy=policy or RetryPolicy(),
+            # Its own generator: test plugins reseed the global one before every item.
+            rng=random.Random(),
+        )
         self._lanes: dict[str, Lane] = {}
         self._loop = asyncio.new_event_loop()
-        self._slots = Slots(concurrency)
         self._ready = threading.Event()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="tooleval-engine", daemon=True)
@@ -90,8 +97,7 @@ class Runner:
     def _lane(self, spec: ModelSpec) -> Lane:
         lane = self._lanes.get(spec.label)
         if lane is None:
-            lane = Lane(spec, self._slots, self._timeout_s, self._policy, self._rng)
-            self._lanes[spec.label] = lane
+            lane = self._lanes[spec.label] = Lane(spec, self._shared)
         return lane
 
     def _run(self) -> None:

@@ -68,9 +68,10 @@ def connection_error(
     Reads the classes of the error and its causes by name. `clean` makes one line without secrets;
     `refused` tells that a status of 4xx came, which is then the reason.
     """
-    causes = _chain(error)
+    causes = chain(error)
     classes = {base.__name__ for cause in causes for base in type(cause).__mro__}
-    if classes & _TIMEOUTS:
+    # A 408 or 504 becomes a Timeout in litellm, too, but there the server has answered.
+    if classes & _TIMEOUTS and "HTTPStatusError" not in classes:
         return timed_out(timeout_s)
     if refused:
         return None
@@ -85,6 +86,10 @@ def connection_error(
     return None
 
 
+def no_message(reason: str) -> ModelError:
+    return ModelError(f"the answer holds no message ({reason})", kind="bad_response", retryable=True)
+
+
 def timed_out(timeout_s: float) -> ModelError:
     return ModelError(
         f"no answer within {timeout_s:g} s (--tooleval-timeout)", kind="timeout", retryable=True
@@ -97,14 +102,14 @@ def not_json(text: str) -> ModelError:
     )
 
 
-def _chain(error: BaseException) -> list[BaseException]:
+def chain(error: BaseException) -> list[BaseException]:
     """The error and what caused it, outermost first."""
-    chain: list[BaseException] = []
+    causes: list[BaseException] = []
     cause: BaseException | None = error
-    while cause is not None and cause not in chain:
-        chain.append(cause)
+    while cause is not None and cause not in causes:
+        causes.append(cause)
         cause = cause.__cause__ or cause.__context__
-    return chain
+    return causes
 
 
 def _innermost(causes: list[BaseException]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SUITE_ENDING = ".tooleval.json"
 _settings_key = pytest.StashKey[Settings]()
+_answers_key = pytest.StashKey[Path | None]()
 _session_key = pytest.StashKey["EvalSession"]()
 
 
@@ -87,6 +89,20 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
     from .collection import SuiteFile
 
     return SuiteFile.from_parent(parent, path=file_path)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of xdist where all workers keep their answers."""
+    from .session import answers_folder
+
+    config = node.config
+    settings = config.stash[_settings_key]
+    if _answers_key not in config.stash:
+        wanted = settings.models and settings.cassette is None
+        config.stash[_answers_key] = answers_folder(config, settings) if wanted else None
+    folder = config.stash[_answers_key]
+    node.workerinput["tooleval_answers"] = str(folder) if folder else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,6 +85,23 @@ def add_options(parser: pytest.Parser) -> None:
         help="with a cassette: none replays only, once records only if there is no file yet, "
         "new (default) records what is missing, all asks everything again",
     )
+    group.addoption(
+        "--tooleval-resume",
+        action="store_true",
+        help="take over the answers of the last run, which was killed or had errors, and ask only for "
+        "what is missing",
+    )
+    group.addoption(
+        "--tooleval-max-cost",
+        type=float,
+        metavar="USD",
+        help="stop asking once the answers have cost this much; the cases left are errors",
+    )
+    group.addoption(
+        "--tooleval-estimate",
+        action="store_true",
+        help="print calls, prompt tokens and a price range per model, and ask nothing",
+    )
     parser.addini(
         "tooleval_models", "models to evaluate when --tooleval-model is not given", type="args"
     )
@@ -106,6 +124,9 @@ class Settings:
     json: Path | None
     cassette: Path | None
     record: RecordMode
+    resume: bool
+    max_cost: float | None
+    estimate: bool
 
 
 def read_settings(config: pytest.Config) -> Settings:
@@ -129,15 +150,26 @@ def read_settings(config: pytest.Config) -> Settings:
         "trials": trials,
         "thresholds": _thresholds(config.getoption("tooleval_threshold")),
     }
-    json_file = config.getoption("tooleval_json")
+    max_cost = config.getoption("tooleval_max_cost")
+    if max_cost is not None and not max_cost > 0:
+        raise pytest.UsageError(f"--tooleval-max-cost: expected US dollars above 0, got {max_cost:g}")
+    cassette = _cassette(config)
+    if config.getoption("tooleval_resume") and cassette is not None:
+        raise pytest.UsageError(
+            "--tooleval-resume: this run has a cassette, which keeps its answers already; "
+            "--tooleval-record=new asks only for what is missing on it"
+        )
     return Settings(
         models=_models(config),
         overrides=overrides,
         concurrency=concurrency,
         timeout_s=timeout_s,
-        json=Path(config.invocation_params.dir, json_file) if json_file else None,
-        cassette=_cassette(config),
+        json=_json(config),
+        cassette=cassette,
         record=_record(config),
+        resume=config.getoption("tooleval_resume"),
+        max_cost=max_cost,
+        estimate=config.getoption("tooleval_estimate"),
     )
 
 
@@ -195,6 +227,20 @@ def _thresholds(entries: list[str]) -> dict[str, float] | None:
             )
         thresholds[metric] = value
     return thresholds or None
+
+
+def _json(config: pytest.Config) -> Path | None:
+    given = config.getoption("tooleval_json")
+    if not given:
+        return None
+    path = Path(config.invocation_params.dir, given)
+    # Said now, and not after every model has been asked.
+    if path.is_dir():
+        raise pytest.UsageError(f"--tooleval-json={given}: expected the name of a file, got a folder")
+    above = next(folder for folder in path.parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise pytest.UsageError(f"--tooleval-json={given}: nothing can be written into {above}")
+    return path
 
 
 def _cassette(config: pytest.Config) -> Path | None:

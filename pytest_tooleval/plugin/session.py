@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from datetime import timezone
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -19,6 +20,8 @@ from typing import Any
 import pytest
 
 from .. import __version__
+from ..engine.answers import last_run
+from ..engine.answers import new_run
 from ..engine.cassette import Cassette
 from ..engine.runner import Runner
 from ..engine.runner import Trial
@@ -29,6 +32,7 @@ from ..results import Transcript
 from .options import Settings
 
 if TYPE_CHECKING:
+    from ..engine.cassette import RecordMode
     from .collection import CaseItem
 
 _TICK_S = 0.25
@@ -45,6 +49,7 @@ class EvalSession:
         self.rows: dict[str, Mapping[str, Any]] = {}
         self.on_wait: Callable[[float], None] = lambda waited_s: None
         self.asked = 0
+        self.unwritten = ""
         self._runner: Runner | None = None
         self._pending: dict[str, Pending] = {}
         self._cassettes: dict[Path, Cassette] = {}
@@ -57,12 +62,28 @@ class EvalSession:
         """Ask ahead for everything selected; at the end cancel what is still under way."""
         try:
             # A worker of xdist has everybody's items and learns only one by one which are its own.
-            if not self._is_worker and _will_run(session):
+            if not self._is_worker and _will_run(session) and not self.settings.estimate:
                 for item in session.items:
                     self._ask_ahead(item)
             yield
         finally:
             self.close()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """With --tooleval-estimate, show what the selected cases would ask and cost, and run nothing."""
+        if not self.settings.estimate or not _will_run(session):
+            return None
+        from ..engine.estimate import estimate
+        from .collection import CaseItem
+        from .terminal import write_estimate
+
+        chosen = [item for item in session.items if isinstance(item, CaseItem) and not _is_skipped(item)]
+        rows = estimate((i.case, i.spec, self.cassette_for(i.path)) for i in chosen if i.spec)
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None:
+            write_estimate(reporter, rows)
+        return True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -76,12 +97,8 @@ class EvalSession:
 
         if not isinstance(item, CaseItem) or item.nodeid in self._pending or item.runs:
             return
-        # Whether skipif or a `run=False` holds is not known yet; such a case is asked in its turn.
-        names = {mark.name for mark in item.iter_markers()}
-        never_run = any(mark.kwargs.get("run") is False for mark in item.iter_markers("xfail"))
-        if names & {"skip", "skipif"} or never_run:
-            return
-        self._submit(item)
+        if not _is_skipped(item):
+            self._submit(item)
 
     def _submit(self, item: CaseItem) -> Pending:
         assert item.spec is not None
@@ -114,15 +131,14 @@ class EvalSession:
     def wait(self, future: concurrent.futures.Future[Transcript]) -> Transcript | ModelError:
         """Wait in short steps, so that Ctrl-C is seen everywhere and a heartbeat can be shown."""
         begin = time.monotonic()
-        while True:
-            try:
-                return future.result(timeout=_TICK_S)
-            except ModelError as error:
-                return error
-            except concurrent.futures.TimeoutError:
-                self.on_wait(time.monotonic() - begin)
-            except concurrent.futures.CancelledError:
-                return ModelError("the run ended before the answer came", kind="cancelled")
+        while not concurrent.futures.wait([future], timeout=_TICK_S).done:
+            self.on_wait(time.monotonic() - begin)
+        try:
+            return future.result()
+        except ModelError as error:
+            return error
+        except concurrent.futures.CancelledError:
+            return ModelError("the run ended before the answer came", kind="cancelled")
 
     @property
     def waiting(self) -> int:
@@ -132,20 +148,31 @@ class EvalSession:
     @property
     def runner(self) -> Runner:
         if self._runner is None:
-            self._runner = Runner(self.settings.concurrency, self.settings.timeout_s)
+            settings = self.settings
+            self._runner = Runner(settings.concurrency, settings.timeout_s, most_usd=settings.max_cost)
         return self._runner
 
     def cassette_for(self, suite_path: Path) -> Cassette | None:
-        """The suite's cassette: its path below the root folder, inside the cassette folder."""
-        folder = self.settings.cassette
-        if folder is None:
-            return None
+        """Where a suite's answers are kept: its path below the root folder, inside that folder."""
         if suite_path not in self._cassettes:
             root = self.config.rootpath
             below = suite_path.relative_to(root) if suite_path.is_relative_to(root) else suite_path.name
             name = str(below).removesuffix(".tooleval.json") + ".jsonl"
-            self._cassettes[suite_path] = Cassette(folder / name, self.settings.record)
+            folder, record = self._kept
+            if folder is None:
+                return None
+            self._cassettes[suite_path] = Cassette(folder / name, record)
         return self._cassettes[suite_path]
+
+    @cached_property
+    def _kept(self) -> tuple[Path | None, RecordMode]:
+        """The folder of this run's answers: the cassettes, else the run's own below `.tooleval`."""
+        if self.settings.cassette is not None:
+            return self.settings.cassette, self.settings.record
+        if self._is_worker:
+            folder = self.config.workerinput["tooleval_answers"]  # type: ignore[attr-defined]
+            return folder and Path(folder), "new"
+        return answers_folder(self.config, self.settings), "new"
 
     @property
     def damaged_cassettes(self) -> dict[Path, list[int]]:
@@ -164,24 +191,53 @@ class EvalSession:
             "pytest_tooleval": __version__,
             "pytest": pytest.__version__,
             "python": platform.python_version(),
+            "resumed": self.settings.resume,
             "models": [{"model": spec.label, "calls": spec.identity} for spec in self.settings.models],
         }
         return build_document(run, list(self.rows.values()))
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         try:
             return (yield)
         finally:
             self.close()
-            if self.settings.json is not None and not self._is_worker:
-                write_json(self.settings.json, self.document())
+            if not self._is_worker and not session.config.option.collectonly:
+                self._write_json(session)
+
+    def _write_json(self, session: pytest.Session) -> None:
+        path = self.settings.json
+        if path is None:
+            return
+        try:
+            write_json(path, self.document())
+        except OSError as error:
+            self.unwritten = f"--tooleval-json={path}: cannot be written: {error.strerror or error}"
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def close(self) -> None:
         if self._runner is not None:
             self._runner.close()
             self._runner = None
         self._pending.clear()
+
+
+def _is_skipped(item: pytest.Item) -> bool:
+    """Whether a case may not run. One with a `skipif` that does not hold is asked in its turn."""
+    names = {mark.name for mark in item.iter_markers()}
+    never_run = any(mark.kwargs.get("run") is False for mark in item.iter_markers("xfail"))
+    return bool(names & {"skip", "skipif"}) or never_run
+
+
+def answers_folder(config: pytest.Config, settings: Settings) -> Path | None:
+    """Where this run keeps its answers: with --tooleval-resume, where the last run did."""
+    try:
+        return (settings.resume and last_run(config.rootpath)) or new_run(config.rootpath)
+    except OSError as error:
+        config.issue_config_time_warning(
+            pytest.PytestWarning(f"answers are not kept, so this run cannot be resumed: {error}"), 2
+        )
+        return None
 
 
 def _will_run(session: pytest.Session) -> bool:

@@ -18,6 +18,7 @@ from ..text import printable
 from .options import NO_MODEL
 
 if TYPE_CHECKING:
+    from ..engine.estimate import Estimate
     from .session import EvalSession
 
 _HEARTBEAT_S = 15.0
@@ -88,6 +89,8 @@ class Terminal:
         result = yield
         if self._session.rows and not self._silent:
             write_summary(terminalreporter, self._session)
+        if self._session.unwritten:
+            terminalreporter.write_line(self._session.unwritten, red=True, bold=True)
         return result
 
     @property
@@ -119,7 +122,7 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
     if unnamed:
         cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
         reporter.write_line(f"{cases} NOT EVALUATED: {NO_MODEL}", red=True, bold=True)
-    if session.settings.json is not None:
+    if session.settings.json is not None and not session.unwritten:
         reporter.write_line(f"results: {session.settings.json}")
 
 
@@ -148,17 +151,19 @@ def render_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
                 *(column[i] for _, column in extras),
             ]
         )
+    return _lines(cells, left=2)
+
+
+def _lines(cells: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Rows of equal length as lines; the first `left` columns are texts, the others numbers."""
     widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
     return [
         "  ".join(
-            _align(cell, w, i) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in cells
     ]
-
-
-def _align(cell: str, width: int, column: int) -> str:
-    return cell.ljust(width) if column < 2 else cell.rjust(width)
 
 
 def _tokens(row: Mapping[str, Any]) -> str:
@@ -183,9 +188,30 @@ def _counted(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
+def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) -> None:
+    """The table of `--tooleval-estimate`."""
+    cells = [["model", "cases", "replayed", "calls", "prompt tokens", "cost"]]
+    for row in rows:
+        calls = str(row.calls) if row.calls == row.most_calls else f"{row.calls} to {row.most_calls}"
+        if row.least_usd is None or row.most_usd is None:
+            cost = "price unknown"
+        else:
+            cost = f"${row.least_usd:.4f} to ${row.most_usd:.4f}" if row.most_usd else "-"
+        tokens = f"{row.prompt_tokens:,}" if row.prompt_tokens else "-"
+        cells.append([printable(row.model), str(row.cases), str(row.replayed), calls, tokens, cost])
+    reporter.section("tool calling: estimate, nothing was asked", sep="=")
+    for number, line in enumerate(_lines(cells, left=1)):
+        reporter.write_line(line, bold=number == 0)
+    if any(row.least_usd is None for row in rows):
+        reporter.write_line(
+            "give a model prices with input_price and output_price in its table (USD per million tokens)"
+        )
+
+
 def notes(document: Mapping[str, Any]) -> list[str]:
     """What the numbers alone would hide."""
     lines = []
+    resumed = document["run"].get("resumed")
     for row in document["models"]:
         name = printable(row["model"])
         if row["errors"]:
@@ -208,7 +234,6 @@ def notes(document: Mapping[str, Any]) -> list[str]:
                 f"{name}: {_counted(row['recovered'], 'answer')} had calls written as text (recovered)"
             )
         if row["cached"]:
-            lines.append(
-                f"{name}: {row['cached']} of {row['trials']} answers replayed from the cassette"
-            )
+            source = "taken over from the last run" if resumed else "replayed from the cassette"
+            lines.append(f"{name}: {row['cached']} of {row['trials']} answers {source}")
     return lines

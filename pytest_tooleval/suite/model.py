@@ -129,9 +129,7 @@ class TestCase(_Strict):
         None,
         description="Several expected calls; [] when nothing should be called. Excludes expected_tool.",
     )
-    call_order: CallOrder = Field(
-        "any", description="Whether expected_calls must come in their order."
-    )
+    call_order: CallOrder = Field("any", description="Whether expected_calls must come in their order.")
     param_scoring: ParamScoring | None = Field(None, description="How plain values compare.")
     tools: list[Tool] | None = Field(
         None, description="Replaces the suite's tools for this case; [] is none."
@@ -180,7 +178,9 @@ class TestCase(_Strict):
         """The acceptable tools of `expected_tool`; empty when it is null."""
         if self.expected_tool is None:
             return ()
-        return (self.expected_tool,) if isinstance(self.expected_tool, str) else tuple(self.expected_tool)
+        return (
+            (self.expected_tool,) if isinstance(self.expected_tool, str) else tuple(self.expected_tool)
+        )
 
 
 class Suite(_Strict):

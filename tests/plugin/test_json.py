@@ -160,9 +160,17 @@ def test_an_unwritable_path_is_a_clear_error(project: Project, number: int) -> N
     assert "Traceback" not in output
     assert "INTERNALERROR" not in output
     assert Path(paths[number]).name in output
+    assert (project.calls == []) == (number < 2)  # what can be known beforehand is said beforehand
     assert "--tooleval-json" in output
     if number == 1:
         assert os.listdir(project.path / "a-folder") == []
+
+
+def test_looking_leaves_an_earlier_file_alone(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("out.json", "from the last run")
+    project.run("--co", "--tooleval-json=out.json")
+    assert (project.path / "out.json").read_text() == "from the last run"
 
 
 def test_the_document_is_ascii_json(project: Project) -> None:

@@ -90,10 +90,11 @@ def test_broken_suites_are_named_once(project: Project) -> None:
     project.write("bad.tooleval.json", '{"name": 5}')
     result = project.run_subprocess("-n2", timeout=120)
     assert result.ret != pytest.ExitCode.OK
+    # xdist runs what it could collect, also for Python tests; the run is not green.
+    result.assert_outcomes(passed=1, errors=1)
     text = result.stdout.str()
-    assert "bad.tooleval.json:1:" in text
+    assert text.count("bad.tooleval.json:1:10: name: ") == 1
     assert "Traceback" not in text
-    assert project.calls == []
 
 
 def test_no_model(project: Project) -> None:

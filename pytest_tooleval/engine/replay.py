@@ -1,0 +1,42 @@
+"""Replaying a case without a model: does a cassette hold all its answers?"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from ..results import Reply
+from ..suite.model import ResolvedCase
+from .cassette import Cassette
+from .cassette import key_of
+from .cassette import question
+from .client import ChatRequest
+from .conversation import converse
+from .lane import sampling_for
+from .models import ModelSpec
+from .reply import read_reply
+
+
+class _MissingError(Exception):
+    def __init__(self, asked: dict[str, Any]) -> None:
+        self.asked = asked
+
+
+def first_missing(
+    case: ResolvedCase, spec: ModelSpec, cassette: Cassette, trial: int = 0
+) -> dict[str, Any] | None:
+    """The first question of the case that the cassette has no answer to, or None."""
+
+    async def ask(request: ChatRequest) -> Reply:
+        asked = question(spec, request)
+        found = cassette.find(key_of(asked))
+        if found is None:
+            raise _MissingError(asked)
+        names = [tool["function"]["name"] for tool in request.tools]
+        return read_reply(found[0], names, found[1], cached=True)
+
+    try:
+        asyncio.run(converse(case, ask, sampling_for(spec, case), trial))
+    except _MissingError as missing:
+        return missing.asked
+    return None

@@ -1,0 +1,81 @@
+"""Through litellm, over a socket, as with a real provider."""
+
+from __future__ import annotations
+
+from mock_server import MockServer
+
+from .project import Project
+from .project import right
+
+
+def configure(project: Project, server: MockServer) -> None:
+    project.write(
+        "tooleval.toml",
+        f"""
+        [models.local]
+        model = "openai/tiny"
+        api_base = "{server.base_url}"
+        """,
+    )
+
+
+def town(id: str, name: str) -> dict[str, object]:
+    return {
+        **right(id),
+        "prompt": f"What is the weather in {name}?",
+        "expected_params": {"city": name},
+    }
+
+
+def test_a_whole_run_over_a_socket(project: Project) -> None:
+    names = ["Paris", "Tokyo", "Lima", "Oslo", "Rome", "Bern"]
+    project.suite(*(town(name.lower(), name) for name in names))
+    with MockServer(latency=0.3) as server:
+        configure(project, server)
+        result = project.run_subprocess("--tooleval-json=out.json", model="local", timeout=120)
+    result.assert_outcomes(passed=6)
+    assert server.requests == 6
+    assert server.max_in_flight == 6
+    row = project.rows()["paris[local]"]
+    assert row["trials"][0]["prompt_tokens"] is not None
+    assert row["trials"][0]["latency_s"] >= 0.3
+    [model] = project.document()["models"]
+    assert model["tokens"]["completion"] > 0
+
+
+def test_a_refused_tool_choice_is_noted(project: Project) -> None:
+    project.suite(town("paris", "Paris"), town("rome", "Rome"))
+    with MockServer(faults={"refuse-required": 1}) as server:
+        configure(project, server)
+        args = ("--tooleval-json=out.json", "--tooleval-concurrency=1")
+        result = project.run_subprocess(*args, model="local", timeout=120)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["local: refused tool_choice 'required'; asked with 'auto' (2 cases)"])
+    # One refusal, then it is remembered.
+    assert server.requests == 3
+    [reply] = [
+        round_["reply"]
+        for round_ in project.rows()["paris[local]"]["trials"][0]["transcript"]["rounds"]
+    ]
+    assert reply["tool_choice"] == "auto"
+
+
+def test_a_replayed_run_never_loads_litellm(project: Project) -> None:
+    project.suite(town("paris", "Paris"))
+    project.write(
+        "conftest.py",
+        """
+        import sys
+
+        def pytest_unconfigure(config):
+            print("litellm loaded:", "litellm" in sys.modules)
+        """,
+    )
+    with MockServer() as server:
+        configure(project, server)
+        args = ("--tooleval-cassette=tapes", "-s")
+        project.run_subprocess(*args, model="local", timeout=120).assert_outcomes(passed=1)
+        result = project.run_subprocess(*args, "--tooleval-record=none", model="local")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["litellm loaded: False"])
+    assert server.requests == 1

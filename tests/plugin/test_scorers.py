@@ -1,0 +1,144 @@
+"""Scorers of third parties, in conftest files and plugins."""
+
+from __future__ import annotations
+
+import pytest
+
+from .project import Project
+from .project import right
+
+CONFTEST = """
+from pytest_tooleval import Score
+
+
+class Brevity:
+    metrics = ("brevity",)
+
+    def score(self, case, transcript):
+        {body}
+
+
+def pytest_tooleval_register_scorers(register):
+    register(Brevity())
+"""
+
+
+def conftest(body: str = 'return {"brevity": Score(0.25, "one word too many")}') -> str:
+    return CONFTEST.replace("{body}", body)
+
+
+@pytest.fixture
+def scored(project: Project) -> Project:
+    project.write("conftest.py", conftest())
+    project.suite(right("a"))
+    return project
+
+
+def test_the_metric_is_in_table_and_document(scored: Project) -> None:
+    result = scored.run("--tooleval-json=out.json", "--junitxml=out.xml")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["model *brevity*", "agent *0.25*"])
+    row = scored.rows()["a[agent]"]
+    assert row["scores"]["brevity"] == 0.25
+    assert row["trials"][0]["scores"]["brevity"]["explanation"] == "one word too many"
+    assert scored.document()["models"][0]["metrics"]["brevity"] == {"mean": 0.25, "n": 1}
+    assert 'name="tooleval.score.brevity" value="0.25"' in (scored.path / "out.xml").read_text()
+
+
+@pytest.mark.parametrize(("threshold", "outcome"), [(0.25, "passed"), (0.3, "failed")])
+def test_it_can_have_a_threshold(scored: Project, threshold: float, outcome: str) -> None:
+    scored.run(f"--tooleval-threshold=brevity={threshold}").assert_outcomes(**{outcome: 1})
+    scored.suite(right("a", thresholds={"brevity": threshold}))
+    result = scored.run()
+    result.assert_outcomes(**{outcome: 1})
+    if outcome == "failed":
+        result.stdout.fnmatch_lines(
+            ["FAILED*brevity 0.25 < 0.30 (below threshold)*"]
+        )
+        result.stdout.fnmatch_lines(["*brevity*0.25*needs 0.30*one word too many"])
+
+
+def test_a_conftest_holds_for_its_folder_only(project: Project) -> None:
+    project.write("inside/conftest.py", conftest())
+    project.suite(right("a"), file="inside/a.tooleval.json")
+    project.suite(right("b"), file="outside/b.tooleval.json")
+    project.run("--tooleval-json=out.json").assert_outcomes(passed=2)
+    rows = project.rows()
+    assert "brevity" in rows["a[agent]"]["scores"]
+    assert "brevity" not in rows["b[agent]"]["scores"]
+
+
+def test_a_threshold_that_only_some_folders_know(project: Project) -> None:
+    project.write("inside/conftest.py", conftest())
+    project.suite(right("b", thresholds={"brevity": 0.1}), file="outside/b.tooleval.json")
+    result = project.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.re_match_lines([r"outside/b\.tooleval\.json:\d+:\d+: .*brevity: unknown metric.*"])
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("1 / 0", "*Brevity*raised ZeroDivisionError: division by zero*"),
+        ("return 1", "*Brevity*returned 1, expected a dict*"),
+        ('return {"brevity": 1}', "*Brevity*returned for 'brevity' 1, expected a Score*"),
+        ('return {"brevity": Score(2.0)}', "*Brevity*2.0, expected a number from 0 to 1*"),
+        ('return {"brevity": Score(float("nan"))}', "*Brevity*nan, expected a number*"),
+        ('return {"length": Score(1.0)}', "*Brevity*returned 'length', which is not in its metrics*"),
+    ],
+)
+def test_a_scorer_that_misbehaves_makes_errors(project: Project, body: str, message: str) -> None:
+    project.write("conftest.py", conftest(body))
+    project.suite(right("a"))
+    result = project.run("--tooleval-json=out.json")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([message])
+    assert project.rows()["a[agent]"]["outcome"] == "error"
+
+
+def test_a_metric_that_does_not_apply_is_in_no_mean(project: Project) -> None:
+    project.write("conftest.py", conftest('return {"brevity": Score(None)}'))
+    project.suite(right("a"))
+    project.run("--tooleval-json=out.json").assert_outcomes(passed=1)
+    assert project.rows()["a[agent]"]["scores"]["brevity"] is None
+    assert "brevity" not in project.document()["models"][0]["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("registered", "message"),
+    [
+        ("Brevity", "*got the class, expected an instance: *Brevity()*"),
+        ("object()", "*no method score(case, transcript)*"),
+        ("Brevity())\n    register(Brevity()", "*'brevity' is already registered by *Brevity*"),
+    ],
+)
+def test_a_scorer_that_cannot_be_registered(project: Project, registered: str, message: str) -> None:
+    project.write("conftest.py", conftest().replace("register(Brevity())", f"register({registered})"))
+    project.suite(right("a"))
+    result = project.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([message])
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert project.calls == []
+
+
+def test_a_hook_that_raises_is_a_collection_error(project: Project) -> None:
+    project.write("conftest.py", conftest().replace("register(Brevity())", "1 / 0"))
+    project.suite(right("a"))
+    result = project.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*ZeroDivisionError*"])
+
+
+def test_a_conftest_works_without_the_plugin_when_marked_optional(project: Project) -> None:
+    text = conftest().replace("def pytest_tool", "@pytest.hookimpl(optionalhook=True)\ndef pytest_tool")
+    project.write("conftest.py", "import pytest\n" + text)
+    project.write("test_plain.py", "def test_plain(): pass\n")
+    project.run("-p", "no:tooleval", model=None).assert_outcomes(passed=1)
+
+
+def test_scorers_work_in_xdist_workers(scored: Project) -> None:
+    pytest.importorskip("xdist")
+    result = scored.run_subprocess("-n2", "--tooleval-json=out.json", timeout=120)
+    result.assert_outcomes(passed=1)
+    assert scored.rows()["a[agent]"]["scores"]["brevity"] == 0.25

@@ -1,0 +1,251 @@
+"""Beside other plugins, options and odd places."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from .project import Project
+from .project import right
+from .project import wrong
+
+
+def test_a_timeout_plugin_interrupts_the_wait(project: Project) -> None:
+    pytest.importorskip("pytest_timeout")
+    if sys.platform == "win32":
+        pytest.skip("the signal method needs SIGALRM")
+    project.suite(right("slow", delay=30), right("fast"))
+    args = ("--timeout=1", "--timeout-method=signal", "--tooleval-json=out.json")
+    result = project.run_subprocess(*args)
+    result.assert_outcomes(errors=1, passed=1)
+    assert len(project.log("cancelled")) == 1
+    row = project.rows()["slow[agent]"]
+    assert row["outcome"] == "error"
+    assert "Timeout" in row["reason"]
+
+
+def test_without_a_terminal(project: Project) -> None:
+    project.suite(right("a"), wrong("b"))
+    result = project.run_subprocess("-p", "no:terminal", "--tooleval-json=out.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert len(project.rows()) == 2
+    assert result.stderr.str() == ""
+
+
+def test_without_a_cache(project: Project) -> None:
+    project.suite(right("a"))
+    project.run("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("mode", ["importlib", "append", "prepend"])
+def test_import_modes(project: Project, mode: str) -> None:
+    project.suite(right("a"))
+    project.write("test_plain.py", "def test_plain(): pass\n")
+    project.run(f"--import-mode={mode}").assert_outcomes(passed=2)
+
+
+def test_from_another_folder(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write("pytest.ini", "[pytest]\n")
+    project.suite(right("a"), file="suites/weather.tooleval.json")
+    (project.path / "elsewhere").mkdir()
+    monkeypatch.chdir(project.path / "elsewhere")
+    result = project.run("../suites/weather.tooleval.json", "--tooleval-json=out.json")
+    result.assert_outcomes(passed=1)
+    [row] = project.document("elsewhere/out.json")["cases"]
+    assert row["nodeid"] == "suites/weather.tooleval.json::a[agent]"
+
+
+def test_a_suite_outside_the_root(project: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+    project.write("pytest.ini", "[pytest]\n")
+    outside = tmp_path_factory.mktemp("outside") / "far.tooleval.json"
+    project.suite(right("a"), wrong("b"))
+    (project.path / "weather.tooleval.json").rename(outside)
+    args = (f"--rootdir={project.path}", str(outside), "--tooleval-cassette=tapes")
+    result = project.run(*args, "--tooleval-json=out.json")
+    result.assert_outcomes(passed=1, failed=1)
+    assert project.rows()["a[agent]"]["nodeid"].endswith("far.tooleval.json::a[agent]")
+    tapes = list((project.path / "tapes").rglob("*.jsonl"))
+    assert [tape.name for tape in tapes] == ["far.jsonl"]
+    listed = project.run("--co", "-q", *args).outlines
+    assert any(line.endswith("far.tooleval.json::a[agent]") for line in listed)
+
+
+def test_suites_of_one_name_outside_the_root_keep_their_answers_apart(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    project.write("pytest.ini", "[pytest]\n")
+    files = []
+    for name, made in (("one", right("a")), ("two", wrong("b"))):
+        project.suite(made, file="moving.tooleval.json")
+        files.append(tmp_path_factory.mktemp(name) / "same.tooleval.json")
+        (project.path / "moving.tooleval.json").rename(files[-1])
+    args = (f"--rootdir={project.path}", "--tooleval-cassette=tapes", *map(str, files))
+    project.run(*args).assert_outcomes(passed=1, failed=1)
+    project.run(*args, "--tooleval-record=none").assert_outcomes(passed=1, failed=1)
+    assert len(project.calls) == 2
+
+
+def test_where_no_cache_can_be_written(project: Project) -> None:
+    """A CI may run on a read-only file system; root ignores permissions, hence a file in the way."""
+    project.suite(right("a"), wrong("b"))
+    project.write(".pytest_cache", "in the way")
+    result = project.run()
+    result.assert_outcomes(passed=1, failed=1, warnings=result.parseoutcomes().get("warnings", 0))
+    assert "INTERNALERROR" not in result.stdout.str()
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere"
+)
+def test_a_read_only_folder(project: Project) -> None:
+    project.suite(right("a"))
+    Path(project.path / "calls.log").touch()
+    project.path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        project.run("-p", "no:cacheprovider").assert_outcomes(passed=1)
+    finally:
+        project.path.chmod(stat.S_IRWXU)
+
+
+def test_warnings_as_errors(project: Project) -> None:
+    project.suite(right("a", tags=["x"]), wrong("b"), right("c", delay=0.1))
+    result = project.run_subprocess("-W", "error", "--strict-markers", "--strict-config")
+    result.assert_outcomes(passed=2, failed=1)
+    assert "Warning" not in result.stdout.str() + result.stderr.str()
+
+
+def test_strict_config_knows_our_keys(project: Project) -> None:
+    project.write(
+        "pytest.ini", "[pytest]\naddopts = --strict-config\ntooleval_models = agent\n"
+    )
+    project.suite(right("a"))
+    project.run(model=None).assert_outcomes(passed=1)
+
+
+def test_durations_and_other_reporting(project: Project) -> None:
+    project.suite(right("a"), wrong("b"))
+    project.run("--durations=5", "-rA", "-l").assert_outcomes(passed=1, failed=1)
+
+
+def test_setup_show(project: Project) -> None:
+    project.suite(right("a"))
+    project.run("--setup-show").assert_outcomes(passed=1)
+    assert project.calls == ["a"]
+
+
+def test_pdb_on_a_failure_does_not_break(project: Project) -> None:
+    project.suite(wrong("a"), right("b"))
+    project.write(
+        "quiet_pdb.py",
+        """
+        class Quiet:
+            quitting = False
+            def __init__(self, **kwargs): pass
+            def reset(self): pass
+            def interaction(self, *args): pass
+        """,
+    )
+    result = project.run("--pdb", "--pdbcls=quiet_pdb:Quiet")
+    result.assert_outcomes(failed=1, passed=1)
+    assert "INTERNALERROR" not in result.stdout.str()
+
+
+def test_the_plugin_can_be_switched_off(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("test_plain.py", "def test_plain(): pass\n")
+    project.run("-p", "no:tooleval", model=None).assert_outcomes(passed=1)
+
+
+def test_ignoring_suites(project: Project) -> None:
+    project.suite(right("a"), file="skipme/a.tooleval.json")
+    project.suite(right("b"))
+    project.run("--ignore=skipme").assert_outcomes(passed=1)
+    project.run("--ignore-glob=*.tooleval.json").assert_outcomes()
+    assert project.calls == ["b"]
+
+
+def test_autouse_fixtures_of_a_conftest_do_not_matter(project: Project) -> None:
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def _noise(request):
+            yield
+        """,
+    )
+    project.suite(right("a"))
+    project.run().assert_outcomes(passed=1)
+
+
+def test_a_conftest_may_change_items(project: Project) -> None:
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                if item.name.startswith("b"):
+                    item.add_marker(pytest.mark.skip(reason="by conftest"))
+            items.reverse()
+        """,
+    )
+    project.suite(right("a"), right("b"), right("c"))
+    result = project.run("-v", "--tooleval-json=out.json")
+    result.assert_outcomes(passed=2, skipped=1)
+    assert sorted(project.calls) == ["a", "c"]
+    row = project.rows()["b[agent]"]
+    assert (row["outcome"], row["reason"]) == ("skipped", "by conftest")
+
+
+def test_marks_decided_late_are_respected(project: Project) -> None:
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[0].add_marker(pytest.mark.skipif(True, reason="never here"))
+            items[1].add_marker(pytest.mark.skipif(False, reason="always here"))
+            items[2].add_marker(pytest.mark.xfail(run=False, reason="would crash"))
+        """,
+    )
+    project.suite(right("a"), right("b"), right("c"))
+    project.run().assert_outcomes(passed=1, skipped=1, xfailed=1)
+    assert project.calls == ["b"]
+
+
+def test_a_failing_setup_hook_of_another_plugin_is_an_error(project: Project) -> None:
+    project.write(
+        "conftest.py",
+        """
+        def pytest_runtest_setup(item):
+            raise RuntimeError("another plugin")
+        """,
+    )
+    project.suite(right("a"))
+    result = project.run("--tooleval-json=out.json")
+    result.assert_outcomes(errors=1)
+    row = project.rows()["a[agent]"]
+    assert row["outcome"] == "error"
+    assert "another plugin" in row["reason"]
+
+
+def test_a_teardown_error_is_pytests_own(project: Project) -> None:
+    project.write(
+        "conftest.py",
+        """
+        def pytest_runtest_teardown(item):
+            raise RuntimeError("cannot tidy up")
+        """,
+    )
+    project.suite(right("a"))
+    result = project.run("--tooleval-json=out.json")
+    result.assert_outcomes(passed=1, errors=1)
+    assert project.rows()["a[agent]"]["outcome"] == "passed"

@@ -1,0 +1,102 @@
+"""Cases and models for the tests of the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_tooleval.engine import lane as lane_module
+from pytest_tooleval.engine.client import ChatAnswer
+from pytest_tooleval.engine.client import ChatRequest
+from pytest_tooleval.engine.lane import Lane
+from pytest_tooleval.engine.lane import Run
+from pytest_tooleval.engine.limits import Slots
+from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.retry import RetryPolicy
+from pytest_tooleval.engine.spending import Budget
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.results import Message
+from pytest_tooleval.suite.model import ResolvedCase
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.model import resolve
+
+CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}
+QUICK = RetryPolicy(base=0.001, longest=0.002)
+
+
+def tool(name: str, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": parameters or CITY}}
+
+
+WEATHER = tool("get_weather")
+
+
+def case_of(*tools: dict[str, Any], **fields: Any) -> ResolvedCase:
+    """A resolved case; without tools it has `get_weather`."""
+    case = {
+        "id": "one",
+        "prompt": "What's the weather in Paris?",
+        "expected_tool": "get_weather",
+        **fields,
+    }
+    data = {"name": "suite", "tools": list(tools or (WEATHER,)), "test_cases": [case]}
+    suite = Suite.model_validate(data)
+    return resolve(suite, suite.test_cases[0])
+
+
+def call(name: str, arguments: object = "{}", id: object = "call_1") -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def says(*calls: object, content: object = None, **more: Any) -> dict[str, Any]:
+    """An assistant's message."""
+    return {"role": "assistant", "content": content, "tool_calls": list(calls), **more}
+
+
+Answer = Callable[[ChatRequest], "dict[str, Any] | ModelError"]
+
+
+class FakeClient:
+    """Answers by a function; counts what is asked and how much of it at a time."""
+
+    def __init__(self, answer: Answer, latency: float = 0.0) -> None:
+        self.answer = answer
+        self.latency = latency
+        self.requests: list[ChatRequest] = []
+        self.in_flight = self.max_in_flight = 0
+        self.closed = False
+
+    async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
+        self.requests.append(request)
+        self.in_flight += 1
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
+        try:
+            await asyncio.sleep(self.latency)
+        finally:
+            self.in_flight -= 1
+        answer = self.answer(request)
+        if isinstance(answer, ModelError):
+            raise answer
+        return ChatAnswer(answer, "stop", 50, 10, None, 0.01)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def use_clients(monkeypatch: Any, clients: Mapping[str, FakeClient]) -> None:
+    """Make lanes talk to these clients, by the model's label."""
+    monkeypatch.setattr(lane_module, "make_client", lambda spec: clients[spec.label])
+
+
+def lane_for(
+    spec: ModelSpec | None = None, slots: Slots | None = None, policy: RetryPolicy = QUICK
+) -> Lane:
+    run = Run(8, slots or Slots(8), Budget(None), 5.0, policy, random.Random(1))
+    return Lane(spec or ModelSpec("m"), run)
+
+
+def texts(messages: tuple[Message, ...]) -> list[str]:
+    return [message.text for message in messages]

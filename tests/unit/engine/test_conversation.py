@@ -1,0 +1,193 @@
+"""The loop of a trial against a scripted model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.engine.client import ChatAnswer
+from pytest_tooleval.engine.client import ChatRequest
+from pytest_tooleval.engine.conversation import converse
+from pytest_tooleval.engine.reply import read_reply
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.results import Reply
+from pytest_tooleval.results import Transcript
+from pytest_tooleval.suite.model import ResolvedCase
+
+from .fakes import call
+from .fakes import case_of
+from .fakes import says
+from .fakes import tool
+
+BOOK, SEARCH, CHECK = tool("book"), tool("search"), tool("check")
+CHAIN: dict[str, Any] = {
+    "expected_tool": "book",
+    "multi_turn": True,
+    "valid_prerequisites": ["search", "check"],
+    "mock_responses": {"search": {"found": 1}, "check": "free"},
+}
+
+
+class Model:
+    """Gives its messages one after the other, the last one for ever."""
+
+    def __init__(self, *messages: dict[str, Any]) -> None:
+        self.messages = list(messages)
+        self.requests: list[ChatRequest] = []
+
+    async def ask(self, request: ChatRequest) -> Reply:
+        self.requests.append(request)
+        message = self.messages.pop(0) if len(self.messages) > 1 else self.messages[0]
+        names = [offered["function"]["name"] for offered in request.tools]
+        return read_reply(ChatAnswer(message), names, request.tool_choice, cached=False)
+
+    async def run(self, case: ResolvedCase, **sampling: Any) -> Transcript:
+        return await converse(case, self.ask, sampling, trial=3)
+
+
+def chain(**fields: Any) -> ResolvedCase:
+    return case_of(BOOK, SEARCH, CHECK, **{**CHAIN, **fields})
+
+
+async def test_a_single_turn_asks_once_whatever_comes() -> None:
+    model = Model(says(call("search")))
+    transcript = await model.run(case_of(BOOK, SEARCH, expected_tool="book"), temperature=0.5)
+    assert len(transcript.rounds) == 1
+    (request,) = model.requests
+    assert request.tools == [BOOK, SEARCH]
+    assert (request.tool_choice, request.trial) == ("required", 3)
+    assert request.sampling == {"temperature": 0.5}
+    assert [m.data for m in transcript.prompt] == [
+        {"role": "user", "content": "What's the weather in Paris?"}
+    ]
+
+
+async def test_a_chain_ends_with_the_expected_tool() -> None:
+    model = Model(says(call("search", id="s")), says(call("check", id="c")), says(call("book", id="b")))
+    transcript = await model.run(chain())
+    assert [made.name for made in transcript.calls] == ["search", "check", "book"]
+    assert len(model.requests) == 3
+    assert transcript.rounds[-1].answers == ()
+    assert all(request.tools == [BOOK, SEARCH, CHECK] for request in model.requests)
+
+
+async def test_every_parallel_call_is_answered_by_its_id() -> None:
+    model = Model(
+        says(call("search", id="x"), call("check", id="y"), call("nope", id="z")), says(call("book"))
+    )
+    transcript = await model.run(chain())
+    answers = {a.data["tool_call_id"]: a.data["content"] for a in transcript.rounds[0].answers}
+    assert list(answers) == ["x", "y", "z"]
+    assert answers["y"] == "free"
+    assert json.loads(answers["x"]) == {"found": 1}
+    assert "no tool 'nope'" in answers["z"]
+    assert [m.get("tool_call_id") for m in model.requests[1].messages] == [None, None, "x", "y", "z"]
+
+
+async def test_the_assistants_message_goes_back_unchanged() -> None:
+    message = says(
+        {**call("search", '{ "q" :1}', "s"), "extra_content": {"google": {"thought_signature": "G"}}},
+        content="Let me look.",
+        thinking_blocks=[{"type": "thinking", "thinking": "hmm", "signature": "S=="}],
+        reasoning_content="hmm",
+    )
+    model = Model(message, says(call("book")))
+    await model.run(chain())
+    assert model.requests[1].messages[1] == message
+
+
+@pytest.mark.parametrize("ids", [(None, None), ("", ""), (5, 5), ("same", "same")])
+async def test_missing_and_double_ids_are_made_up_for(ids: tuple[object, object]) -> None:
+    looks = says(call("search", id=ids[0]), call("check", id=ids[1]))
+    model = Model(looks, looks, says(call("book")))
+    transcript = await model.run(chain())
+    for request, number in ((model.requests[1], 1), (model.requests[2], 4)):
+        sent = request.messages[number]
+        made = [member["id"] for member in sent["tool_calls"]]
+        answered = [m["tool_call_id"] for m in request.messages[number + 1 : number + 3]]
+        assert made == answered
+        assert len(set(made)) == 2
+        assert all(isinstance(id, str) and id for id in made)
+    assert transcript.rounds[0].reply.message.data == looks  # what came stays on record
+
+
+@pytest.mark.parametrize("arguments", ["{not json", "", "[1]", None])
+async def test_broken_arguments_go_back_as_an_object(arguments: object) -> None:
+    model = Model(says(call("search", arguments, "s")), says(call("book")))
+    transcript = await model.run(chain())
+    (sent,) = model.requests[1].messages[1]["tool_calls"]
+    assert isinstance(json.loads(sent["function"]["arguments"]), dict)
+    assert transcript.calls[0].arguments is None
+    assert "not a JSON object" in transcript.rounds[0].answers[0].text
+
+
+async def test_a_call_without_a_name_goes_back_with_one() -> None:
+    model = Model(says("junk", call("search", id="s")), says(call("book")))
+    await model.run(chain())
+    sent = model.requests[1].messages[1]["tool_calls"]
+    assert [member["function"]["name"] for member in sent] == ["unknown", "search"]
+
+
+async def test_a_recovered_call_goes_back_as_a_call() -> None:
+    model = Model(says(content='{"name": "search", "arguments": {"q": 1}}'), says(call("book")))
+    transcript = await model.run(chain())
+    sent = model.requests[1].messages[1]
+    assert sent["content"] is None
+    assert json.loads(sent["tool_calls"][0]["function"]["arguments"]) == {"q": 1}
+    assert model.requests[1].messages[2]["tool_call_id"] == sent["tool_calls"][0]["id"]
+    assert transcript.format == "recovered"
+
+
+async def test_the_older_function_call_goes_back_as_a_call() -> None:
+    older = {
+        "role": "assistant",
+        "content": None,
+        "function_call": {"name": "search", "arguments": "{}"},
+    }
+    model = Model(older, says(call("book")))
+    await model.run(chain())
+    sent = model.requests[1].messages[1]
+    assert "function_call" not in sent
+    assert sent["tool_calls"][0]["function"]["name"] == "search"
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+async def test_it_never_takes_more_than_max_rounds(most: int) -> None:
+    model = Model(says(call("search")))
+    transcript = await model.run(chain(max_rounds=most))
+    assert len(transcript.rounds) == len(model.requests) == most
+    assert transcript.rounds[-1].answers == ()
+
+
+async def test_ten_rounds_where_nothing_is_said() -> None:
+    assert len((await Model(says(call("search"))).run(chain())).rounds) == 10
+
+
+async def test_it_ends_with_a_reply_without_calls() -> None:
+    model = Model(says(call("search")), says(content="I give up."))
+    transcript = await model.run(chain())
+    assert [reply.message.text for reply in transcript.replies] == ["", "I give up."]
+
+
+async def test_any_tool_ends_where_any_is_expected() -> None:
+    assert len((await Model(says(call("search"))).run(chain(expected_tool="*"))).rounds) == 1
+
+
+async def test_an_expected_call_among_others_ends_it() -> None:
+    model = Model(says(call("search", id="a"), call("BOOK", id="b")))
+    assert len((await model.run(chain())).rounds) == 1
+
+
+async def test_an_error_in_a_later_round_is_the_trials_error() -> None:
+    error = ModelError("down", kind="server")
+
+    async def ask(request: ChatRequest) -> Reply:
+        if len(request.messages) > 1:
+            raise error
+        return read_reply(ChatAnswer(says(call("search"))), ["search"], "required", cached=False)
+
+    with pytest.raises(ModelError) as raised:
+        await converse(chain(), ask, {})
+    assert raised.value is error
