@@ -65,7 +65,16 @@ def judge(
     missed = missed_thresholds(scores, thresholds)
     if not missed:
         return "passed", scores, ""
-    parts = [f"{metric} {score:.2f} < {bound:.2f}" for metric, (score, bound) in missed.items()]
+    parts = [f"{metric} {_below(score, bound)}" for metric, (score, bound) in missed.items()]
     failures = dict.fromkeys(t.failure.replace("_", " ") for t in trials if t.failure)
     reason = ", ".join(parts) + (f" ({', '.join(failures)})" if failures else "")
     return "failed", scores, reason
+
+
+def _below(score: float, bound: float) -> str:
+    """`0.60 < 1.00`, with as many digits as it takes to tell the two apart."""
+    for digits in range(2, 10):
+        low, high = f"{score:.{digits}f}", f"{bound:.{digits}f}"
+        if low != high:
+            break
+    return f"{low} < {high}"

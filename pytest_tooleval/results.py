@@ -447,8 +447,8 @@ class CaseResult:
     """A case on a model: the outcome of all its trials together.
 
     `scores` are means over the trials that have an answer; `reason` says in one line why the case
-    failed, errored or was skipped; `tool_choice` is what was asked for; `file` and `line` (from 1)
-    tell where the case is written.
+    failed, errored or was skipped; `tool_choice` is what was asked for; `file`, `line` (from 1)
+    and `position` in the suite (from 0) tell where the case is written.
     """
 
     nodeid: str
@@ -465,6 +465,7 @@ class CaseResult:
     tool_choice: str = ""
     file: str = ""
     line: int = 0
+    position: int = 0
 
     @property
     def passed(self) -> bool:
@@ -485,6 +486,7 @@ class CaseResult:
             "tool_choice": self.tool_choice,
             "file": self.file,
             "line": self.line,
+            "position": self.position,
             "trials": [trial.to_dict() for trial in self.trials],
         }
 

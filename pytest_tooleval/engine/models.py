@@ -70,6 +70,11 @@ class ModelSpec:
         return self.api == "openai"
 
     @property
+    def over_litellm(self) -> bool:
+        """Whether calls of this model import litellm."""
+        return not (self.callable or self.model == LEXICAL or self.lean)
+
+    @property
     def identity(self) -> str:
         """What is asked, apart from its label: part of the cassette's key."""
         return f"callable:{self.callable}" if self.callable else self.model

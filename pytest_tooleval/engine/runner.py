@@ -11,6 +11,7 @@ import concurrent.futures
 import random
 import threading
 from collections.abc import Coroutine
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,12 +55,12 @@ class Runner:
         concurrency: int = DEFAULT_CONCURRENCY,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         policy: RetryPolicy | None = None,
-        most_usd: float | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self._shared = Run(
             concurrency=concurrency,
             slots=Slots(concurrency),
-            budget=Budget(most_usd),
+            budget=budget or Budget(None),
             timeout_s=timeout_s,
             policy=policy or RetryPolicy(),
             # Its own generator: test plugins reseed the global one before every item.
@@ -84,6 +85,15 @@ class Runner:
             coroutine.close()
             raise RuntimeError("the runner is closed")
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def warm(self, models: Iterable[ModelSpec]) -> None:
+        """Load in the background what calls of these models need: seconds of CPU with litellm.
+
+        Call it as early as it is known that a model will be asked, and never for a replay.
+        """
+        names = dict.fromkeys(spec.model for spec in models if spec.over_litellm)
+        if names and not self._closed:
+            asyncio.run_coroutine_threadsafe(_warm(names), self._loop)
 
     async def _converse(self, trial: Trial) -> Transcript:
         lane = self._lane(trial.model)
@@ -132,3 +142,9 @@ class Runner:
                 await asyncio.wait(closing, timeout=1.0)
         finally:
             self._loop.stop()
+
+
+async def _warm(models: Iterable[str]) -> None:
+    from .litellm_client import warm
+
+    await warm(models)

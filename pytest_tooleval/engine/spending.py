@@ -2,32 +2,63 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from ..errors import ModelError
 
 
 class Budget:
     """At most so many US dollars for a run; None is no limit. Belongs to one event loop.
 
+    Processes that work on one run share a ledger, a file to which each appends what it spends.
     A price is known only when an answer has come, so requests under way when the limit is reached
     are still paid for.
     """
 
-    def __init__(self, most_usd: float | None) -> None:
+    def __init__(self, most_usd: float | None, ledger: Path | None = None) -> None:
         self.most_usd = most_usd
-        self.spent_usd = 0.0
+        self._ledger = ledger
+        self._spent_usd = 0.0
+        self._read = 0
+
+    @property
+    def spent_usd(self) -> float:
+        """By this process or, with a ledger, by all that share it."""
+        if self._ledger is not None and self._ledger.exists():
+            with self._ledger.open("rb") as file:
+                file.seek(self._read)
+                new = file.read()
+            whole, _, _ = new.rpartition(b"\n")
+            if whole:
+                self._read += len(whole) + 1
+                self._spent_usd += sum(map(float, whole.split()))
+        return self._spent_usd
 
     def check(self) -> None:
         """Raise ModelError when nothing more may be asked."""
-        if self.most_usd is not None and self.spent_usd >= self.most_usd:
+        if self.most_usd is None:
+            return
+        spent = self.spent_usd
+        if spent >= self.most_usd:
             raise ModelError(
-                f"not asked: the run has spent ${self.spent_usd:.4f} of the "
+                f"not asked: the run has spent ${spent:.4f} of the "
                 f"${self.most_usd:g} that --tooleval-max-cost allows",
                 kind="budget",
             )
 
     def add(self, cost_usd: float | None) -> None:
         """Count an answer; an unknown price counts nothing."""
-        self.spent_usd += cost_usd or 0.0
+        if not cost_usd:
+            return
+        if self._ledger is None:
+            self._spent_usd += cost_usd
+            return
+        descriptor = os.open(self._ledger, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(descriptor, f"{cost_usd!r}\n".encode())
+        finally:
+            os.close(descriptor)
 
 
 def price(

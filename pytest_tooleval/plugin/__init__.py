@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SUITE_ENDING = ".tooleval.json"
 _settings_key = pytest.StashKey[Settings]()
 _answers_key = pytest.StashKey[Path | None]()
+_scheduler_key = pytest.StashKey[Any]()
 _session_key = pytest.StashKey["EvalSession"]()
 
 
@@ -63,11 +64,18 @@ class _Results:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._failed = 0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         row = getattr(report, "tooleval", None)
         if row is not None:
             eval_session(self._config).add_row(row)
+        scheduler = self._config.stash.get(_scheduler_key, None)
+        if scheduler is not None and report.failed and not hasattr(report, "wasxfail"):
+            self._failed += 1
+            if self._failed == self._config.getvalue("maxfail"):
+                # xdist stops sending; what is queued at the workers would still run.
+                scheduler.drop_queued()
 
 
 def eval_session(config: pytest.Config) -> EvalSession:
@@ -88,12 +96,17 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
         return None
     from .collection import SuiteFile
 
-    return SuiteFile.from_parent(parent, path=file_path)
+    suite_file: SuiteFile = SuiteFile.from_parent(parent, path=file_path)
+    if suite_file.nodeid:
+        return suite_file
+    # Outside the root folder and named on the command line, where pytest leaves the id empty and
+    # cases of two such files would have the same one.
+    return SuiteFile.from_parent(parent, path=file_path, nodeid=file_path.as_posix())
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of xdist where all workers keep their answers."""
+    """Tell a worker of xdist where all workers keep their answers and what the run has spent."""
     from .session import answers_folder
 
     config = node.config
@@ -103,6 +116,17 @@ def pytest_configure_node(node: Any) -> None:
         config.stash[_answers_key] = answers_folder(config, settings) if wanted else None
     folder = config.stash[_answers_key]
     node.workerinput["tooleval_answers"] = str(folder) if folder else None
+    if settings.max_cost is not None:
+        node.workerinput["tooleval_ledger"] = str(eval_session(config).ledger)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from .xdist import make_scheduler
+
+    scheduler = make_scheduler(config, log, config.stash[_settings_key])
+    config.stash[_scheduler_key] = scheduler
+    return scheduler
 
 
 @pytest.hookimpl(wrapper=True)

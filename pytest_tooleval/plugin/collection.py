@@ -62,10 +62,12 @@ class SuiteFile(pytest.File):
                     f"--tooleval-threshold={metric}=...: unknown metric; known are: "
                     + ", ".join(sorted(known))
                 )
-        for case in suite.test_cases:
+        for position, case in enumerate(suite.test_cases):
             resolved = resolve(suite, case, overrides)
             for spec in session.settings.models or (None,):
-                yield self._item(suite, case, resolved, spec, registry)
+                item = self._item(suite, case, resolved, spec, registry)
+                item.position = position
+                yield item
 
     def _item(
         self,
@@ -113,6 +115,7 @@ class CaseItem(pytest.Item):
     """One test case on one model: asked ahead in the background, scored and reported here."""
 
     scorers: Any = ()
+    position = 0
 
     def __init__(self, *, case: ResolvedCase, spec: ModelSpec | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -219,6 +222,7 @@ class CaseItem(pytest.Item):
             tool_choice=case.tool_choice,
             file=self.nodeid.partition("::")[0],
             line=case.case.line,
+            position=self.position,
         )
 
 

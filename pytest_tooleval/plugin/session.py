@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import concurrent.futures
+import itertools
 import platform
+import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from collections.abc import Generator
@@ -25,11 +28,16 @@ from ..engine.answers import new_run
 from ..engine.cassette import Cassette
 from ..engine.runner import Runner
 from ..engine.runner import Trial
+from ..engine.spending import Budget
 from ..errors import ModelError
 from ..reports.document import build_document
 from ..reports.document import write_json
 from ..results import Transcript
 from .options import Settings
+from .workers import lookahead
+from .workers import queued
+from .workers import worker_count
+from .workers import worker_settings
 
 if TYPE_CHECKING:
     from ..engine.cassette import RecordMode
@@ -44,18 +52,21 @@ class EvalSession:
     """One per process; under xdist each worker has its own, and the controller only collects rows."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self._is_worker = hasattr(config, "workerinput")
+        if self._is_worker:
+            settings = worker_settings(config, settings)
         self.config = config
         self.settings = settings
         self.rows: dict[str, Mapping[str, Any]] = {}
         self.on_wait: Callable[[float], None] = lambda waited_s: None
         self.asked = 0
+        self._known: list[pytest.Item] = []
         self.unwritten = ""
         self._runner: Runner | None = None
         self._pending: dict[str, Pending] = {}
         self._cassettes: dict[Path, Cassette] = {}
         self._started = datetime.now(timezone.utc)
         self._begin = time.monotonic()
-        self._is_worker = hasattr(config, "workerinput")
 
     @contextmanager
     def running(self, session: pytest.Session) -> Iterator[None]:
@@ -88,9 +99,16 @@ class EvalSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         if self._is_worker:
+            self._known = [item] if nextitem is None else [item, nextitem]
+            self._ask_queued()
+
+    def _ask_queued(self) -> None:
+        """In a worker of xdist: ask ahead for what it has been given so far."""
+        most = lookahead(self.settings.concurrency)
+        for item in itertools.chain(self._known, queued(self.config, self._known[0].session.items)):
+            if len(self._pending) >= most:
+                break
             self._ask_ahead(item)
-            if nextitem is not None:
-                self._ask_ahead(nextitem)
 
     def _ask_ahead(self, item: pytest.Item) -> None:
         from .collection import CaseItem
@@ -132,6 +150,8 @@ class EvalSession:
         """Wait in short steps, so that Ctrl-C is seen everywhere and a heartbeat can be shown."""
         begin = time.monotonic()
         while not concurrent.futures.wait([future], timeout=_TICK_S).done:
+            if self._known:
+                self._ask_queued()
             self.on_wait(time.monotonic() - begin)
         try:
             return future.result()
@@ -149,8 +169,24 @@ class EvalSession:
     def runner(self) -> Runner:
         if self._runner is None:
             settings = self.settings
-            self._runner = Runner(settings.concurrency, settings.timeout_s, most_usd=settings.max_cost)
+            self._runner = Runner(settings.concurrency, settings.timeout_s, budget=self._budget())
         return self._runner
+
+    def _budget(self) -> Budget:
+        most = self.settings.max_cost
+        if most is None or not self._is_worker:
+            return Budget(most)
+        if self.ledger.parent.is_dir():
+            return Budget(most, self.ledger)
+        # A worker on another machine cannot share the file; it may spend its part.
+        return Budget(most / worker_count(self.config))
+
+    @cached_property
+    def ledger(self) -> Path:
+        """The file in which all processes of a run note what they spend."""
+        if self._is_worker:
+            return Path(self.config.workerinput["tooleval_ledger"])  # type: ignore[attr-defined]
+        return Path(tempfile.mkdtemp(prefix="tooleval-")) / "spent"
 
     def cassette_for(self, suite_path: Path) -> Cassette | None:
         """Where a suite's answers are kept: its path below the root folder, inside that folder."""
@@ -194,7 +230,13 @@ class EvalSession:
             "resumed": self.settings.resume,
             "models": [{"model": spec.label, "calls": spec.identity} for spec in self.settings.models],
         }
-        return build_document(run, list(self.rows.values()))
+        order = {spec.label: number for number, spec in enumerate(self.settings.models)}
+
+        def place(row: Mapping[str, Any]) -> tuple[str, int, int]:
+            return row["file"], row["position"], order.get(row["model"], len(order))
+
+        # In the order of the files, however the workers of xdist came to report.
+        return build_document(run, sorted(self.rows.values(), key=place))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -220,6 +262,8 @@ class EvalSession:
             self._runner.close()
             self._runner = None
         self._pending.clear()
+        if not self._is_worker and "ledger" in vars(self):
+            shutil.rmtree(self.ledger.parent, ignore_errors=True)
 
 
 def _is_skipped(item: pytest.Item) -> bool:

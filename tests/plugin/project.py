@@ -35,7 +35,7 @@ TIME_TOOL = {
 
 # Looks up the last message in script.json: what to wait for, raise, return or call. Every call is
 # logged as one line, so that a test can count calls made in any process.
-_AGENT = '''
+_AGENT = """
 import asyncio
 import json
 import os
@@ -78,7 +78,7 @@ async def answer(messages, tools):
         for i, call in enumerate(script.get("calls", []))
     ]
     return {"role": "assistant", "content": script.get("text"), "tool_calls": calls}
-'''
+"""
 
 
 def call(name: str = "get_weather", **arguments: Any) -> dict[str, Any]:

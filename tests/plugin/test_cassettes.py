@@ -88,9 +88,7 @@ def test_another_question_is_another_answer(project: Project) -> None:
 
 
 def test_ini_keys_are_the_defaults(project: Project) -> None:
-    project.write(
-        "pytest.ini", "[pytest]\ntooleval_cassette = from_ini\ntooleval_record = none\n"
-    )
+    project.write("pytest.ini", "[pytest]\ntooleval_cassette = from_ini\ntooleval_record = none\n")
     project.suite(right("a"))
     project.run().assert_outcomes(errors=1)
     project.run("--tooleval-record=new").assert_outcomes(passed=1)

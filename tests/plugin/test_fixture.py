@@ -208,9 +208,7 @@ def test_it_uses_the_scorers_of_conftest(project: Project) -> None:
     project.run("test_agent.py").assert_outcomes(passed=1)
 
 
-def test_the_suite_is_found_beside_the_test(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_suite_is_found_beside_the_test(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.write("pytest.ini", "[pytest]\n")
     project.suite(right("paris"), file="deep/down/weather.tooleval.json")
     project.write("deep/down/test_agent.py", SYNC)

@@ -72,7 +72,8 @@ def test_selecting_a_model_by_marker(three: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "id", ["a/b", "with space", "größe-東京", "a@b", "what?", "x;y & z", "100%", "dotted.name", "-v", "'q'"]
+    "id",
+    ["a/b", "with space", "größe-東京", "a@b", "what?", "x;y & z", "100%", "dotted.name", "-v", "'q'"],
 )
 def test_ids_with_unusual_characters_can_be_named(project: Project, id: str) -> None:
     project.suite(right(id), right("the other"))

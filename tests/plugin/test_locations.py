@@ -14,7 +14,9 @@ from .project import raising
 from .project import right
 from .project import wrong
 
-HOSTILE = "\x1b[31mred\x1b[0m \x00\x07\x08 \u202egnp.exe \u2028 ]]> </failure> \ud83d \ufffe \x9b2J \r end"
+HOSTILE = (
+    "\x1b[31mred\x1b[0m \x00\x07\x08 \u202egnp.exe \u2028 ]]> </failure> \ud83d \ufffe \x9b2J \r end"
+)
 
 
 def line_of(project: Project, text: str, file: str = "weather.tooleval.json") -> int:

@@ -80,7 +80,10 @@ def test_an_answer_without_calls_is_right_where_nothing_is_expected(project: Pro
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        ({"error": "out of order"}, "*my_agent:answer raised ValueError: out of order at *my_agent.py:*"),
+        (
+            {"error": "out of order"},
+            "*my_agent:answer raised ValueError: out of order at *my_agent.py:*",
+        ),
         ({"returns": 5}, "*my_agent:answer returned int 5; expected the assistant's message*"),
         ({"returns": {"answer": 1}}, "*my_agent:answer returned dict*expected the assistant's message*"),
         ({"returns": None}, "*my_agent:answer returned NoneType None; expected*"),

@@ -79,14 +79,16 @@ def test_suites_of_one_name_outside_the_root_keep_their_answers_apart(
 ) -> None:
     project.write("pytest.ini", "[pytest]\n")
     files = []
-    for name, made in (("one", right("a")), ("two", wrong("b"))):
-        project.suite(made, file="moving.tooleval.json")
+    for name, prompt, make in (("one", "Weather in Paris?", right), ("two", "And in Rome?", wrong)):
+        project.suite({**make("same"), "prompt": prompt}, file="moving.tooleval.json")
         files.append(tmp_path_factory.mktemp(name) / "same.tooleval.json")
         (project.path / "moving.tooleval.json").rename(files[-1])
     args = (f"--rootdir={project.path}", "--tooleval-cassette=tapes", *map(str, files))
-    project.run(*args).assert_outcomes(passed=1, failed=1)
+    project.run(*args, "--tooleval-json=out.json").assert_outcomes(passed=1, failed=1)
+    assert [row["outcome"] for row in project.document()["cases"]] == ["passed", "failed"]
     project.run(*args, "--tooleval-record=none").assert_outcomes(passed=1, failed=1)
     assert len(project.calls) == 2
+    project.run(*args, "--lf").assert_outcomes(failed=1)
 
 
 def test_where_no_cache_can_be_written(project: Project) -> None:
@@ -98,9 +100,7 @@ def test_where_no_cache_can_be_written(project: Project) -> None:
     assert "INTERNALERROR" not in result.stdout.str()
 
 
-@pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere"
-)
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_folder(project: Project) -> None:
     project.suite(right("a"))
     Path(project.path / "calls.log").touch()
@@ -119,9 +119,7 @@ def test_warnings_as_errors(project: Project) -> None:
 
 
 def test_strict_config_knows_our_keys(project: Project) -> None:
-    project.write(
-        "pytest.ini", "[pytest]\naddopts = --strict-config\ntooleval_models = agent\n"
-    )
+    project.write("pytest.ini", "[pytest]\naddopts = --strict-config\ntooleval_models = agent\n")
     project.suite(right("a"))
     project.run(model=None).assert_outcomes(passed=1)
 

@@ -86,9 +86,7 @@ def test_weights_count_in_means(project: Project) -> None:
 
 def test_errors_are_named_apart(project: Project) -> None:
     project.suite(right("a"), raising("b", "no luck"))
-    project.run().stdout.fnmatch_lines(
-        ["agent: 1 error, left out of every mean; the first: *no luck*"]
-    )
+    project.run().stdout.fnmatch_lines(["agent: 1 error, left out of every mean; the first: *no luck*"])
 
 
 def test_recovered_calls_are_noted(project: Project) -> None:

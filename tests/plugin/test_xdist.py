@@ -29,9 +29,7 @@ def comparable(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 @pytest.fixture
 def mixed(project: Project) -> Project:
     """Two suites with every outcome."""
-    project.suite(
-        right("a"), wrong("b"), raising("c"), right("d", skip="later"), wrong("e", xfail=True)
-    )
+    project.suite(right("a"), wrong("b"), raising("c"), right("d", skip="later"), wrong("e", xfail=True))
     project.suite(*(right(f"c{i}") for i in range(6)), file="more.tooleval.json", name="More")
     return project
 

@@ -106,7 +106,7 @@ def test_a_chain_goes_on_to_the_next_tool() -> None:
 
 
 def test_the_last_users_message_counts() -> None:
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": "Convert 100 USD to EUR"},
         {"role": "assistant", "content": "ok"},
         {"role": "user", "content": [{"type": "text", "text": "What's the weather in Oslo?"}]},

@@ -1,0 +1,118 @@
+"""How pytest-xdist's controller shares test cases out to its workers. Imported only under xdist.
+
+Stock `--dist load` tells a worker of two items at a time, so its calls could hardly overlap. The
+scheduler here hands each worker its share of the cases at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScheduling
+from xdist.workermanage import parse_tx_spec_config
+
+from .options import Settings
+from .workers import lookahead
+from .workers import share
+
+_CASE = ".tooleval.json::"
+
+
+def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadScheduling | None:
+    """The scheduler for `--dist load`; None leaves every other mode as it is."""
+    if config.getvalue("dist") != "load":
+        return None
+    workers = len(parse_tx_spec_config(config))
+    return EvalScheduling(config, log, lookahead(share(settings.concurrency, workers, 0)))
+
+
+class EvalScheduling(LoadScheduling):  # type: ignore[misc]
+    """Cases are shared out evenly at the start, every n-th to each worker; other tests as in `load`.
+
+    A worker that runs dry takes over what a slow one has not asked yet. Workers are kept until all
+    are done, so that the cases of one that died find a place. A session without cases is
+    scheduled exactly as `load` does it.
+    """
+
+    collection: list[str] | None
+    maxschedchunk: int | None
+
+    def __init__(self, config: pytest.Config, log: Any, ahead: int) -> None:
+        super().__init__(config, log)
+        self._ahead = ahead
+        self._shared_out = False
+        self._dropping = False
+        self._taker: Any = None
+
+    def schedule(self) -> None:
+        first = next(iter(self.node2collection.values()))
+        if self.collection is not None or not any(_CASE in nodeid for nodeid in first):
+            super().schedule()
+            return
+        if not self._check_nodes_have_same_collection():
+            self.log("**Different tests collected, aborting run**")
+            return
+        self.collection = first
+        self._shared_out = True
+        if self.maxschedchunk is None:
+            self.maxschedchunk = len(first)
+        cases = [i for i, nodeid in enumerate(first) if _CASE in nodeid]
+        self.pending[:] = [i for i, nodeid in enumerate(first) if _CASE not in nodeid]
+        nodes = self.nodes
+        for k, node in enumerate(nodes):
+            self._send(node, cases[k :: len(nodes)])
+        for node in nodes:
+            self.check_schedule(node)
+
+    def check_schedule(self, node: Any, duration: float = 0) -> None:
+        if self.pending or not self._shared_out:
+            super().check_schedule(node, duration)
+        elif not node.shutting_down and not self._dropping:
+            self._take_over_for(node)
+
+    def _take_over_for(self, node: Any) -> None:
+        if self._taker is not None or len(self.node2pending[node]) > 1:
+            return
+        slowest = max(self.nodes, key=lambda other: len(self.node2pending[other]))
+        # The first is running, the second is known to be next; then come those asked ahead.
+        unasked = self.node2pending[slowest][2 + self._ahead :]
+        taken = unasked[len(unasked) // 2 :]
+        if taken and slowest is not node and not slowest.shutting_down:
+            self._taker = node
+            slowest.send_steal(taken)
+
+    def remove_pending_tests_from_node(self, node: Any, indices: Sequence[int]) -> None:
+        """A worker has given back what it had not begun; nothing, if it had begun any of it."""
+        gone = set(indices)
+        self.node2pending[node] = [i for i in self.node2pending[node] if i not in gone]
+        if self._dropping:
+            if not indices:
+                self._drop_from(node)
+            return
+        taker, self._taker = self._taker, None
+        if taker in self.node2pending and not taker.shutting_down:
+            self._send(taker, list(indices))
+        else:
+            self.pending.extend(indices)
+            for other in self.nodes:
+                self.check_schedule(other)
+
+    def drop_queued(self) -> None:
+        """Take back everything that has not begun, because the run ends early (`-x`)."""
+        if self._shared_out and not self._dropping:
+            self._dropping = True
+            self.pending.clear()
+            for node in self.nodes:
+                self._drop_from(node)
+
+    def _drop_from(self, node: Any) -> None:
+        rest = self.node2pending[node][2:]
+        if rest and not node.shutting_down:
+            node.send_steal(rest)
+
+    def _send(self, node: Any, indices: list[int]) -> None:
+        if indices:
+            self.node2pending[node].extend(indices)
+            node.send_runtest_some(indices)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import concurrent.futures
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.engine.client import ChatRequest
+from pytest_tooleval.engine.models import LEXICAL
+from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.runner import Runner
+from pytest_tooleval.engine.runner import Trial
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.results import ToolCall
+
+from .fakes import QUICK
+from .fakes import FakeClient
+from .fakes import call
+from .fakes import case_of
+from .fakes import says
+from .fakes import tool
+from .fakes import use_clients
+
+SPEC = ModelSpec("m")
+CASE = case_of()
+GOOD = says(call("get_weather", '{"city": "Paris"}'))
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
+    client = FakeClient(lambda asked: GOOD)
+    use_clients(monkeypatch, {"m": client})
+    return client
+
+
+def engine_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "tooleval-engine"]
+
+
+def test_every_trial_is_answered_and_no_more_than_the_limit_run_at_a_time(client: FakeClient) -> None:
+    client.latency = 0.01
+    runner = Runner(concurrency=7)
+    futures = [runner.submit(Trial(CASE, SPEC, number=n, priority=n)) for n in range(60)]
+    transcripts = [future.result(10) for future in futures]
+    runner.close()
+    assert all(
+        t.calls == (ToolCall("get_weather", {"city": "Paris"}, '{"city": "Paris"}', "call_1"),)
+        for t in transcripts
+    )
+    assert sorted(asked.trial for asked in client.requests) == list(range(60))
+    assert client.max_in_flight == 7
+
+
+def test_early_cases_finish_before_late_ones_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[int] = []
+
+    def answer(asked: ChatRequest) -> dict[str, Any] | ModelError:
+        order.append(asked.trial)
+        last = len(asked.messages) > 3
+        return says(call("book" if last else "search"))
+
+    use_clients(monkeypatch, {"m": FakeClient(answer, 0.001)})
+    chain = case_of(tool("book"), tool("search"), expected_tool="book", multi_turn=True)
+    runner = Runner(concurrency=1)
+    futures = [runner.submit(Trial(chain, SPEC, number=n, priority=n)) for n in range(4)]
+    concurrent.futures.wait(futures, 10)
+    runner.close()
+    # Between two rounds of a case others may slip in, but never all of them.
+    assert max(i for i, n in enumerate(order) if n == 0) < min(i for i, n in enumerate(order) if n == 3)
+
+
+def test_an_error_is_the_futures_exception(client: FakeClient) -> None:
+    client.answer = lambda asked: ModelError("refused", kind="bad_request")
+    runner = Runner(policy=QUICK)
+    with pytest.raises(ModelError, match="refused"):
+        runner.submit(Trial(CASE, SPEC)).result(10)
+    runner.close()
+
+
+def test_a_cancelled_trial_stops_asking_and_gives_its_slot_back(client: FakeClient) -> None:
+    client.latency = 30.0
+    runner = Runner(concurrency=1)
+    first = runner.submit(Trial(CASE, SPEC))
+    while not client.in_flight:
+        time.sleep(0.01)
+    first.cancel()
+    client.latency = 0.0
+    assert runner.submit(Trial(CASE, SPEC)).result(5).calls
+    assert client.in_flight == 0
+    runner.close()
+
+
+def test_closing_leaves_no_thread_and_nothing_pending(client: FakeClient) -> None:
+    client.latency = 30.0
+    runner = Runner(concurrency=5)
+    futures = [runner.submit(Trial(CASE, SPEC)) for _ in range(20)]
+    while client.in_flight < 5:
+        time.sleep(0.01)
+    begin = time.monotonic()
+    runner.close()
+    assert time.monotonic() - begin < 2.0
+    assert all(future.cancelled() for future in futures)
+    assert client.in_flight == 0
+    assert client.closed
+    assert engine_threads() == []
+    runner.close()  # again is fine
+
+
+def test_nothing_is_taken_after_the_end(client: FakeClient) -> None:
+    runner = Runner()
+    runner.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        runner.submit(Trial(CASE, SPEC))
+
+
+def test_a_client_that_swallows_cancellation_does_not_hold_the_end(client: FakeClient) -> None:
+    import asyncio
+
+    class Stubborn(FakeClient):
+        async def complete(self, request: ChatRequest, timeout_s: float) -> Any:
+            self.in_flight += 1
+            while True:
+                try:
+                    await asyncio.sleep(30)
+                except asyncio.CancelledError:
+                    pass
+
+    stubborn = Stubborn(client.answer)
+    with pytest.MonkeyPatch.context() as patch:
+        use_clients(patch, {"m": stubborn})
+        runner = Runner()
+        runner.submit(Trial(CASE, SPEC))
+        while not stubborn.in_flight:
+            time.sleep(0.01)
+        begin = time.monotonic()
+        runner.close()
+        assert time.monotonic() - begin < 5.0
+        assert engine_threads() == []
+
+
+def test_models_run_side_by_side() -> None:
+    runner = Runner()
+    specs = [ModelSpec("a", model=LEXICAL), ModelSpec("b", model=LEXICAL)]
+    futures = [runner.submit(Trial(CASE, spec)) for spec in specs]
+    assert len({str(future.result(10).calls) for future in futures}) == 1
+    runner.close()
+
+
+def test_a_process_ends_although_a_users_function_hangs(tmp_path: Path) -> None:
+    (tmp_path / "hanging.py").write_text("import time\ndef answer(m, t): time.sleep(600)\n")
+    code = f"""
+from pathlib import Path
+from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.runner import Runner, Trial
+from pytest_tooleval.suite.model import Suite, resolve
+suite = Suite.model_validate({{"name": "s", "test_cases": [{{"prompt": "x", "expected_tool": None}}]}})
+runner = Runner(timeout_s=0.2)
+spec = ModelSpec("m", callable="hanging:answer", folder=Path({str(tmp_path)!r}))
+print(repr(runner.submit(Trial(resolve(suite, suite.test_cases[0]), spec)).exception(20)))
+runner.close()
+"""
+    begin = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60
+    )
+    assert "gave no answer within 0.2 s" in done.stdout
+    assert done.stderr == ""
+    assert time.monotonic() - begin < 15.0

@@ -1,0 +1,155 @@
+"""The text of a failing case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tooleval import parse_suite
+from pytest_tooleval.plugin.failure import render_case
+from pytest_tooleval.plugin.failure import render_transcript
+from pytest_tooleval.plugin.failure import show_call
+from pytest_tooleval.results import CaseResult
+from pytest_tooleval.results import Message
+from pytest_tooleval.results import Reply
+from pytest_tooleval.results import Round
+from pytest_tooleval.results import ToolCall
+from pytest_tooleval.results import Transcript
+from pytest_tooleval.results import TrialResult
+from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.suite.model import resolve
+
+SUITE = parse_suite(
+    """
+    {"name": "Weather",
+     "tools": [{"type": "function", "function": {"name": "get_weather"}}],
+     "test_cases": [{"prompt": "Weather in Paris?", "expected_tool": "get_weather",
+                     "expected_params": {"city": "Paris", "units": "celsius"}}]}
+    """
+)
+CASE = resolve(SUITE, SUITE.test_cases[0])
+
+
+def trial(*calls: ToolCall, text: str | None = None, number: int = 0, **fields: Any) -> TrialResult:
+    message = Message({"role": "assistant", "content": text})
+    prompt = tuple(Message(dict(each)) for each in CASE.messages)
+    transcript = Transcript(prompt, (Round(Reply(message, calls, **fields)),))
+    return score_transcript(CASE, transcript, trial=number)
+
+
+def result(*trials: TrialResult) -> CaseResult:
+    return CaseResult(
+        nodeid="weather.tooleval.json::paris[m]",
+        suite="Weather",
+        case="paris",
+        model="m",
+        outcome="failed",
+        thresholds={"overall": 1.0},
+        trials=trials,
+        reason="overall 0.80 < 1.00 (wrong value)",
+        file="weather.tooleval.json",
+        line=12,
+    )
+
+
+def test_the_whole_text() -> None:
+    failed = trial(ToolCall("get_weather", {"city": "Paris", "units": "kelvin"}))
+    lines = render_case(result(failed)).splitlines()
+    assert lines[0] == "overall 0.80 < 1.00 (wrong value)"
+    assert lines[1] == "weather.tooleval.json:12: paris on m"
+    text = "\n".join(lines)
+    assert "needs 1.00" in text
+    for part in ('"celsius"', '"kelvin"', "1 of 2 parameters right", "Weather in Paris?"):
+        assert part in text
+    assert 'assistant  calls get_weather(city="Paris", units="kelvin")' in text
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_columns_line_up() -> None:
+    failed = trial(ToolCall("get_weather", {"city": "London", "units": "kelvin"}))
+    lines = render_case(result(failed)).splitlines()
+    rows = [line for line in lines if line.startswith(("  city", "  units"))]
+    assert len(rows) == 2
+    assert len({line.index("X  ") for line in rows}) == 1
+
+
+def test_the_first_trial_that_failed_is_shown() -> None:
+    right = trial(ToolCall("get_weather", {"city": "Paris", "units": "celsius"}))
+    failed = trial(ToolCall("get_weather", {"city": "Rome", "units": "celsius"}), number=1)
+    text = render_case(result(right, failed))
+    assert "2 trials, overall: 1.00, 0.80; the first that failed:" in text
+    assert '"Rome"' in text
+    assert text.count("transcript") == 1
+
+
+def test_trials_that_all_passed_alone_are_shown_by_the_first() -> None:
+    right = trial(ToolCall("get_weather", {"city": "Paris", "units": "celsius"}))
+    assert "transcript" in render_case(result(right))
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        (trial(text="Sunny."), "assistant  Sunny."),
+        (trial(), "assistant  (an empty answer)"),
+        (trial(text=" \n"), "assistant  (an empty answer)"),
+        (trial(text="Sun", finish_reason="length"), "(cut off: the answer reached max_tokens)"),
+        (
+            trial(ToolCall("get_weather", {}), text='{"name": ...}', format="recovered"),
+            "calls get_weather() (written as text)",
+        ),
+    ],
+)
+def test_answers_of_every_kind(reply: TrialResult, shown: str) -> None:
+    assert shown in render_transcript(reply)
+
+
+def test_text_that_was_a_call_is_not_shown_twice() -> None:
+    shown = render_transcript(trial(ToolCall("get_weather", {}), text="RAW", format="recovered"))
+    assert "RAW" not in shown
+
+
+def test_tool_answers_are_part_of_the_conversation() -> None:
+    answer = Message({"role": "tool", "content": '{"flights": []}'})
+    first = Round(Reply(Message({"role": "assistant"}), (ToolCall("search", {}),)), (answer,))
+    shown = render_transcript(TrialResult(transcript=Transcript((), (first,))))
+    assert shown.splitlines()[1:] == ["    assistant  calls search()", '    tool       {"flights": []}']
+
+
+def test_no_transcript_is_no_text() -> None:
+    assert render_transcript(TrialResult()) == ""
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (ToolCall("f", {"a": 1, "b": "x"}), 'f(a=1, b="x")'),
+        (ToolCall("f", {}), "f()"),
+        (ToolCall("", {}), "(no name)()"),
+        (ToolCall("f", None, "Paris"), "f with arguments that are not a JSON object: Paris"),
+        (ToolCall("f", None, None), "f with arguments that are not a JSON object: "),
+        (ToolCall("\x1b[31m", {"\x07": "\u202e"}), '\\x1b[31m(\\x07="\\u202e")'),
+    ],
+)
+def test_calls_in_one_line(call: ToolCall, shown: str) -> None:
+    assert show_call(call) == shown
+
+
+@given(st.text(), st.dictionaries(st.text(), st.text(), max_size=3) | st.none(), st.text())
+def test_whatever_a_model_says_is_shown_on_one_harmless_line(
+    name: str, arguments: dict[str, str] | None, text: str
+) -> None:
+    call = ToolCall(name, arguments, None if arguments is not None else text)
+    assert show_call(call).isprintable()
+    rendered = render_case(result(trial(call, text=text)))
+    assert rendered.replace("\n", "").isprintable()
+    assert len(rendered.splitlines()) < 30
+
+
+def test_megabytes_are_cut() -> None:
+    call = ToolCall("n" * 10**6, {"a" * 10**6: ["b" * 10**6] * 3, "city": "c" * 10**6})
+    text = render_case(result(trial(call, text="t" * 10**6)))
+    assert len(text) < 10_000

@@ -1,0 +1,125 @@
+"""Reading options: what they combine to, and what each mistake says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.plugin.options import Settings
+from pytest_tooleval.plugin.options import read_settings
+
+DEFAULTS: dict[str, Any] = {
+    "tooleval_model": None,
+    "tooleval_threshold": [],
+    "tooleval_temperature": None,
+    "tooleval_tool_choice": None,
+    "tooleval_trials": None,
+    "tooleval_concurrency": 32,
+    "tooleval_timeout": 120.0,
+    "tooleval_json": None,
+    "tooleval_cassette": None,
+    "tooleval_record": None,
+}
+
+
+class FakeConfig:
+    """As much of `pytest.Config` as options read."""
+
+    def __init__(self, root: Path, ini: dict[str, Any], **options: Any) -> None:
+        self.rootpath = root
+        self.inipath = None
+        self.invocation_params = type("Params", (), {"dir": root / "started-here"})
+        self.option = type("Options", (), {"collectonly": False})
+        self._options = {**DEFAULTS, **options}
+        self._ini = {"tooleval_models": [], "tooleval_cassette": "", "tooleval_record": "", **ini}
+
+    def getoption(self, name: str, default: Any = None) -> Any:
+        return self._options.get(name, default)
+
+    def getini(self, name: str) -> Any:
+        return self._ini.get(name, "")
+
+
+def settings(root: Path, ini: dict[str, Any] | None = None, **options: Any) -> Settings:
+    return read_settings(FakeConfig(root, ini or {}, **options))  # type: ignore[arg-type]
+
+
+def test_defaults(tmp_path: Path) -> None:
+    found = settings(tmp_path)
+    assert found.models == ()
+    assert (found.concurrency, found.timeout_s) == (32, 120.0)
+    assert (found.json, found.cassette, found.record) == (None, None, "new")
+    assert set(found.overrides.values()) == {None}
+
+
+def test_models_of_a_comma_list_and_repeated_options(tmp_path: Path) -> None:
+    (tmp_path / "tooleval.toml").write_text(
+        "".join(f'[models.{name}]\ncallable = "a:b"\n' for name in "abc")
+    )
+    found = settings(tmp_path, tooleval_model=["a, b", "c", "a"])
+    assert [spec.label for spec in found.models] == ["a", "b", "c"]
+
+
+def test_ini_models_may_hold_comma_lists(tmp_path: Path) -> None:
+    (tmp_path / "tooleval.toml").write_text('[models.a]\ncallable = "a:b"\n')
+    found = settings(tmp_path, {"tooleval_models": ["a,baseline/lexical"]})
+    assert [spec.label for spec in found.models] == ["a", "baseline/lexical"]
+
+
+def test_thresholds_and_later_ones_win(tmp_path: Path) -> None:
+    found = settings(tmp_path, tooleval_threshold=["0.5", "tool_selection = 1", "overall=0.75"])
+    assert found.overrides["thresholds"] == {"overall": 0.75, "tool_selection": 1.0}
+
+
+def test_paths_of_options_count_from_where_pytest_was_started(tmp_path: Path) -> None:
+    (tmp_path / "started-here").mkdir()
+    found = settings(tmp_path, tooleval_json="a/out.json", tooleval_cassette="tapes")
+    assert found.json == tmp_path / "started-here" / "a" / "out.json"
+    assert found.cassette == tmp_path / "started-here" / "tapes"
+
+
+def test_the_path_of_the_ini_file_counts_from_the_root(tmp_path: Path) -> None:
+    found = settings(tmp_path, {"tooleval_cassette": "tapes", "tooleval_record": "none"})
+    assert found.cassette == tmp_path / "tapes"
+    assert found.record == "none"
+
+
+def test_the_option_wins_over_the_ini_file(tmp_path: Path) -> None:
+    ini = {"tooleval_cassette": "ini", "tooleval_record": "none"}
+    found = settings(tmp_path, ini, tooleval_cassette="cli", tooleval_record="all")
+    assert found.cassette is not None
+    assert (found.cassette.name, found.record) == ("cli", "all")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tooleval_concurrency": 0}, "--tooleval-concurrency: expected at least 1, got 0"),
+        ({"tooleval_timeout": 0.0}, "--tooleval-timeout: expected seconds above 0, got 0"),
+        ({"tooleval_timeout": float("nan")}, "--tooleval-timeout: .*got nan"),
+        ({"tooleval_trials": -1}, "--tooleval-trials: expected at least 1, got -1"),
+        ({"tooleval_temperature": 2.5}, "--tooleval-temperature: expected 0 to 2, got 2.5"),
+        ({"tooleval_temperature": float("nan")}, "--tooleval-temperature: .*got nan"),
+        ({"tooleval_threshold": ["high"]}, "--tooleval-threshold=high: expected"),
+        ({"tooleval_model": [""]}, "--tooleval-model=: expected the name of a model, got an empty"),
+        ({"tooleval_model": ["a", ""]}, "got an empty one"),
+    ],
+)
+def test_mistakes(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(pytest.UsageError, match=message):
+        settings(tmp_path, **options)
+
+
+def test_results_cannot_be_written_to_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "started-here" / "out").mkdir(parents=True)
+    with pytest.raises(pytest.UsageError, match="--tooleval-json=out: .*file"):
+        settings(tmp_path, tooleval_json="out")
+
+
+def test_results_cannot_be_written_below_a_file(tmp_path: Path) -> None:
+    (tmp_path / "started-here").mkdir()
+    (tmp_path / "started-here" / "file").write_text("")
+    with pytest.raises(pytest.UsageError, match="--tooleval-json=file/out.json: .*file"):
+        settings(tmp_path, tooleval_json="file/out.json")

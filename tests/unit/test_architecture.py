@@ -1,0 +1,163 @@
+"""The house keeps its shape: imports point down, and a run without suites loads nothing heavy."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pytest_tooleval
+
+PACKAGE = Path(pytest_tooleval.__file__).parent
+
+# Lowest first. A part may import from its own layer and from those below it.
+LAYERS = (
+    ("errors", "results", "text", "statistics"),
+    ("suite",),
+    ("scoring",),
+    ("engine",),
+    ("gates", "reports", "history", "mcp"),
+    ("plugin", "web", "cli"),
+)
+LAYER_OF = {part: number for number, parts in enumerate(LAYERS) for part in parts}
+
+# Within one layer these never know of each other.
+STRANGERS = ({"plugin", "web"},)
+
+HEAVY = ("pydantic", "litellm", "mcp", "jsonschema", "starlette", "regex", "rapidfuzz")
+MODULES = sorted(
+    path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__"
+)
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def imports(path: Path, *, at_module_level: bool = False) -> Iterator[tuple[str, int]]:
+    """The absolute names of what a module imports, with the line."""
+    package = name_of(path).split(".")
+    if path.stem != "__init__":
+        package = package[:-1]
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in _module_level(tree) if at_module_level else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *filter(None, [node.module])])
+            yield from ((f"{origin}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def _module_level(tree: ast.Module) -> Iterator[ast.stmt]:
+    """The statements that run on import; not those for type checkers alone."""
+    for statement in tree.body:
+        if isinstance(statement, ast.If):
+            if ast.unparse(statement.test) != "TYPE_CHECKING":
+                yield from statement.body + statement.orelse
+        else:
+            yield statement
+
+
+def own_part(name: str) -> str | None:
+    """`suite` of `pytest_tooleval.suite.load.load_suite`; None for other packages and the top."""
+    parts = name.split(".")
+    return parts[1] if parts[0] == "pytest_tooleval" and len(parts) > 1 else None
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_point_down(path: Path) -> None:
+    part = own_part(name_of(path))
+    assert part in LAYER_OF, f"{name_of(path)} belongs to no layer; add it to LAYERS"
+    for name, line in imports(path):
+        other = own_part(name)
+        if other is None or other == part or other.startswith("__"):
+            continue
+        assert other in LAYER_OF, f"{path}:{line}: {name} belongs to no layer"
+        assert LAYER_OF[other] <= LAYER_OF[part], f"{path}:{line}: {part} must not import {other}"
+        assert {part, other} not in STRANGERS, f"{path}:{line}: {part} must not import {other}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_pytest_and_asyncio_enter_where_they_may(path: Path) -> None:
+    part = own_part(name_of(path))
+    tops = {name.partition(".")[0]: line for name, line in imports(path)}
+    for name in ("pytest", "_pytest", "pluggy"):
+        assert part == "plugin" or name not in tops, f"{path}:{tops[name]}: {part} must not know {name}"
+    if part in ("errors", "results", "text", "statistics", "suite", "scoring", "gates"):
+        assert "asyncio" not in tops, f"{path}: {part} must not know asyncio"
+    if path != PACKAGE / "engine" / "litellm_client.py":
+        assert "litellm" not in tops, f"{path}: only engine/litellm_client.py imports litellm"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_heavy_packages_are_imported_where_they_are_needed(path: Path) -> None:
+    part = own_part(name_of(path))
+    allowed = {"suite": {"pydantic"}, "web": {"starlette"}, "mcp": {"mcp"}}.get(part or "", set())
+    for name, line in imports(path, at_module_level=True):
+        top = name.partition(".")[0]
+        assert top not in HEAVY or top in allowed, f"{path}:{line}: import {top} inside a function"
+
+
+def test_every_public_name_is_there() -> None:
+    assert pytest_tooleval.__all__ == sorted(pytest_tooleval.__all__)
+    for name in pytest_tooleval.__all__:
+        assert getattr(pytest_tooleval, name).__name__ == name
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = pytest_tooleval.no_such_name
+
+
+def run(code: str, folder: Path) -> str:
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
+    code = "import sys, pytest_tooleval; print(*sys.modules)"
+    loaded = set(run(code, tmp_path).split())
+    assert {name for name in loaded if name.startswith("pytest_tooleval")} == {"pytest_tooleval"}
+    assert not loaded & set(HEAVY)
+
+
+@pytest.mark.parametrize("model", [None, "baseline/lexical"])
+def test_a_run_without_suites_loads_nothing_heavy(tmp_path: Path, model: str | None) -> None:
+    (tmp_path / "test_plain.py").write_text("def test_plain(): pass\n")
+    arguments = ["-q", "-p", "tooleval", *([f"--tooleval-model={model}"] if model else [])]
+    code = f"""
+import sys
+import pytest
+code = pytest.main({arguments!r})
+print("exit", int(code))
+print("loaded", *sys.modules)
+"""
+    output = run(code, tmp_path)
+    assert "exit 0" in output
+    loaded = set(output.partition("loaded ")[2].split())
+    assert not loaded & set(HEAVY)
+    assert "asyncio" not in loaded
+    own = {name for name in loaded if name.startswith("pytest_tooleval.")}
+    plugin = {
+        "pytest_tooleval.plugin",
+        "pytest_tooleval.plugin.options",
+        "pytest_tooleval.plugin.hookspecs",
+    }
+    if model is None:
+        assert own == plugin
+    else:
+        assert "pytest_tooleval.plugin.session" not in own
+        assert "pytest_tooleval.engine.runner" not in own

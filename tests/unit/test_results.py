@@ -1,0 +1,246 @@
+"""Plain data that reads back as it was written, whatever a model has sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tooleval.results import CaseResult
+from pytest_tooleval.results import Check
+from pytest_tooleval.results import Message
+from pytest_tooleval.results import Reply
+from pytest_tooleval.results import Round
+from pytest_tooleval.results import Score
+from pytest_tooleval.results import ToolCall
+from pytest_tooleval.results import Transcript
+from pytest_tooleval.results import TrialError
+from pytest_tooleval.results import TrialResult
+
+texts = st.text(st.characters(), max_size=12)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(texts, children, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(texts, json_values, max_size=3)
+units = st.floats(0, 1)
+amounts = st.none() | st.floats(0, 1e6)
+counts = st.none() | st.integers(0, 10**9)
+
+calls = st.builds(
+    ToolCall,
+    name=texts,
+    arguments=st.none() | objects,
+    raw_arguments=st.none() | texts,
+    id=st.none() | texts,
+)
+messages = st.builds(Message, data=objects)
+replies = st.builds(
+    Reply,
+    message=messages,
+    calls=st.lists(calls, max_size=3).map(tuple),
+    format=st.sampled_from(["native", "recovered"]),
+    tool_choice=st.none() | st.sampled_from(["required", "auto", "none"]),
+    finish_reason=st.none() | texts,
+    latency_s=amounts,
+    prompt_tokens=counts,
+    completion_tokens=counts,
+    cost_usd=amounts,
+    cached=st.booleans(),
+)
+rounds = st.builds(Round, reply=replies, answers=st.lists(messages, max_size=2).map(tuple))
+transcripts = st.builds(
+    Transcript,
+    prompt=st.lists(messages, max_size=2).map(tuple),
+    rounds=st.lists(rounds, max_size=2).map(tuple),
+)
+checks = st.builds(Check, what=texts, expected=texts, actual=texts, value=units, reason=texts)
+scores = st.builds(
+    Score, value=st.none() | units, explanation=texts, checks=st.lists(checks, max_size=2)
+)
+trials = st.builds(
+    TrialResult,
+    scores=st.dictionaries(texts, scores, max_size=2),
+    passed=st.booleans(),
+    failure=st.none() | st.sampled_from(["wrong_tool", "missing_call"]),
+    extra_calls=st.integers(0, 5),
+    transcript=st.none() | transcripts,
+    error=st.none() | st.builds(TrialError, kind=texts, message=texts),
+    trial=st.integers(0, 9),
+)
+case_results = st.builds(
+    CaseResult,
+    nodeid=texts,
+    suite=texts,
+    case=texts,
+    model=texts,
+    outcome=st.sampled_from(["passed", "failed", "missed", "error", "skipped"]),
+    scores=st.dictionaries(texts, st.none() | units, max_size=2),
+    thresholds=st.dictionaries(texts, units, max_size=2),
+    trials=st.lists(trials, max_size=2).map(tuple),
+    reason=texts,
+    weight=st.floats(0.1, 10),
+    tags=st.lists(texts, max_size=2).map(tuple),
+    tool_choice=texts,
+    file=texts,
+    line=st.integers(0, 10**6),
+)
+
+
+@given(case_results)
+def test_a_case_survives_json(result: CaseResult) -> None:
+    row = result.to_dict()
+    text = json.dumps(row, allow_nan=False)
+    read = CaseResult.from_dict(json.loads(text))
+    assert read == result
+    assert read.to_dict() == row
+
+
+@given(transcripts)
+def test_a_transcript_survives_json(transcript: Transcript) -> None:
+    assert Transcript.from_dict(json.loads(json.dumps(transcript.to_dict()))) == transcript
+
+
+@given(texts, json_values | st.text() | st.binary(), st.none() | texts)
+def test_parsing_a_call_never_raises_and_never_invents_arguments(
+    name: str, arguments: object, id: str | None
+) -> None:
+    call = ToolCall.parse(name, arguments, id)
+    assert (call.name, call.id) == (name, id)
+    if call.arguments is None:
+        assert isinstance(call.raw_arguments, str)
+    elif isinstance(arguments, dict):
+        assert call.arguments == arguments
+    else:
+        assert isinstance(arguments, str)
+        assert json.loads(arguments) == call.arguments
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "",
+        "null",
+        "[]",
+        "Paris",
+        '{"a": NaN}',
+        '{"a": Infinity}',
+        '{"a": 1',
+        '{"a":' * 100_000,
+        '{"a": ' + "9" * 100_000 + "}",
+        None,
+        5,
+        [],
+        True,
+        {1, 2},
+    ],
+)
+def test_what_is_no_json_object_is_kept_as_it_came(raw: Any) -> None:
+    call = ToolCall.parse("f", raw)
+    if call.arguments is None:
+        assert call.raw_arguments == raw or not isinstance(raw, str)
+        assert isinstance(call.raw_arguments, str)
+    else:  # a Python without a limit on the digits of integers
+        assert "9" * 100 in str(raw)
+
+
+@pytest.mark.parametrize(
+    "given_call",
+    [
+        {"name": "f", "arguments": {"a": 1}},
+        {"name": "f", "arguments": '{"a": 1}'},
+        {"type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}},
+        ToolCall("f", {"a": 1}),
+    ],
+)
+def test_calls_are_accepted_in_every_usual_shape(given_call: Any) -> None:
+    call = ToolCall.coerce(given_call)
+    assert (call.name, call.arguments) == ("f", {"a": 1})
+
+
+@pytest.mark.parametrize("given_call", [{}, {"name": None}, {"function": "f"}, {"name": ["f"]}])
+def test_a_call_without_a_name_has_an_empty_one(given_call: dict[str, Any]) -> None:
+    call = ToolCall.coerce(given_call)
+    assert (call.name, call.arguments) == ("", None)
+
+
+@pytest.mark.parametrize("nothing", [None, [], ()])
+def test_no_calls_are_one_reply_without_calls(nothing: Any) -> None:
+    transcript = Transcript.from_calls(nothing)
+    assert transcript.calls == ()
+    assert len(transcript.rounds) == 1
+
+
+def _reply(**fields: Any) -> Round:
+    return Round(Reply(Message({"role": "assistant", "content": None}), **fields))
+
+
+def test_the_trajectory_is_every_call_in_order() -> None:
+    first, second, third = (ToolCall(name, {}) for name in "abc")
+    transcript = Transcript((), (_reply(calls=(first, second)), _reply(calls=(third,))))
+    assert transcript.calls == (first, second, third)
+
+
+def test_sums_are_unknown_when_a_part_is() -> None:
+    known = _reply(prompt_tokens=3, completion_tokens=1, cost_usd=0.5, latency_s=1.0)
+    unknown = _reply(latency_s=2.0)
+    both, one = Transcript((), (known, unknown)), Transcript((), (known, known))
+    assert (both.prompt_tokens, both.cost_usd, both.latency_s) == (None, None, 3.0)
+    assert (one.prompt_tokens, one.completion_tokens, one.cost_usd) == (6, 2, 1.0)
+    assert Transcript().latency_s is None
+
+
+def test_replayed_and_recovered_hold_for_the_whole_conversation() -> None:
+    assert Transcript((), (_reply(cached=True), _reply(cached=True))).cached
+    assert not Transcript((), (_reply(cached=True), _reply())).cached
+    assert not Transcript().cached
+    assert Transcript((), (_reply(), _reply(format="recovered"))).format == "recovered"
+    assert Transcript((), (_reply(),)).format == "native"
+
+
+def test_messages_are_the_whole_conversation() -> None:
+    question, answer = Message({"role": "user", "content": "q"}), Message({"role": "tool"})
+    made = _reply()
+    transcript = Transcript((question,), (Round(made.reply, (answer,)), made))
+    assert [message.role for message in transcript.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("hi", "hi"),
+        (None, ""),
+        (5, ""),
+        ([{"type": "text", "text": "a"}, {"type": "image"}, "junk", {"text": "b"}], "a\nb"),
+        ([{"text": 5}], ""),
+    ],
+)
+def test_the_text_of_a_message(content: object, text: str) -> None:
+    assert Message({"role": "user", "content": content}).text == text
+
+
+def test_explanations_are_made_once_and_only_when_read() -> None:
+    made = []
+
+    def explain() -> tuple[str, list[Check]]:
+        made.append(1)
+        return "because", [Check("a", "1", "2", 0.0, "not equal")]
+
+    score = Score(0.5, explain=explain)
+    assert score.value == 0.5
+    assert made == []
+    assert score.explanation == "because"
+    assert score.checks[0].what == "a"
+    assert made == [1]
+    assert score == Score(0.5, "because", score.checks)
+    assert hash(score) == hash(Score(0.5))
+    assert score != 0.5
