@@ -24,9 +24,7 @@ def test_the_baseline_knows_the_weather(tooleval: Any) -> None:
 
 def test_it_searches_before_it_books(tooleval: Any) -> None:
     """The order of a chain, read from the transcript."""
-    result = tooleval.run_sync(
-        "travel.tooleval.json", "book-the-cheapest", model="qwen2.5-coder-1.5b"
-    )
+    result = tooleval.run_sync("travel.tooleval.json", "book-the-cheapest", model="qwen2.5-coder-1.5b")
 
     tools = [call.name for call in result.trials[0].calls]
     assert tools.index("search_flights") < tools.index("book_flight")

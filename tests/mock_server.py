@@ -144,7 +144,7 @@ class MockServer:
         if status == 200:
             self.answered += 1
             self.answered_bodies[hashlib.sha256(body).digest()] += 1
-        await _send(writer, status, json.dumps(document).encode())
+        await _send(writer, status, json.dumps(document).encode(), self._wait(status))
         return True
 
     def _fault(self, request: Mapping[str, Any]) -> str | None:
@@ -175,9 +175,11 @@ class MockServer:
         elif kind == "refuse-required":
             await _send(writer, 400, _error("tool_choice 'required' is not supported by this model"))
         else:
-            extra = {"Retry-After": self.retry_after} if kind == "429" and self.retry_after else {}
-            await _send(writer, int(kind), _error(f"scripted fault {kind}"), extra)
+            await _send(writer, int(kind), _error(f"scripted fault {kind}"), self._wait(int(kind)))
         return True
+
+    def _wait(self, status: int) -> dict[str, str]:
+        return {"Retry-After": self.retry_after} if status == 429 and self.retry_after else {}
 
     def _completion(self, request: dict[str, Any]) -> dict[str, Any]:
         message = self.script(request) if self.script else None

@@ -87,8 +87,9 @@ class Cassette:
         self.mode: RecordMode = mode
         self.damaged: list[int] = []
         self._lock = threading.Lock()
-        self._answers: dict[str, tuple[ChatAnswer, str | None]] | None = None
-        self._existed = False
+        self._answers: dict[str, tuple[ChatAnswer, str | None]] = {}
+        self._existed: bool | None = None
+        self._read_bytes = self._read_lines = 0
         self._explained = 0
 
     def find(self, key: str) -> tuple[ChatAnswer, str | None] | None:
@@ -96,7 +97,10 @@ class Cassette:
         if self.mode == "all":
             return None
         with self._lock:
-            return self._load().get(key)
+            if key not in self._answers:
+                # Another process may have added it: a worker of the same run, or the one before.
+                self._read_on()
+            return self._answers.get(key)
 
     def why_missing(self, asked: Mapping[str, Any], *, always: bool = False) -> str:
         """How the question differs from the recorded one that is most like it.
@@ -117,7 +121,8 @@ class Cassette:
     def may_ask(self) -> bool:
         """Whether a question that is not recorded may be asked of the model."""
         with self._lock:
-            self._load()
+            if self._existed is None:
+                self._read_on()
         return self.mode in ("new", "all") or (self.mode == "once" and not self._existed)
 
     def add(
@@ -130,12 +135,11 @@ class Cassette:
         stored = {**dataclasses.asdict(answer), "tool_choice": tool_choice}
         line = json.dumps({"key": key, "asked": shown, "answer": stored}, ensure_ascii=True)
         with self._lock:
-            answers = self._load()
             try:
                 self._append(line.encode() + b"\n")
             except OSError as error:
                 raise self._unusable("written", error) from None
-            answers[key] = answer, tool_choice
+            self._answers[key] = answer, tool_choice
 
     def _append(self, data: bytes) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,31 +150,50 @@ class Cassette:
                 data = data if file.read(1) == b"\n" else b"\n" + data
             file.write(data)
 
-    def _load(self) -> dict[str, tuple[ChatAnswer, str | None]]:
-        if self._answers is not None:
-            return self._answers
-        self._existed = self.path.is_file()
-        answers: dict[str, tuple[ChatAnswer, str | None]] = {}
+    def _read_on(self) -> None:
+        """Take in the whole lines that the file has and this object has not seen."""
+        exists = self.path.is_file()
+        if self._existed is None:
+            self._existed = exists
+        if not exists:
+            return
         try:
-            lines = self.path.read_bytes().split(b"\n") if self._existed else []
+            with self.path.open("rb") as file:
+                file.seek(self._read_bytes)
+                new, newline, unfinished = file.read().rpartition(b"\n")
         except OSError as error:
             raise self._unusable("read", error) from None
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                try:
-                    key, found = _read_line(line)
-                except (ValueError, TypeError, KeyError, RecursionError):
-                    self.damaged.append(number)
-                else:
-                    # Of two answers to one question the later one holds: `all` appends.
-                    answers[key] = found
-        self._answers = answers
-        return answers
+        first = self._read_bytes == 0
+        self._read_bytes += len(new) + len(newline)
+        for line in new.split(b"\n") if newline else ():
+            self._take(line)
+        if unfinished.strip() and first:
+            # The end of a file is a whole line without its newline, or what a killed run left.
+            number = self._read_lines + 1
+            try:
+                key, found = _read_line(unfinished)
+            except _DAMAGE:
+                self.damaged.append(number)
+            else:
+                self._answers.setdefault(key, found)
+
+    def _take(self, line: bytes) -> None:
+        self._read_lines += 1
+        if not line.strip() or self._read_lines in self.damaged:
+            return
+        try:
+            key, found = _read_line(line)
+        except _DAMAGE:
+            self.damaged.append(self._read_lines)
+        else:
+            # Of two answers to one question the later one holds: `all` appends.
+            self._answers[key] = found
 
     def _unusable(self, what: str, error: OSError) -> ModelError:
         return ModelError(f"the cassette {self.path} cannot be {what}: {error.strerror}", kind="replay")
 
 
+_DAMAGE = (ValueError, TypeError, KeyError, RecursionError)
 _NUMBERS = ("prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
 
 

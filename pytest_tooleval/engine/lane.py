@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ErrorKind
 from ..errors import ModelError
 from ..results import Reply
 from ..suite.model import ResolvedCase
@@ -34,10 +33,10 @@ from .spending import Budget
 from .spending import price
 from .tool_choice import ToolChoiceRefused
 
-# An endpoint that never answered is taken to be down once this many questions were given up.
+# An endpoint that never answered is taken to be down once this many questions were tried in vain:
+# as often as this where there is no connection, and once where there is one but no answer in time.
 _SILENT_AFTER = 3
-# How often such a question is tried, by what it met.
-_SILENT_ATTEMPTS: Mapping[ErrorKind, int] = {"unreachable": 3, "timeout": 2}
+_UNREACHABLE_ATTEMPTS = 3
 
 
 def make_client(spec: ModelSpec) -> ChatClient:
@@ -99,6 +98,9 @@ class Run:
     rng: random.Random
 
 
+Asked = Mapping[str, Any]
+
+
 class Lane:
     """One model's way from a question to a reply: cassette, limits, retries, the fallback to `auto`."""
 
@@ -114,6 +116,7 @@ class Lane:
         self._answered = False
         self._silent = 0
         self._refuses_required = False
+        self._asking: dict[str, asyncio.Lock] = {}
 
     async def ask(self, request: ChatRequest, origin: Origin) -> Reply:
         """The model's reply, from the cassette if it is there."""
@@ -125,6 +128,14 @@ class Lane:
             return read_reply(answer, names, choice, cached=False)
         asked = question(self.spec, request)
         key = key_of(asked)
+        # Two cases may ask the same at the same time: only the first of them pays for it.
+        async with self._asking.setdefault(key, asyncio.Lock()):
+            return await self._ask_recorded(request, origin, cassette, asked, key)
+
+    async def _ask_recorded(
+        self, request: ChatRequest, origin: Origin, cassette: Cassette, asked: Asked, key: str
+    ) -> Reply:
+        names = [tool["function"]["name"] for tool in request.tools]
         found = None if origin.fresh else cassette.find(key)
         if found is not None:
             return read_reply(found[0], names, found[1], cached=True)
@@ -216,24 +227,28 @@ class Lane:
 
     def _learn(self, error: ModelError) -> None:
         """Look at a question that was given up: does it tell that all others will be, too?"""
-        if self._over_because is not None:
-            return
-        if error.kind in _SILENT_ATTEMPTS and not self._answered:
-            self._silent += 1
-            if self._silent >= _SILENT_AFTER:
-                given_up = f"given up for all of {self.spec.label!r}; is the server running?"
-                self._end(ModelError(f"{error.message} ({given_up})", kind=error.kind))
-        elif error.fatal:
+        if error.kind == "unreachable":
+            self._count_silence(error)
+        elif error.fatal and self._over_because is None:
             self._end(error)
+
+    def _gives_up(self, error: ModelError, attempt: int) -> bool:
+        if error.kind == "timeout":
+            self._count_silence(error)
+        silent = error.kind == "unreachable" and not self._answered
+        return self._over_because is not None or (silent and attempt >= _UNREACHABLE_ATTEMPTS)
+
+    def _count_silence(self, error: ModelError) -> None:
+        if self._answered or self._over_because is not None:
+            return
+        self._silent += 1
+        if self._silent >= _SILENT_AFTER:
+            given_up = f"given up for all of {self.spec.label!r}; is the server running?"
+            self._end(ModelError(f"{error.message} ({given_up})", kind=error.kind))
 
     def _end(self, because: ModelError) -> None:
         self._over_because = because
         self._over.set()
-
-    def _gives_up(self, error: ModelError, attempt: int) -> bool:
-        if self._over_because is not None:
-            return True
-        return not self._answered and attempt >= _SILENT_ATTEMPTS.get(error.kind, attempt + 1)
 
     async def close(self) -> None:
         if self._client is not None:

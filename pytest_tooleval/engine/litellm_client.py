@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import gc
 import importlib
 import json
@@ -60,6 +61,8 @@ def load_litellm() -> Any:
             # Dropping parameters silently would make models incomparable.
             litellm.drop_params = False
             litellm.num_retries = 0
+            # The collections at the end of the process would go through litellm's classes for a second.
+            atexit.register(gc.freeze)
             _loaded = litellm
     return _loaded
 

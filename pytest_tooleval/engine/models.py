@@ -30,8 +30,7 @@ SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
 APIS = ("openai", "litellm")
 # Parameters of litellm itself: whoever sets one of these means litellm.
 _LITELLM_EXTRAS = frozenset(
-    """additional_drop_params allowed_openai_params api_version custom_llm_provider drop_params
-    metadata mock_response organization""".split()
+    "additional_drop_params allowed_openai_params api_version custom_llm_provider organization".split()
 )
 
 

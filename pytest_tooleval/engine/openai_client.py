@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import SplitResult
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -77,10 +78,19 @@ class OpenAIClient:
             await self._session.close()
 
     def _open(self) -> aiohttp.ClientSession:
-        self._proxy = _proxy_for(self._url)
+        try:
+            address = urlsplit(self._url)
+        except ValueError:
+            raise self._no_address() from None
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise self._no_address()
+        self._proxy = _proxy_for(address)
         # How many are asked at a time is the engine's business, hence no limit here.
         connector = aiohttp.TCPConnector(
-            limit=0, ttl_dns_cache=300, keepalive_timeout=_KEEP_IDLE_S, ssl=_certificates(self._url)
+            limit=0,
+            ttl_dns_cache=300,
+            keepalive_timeout=_KEEP_IDLE_S,
+            ssl=_certificates() if address.scheme == "https" else True,
         )
         self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         return self._session
@@ -120,14 +130,18 @@ class OpenAIClient:
         """One line, without secrets."""
         return " ".join(scrub(text, secret_values([self._spec.api_key_env])).split())
 
+    def _no_address(self) -> ModelError:
+        where = "api_base" if self._spec.api_base else "OPENAI_BASE_URL"
+        return ModelError(
+            f"{where}: expected an address such as http://127.0.0.1:8080/v1, got {self._base!r} "
+            f"({self._spec.place})",
+            kind="bad_request",
+            fatal=True,
+        )
+
     def _not_sent(self, error: Exception, timeout_s: float) -> ModelError:
         if isinstance(error, aiohttp.InvalidURL):
-            return ModelError(
-                f"api_base: expected an address such as http://127.0.0.1:8080/v1, got {self._base!r} "
-                f"({self._spec.place})",
-                kind="bad_request",
-                fatal=True,
-            )
+            return self._no_address()
         broken = connection_error(error, self._base, self._clean, timeout_s)
         return broken or ModelError(
             f"the request could not be sent: {self._clean(f'{type(error).__name__}: {error}')}",
@@ -253,12 +267,11 @@ def _from_environment(*names: str) -> str | None:
     return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
 
 
-def _proxy_for(url: str) -> str | None:
+def _proxy_for(address: SplitResult) -> str | None:
     """The proxy that the environment (HTTPS_PROXY, ALL_PROXY, NO_PROXY) sets for this address.
 
     Not aiohttp's `trust_env`, which would also send passwords from ~/.netrc.
     """
-    address = urlsplit(url)
     if urllib.request.proxy_bypass(address.hostname or ""):
         return None
     proxies = urllib.request.getproxies()
@@ -266,10 +279,8 @@ def _proxy_for(url: str) -> str | None:
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
-def _certificates(url: str) -> ssl.SSLContext | bool:
+def _certificates() -> ssl.SSLContext:
     """Whom to trust: SSL_CERT_FILE, else certifi's list, as in litellm."""
-    if not url.lower().startswith("https:"):
-        return True
     file = os.environ.get("SSL_CERT_FILE", "")
     if not os.path.exists(file):
         import certifi

@@ -54,8 +54,8 @@ async def with_retries(
 ) -> T:
     """Call `ask` until it answers; the last ModelError, naming the attempts, when it does not.
 
-    `give_up(error, attempt)` may end it early, for instance when the whole endpoint is known to be
-    unreachable.
+    `give_up(error, attempt)`, asked after every failed attempt, may end it early, for instance when
+    the whole endpoint is known to be unreachable.
     """
     waited, begin = 0.0, time.monotonic()
     attempt = 1
@@ -67,7 +67,7 @@ async def with_retries(
                 raise
             pause = policy.wait(attempt, error, rng)
             ends = attempt >= policy.most(error) or waited + pause > policy.total
-            if ends or give_up(error, attempt):
+            if give_up(error, attempt) or ends:
                 raise _exhausted(error, attempt, time.monotonic() - begin) from None
         await sleep(pause)
         waited += pause

@@ -8,6 +8,9 @@ from pathlib import Path
 from ..errors import ModelError
 
 
+_ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
+
+
 class Budget:
     """At most so many US dollars for a run; None is no limit. Belongs to one event loop.
 
@@ -40,7 +43,7 @@ class Budget:
         if self.most_usd is None:
             return
         spent = self.spent_usd
-        if spent >= self.most_usd:
+        if spent >= self.most_usd - _ROUNDING:
             raise ModelError(
                 f"not asked: the run has spent ${spent:.4f} of the "
                 f"${self.most_usd:g} that --tooleval-max-cost allows",

@@ -115,14 +115,15 @@ def serve(latency: float) -> None:
 
 
 def pytest_command(model: str, in_flight: int, *options: str) -> list[str]:
-    plain = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    plain = ["-q", "-p", "no:cacheprovider", "-p", "pytest_tooleval.plugin"]
     named = [f"--tooleval-model={model}", f"--tooleval-concurrency={in_flight}"]
     return [sys.executable, "-m", "pytest", *plain, *named, *options]
 
 
 def timed(command: list[str], folder: Path) -> tuple[float, float]:
     """Wall and CPU seconds of a command, which must succeed."""
-    environment = {**os.environ, "PYTEST_ADDOPTS": "", "OPENAI_API_KEY": "none"}
+    # Only this plugin: hypothesis and others of a development environment take time to load.
+    environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     before, begin = os.times(), time.perf_counter()
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -153,7 +154,9 @@ def start(rounds: int, peer: list[str] | None, only: list[str]) -> None:
             for name, command in commands.items():
                 seen[name].append(timed(command, folder))
                 print(f"round {number + 1}: {name:15s} wall {seen[name][-1][0]:6.2f} s", flush=True)
-    print(f"\n{cases} cases of {latency} s, {in_flight} in flight, ideal {cases * latency / in_flight} s")
+    print(
+        f"\n{cases} cases of {latency} s, {in_flight} in flight, ideal {cases * latency / in_flight} s"
+    )
     wall = {name: statistics.median(w for w, _ in times) for name, times in seen.items()}
     for name, times in seen.items():
         cpu = statistics.median(c for _, c in times)
@@ -200,7 +203,9 @@ def engine(suite_path: str, base_url: str, in_flight: int) -> None:
     wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
     runner.close()
     assert all(result.passed for result in results)
-    print(f"engine: {len(results)} in {wall:.2f} s (cpu {cpu:.2f} s): {len(results) / wall:.0f} answers/s")
+    print(
+        f"engine: {len(results)} in {wall:.2f} s (cpu {cpu:.2f} s): {len(results) / wall:.0f} answers/s"
+    )
 
 
 def main() -> None:

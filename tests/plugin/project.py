@@ -114,6 +114,11 @@ def raising(id: str | None, message: str = "the agent is broken", **fields: Any)
     return case(id, {"error": message}, **fields)
 
 
+def failed(reason: str, case: str = "*") -> str:
+    """A pattern for the line of the short summary, which gives our reasons only since pytest 9."""
+    return f"FAILED *::{case}*{reason}*" if pytest.version_tuple >= (9,) else f"FAILED *::{case}*"
+
+
 class Project:
     """The folder of a `pytester`, with the models `agent` and `other`, both the scripted agent."""
 

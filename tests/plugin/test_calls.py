@@ -107,6 +107,8 @@ def test_a_collection_error_elsewhere_asks_nothing(project: Project) -> None:
 def test_ctrl_c_ends_at_once_and_cancels(project: Project) -> None:
     project.suite(right("quick"), *(right(f"c{i}", delay=30) for i in range(8)))
     command = [sys.executable, "-m", "pytest", "--tooleval-model=agent", "--tooleval-json=out.json"]
+    # Its summary imports all of hypothesis, which takes seconds where no bytecode is cached.
+    command += ["-p", "no:hypothesispytest"]
     process = subprocess.Popen(
         command, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -164,7 +166,8 @@ def test_a_sync_callable_runs_beside_others(project: Project) -> None:
 
         def answer(messages, tools):
             barrier.wait()
-            return {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]}
+            call = {"name": "get_weather", "arguments": {"city": "Paris"}}
+            return {"tool_calls": [{"function": call}]}
         """,
     )
     project.write("tooleval.toml", '[models.sync]\ncallable = "sync_agent:answer"\n')

@@ -171,6 +171,7 @@ def test_two_files_may_hold_the_same_ids(project: Project) -> None:
     assert sorted(nodes) == ["a.tooleval.json::same[agent]", "sub/a.tooleval.json::same[agent]"]
 
 
+@pytest.mark.skipif(pytest.version_tuple < (9,), reason="older ones run Python files twice, too")
 def test_a_suite_given_twice_is_run_once(three: Project) -> None:
     three.run("weather.tooleval.json", "weather.tooleval.json").assert_outcomes(passed=2, failed=1)
     assert len(three.calls) == 3

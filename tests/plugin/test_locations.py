@@ -1,4 +1,4 @@
-"""Where a case is said to be, JUnit files, and model output that would harm a terminal or an XML file."""
+"""Where a case is said to be, JUnit files, and output that would harm a terminal or an XML file."""
 
 from __future__ import annotations
 

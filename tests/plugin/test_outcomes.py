@@ -9,6 +9,7 @@ import pytest
 from .project import Project
 from .project import call
 from .project import case
+from .project import failed
 from .project import raising
 from .project import right
 from .project import wrong
@@ -43,7 +44,7 @@ def test_a_failure_says_what_was_compared(project: Project, style: str) -> None:
 def test_no_traceback_style_still_names_the_failure(project: Project) -> None:
     project.suite(wrong("london"))
     result = project.run("--tb=no")
-    result.stdout.fnmatch_lines(["FAILED weather.tooleval.json::london[[]agent]*overall 0.60 < 1.00*"])
+    result.stdout.fnmatch_lines([failed("overall 0.60 < 1.00", "london[[]agent]")])
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_the_reason_names_the_kind_of_failure(
     project.suite(case("a", script))
     result = project.run("--tooleval-json=out.json")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"FAILED weather.tooleval.json::a*({reason})"])
+    result.stdout.fnmatch_lines([failed(f"({reason})", "a[[]agent]")])
     row = project.rows()["a[agent]"]
     assert row["outcome"] == "failed"
     assert row["trials"][0]["failure"] == reason.replace(" ", "_")
@@ -122,7 +123,8 @@ def test_one_trial_without_answer_makes_the_case_an_error(project: Project) -> N
         def answer(messages, tools, trial):
             if trial:
                 raise RuntimeError("second time unlucky")
-            return {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]}
+            call = {"name": "get_weather", "arguments": {"city": "Paris"}}
+            return {"tool_calls": [{"function": call}]}
         """,
     )
     project.write("tooleval.toml", '[models.twofaced]\ncallable = "twofaced:answer"\n')

@@ -11,6 +11,7 @@ from pytest_tooleval.plugin import terminal
 from .project import Project
 from .project import call
 from .project import case
+from .project import failed
 from .project import raising
 from .project import right
 from .project import wrong
@@ -45,7 +46,7 @@ def test_the_short_summary_keeps_the_plain_words(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "PASSED weather.tooleval.json::a[[]agent]",
-            "FAILED weather.tooleval.json::b[[]agent] - overall 0.60 < 1.00*",
+            failed("overall 0.60 < 1.00", "b[[]agent]"),
         ]
     )
 

@@ -18,7 +18,6 @@ from pytest_tooleval.engine.models import ModelSpec
 from pytest_tooleval.engine.retry import RetryPolicy
 from pytest_tooleval.engine.spending import Budget
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.results import Message
 from pytest_tooleval.suite.model import ResolvedCase
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import resolve
@@ -94,9 +93,12 @@ def use_clients(monkeypatch: Any, clients: Mapping[str, FakeClient]) -> None:
 def lane_for(
     spec: ModelSpec | None = None, slots: Slots | None = None, policy: RetryPolicy = QUICK
 ) -> Lane:
-    run = Run(8, slots or Slots(8), Budget(None), 5.0, policy, random.Random(1))
+    run = Run(
+        concurrency=32,
+        slots=slots or Slots(8),
+        budget=Budget(None),
+        timeout_s=5.0,
+        policy=policy,
+        rng=random.Random(1),
+    )
     return Lane(spec or ModelSpec("m"), run)
-
-
-def texts(messages: tuple[Message, ...]) -> list[str]:
-    return [message.text for message in messages]

@@ -212,10 +212,10 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Path) -> bytes:
+    def refuse(*args: object, **keywords: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
     recorded(path)
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(ModelError, match="cannot be read: Permission denied"):
         Cassette(path, "none").find(KEY)

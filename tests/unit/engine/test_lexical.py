@@ -151,7 +151,7 @@ schemas = st.recursive(
     lambda inner: (
         st.lists(inner) | st.dictionaries(keys, inner | st.dictionaries(names, inner) | st.lists(names))
     ),
-    max_leaves=30,
+    max_leaves=15,
 )
 prompts = st.text() | st.just("Take 1" + "0" * 5000 + " and 1.5 'to' \"Rome\" in celsius")
 

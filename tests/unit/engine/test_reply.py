@@ -100,7 +100,9 @@ def test_a_whole_call_inside_the_name_is_repaired() -> None:
 
 keys = st.sampled_from(["role", "content", "tool_calls", "function_call", "function", "name", "id"])
 hostile = st.recursive(
-    json_values, lambda inner: st.lists(inner) | st.dictionaries(keys, inner), max_leaves=20
+    json_values,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
+    max_leaves=10,
 )
 
 

@@ -114,12 +114,12 @@ def test_mistakes(tmp_path: Path, options: dict[str, Any], message: str) -> None
 
 def test_results_cannot_be_written_to_a_folder(tmp_path: Path) -> None:
     (tmp_path / "started-here" / "out").mkdir(parents=True)
-    with pytest.raises(pytest.UsageError, match="--tooleval-json=out: .*file"):
+    with pytest.raises(pytest.UsageError, match=r"--tooleval-json=out: .*file"):
         settings(tmp_path, tooleval_json="out")
 
 
 def test_results_cannot_be_written_below_a_file(tmp_path: Path) -> None:
     (tmp_path / "started-here").mkdir()
     (tmp_path / "started-here" / "file").write_text("")
-    with pytest.raises(pytest.UsageError, match="--tooleval-json=file/out.json: .*file"):
+    with pytest.raises(pytest.UsageError, match=r"--tooleval-json=file/out\.json: .*file"):
         settings(tmp_path, tooleval_json="file/out.json")

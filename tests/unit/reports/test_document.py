@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.reports import document
 from pytest_tooleval.reports.document import build_document
 from pytest_tooleval.reports.document import group
 from pytest_tooleval.reports.document import summarise
@@ -131,7 +130,7 @@ def test_an_interrupted_write_leaves_the_earlier_file(
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(document.json, "dump", interrupted)
+    monkeypatch.setattr(json, "dump", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_json(path, {"second": 2})
     assert json.loads(path.read_text()) == {"first": 1}

@@ -1,0 +1,1 @@
+"""The folder `examples/`, run as its README says."""

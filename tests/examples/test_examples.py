@@ -1,0 +1,177 @@
+"""The examples run as their README says: in a process of their own, with every connection refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.engine.models import read_tables
+from pytest_tooleval.engine.models import resolve_models
+from pytest_tooleval.suite.lint import lint_suite
+from pytest_tooleval.suite.load import load_document
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+SUITES = sorted(EXAMPLES.glob("*.tooleval.json"))
+
+# Refuses connections and look-ups of names, and says at the end whether litellm was imported.
+_OFFLINE = """
+import socket
+import sys
+
+
+def refuse(*arguments, **keywords):
+    raise RuntimeError("the examples must not use the network")
+
+
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
+
+
+def pytest_unconfigure():
+    print("litellm imported:", "litellm" in sys.modules)
+"""
+
+# Passed and failed cases. A change here means that recorded answers are scored differently.
+RECORDED = {
+    "needle-3": {
+        "Personal assistant": (0, 0),
+        "Smart home": (0, 0),
+        "Airline agent": (0, 0),
+        "Weather API Suite": (0, 0),
+    },
+    "qwen2.5-coder-1.5b": {
+        "Personal assistant": (0, 0),
+        "Smart home": (0, 0),
+        "Airline agent": (0, 0),
+        "Weather API Suite": (0, 0),
+    },
+}
+
+
+class Examples:
+    """Runs pytest on the examples, offline and without keys."""
+
+    def __init__(self, folder: Path) -> None:
+        self.json = folder / "results.json"
+        (folder / "examples_offline.py").write_text(_OFFLINE, encoding="utf-8")
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"},
+            "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
+            "COLUMNS": "160",
+        }
+
+    def run(self, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+        options = ["-p", "no:cacheprovider", "-p", "examples_offline", f"--tooleval-json={self.json}"]
+        result = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *arguments],
+            cwd=cwd,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert "litellm imported: False" in result.stdout, result.stdout + result.stderr
+        return result
+
+    @property
+    def document(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self.json.read_text(encoding="utf-8"))
+        return document
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Examples:
+    return Examples(tmp_path)
+
+
+def test_the_first_command_is_green(examples: Examples) -> None:
+    result = examples.run("examples/weather.tooleval.json", "--tooleval-model=baseline/lexical", "-v")
+
+    assert result.returncode == 0, result.stdout
+    cases = examples.document["cases"]
+    assert len(cases) == 6
+    assert all(case["scores"]["overall"] == 1.0 for case in cases)
+
+
+def test_the_folder_replays_real_passes_and_real_failures(examples: Examples) -> None:
+    result = examples.run("examples")
+
+    assert result.returncode == 1, result.stdout
+    document = examples.document
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for row in document["suites"]:
+        assert row["errors"] == row["skipped"] == 0, row
+        found.setdefault(row["model"], {})[row["suite"]] = (row["passed"], row["failed"])
+    assert {model: found[model] for model in RECORDED} == RECORDED
+    for row in document["models"]:
+        assert row["cached"] == (row["trials"] if row["model"] in RECORDED else 0)
+    assert found["baseline/lexical"]["Weather API Suite"] == (6, 0)
+
+
+def test_the_folder_can_be_run_from_inside(examples: Examples) -> None:
+    result = examples.run("-m", "smoke", "--tooleval-model=needle-3", cwd=EXAMPLES)
+
+    assert result.returncode in (0, 1), result.stdout
+    assert {case["suite"] for case in examples.document["cases"]} == {"Personal assistant"}
+    assert all("smoke" in case["tags"] for case in examples.document["cases"])
+
+
+def test_the_readme_tells_the_recorded_outcomes() -> None:
+    readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    for model, suites in RECORDED.items():
+        passed, failed = (sum(counts) for counts in zip(*suites.values(), strict=True))
+        assert f"| `{model}` | {passed} | {failed} |" in readme
+
+
+def test_tests_with_the_fixture_pass(examples: Examples) -> None:
+    result = examples.run("examples/test_with_fixture.py")
+
+    assert result.returncode == 0, result.stdout
+    assert "skipped" not in result.stdout
+
+
+def test_an_own_agent_can_be_evaluated(examples: Examples) -> None:
+    models = "--tooleval-model=my-agent,my-async-agent"
+    result = examples.run("examples/weather.tooleval.json", models, "-o", "tooleval_cassette=")
+
+    assert result.returncode == 0, result.stdout
+    assert [row["passed"] for row in examples.document["models"]] == [6, 6]
+
+
+def test_every_model_of_the_configuration_can_be_used() -> None:
+    tables = read_tables(EXAMPLES)
+
+    specs = resolve_models(tables.tables, tables)
+
+    assert {"claude-3", "gpt-4o", "my-agent", *RECORDED} <= {spec.label for spec in specs}
+
+
+@pytest.mark.parametrize("path", SUITES, ids=lambda path: path.name)
+def test_suites_are_without_warnings(path: Path) -> None:
+    suite, document = load_document(path, metrics=["grounded"])
+
+    assert [str(warning) for warning in lint_suite(suite, document)] == []
+
+
+def test_cassettes_hold_no_answer_that_is_not_used(examples: Examples) -> None:
+    """Leftovers of an older version of a suite would only confuse a reader."""
+    examples.run("examples")
+
+    replayed = sum(
+        len(trial["transcript"]["rounds"])
+        for case in examples.document["cases"]
+        if case["model"] in RECORDED
+        for trial in case["trials"]
+    )
+    recorded = sum(
+        len(path.read_text(encoding="utf-8").splitlines())
+        for path in (EXAMPLES / "cassettes").glob("*.jsonl")
+    )
+    assert recorded == replayed

@@ -1,0 +1,146 @@
+"""A run that was killed is taken up again without asking twice."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from mock_server import MockServer
+
+from .project import Project
+from .project import right
+from .project import wrong
+
+CASES = 40
+
+
+def with_server(project: Project, server: MockServer, **keys: object) -> None:
+    lines = "\n".join(f"{key} = {value}" for key, value in keys.items())
+    project.write(
+        "tooleval.toml",
+        f'[models.served]\nmodel = "openai/m"\napi_base = "{server.base_url}"\n{lines}\n',
+    )
+
+
+def served_cases(project: Project, count: int, **fields: object) -> None:
+    cases = [
+        {
+            "id": f"c{i}",
+            "prompt": f"What's the weather in Town{i}?",
+            "expected_tool": "get_weather",
+            "expected_params": {"city": f"Town{i}"},
+        }
+        for i in range(count)
+    ]
+    project.suite(*cases, **fields)
+
+
+def start(*args: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", *args]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def wait_until_answered(server: MockServer, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while server.answered < count:
+        assert time.monotonic() < deadline, "the run never got that far"
+        time.sleep(0.01)
+
+
+def test_a_killed_run_asks_only_for_what_is_missing(project: Project) -> None:
+    with MockServer(latency=0.1) as server:
+        with_server(project, server)
+        served_cases(project, CASES)
+        run = start("--tooleval-model=served", "--tooleval-concurrency=4")
+        wait_until_answered(server, CASES // 2)
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+        time.sleep(0.3)  # what was in flight is answered by the server, to nobody
+        result = project.run_subprocess("--tooleval-resume", model="served")
+        result.assert_outcomes(passed=CASES)
+        taken_over = [line for line in result.outlines if "taken over from the last run" in line]
+        assert int(taken_over[0].split()[1]) >= CASES // 2 - 4
+        assert server.answered <= CASES + 4
+
+
+def test_resuming_asks_again_what_errored_and_not_what_failed(project: Project) -> None:
+    project.suite(right("a"), wrong("b"), {**right("c"), "_script": {"error": "broken"}})
+    project.run().assert_outcomes(passed=1, failed=1, errors=1)
+    project.forget_calls()
+    project.suite(right("a"), wrong("b"), right("c"))
+    project.run("--tooleval-resume").assert_outcomes(passed=2, failed=1)
+    assert project.calls == ["c"]
+
+
+def test_without_resume_everything_is_asked_anew(project: Project) -> None:
+    project.suite(right("a"))
+    project.run()
+    project.run()
+    assert project.calls == ["a", "a"]
+
+
+def test_nothing_to_resume_is_a_new_run(project: Project) -> None:
+    project.suite(right("a"))
+    project.run("--tooleval-resume").assert_outcomes(passed=1)
+
+
+def test_a_cassette_resumes_by_itself(project: Project) -> None:
+    project.suite(right("a"))
+    result = project.run("--tooleval-resume", "--tooleval-cassette=tapes")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--tooleval-resume: this run has a cassette*--tooleval-record=new*"])
+
+
+def test_answers_are_hidden_from_git_and_old_runs_deleted(project: Project) -> None:
+    project.suite(right("a"))
+    for _ in range(12):
+        project.run()
+    assert (project.path / ".tooleval" / ".gitignore").read_text() == "*\n"
+    assert len(list((project.path / ".tooleval" / "answers").iterdir())) == 10
+
+
+def test_the_baseline_keeps_nothing(project: Project) -> None:
+    project.suite(right("a"))
+    project.run(model="baseline/lexical")
+    assert not list(project.path.glob(".tooleval/answers/*/*"))
+
+
+def test_a_folder_that_cannot_be_written_is_a_warning(project: Project) -> None:
+    project.suite(right("a"))
+    (project.path / ".tooleval").write_text("a file")
+    result = project.run()
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*answers are not kept, so this run cannot be resumed*"])
+
+
+def test_two_runs_write_one_cassette_and_lose_nothing(project: Project) -> None:
+    with MockServer(latency=0.02) as server:
+        with_server(project, server)
+        served_cases(project, 30)
+        served_cases(project, 30, file="other.tooleval.json")
+        options = ("--tooleval-model=served", "--tooleval-cassette=tapes")
+        runs = [start(*options, "-k", "weather"), start(*options, "-k", "weather or other")]
+        assert [run.wait(timeout=60) for run in runs] == [0, 0]
+        asked = server.requests
+        result = project.run("--tooleval-cassette=tapes", "--tooleval-record=none", model="served")
+        result.assert_outcomes(passed=60)
+        assert server.requests == asked
+        for tape in Path(project.path, "tapes").iterdir():
+            assert tape.read_bytes().endswith(b"\n")
+
+
+def test_the_same_question_of_two_cases_is_paid_for_once(project: Project) -> None:
+    with MockServer(latency=0.1) as server:
+        with_server(project, server)
+        project.suite(
+            *(
+                {"id": id, "prompt": "Weather in Rome?", "expected_tool": "get_weather"}
+                for id in ("one", "two")
+            )
+        )
+        project.run(model="served").assert_outcomes(passed=2)
+        assert server.requests == 1

@@ -1,0 +1,135 @@
+"""How cases are shared out to workers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from .project import Project
+from .project import right
+from .project import wrong
+
+pytest.importorskip("xdist")
+
+from pytest_tooleval.plugin.workers import share
+
+
+class Node:
+    """A worker, as the scheduler sees it."""
+
+    def __init__(self, name: str) -> None:
+        self.gateway = SimpleNamespace(id=name)
+        self.shutting_down = False
+        self.sent: list[int] = []
+        self.stolen: list[list[int]] = []
+
+    def send_runtest_some(self, indices: list[int]) -> None:
+        self.sent += indices
+
+    def send_steal(self, indices: list[int]) -> None:
+        self.stolen.append(indices)
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+
+@pytest.fixture
+def schedule(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A scheduler with two workers that have collected these node ids."""
+    import xdist.scheduler.load
+
+    from pytest_tooleval.plugin.xdist import EvalScheduling
+
+    def make(nodeids: list[str], ahead: int = 4) -> tuple[Any, Node, Node]:
+        specs = ["popen", "popen"]
+        monkeypatch.setattr(xdist.scheduler.load, "parse_tx_spec_config", lambda config: specs)
+        scheduler = EvalScheduling(pytestconfig, None, ahead)
+        nodes = Node("gw0"), Node("gw1")
+        for node in nodes:
+            scheduler.add_node(node)
+            scheduler.add_node_collection(node, nodeids)
+        scheduler.schedule()
+        return scheduler, *nodes
+
+    return make
+
+
+CASES = [f"w.tooleval.json::c{i}[m]" for i in range(40)]
+TESTS = [f"test_a.py::t{i}" for i in range(20)]
+
+
+def test_each_worker_gets_every_second_case_at_once(schedule: Any) -> None:
+    _, first, second = schedule(CASES)
+    assert first.sent == list(range(0, 40, 2))
+    assert second.sent == list(range(1, 40, 2))
+    assert not first.shutting_down
+
+
+def test_other_tests_follow_in_their_turn(schedule: Any) -> None:
+    scheduler, first, second = schedule(CASES + TESTS)
+    assert sorted(first.sent + second.sent) == list(range(40))
+    for index in list(first.sent):
+        scheduler.mark_test_complete(first, index)
+    assert any(index >= 40 for index in first.sent)
+
+
+def test_a_session_without_cases_is_left_to_stock_scheduling(schedule: Any) -> None:
+    _, first, second = schedule(TESTS)
+    assert len(first.sent) == len(second.sent) == 2
+
+
+def test_a_worker_that_runs_dry_takes_over_what_is_not_asked_yet(schedule: Any) -> None:
+    scheduler, first, second = schedule(CASES)
+    for index in list(first.sent)[:-1]:
+        scheduler.mark_test_complete(first, index)
+    assert second.stolen == [[27, 29, 31, 33, 35, 37, 39]]
+    scheduler.remove_pending_tests_from_node(second, second.stolen[0])
+    assert first.sent[-7:] == second.stolen[0]
+    assert scheduler.node2pending[second] == list(range(1, 27, 2))
+
+
+def test_what_a_dead_worker_had_finds_a_place(schedule: Any) -> None:
+    scheduler, first, second = schedule(CASES)
+    assert scheduler.remove_node(second) == CASES[1]
+    for index in list(first.sent):
+        scheduler.mark_test_complete(first, index)
+    while scheduler.node2pending[first]:
+        for index in list(scheduler.node2pending[first]):
+            scheduler.mark_test_complete(first, index)
+    assert sorted(first.sent) == [i for i in range(40) if i != 1]
+
+
+def test_dropping_takes_back_all_that_has_not_begun(schedule: Any) -> None:
+    scheduler, first, second = schedule(CASES)
+    scheduler.drop_queued()
+    assert first.stolen == [list(range(4, 40, 2))]
+    scheduler.remove_pending_tests_from_node(first, first.stolen[0])
+    scheduler.remove_pending_tests_from_node(second, second.stolen[0])
+    for node in (first, second):
+        scheduler.mark_test_complete(node, scheduler.node2pending[node][0])
+    assert scheduler.tests_finished
+
+
+@pytest.mark.parametrize(("total", "count"), [(32, 4), (10, 3), (2, 4), (1, 1)])
+def test_shares_differ_by_one_and_add_up(total: int, count: int) -> None:
+    shares = [share(total, count, number) for number in range(count)]
+    assert max(shares) - min(shares) <= 1
+    assert sum(shares) == max(total, count)
+
+
+def test_workers_ask_ahead_within_one_budget(project: Project) -> None:
+    project.suite(*(right(f"c{i}", delay=0.3) for i in range(24)))
+    result = project.run_subprocess("-n2", "--tooleval-concurrency=8", timeout=120)
+    result.assert_outcomes(passed=24)
+    # Each worker counts its own: half of the eight, and never more.
+    assert max(project.log("flight")) == 4
+
+
+def test_stopping_at_the_first_failure_stops_all_workers(project: Project) -> None:
+    project.suite(wrong("first"), *(right(f"c{i}", delay=0.2) for i in range(60)))
+    result = project.run_subprocess("-n2", "-x", "--tooleval-concurrency=2", timeout=120)
+    outcomes = result.parseoutcomes()
+    assert outcomes["failed"] == 1
+    assert outcomes.get("passed", 0) < 15

@@ -1,0 +1,73 @@
+"""Money: the cap, the estimate, and prices of one's own."""
+
+from __future__ import annotations
+
+import pytest
+from mock_server import MockServer
+
+from .project import Project
+from .project import right
+from .test_resume import served_cases
+from .test_resume import with_server
+
+
+def test_the_cap_stops_asking_and_says_so(project: Project) -> None:
+    with MockServer() as server:
+        with_server(project, server, input_price=1000, output_price=0)  # 0.05 USD an answer
+        served_cases(project, 30)
+        result = project.run(
+            "--tooleval-max-cost=0.5",
+            "--tooleval-concurrency=2",
+            "--tooleval-json=out.json",
+            model="served",
+        )
+        assert 10 <= server.answered <= 12
+        result.assert_outcomes(passed=server.answered, errors=30 - server.answered)
+        result.stdout.fnmatch_lines(
+            ["*not asked: the run has spent $0.[56]*of the $0.5 that --tooleval-max-cost*"]
+        )
+        assert project.document()["models"][0]["cost_usd"] == pytest.approx(0.05 * server.answered)
+
+
+def test_workers_share_the_cap(project: Project) -> None:
+    pytest.importorskip("xdist")
+    with MockServer(latency=0.05) as server:
+        with_server(project, server, input_price=1000, output_price=0)
+        served_cases(project, 40)
+        result = project.run_subprocess(
+            "-n2", "--tooleval-max-cost=0.5", "--tooleval-concurrency=2", model="served", timeout=120
+        )
+        assert 10 <= server.answered <= 13
+        result.assert_outcomes(passed=server.answered, errors=40 - server.answered)
+
+
+def test_a_cap_of_nothing_is_a_usage_error(project: Project) -> None:
+    project.suite(right("a"))
+    result = project.run("--tooleval-max-cost=0")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_the_estimate_asks_nothing(project: Project) -> None:
+    with MockServer() as server:
+        with_server(project, server, input_price=10, output_price=100)
+        served_cases(project, 3)
+        result = project.run_subprocess(
+            "--tooleval-estimate", "--tooleval-trials=2", model="served,baseline/lexical"
+        )
+        assert server.requests == 0
+        assert result.ret == 0
+        result.stdout.re_match_lines(
+            [
+                r".*estimate, nothing was asked",
+                r"model +cases +replayed +calls +prompt tokens +cost",
+                r"served +3 +0 +6 +\d+ +\$0\.0\d+ to \$0\.3\d+",
+                r"baseline/lexical +3 +0 +6 +- +-",
+            ]
+        )
+
+
+def test_the_estimate_leaves_out_what_is_recorded(project: Project) -> None:
+    project.suite(right("a"), right("b"))
+    project.run("--tooleval-cassette=tapes", "-k", "a[agent]")
+    result = project.run("--tooleval-cassette=tapes", "--tooleval-estimate")
+    result.stdout.re_match_lines([r"agent +2 +1 +1 +- +price unknown"])

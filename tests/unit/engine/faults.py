@@ -1,0 +1,50 @@
+"""Running many cases against a faulty server."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mock_server import MockServer
+
+from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.retry import RetryPolicy
+from pytest_tooleval.engine.runner import Runner
+from pytest_tooleval.engine.runner import Trial
+
+from .fakes import case_of
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to: right answers, errors, and the server's counters."""
+
+    answered: int
+    errors: list[str]
+    repeats: int
+    faulted: int
+    choices: set[str | None]
+
+
+def answers_under(faults: Mapping[str, int], count: int, api: str) -> Outcome:
+    """Ask `count` cases, 20 at a time, of a server with these faults."""
+    with MockServer(faults=faults) as server:
+        # A hang costs the whole time-out, which litellm's first call must not reach.
+        runner = Runner(20, 1.5, RetryPolicy(base=0.02, attempts=10, timeout_attempts=10))
+        spec = ModelSpec("m", model="openai/mock", api=api, api_base=server.base_url)
+        warm = runner.submit(Trial(case_of(prompt="How is it in Warmville?"), spec))
+        concurrent.futures.wait([warm], 60)
+        cases = [case_of(prompt=f"How is it in Town{n}?") for n in range(count)]
+        futures = [runner.submit(Trial(case, spec, priority=n)) for n, case in enumerate(cases)]
+        errors, answered, choices = [], 0, set()
+        for n, future in enumerate(futures):
+            error = future.exception(60)
+            if error is not None:
+                errors.append(str(error))
+                continue
+            (call,) = future.result().calls
+            answered += call.arguments == {"city": f"Town{n}"}
+            choices.add(future.result().replies[0].tool_choice)
+        runner.close()
+        return Outcome(answered, errors, server.repeats, server.faulted, choices)

@@ -1,0 +1,330 @@
+"""litellm itself: providers of other kinds, silence, and a clean end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mock_server import MockServer
+
+from pytest_tooleval.engine.client import ChatAnswer
+from pytest_tooleval.engine.client import ChatRequest
+from pytest_tooleval.engine.conversation import converse
+from pytest_tooleval.engine.litellm_client import LitellmClient
+from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.reply import read_reply
+from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
+from pytest_tooleval.errors import ErrorKind
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.results import Reply
+
+from .fakes import WEATHER
+from .fakes import case_of
+from .fakes import tool
+
+KEY = "sk-planted-0123456789"
+ROOT = Path(__file__).parents[3]
+REQUEST = ChatRequest(
+    [{"role": "user", "content": "What's the weather in Paris?"}],
+    [WEATHER],
+    "required",
+    {"max_tokens": 100},
+)
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", KEY)
+
+
+def client(model: str, server: MockServer) -> LitellmClient:
+    base = f"http://127.0.0.1:{server.port}"
+    if model.startswith("gemini/"):
+        base += "/models/" + model.partition("/")[2]
+    return LitellmClient(ModelSpec("m", model=model, api_base=base, api_key_env="MY_API_KEY"))
+
+
+async def ask(model: str, server: MockServer) -> ChatAnswer:
+    mine = client(model, server)
+    try:
+        return await mine.complete(REQUEST, 5.0)
+    finally:
+        await mine.close()
+
+
+def anthropic(type: str, message: str) -> dict[str, Any]:
+    return {"type": "error", "error": {"type": type, "message": message}}
+
+
+def google(status: int, message: str, quota: str = "") -> dict[str, Any]:
+    details = [{"quotaId": quota}] if quota else []
+    return {"error": {"code": status, "message": message, "status": "X", "details": details}}
+
+
+CLAUDE, GEMINI = "anthropic/claude-sonnet-4-5", "gemini/gemini-2.0-flash"
+QUOTA = "You exceeded your current quota, please check your plan and billing details."
+
+
+@pytest.mark.parametrize(
+    ("status", "type", "message", "kind", "retryable"),
+    [
+        (429, "rate_limit_error", "50 requests per minute", "rate_limit", True),
+        (529, "overloaded_error", "Overloaded", "server", True),
+        (500, "api_error", "Internal", "server", True),
+        (401, "authentication_error", f"invalid x-api-key {KEY}", "credentials", False),
+        (403, "permission_error", "no permission", "credentials", False),
+        (404, "not_found_error", "model: claude-x", "bad_request", False),
+        (400, "invalid_request_error", "Your credit balance is too low", "quota", False),
+        (400, "invalid_request_error", "messages: bad", "bad_request", False),
+    ],
+)
+async def test_anthropic(status: int, type: str, message: str, kind: ErrorKind, retryable: bool) -> None:
+    await fails(CLAUDE, status, anthropic(type, message), kind, retryable, message.removesuffix(KEY))
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "quota", "kind", "retryable"),
+    [
+        (429, QUOTA, "GenerateRequestsPerMinutePerProjectPerModel", "rate_limit", True),
+        (429, QUOTA, "GenerateRequestsPerDayPerProjectPerModel", "quota", False),
+        (503, "The model is overloaded.", "", "server", True),
+        (400, "API key not valid. Please pass a valid API key.", "", "credentials", False),
+        (400, 'Unknown name "default"', "", "bad_request", False),
+    ],
+)
+async def test_google(status: int, message: str, quota: str, kind: ErrorKind, retryable: bool) -> None:
+    await fails(GEMINI, status, google(status, message, quota), kind, retryable, message)
+
+
+async def fails(
+    model: str, status: int, body: object, kind: ErrorKind, retryable: bool, said: str
+) -> None:
+    with MockServer(respond=lambda path, request: (status, body), retry_after="3") as server:
+        with pytest.raises(ModelError) as raised:
+            await ask(model, server)
+        assert server.requests == 1
+    error = raised.value
+    assert (error.kind, error.retryable) == (kind, retryable)
+    assert said in error.message
+    assert KEY not in error.message
+    assert "{" not in error.message
+    assert error.retry_after == (3.0 if status == 429 else None)
+
+
+async def test_claudes_thinking_mode_refuses_required() -> None:
+    body = anthropic(
+        "invalid_request_error", "Thinking may not be enabled when tool_choice forces tool use."
+    )
+    with (
+        MockServer(respond=lambda path, request: (400, body)) as server,
+        pytest.raises(ToolChoiceRefused),
+    ):
+        await ask(CLAUDE, server)
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-4o", CLAUDE, GEMINI])
+async def test_no_key_at_all_ends_the_model(model: str) -> None:
+    mine = LitellmClient(ModelSpec("m", model=model))
+    with pytest.raises(ModelError) as raised:
+        await mine.complete(REQUEST, 5.0)
+    assert (raised.value.kind, raised.value.fatal) == ("credentials", True)
+    assert "api_key_env" in raised.value.message
+
+
+THOUGHTS = [
+    {"type": "thinking", "thinking": "hmm", "signature": "SIGNED=="},
+    {"type": "redacted_thinking", "data": "REDACTED"},
+    {"type": "text", "text": "Let me look."},
+]
+
+
+async def test_claudes_thoughts_and_signatures_go_back() -> None:
+    def respond(path: str, request: dict[str, Any]) -> tuple[int, object]:
+        first = len(request["messages"]) == 1
+        name = "search" if first else "get_weather"
+        call = {"type": "tool_use", "id": f"toolu_{name}", "name": name, "input": {"city": "Paris"}}
+        return 200, {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude",
+            "content": [*THOUGHTS, call],
+            "stop_reason": "tool_use",
+            "usage": {"input_tokens": 10, "output_tokens": 5},
+        }
+
+    case = case_of(
+        WEATHER, tool("search"), multi_turn=True, tool_choice="auto", mock_responses={"search": "x"}
+    )
+    sampling = {"max_tokens": 2000, "thinking": {"type": "enabled", "budget_tokens": 1024}}
+    with MockServer(respond=respond) as server:
+        mine = client(CLAUDE, server)
+
+        async def ask(request: ChatRequest) -> Reply:
+            answer = await mine.complete(request, 5.0)
+            return read_reply(answer, ["get_weather", "search"], "auto", cached=False)
+
+        transcript = await converse(case, ask, sampling)
+        await mine.close()
+    assert [made.name for made in transcript.calls] == ["search", "get_weather"]
+    carried, answered = server.bodies[1]["messages"][1:]
+    assert carried["content"][:3] == THOUGHTS
+    assert carried["content"][3]["id"] == "toolu_search"
+    assert answered["content"][0]["tool_use_id"] == "toolu_search"
+    assert server.bodies[1]["tools"] == server.bodies[0]["tools"]
+
+
+async def test_broken_arguments_in_a_chain_are_the_models_failure() -> None:
+    """litellm cannot send arguments to Claude that are not JSON; a chain must not end as an error."""
+
+    async def broken(request: ChatRequest) -> Reply:
+        if len(request.messages) > 1:
+            answer = await mine.complete(request, 5.0)
+            return read_reply(answer, ["get_weather", "search"], "auto", cached=False)
+        call = {"id": "a", "type": "function", "function": {"name": "search", "arguments": "{broken"}}
+        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        return read_reply(ChatAnswer(message), ["get_weather", "search"], "auto", cached=False)
+
+    body = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude",
+        "content": [{"type": "text", "text": "Sorry."}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 10, "output_tokens": 5},
+    }
+    with MockServer(respond=lambda path, request: (200, body)) as server:
+        mine = client(CLAUDE, server)
+        transcript = await converse(
+            case_of(WEATHER, tool("search"), multi_turn=True), broken, {"max_tokens": 9}
+        )
+        await mine.close()
+    assert transcript.calls[0].raw_arguments == "{broken"
+    assert server.bodies[0]["messages"][1]["content"][0]["input"] == {"invalid_arguments": "{broken"}
+
+
+SCRIPT = """
+import sys, threading
+sys.path.insert(0, "tests")
+from mock_server import MockServer
+from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.retry import RetryPolicy
+from pytest_tooleval.engine.runner import Runner, Trial
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.suite.model import Suite, resolve
+
+tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+cases = [{"prompt": f"How is it in Town{n}?", "expected_tool": "f"} for n in range(COUNT)]
+suite = Suite.model_validate({"name": "s", "tools": [tool], "test_cases": cases})
+
+def run(server, **fields):
+    runner = Runner(20, 10.0, RetryPolicy(base=0.01))
+    spec = ModelSpec("m", model="openai/mock", api="litellm", api_base=server.base_url, **fields)
+    trials = [Trial(resolve(suite, case), spec) for case in suite.test_cases]
+    futures = [runner.submit(trial) for trial in trials]
+    return runner, futures
+"""
+
+
+def process(body: str, count: int = 20, **env: str) -> tuple[str, str, float]:
+    """Run a script in a process of its own: what it printed, and how long it took to end."""
+    code = SCRIPT.replace("COUNT", str(count)) + body + "\nimport time; print(time.time())\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        env={"PATH": "", "HOME": "/nonexistent", **env},
+    )  # fmt: skip
+    took = time.time() - float((done.stdout.split() or ["0"])[-1])
+    return done.stdout.rpartition("\n")[0].rpartition("\n")[0], done.stderr, took
+
+
+def test_two_runs_in_one_process_are_silent_and_end_at_once() -> None:
+    """Nothing is printed, warned of or left open; litellm's cached clients survive a second loop."""
+    out, err, took = process(
+        """
+with MockServer(faults={"500": 7, "429": 11, "reset": 13}) as server:
+    for _ in range(2):
+        runner, futures = run(server)
+        assert all(future.result(30).calls for future in futures)
+        runner.close()
+assert not [t for t in threading.enumerate() if t.name.startswith("tooleval")], threading.enumerate()
+assert server.repeats == 20, server.repeats
+"""
+    )
+    assert out == ""
+    assert err == ""
+    assert took < 2.0
+
+
+def test_cancelled_in_the_middle_it_is_silent_and_ends_at_once() -> None:
+    out, err, took = process(
+        """
+import time
+with MockServer(latency=30.0) as server:
+    runner, futures = run(server)
+    while server.in_flight < 20: time.sleep(0.02)
+    begin = time.monotonic()
+    runner.close()
+    assert time.monotonic() - begin < 2.0
+    assert all(future.cancelled() for future in futures)
+    time.sleep(0.2)
+    assert server.in_flight <= 20
+"""
+    )
+    assert out == ""
+    assert err == ""
+    assert took < 2.0
+
+
+def test_an_echoed_key_is_in_no_message_and_no_output() -> None:
+    out, err, _ = process(
+        """
+with MockServer(faults={"echo-key": 1}) as server:
+    runner, futures = run(server, api_key_env="MY_API_KEY")
+    print([repr(future.exception(30)) for future in futures])
+    runner.close()
+    assert "Bearer sk-planted" in str(server.headers)
+    assert server.requests <= 20
+""",
+        MY_API_KEY=KEY,
+    )
+    assert "the key in MY_API_KEY was refused" in out
+    assert KEY not in out + err
+
+
+@pytest.mark.parametrize(
+    "fault", ["429", "500", "503", "hang", "reset", "garbage", "half", "refuse-required"]
+)
+def test_the_fault_matrix(fault: str) -> None:
+    """Each fault at every tenth request: all answered, nothing asked twice once answered."""
+    from .faults import answers_under
+
+    outcome = answers_under({fault: 10}, count=60, api="litellm")
+    assert outcome.errors == []
+    assert outcome.answered == 60
+    assert outcome.repeats == 0
+    assert outcome.faulted >= 6
+
+
+def test_all_faults_at_once() -> None:
+    from .faults import answers_under
+
+    faults = {
+        "429": 7,
+        "500": 11,
+        "reset": 13,
+        "garbage": 17,
+        "half": 19,
+        "hang": 23,
+        "refuse-required": 5,
+    }
+    outcome = answers_under(faults, count=60, api="litellm")
+    assert outcome.errors == []
+    assert (outcome.answered, outcome.repeats) == (60, 0)
+    assert json.dumps(sorted(outcome.choices)) == '["auto", "required"]'

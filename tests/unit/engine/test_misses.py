@@ -1,0 +1,93 @@
+"""Which field of a question differs from what is recorded."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.engine.misses import nearest
+from pytest_tooleval.engine.misses import summary
+
+TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
+ASKED: dict[str, Any] = {
+    "version": 1,
+    "model": "openai/m",
+    "api_base": None,
+    "messages": [{"role": "user", "content": "Weather in Paris?"}],
+    "tools": [TOOL],
+    "tool_choice": "required",
+    "sampling": {"temperature": 0.0},
+    "trial": 0,
+}
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    return {**copy.deepcopy(ASKED), **fields}
+
+
+def record(path: Path, *asked: dict[str, Any]) -> Path:
+    lines = [json.dumps({"key": "k", "asked": summary(one), "answer": {}}) for one in asked]
+    path.write_text("\n".join(["damaged {", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("fields", "difference"),
+    [
+        ({"sampling": {"temperature": 0.5}}, "sampling: temperature recorded 0.0, asked 0.5"),
+        (
+            {"sampling": {"temperature": 0.0, "seed": 1}},
+            "sampling: seed recorded (nothing), asked 1",
+        ),
+        ({"model": "openai/n"}, 'model: recorded "openai/m", asked "openai/n"'),
+        ({"tool_choice": "auto"}, 'tool_choice: recorded "required", asked "auto"'),
+        ({"trial": 2}, "trial: recorded 0, asked 2"),
+        (
+            {"messages": [{"role": "user", "content": "Weather in Rome?"}]},
+            'messages: message 1, content: recorded "Weather in Paris?", asked "Weather in Rome?"',
+        ),
+        (
+            {"messages": [*ASKED["messages"], {"role": "user", "content": "Now!"}]},
+            "messages: 1 recorded, 2 asked",
+        ),
+        (
+            {"tools": [{**TOOL, "function": {"name": "get_weather", "description": "new"}}]},
+            'tools: the same names (["get_weather"]), but a definition has changed',
+        ),
+        ({"tools": []}, 'tools: recorded ["get_weather"], asked []'),
+    ],
+)
+def test_the_field_that_differs_is_named(
+    tmp_path: Path, fields: dict[str, Any], difference: str
+) -> None:
+    found = nearest(record(tmp_path / "c.jsonl", ASKED), changed(**fields))
+    assert found is not None
+    assert found.differences == (difference,)
+    assert found.line == 2
+
+
+def test_the_nearest_has_the_fewest_differences_and_the_likest_messages(tmp_path: Path) -> None:
+    other = changed(messages=[{"role": "user", "content": "Book a flight to Oslo"}], trial=1)
+    path = record(tmp_path / "c.jsonl", other, ASKED)
+    found = nearest(path, changed(messages=[{"role": "user", "content": "Weather in Pau?"}]))
+    assert found is not None
+    assert found.line == 3
+
+
+def test_a_long_text_is_shown_from_where_it_differs(tmp_path: Path) -> None:
+    old = changed(messages=[{"role": "user", "content": "x" * 500 + " in Paris"}])
+    new = changed(messages=[{"role": "user", "content": "x" * 500 + " in Rome"}])
+    found = nearest(record(tmp_path / "c.jsonl", old), new)
+    assert found is not None
+    assert "in Paris" in found.differences[0]
+    assert "in Rome" in found.differences[0]
+    assert len(found.differences[0]) < 250
+
+
+def test_an_empty_or_missing_cassette_has_no_nearest(tmp_path: Path) -> None:
+    assert nearest(tmp_path / "none.jsonl", ASKED) is None
+    assert nearest(record(tmp_path / "c.jsonl"), ASKED) is None
