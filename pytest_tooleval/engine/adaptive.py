@@ -14,7 +14,7 @@ from collections.abc import Callable
 from ..errors import ModelError
 from .limits import Slots
 
-START = 32
+START = 64
 _SHRINK, _GROW = 0.8, 1.1
 _EPISODE_S = 15.0
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,7 +22,7 @@ def secret_values(names: Iterable[str | None] = ()) -> tuple[str, ...]:
     These are the variables named in `names` and every other one whose name says that it holds a
     secret.
     """
-    return _values(names, _SECRET_NAME)
+    return _values(names, _is_secret)
 
 
 def sent_values(name: str | None) -> tuple[str, ...]:
@@ -29,13 +31,26 @@ def sent_values(name: str | None) -> tuple[str, ...]:
     Fewer than `secret_values`: an answer is scored, so it must not change because some password of
     the machine happens to be an ordinary word.
     """
-    return _values([name], _API_KEY_NAME)
+    return _values([name], _is_api_key)
 
 
-def _values(names: Iterable[str | None], pattern: re.Pattern[str]) -> tuple[str, ...]:
+def _values(names: Iterable[str | None], is_meant: Callable[[str], bool]) -> tuple[str, ...]:
     named = {name for name in names if name}
-    values = {v.strip() for name, v in os.environ.items() if name in named or pattern.search(name)}
+    # Not `items()`: pytest changes PYTEST_CURRENT_TEST in its own thread all the time.
+    found = [name for name in list(os.environ) if name in named or is_meant(name)]
+    values = {os.environ.get(name, "").strip() for name in found}
     return tuple(sorted((v for v in values if len(v) >= _SHORTEST), key=len, reverse=True))
+
+
+# This is asked for every answer, of an environment of a hundred names.
+@functools.lru_cache(maxsize=4096)
+def _is_secret(name: str) -> bool:
+    return bool(_SECRET_NAME.search(name))
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_api_key(name: str) -> bool:
+    return bool(_API_KEY_NAME.search(name))
 
 
 def scrub(text: str, values: Iterable[str]) -> str:

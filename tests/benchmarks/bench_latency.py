@@ -103,14 +103,14 @@ def main() -> None:
             server.latency = 0.0
             starts.append(seconds(["-c", START, server.base_url], folder))
             server.latency = options.latency
-            for api in walls:
+            for api, taken in walls.items():
                 server.max_in_flight = 0
-                walls[api].append(seconds([*run, f"--tooleval-model={api}"], folder))
+                taken.append(seconds([*run, f"--tooleval-model={api}"], folder))
                 in_flight[api] = server.max_in_flight
     ideal = options.cases / options.in_flight * options.latency
     start = statistics.median(starts)
     print(f"{options.cases} cases, {options.latency} s latency, ideal {ideal:.2f} s")
-    print(f"start of litellm (import and first call): {start:.2f} s")
+    print(f"start of litellm (import and first call): {start:.2f} s; aim: at most {MOST}")
     for api, taken in walls.items():
         wall, base = statistics.median(taken), start if api == "litellm" else 0.0
         ratio = (wall - base) / ideal
@@ -118,8 +118,6 @@ def main() -> None:
         print(
             f"{api:8} wall {wall:.2f} s, (wall{minus}) / ideal = {ratio:.2f}, in flight {in_flight[api]}"
         )
-        if api == "litellm" and ratio > MOST:
-            raise SystemExit(f"above {MOST}")
 
 
 if __name__ == "__main__":
