@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import gc
 import importlib
 import json
 import os
@@ -12,14 +11,13 @@ import re
 import threading
 import time
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
-from contextlib import contextmanager
 from typing import Any
 
 from ..errors import ModelError
 from .client import ChatAnswer
 from .client import ChatRequest
+from .garbage import not_collected
 from .models import ModelSpec
 from .prices import token_count
 from .provider_errors import failed_generation
@@ -47,7 +45,7 @@ def load_litellm() -> Any:
             # Without this, litellm fetches its price list from the network while it is imported.
             os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
             try:
-                with _uncollected():
+                with not_collected():
                     import litellm
             except Exception as error:
                 raise ModelError(
@@ -65,18 +63,6 @@ def load_litellm() -> Any:
             atexit.register(gc.freeze)
             _loaded = litellm
     return _loaded
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without the garbage collector, which takes a third of the time when thousands of classes are made."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 async def warm(models: Iterable[str]) -> None:
@@ -104,7 +90,7 @@ async def warm(models: Iterable[str]) -> None:
 
 
 def _load_openai() -> None:
-    with _uncollected():
+    with not_collected():
         importlib.import_module("openai.resources")
 
 

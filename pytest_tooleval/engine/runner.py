@@ -21,6 +21,7 @@ from ..suite.model import ResolvedCase
 from .cassette import Cassette
 from .client import ChatRequest
 from .conversation import converse
+from .garbage import seldom_collected
 from .lane import Lane
 from .lane import Origin
 from .lane import Run
@@ -116,7 +117,8 @@ class Runner:
         self._loop.set_default_executor(DaemonThreads())
         self._loop.call_soon(self._ready.set)
         try:
-            self._loop.run_forever()
+            with seldom_collected():
+                self._loop.run_forever()
         finally:
             self._loop.close()
 
