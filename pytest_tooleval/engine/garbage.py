@@ -12,9 +12,10 @@ _SELDOM = 10_000
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Collect less often, for the whole process: with 500 questions in flight this saves a third of the CPU.
+    """Collect less often, for the whole process.
 
-    Leaves a collector alone that is off, or that somebody has set to be slower still.
+    With 500 questions in flight this saves a third of the CPU. A collector that is off, or that
+    somebody has set to be slower still, is left alone.
     """
     before = gc.get_threshold()
     if not 0 < before[0] < _SELDOM:

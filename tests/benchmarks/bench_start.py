@@ -137,8 +137,8 @@ def timed(command: list[str], folder: Path) -> tuple[float, float]:
 
 def start(rounds: int, peer: list[str] | None, only: list[str]) -> None:
     cases, latency, in_flight = 200, 0.5, 50
-    with tempfile.TemporaryDirectory() as name, server(latency) as base_url:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as scratch, server(latency) as base_url:
+        folder = Path(scratch)
         suite = write_project(folder, cases, base_url)
         arguments = [str(suite), base_url, str(in_flight)]
         commands = {
@@ -169,8 +169,8 @@ def start(rounds: int, peer: list[str] | None, only: list[str]) -> None:
 
 
 def throughput(cases: int, latency: float, in_flight: int, rounds: int) -> None:
-    with tempfile.TemporaryDirectory() as name, server(latency) as base_url:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as scratch, server(latency) as base_url:
+        folder = Path(scratch)
         suite = write_project(folder, cases, base_url)
         command = [sys.executable, __file__, "engine", str(suite), base_url, str(in_flight)]
         for _ in range(rounds):

@@ -23,14 +23,14 @@ def answer(slots: AdaptiveSlots, count: int) -> None:
 
 
 def test_it_doubles_after_each_full_round_up_to_the_most() -> None:
-    slots = AdaptiveSlots(100, Clock())
+    slots = AdaptiveSlots(1000, Clock())
     assert slots.limit == START
     answer(slots, START - 1)
     assert slots.limit == START
     answer(slots, 1)
     assert slots.limit == 2 * START
-    answer(slots, 1000)
-    assert slots.limit == 100
+    answer(slots, 5000)
+    assert slots.limit == 1000
 
 
 def test_it_never_begins_above_the_most() -> None:
@@ -39,7 +39,7 @@ def test_it_never_begins_above_the_most() -> None:
 
 def test_a_429_shrinks_it_once_per_episode() -> None:
     clock = Clock()
-    slots = AdaptiveSlots(100, clock)
+    slots = AdaptiveSlots(1000, clock)
     for _ in range(5):
         slots.failed(LIMITED)
     assert slots.limit == int(START * 0.8)
@@ -50,7 +50,7 @@ def test_a_429_shrinks_it_once_per_episode() -> None:
 
 def test_it_grows_again_slowly_once_the_episode_is_over() -> None:
     clock = Clock()
-    slots = AdaptiveSlots(100, clock)
+    slots = AdaptiveSlots(1000, clock)
     slots.failed(LIMITED)
     shrunk = slots.limit
     answer(slots, 200)
@@ -62,7 +62,7 @@ def test_it_grows_again_slowly_once_the_episode_is_over() -> None:
 
 def test_a_failing_server_only_pauses_the_growth() -> None:
     clock = Clock()
-    slots = AdaptiveSlots(100, clock)
+    slots = AdaptiveSlots(1000, clock)
     slots.failed(FAILED)
     answer(slots, 200)
     assert slots.limit == START
@@ -72,7 +72,7 @@ def test_a_failing_server_only_pauses_the_growth() -> None:
 
 
 def test_a_429_after_a_server_failure_still_shrinks() -> None:
-    slots = AdaptiveSlots(100, Clock())
+    slots = AdaptiveSlots(1000, Clock())
     slots.failed(FAILED)
     slots.failed(LIMITED)
     assert slots.limit == int(START * 0.8)
@@ -88,7 +88,7 @@ def test_it_never_falls_below_one() -> None:
 
 
 def test_other_errors_change_nothing() -> None:
-    slots = AdaptiveSlots(100, Clock())
+    slots = AdaptiveSlots(1000, Clock())
     slots.failed(ModelError("no", kind="bad_request"))
     answer(slots, START)
     assert slots.limit == 2 * START

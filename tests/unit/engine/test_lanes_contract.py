@@ -61,7 +61,7 @@ def says(content: object, finish: str | None = "stop", **more: Any) -> dict[str,
     return completion({"role": "assistant", "content": content, **more}, finish)
 
 
-def error(message: str, **more: Any) -> dict[str, Any]:
+def refusal(message: str, **more: Any) -> dict[str, Any]:
     return {"error": {"message": message, "type": "invalid_request_error", **more}}
 
 
@@ -100,40 +100,46 @@ ANSWERS: dict[str, dict[str, Any]] = {
 }
 
 REFUSALS: dict[str, tuple[int, object]] = {
-    "400": (400, error("max_tokens is too large")),
-    "400 temperature": (400, error("temperature is not supported with this model")),
-    "400 tool_choice": (400, error("tool_choice 'required' is not supported")),
-    "400 thinking": (400, error("Thinking mode does not support this tool choice")),
-    "400 context": (400, error("maximum context length is 4096 tokens", code="context_length_exceeded")),
-    "400 policy": (400, error("rejected by our safety system", code="content_policy_violation")),
-    "400 no money": (400, error("Your credit balance is too low")),
-    "400 not obeyed": (400, error("Failed to call", code="tool_use_failed", failed_generation="<f>{}")),
-    "401": (401, error("Incorrect API key provided: sk-xxx")),
-    "402": (402, error("Insufficient credits")),
-    "403": (403, error("Country not supported")),
-    "403 moderation": (403, error("The input was flagged by moderation")),
-    "404": (404, error("The model `x` does not exist", code="model_not_found")),
-    "413": (413, error("Request too large")),
-    "422": (422, error("cannot process")),
-    "429": (429, error("Rate limit reached. Please try again in 20s.")),
-    "429 minute": (429, error("Rate limit reached for requests per min. Please try again in 250ms.")),
-    "429 day": (429, error("Rate limit reached for requests per day (RPD)")),
-    "429 quota": (429, error("You exceeded your current quota", code="insufficient_quota")),
-    "500": (500, error("The server had an error")),
-    "501 tool_choice": (501, error("tool_choice is not implemented")),
-    "503": (503, error("Loading model")),
-    "529": (529, error("Overloaded")),
-    "200 and a 502 in it": (200, error("The provider is overloaded", code=502)),
-    "200 and a 429 in it": (200, error("Rate limited upstream", code=429)),
-    "200 and an error in it": (200, error("Something is wrong", code="odd")),
+    "400": (400, refusal("max_tokens is too large")),
+    "400 temperature": (400, refusal("temperature is not supported with this model")),
+    "400 tool_choice": (400, refusal("tool_choice 'required' is not supported")),
+    "400 thinking": (400, refusal("Thinking mode does not support this tool choice")),
+    "400 context": (
+        400,
+        refusal("maximum context length is 4096 tokens", code="context_length_exceeded"),
+    ),
+    "400 policy": (400, refusal("rejected by our safety system", code="content_policy_violation")),
+    "400 no money": (400, refusal("Your credit balance is too low")),
+    "400 not obeyed": (
+        400,
+        refusal("Failed to call", code="tool_use_failed", failed_generation="<f>{}"),
+    ),
+    "401": (401, refusal("Incorrect API key provided: sk-xxx")),
+    "402": (402, refusal("Insufficient credits")),
+    "403": (403, refusal("Country not supported")),
+    "403 moderation": (403, refusal("The input was flagged by moderation")),
+    "404": (404, refusal("The model `x` does not exist", code="model_not_found")),
+    "413": (413, refusal("Request too large")),
+    "422": (422, refusal("cannot process")),
+    "429": (429, refusal("Rate limit reached. Please try again in 20s.")),
+    "429 minute": (429, refusal("Rate limit reached for requests per min. Please try again in 250ms.")),
+    "429 day": (429, refusal("Rate limit reached for requests per day (RPD)")),
+    "429 quota": (429, refusal("You exceeded your current quota", code="insufficient_quota")),
+    "500": (500, refusal("The server had an error")),
+    "501 tool_choice": (501, refusal("tool_choice is not implemented")),
+    "503": (503, refusal("Loading model")),
+    "529": (529, refusal("Overloaded")),
+    "200 and a 502 in it": (200, refusal("The provider is overloaded", code=502)),
+    "200 and a 429 in it": (200, refusal("Rate limited upstream", code=429)),
+    "200 and an error in it": (200, refusal("Something is wrong", code="odd")),
 }
 
 # Read alike, but litellm writes texts of its own around what the server said.
 ODDITIES: dict[str, tuple[int, object]] = {
-    "408": (408, error("Request timeout")),
+    "408": (408, refusal("Request timeout")),
     "422 tool_choice": (422, {"detail": [{"loc": ["body", "tool_choice"], "msg": "bad"}]}),
-    "409": (409, error("Conflict")),
-    "504": (504, error("Gateway timeout")),
+    "409": (409, refusal("Conflict")),
+    "504": (504, refusal("Gateway timeout")),
     "502 html": (502, "<html>Bad gateway</html>"),
     "405 detail": (405, {"detail": "Method Not Allowed"}),
     "400 text": (400, {"error": "no"}),
@@ -179,12 +185,14 @@ class Lanes:
 async def _told(client: ChatClient, request: ChatRequest, timeout_s: float, texts: bool) -> Told:
     try:
         answer = await client.complete(request, timeout_s)
-    except ModelError as failed:
-        assert KEY not in failed.message
-        told = (type(failed), failed.kind, failed.retryable, failed.fatal, failed.retry_after)
-        return (*told, failed.message) if texts else told
-    assert answer.latency_s is not None
-    return dataclasses.replace(answer, latency_s=None)
+    except ModelError as error:
+        failed = error
+    else:
+        assert answer.latency_s is not None
+        return dataclasses.replace(answer, latency_s=None)
+    assert KEY not in failed.message
+    told = (type(failed), failed.kind, failed.retryable, failed.fatal, failed.retry_after)
+    return (*told, failed.message) if texts else told
 
 
 @pytest.fixture
