@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,10 @@ class CaseItem(pytest.Item):
         trials = self._result.trials
         self.add_report_section("call", "transcript", "\n".join(map(render_transcript, trials)))
 
+    def teardown(self) -> None:
+        """Let go of the transcript: items live as long as the session."""
+        self._result = None
+
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, CaseFailure) and self._result is not None:
             return render_case(self._result)
@@ -177,7 +182,11 @@ class CaseItem(pytest.Item):
             # pytest renders errors of the setup as tracebacks and does not ask `repr_failure`.
             report.longrepr = printable(f"{result.model}: {result.reason}")
         if result is not None:
-            report.tooleval = result.to_dict()  # type: ignore[attr-defined]
+            row = result.to_dict()
+            # As one text: reports are kept to the end, and thousands of nested transcripts would
+            # keep the garbage collector busy.
+            row["trials"] = json.dumps(row["trials"])
+            report.tooleval = row  # type: ignore[attr-defined]
 
     def _result_of(self, report: pytest.TestReport) -> CaseResult | None:
         if report.when == "teardown" or (report.when == "setup" and report.passed):

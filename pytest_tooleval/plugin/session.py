@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import itertools
+import json
 import platform
 import shutil
 import tempfile
@@ -216,7 +217,7 @@ class EvalSession:
         return {c.path: c.damaged for c in self._cassettes.values() if c.damaged}
 
     def add_row(self, row: Mapping[str, Any]) -> None:
-        """Keep a case's result; the last one of a case that was run again holds."""
+        """Keep a case's result, its trials as JSON text; the last one of a case run again holds."""
         self.rows[row["nodeid"]] = row
 
     def document(self) -> dict[str, Any]:
@@ -236,7 +237,8 @@ class EvalSession:
             return row["file"], row["position"], order.get(row["model"], len(order))
 
         # In the order of the files, however the workers of xdist came to report.
-        return build_document(run, sorted(self.rows.values(), key=place))
+        rows = sorted(self.rows.values(), key=place)
+        return build_document(run, [{**row, "trials": json.loads(row["trials"])} for row in rows])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
