@@ -22,12 +22,12 @@ def test_the_baseline_knows_the_weather(tooleval: Any) -> None:
     assert result.scores["overall"] == 1.0
 
 
-def test_it_searches_before_it_books(tooleval: Any) -> None:
-    """The order of a chain, read from the transcript."""
-    result = tooleval.run_sync("travel.tooleval.json", "book-the-cheapest", model="qwen2.5-coder-1.5b")
+def test_it_looks_before_it_cancels(tooleval: Any) -> None:
+    """The way of a chain: the suite is content with any way that ends in the right call."""
+    result = tooleval.run_sync("travel.tooleval.json", "cancel-a-refundable-booking", model="needle-3")
 
     tools = [call.name for call in result.trials[0].calls]
-    assert tools.index("search_flights") < tools.index("book_flight")
+    assert tools == ["get_booking", "cancel_booking"]
 
 
 def test_a_case_written_in_python(tooleval: Any) -> None:

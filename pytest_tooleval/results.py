@@ -36,6 +36,27 @@ FailureCategory = Literal[
 ]
 
 
+# Far deeper than any real call. Python's own limit lies near 1000, moves with the version and with
+# the stack at hand, and what could be read in one place could not be written in another.
+MAX_DEPTH = 200
+
+
+def is_nested_deeper(value: object, levels: int) -> bool:
+    """Whether lists and dicts lie more than so many levels inside each other."""
+    inner = [value]
+    for _ in range(levels + 1):
+        inner = [
+            child
+            for each in inner
+            if isinstance(each, (dict, list))
+            for child in (each.values() if isinstance(each, dict) else each)
+            if isinstance(child, (dict, list))
+        ]
+        if not inner:
+            return False
+    return True
+
+
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
@@ -61,12 +82,17 @@ class ToolCall:
         they are kept as they came and never become `{}`.
         """
         if isinstance(arguments, dict):
+            if is_nested_deeper(arguments, MAX_DEPTH):
+                return cls(name, None, f"(an object nested more than {MAX_DEPTH} levels deep)", id)
             return cls(name, arguments, None, id)
         if not isinstance(arguments, str):
             return cls(name, None, json.dumps(arguments, default=repr), id)
         try:
             parsed = json.loads(arguments, parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
+            parsed = None
+        brackets = arguments.count("{") + arguments.count("[")
+        if brackets > MAX_DEPTH and is_nested_deeper(parsed, MAX_DEPTH):
             parsed = None
         return cls(name, parsed if isinstance(parsed, dict) else None, arguments, id)
 

@@ -237,7 +237,11 @@ def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
 
 
 def _shown(value: object) -> str:
-    return f"{type(value).__name__} {shorten(repr(value), 120)}"
+    try:
+        text = repr(value)
+    except Exception:  # a broken __repr__, or objects nested too deeply
+        text = "that cannot be shown"
+    return f"{type(value).__name__} {shorten(text, 120)}"
 
 
 def _count(value: object) -> int | None:

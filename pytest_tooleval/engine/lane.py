@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
+from ..results import MAX_DEPTH
 from ..results import Reply
+from ..results import is_nested_deeper
 from ..suite.model import ResolvedCase
 from .adaptive import AdaptiveSlots
 from .cassette import Cassette
@@ -204,6 +206,10 @@ class Lane:
         answer = self._priced(answer)
         self._run.budget.add(answer.cost_usd)
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
+        if is_nested_deeper(answer.message, MAX_DEPTH):
+            raise ModelError(
+                f"the answer is nested too deeply, in more than {MAX_DEPTH} levels", kind="bad_response"
+            )
         return _without_keys(answer, self.spec)
 
     def _priced(self, answer: ChatAnswer) -> ChatAnswer:

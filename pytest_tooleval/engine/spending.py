@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ..errors import ModelError
 
-
 _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
 
 

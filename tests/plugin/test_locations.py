@@ -85,6 +85,7 @@ def test_junit_holds_scores_as_properties(project: Project) -> None:
         {"returns": [HOSTILE]},
         {"returns": {"content": HOSTILE, "tool_calls": HOSTILE}},
         {"calls": [{"name": "get_weather", "arguments": '{"city":' * 3000 + "1" + "}" * 3000}]},
+        {"calls": [{"name": "get_weather", "arguments": '{"city":' * 900 + "1" + "}" * 900}]},
         {"calls": [{"name": "get_weather", "arguments": '{"city": NaN}'}]},
         {"calls": [{"name": "get_weather", "arguments": '{"city": ' + "9" * 6000 + "}"}]},
         {"calls": [{"name": "x" * 100_000, "arguments": "y" * 100_000}]},
@@ -124,3 +125,33 @@ def test_a_hostile_skip_reason_stays_text(project: Project) -> None:
     result = project.run("-rsx", "-v", "--color=no")
     result.assert_outcomes(skipped=1, xfailed=1)
     assert "\x1b" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("levels", [150, 700, 950, 3000])
+@pytest.mark.parametrize("place", ["arguments", "content"])
+@pytest.mark.parametrize("cassette", [False, True])
+def test_objects_nested_deeply_lose_no_results(
+    project: Project, levels: int, place: str, cassette: bool
+) -> None:
+    project.write(
+        "deep.py",
+        f"""
+        def answer(messages, tools):
+            deep = []
+            for _ in range({levels}):
+                deep = [deep]
+            if {place!r} == "content":
+                return {{"content": deep}}
+            call = {{"name": "get_weather", "arguments": {{"city": deep}}}}
+            return {{"tool_calls": [{{"id": "c", "type": "function", "function": call}}]}}
+        """,
+    )
+    project.write("tooleval.toml", '[models.deep]\ncallable = "deep:answer"\n')
+    project.suite(right("a"))
+    args = ("--tooleval-json=out.json", *(("--tooleval-cassette=tapes",) if cassette else ()))
+    result = project.run(*args, model="deep")
+    outcomes = result.parseoutcomes()
+    assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == 1
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    assert "encoder.py" not in result.stdout.str()
+    assert project.rows()["a[deep]"]["outcome"] in ("failed", "error")

@@ -26,7 +26,7 @@ def with_server(project: Project, server: MockServer, **keys: object) -> None:
     )
 
 
-def served_cases(project: Project, count: int, **fields: object) -> None:
+def served_cases(project: Project, count: int, file: str = "weather.tooleval.json") -> None:
     cases = [
         {
             "id": f"c{i}",
@@ -36,7 +36,7 @@ def served_cases(project: Project, count: int, **fields: object) -> None:
         }
         for i in range(count)
     ]
-    project.suite(*cases, **fields)
+    project.suite(*cases, file=file)
 
 
 def start(*args: str) -> subprocess.Popen[bytes]:

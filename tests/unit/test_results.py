@@ -148,6 +148,21 @@ def test_what_is_no_json_object_is_kept_as_it_came(raw: Any) -> None:
         assert "9" * 100 in str(raw)
 
 
+@pytest.mark.parametrize(("depth", "kept"), [(50, True), (199, True), (300, False), (900, False)])
+@pytest.mark.parametrize(("opening", "closing"), [('{"a":', "}"), ('{"a":[', "]}")])
+def test_arguments_that_could_not_be_written_again_are_kept_as_text(
+    depth: int, kept: bool, opening: str, closing: str
+) -> None:
+    depth //= len(closing)
+    raw = opening * depth + "1" + closing * depth
+    call = ToolCall.parse("f", raw)
+    assert (call.arguments is not None) == kept
+    assert call.raw_arguments == raw
+    from_object = ToolCall.parse("f", json.loads(raw))
+    assert (from_object.arguments is not None) == kept
+    assert json.dumps(from_object.to_dict(), indent=1)
+
+
 @pytest.mark.parametrize(
     "given_call",
     [

@@ -106,7 +106,7 @@ def test_closing_leaves_no_thread_and_nothing_pending(client: FakeClient) -> Non
         time.sleep(0.01)
     begin = time.monotonic()
     runner.close()
-    assert time.monotonic() - begin < 2.0
+    assert time.monotonic() - begin < 4.0
     assert all(future.cancelled() for future in futures)
     assert client.in_flight == 0
     assert client.closed
