@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import cast
 
 import click
 
@@ -11,6 +13,9 @@ from .errors import Problem
 from .errors import SuiteError
 from .errors import ToolevalError
 from .text import printable
+
+if TYPE_CHECKING:
+    from .suite.model import ToolChoice
 
 _PATTERN = "*.tooleval.json"
 _UNSEARCHED = ("node_modules", "__pycache__", "venv")
@@ -84,6 +89,8 @@ def cassette() -> None:
 @click.option("--case", "ids", multiple=True, help="A case's id; default: all.")
 @click.option("--temperature", type=float, help="As --tooleval-temperature in the run.")
 @click.option("--tool-choice", type=click.Choice(["required", "auto", "none"]), help="As in the run.")
+@click.option("--trials", type=click.IntRange(1), help="As --tooleval-trials in the run.")
+@click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
 def explain(
     cassette_file: Path,
     suite_file: Path,
@@ -91,6 +98,8 @@ def explain(
     ids: tuple[str, ...],
     temperature: float | None,
     tool_choice: str | None,
+    trials: int | None,
+    metrics: tuple[str, ...],
 ) -> None:
     """Say which answers of a suite are not on a cassette, and which field of the question differs.
 
@@ -108,10 +117,11 @@ def explain(
     if not cassette_file.is_file():
         raise click.UsageError(f"there is no cassette {printable(str(cassette_file))}")
     try:
-        suite = load_suite(suite_file)
+        suite = load_suite(suite_file, metrics=metrics)
         specs = resolve_models(models, read_tables(Path.cwd()))
         recorded = Cassette(cassette_file, "none")
-        overrides = Overrides(tool_choice=tool_choice, temperature=temperature)  # type: ignore[arg-type]
+        choice = cast("ToolChoice | None", tool_choice)
+        overrides = Overrides(tool_choice=choice, temperature=temperature, trials=trials)
         chosen = [case for case in suite.test_cases if not ids or case.id in ids]
         missing = total = 0
         for case in chosen:

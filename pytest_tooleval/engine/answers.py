@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from datetime import datetime
 from datetime import timezone
 from pathlib import Path
@@ -25,15 +26,22 @@ def work_folder(root: Path) -> Path:
 
 
 def new_run(root: Path) -> Path:
-    """A folder for the answers of a new run; those of all but the last runs are deleted."""
+    """The folder for the answers of a new run. It is made with the first answer."""
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")[:-3]
+    return root / ".tooleval" / "answers" / f"{stamp}-{os.getpid()}"
+
+
+def make_room(root: Path) -> None:
+    """Make the work folder, and delete what the runs before the last ones have kept.
+
+    What has been written to within the hour stays in any case: its run may not be over.
+    """
     answers = work_folder(root) / "answers"
     answers.mkdir(exist_ok=True)
+    hour_ago = time.time() - 3600
     for old in _runs(answers)[KEPT_RUNS - 1 :]:
-        shutil.rmtree(old, ignore_errors=True)
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")[:-3]
-    folder = answers / f"{stamp}-{os.getpid()}"
-    folder.mkdir()
-    return folder
+        if all(file.stat().st_mtime < hour_ago for file in old.rglob("*")):
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def last_run(root: Path) -> Path | None:

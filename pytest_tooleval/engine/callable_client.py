@@ -9,6 +9,7 @@ import inspect
 import json
 import os
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -22,10 +23,13 @@ from .client import ChatRequest
 from .models import ModelSpec
 from .secrets import scrub
 from .secrets import secret_values
+from .threads import DaemonThreads
 
 
 class CallableClient:
-    """Calls `function(messages, tools)`, sync in a thread or async on the loop.
+    """Calls `function(messages, tools)`: sync in a thread, async on a loop of its own.
+
+    Its own loop, so that an agent which blocks holds up nobody else and can be timed out.
 
     The function returns the assistant's message: a dict in the chat API's shape, a text, or an
     object with `model_dump()` (litellm's and openai's messages and whole responses). If it has
@@ -37,6 +41,7 @@ class CallableClient:
         self._spec = spec
         self._function: Callable[..., Any] | None = None
         self._loading = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
         async with self._loading:
@@ -47,7 +52,8 @@ class CallableClient:
         messages = copy.deepcopy([dict(message) for message in request.messages])
         tools = copy.deepcopy([dict(tool) for tool in request.tools])
         begin = time.perf_counter()
-        call = asyncio.ensure_future(_outcome(self._function, messages, tools, keywords))
+        outcome = _outcome(self._function, messages, tools, keywords)
+        call = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(outcome, self._own_loop()))
         try:
             # `wait` and not `wait_for`: that would wait for a function which swallows cancellation.
             await asyncio.wait([call], timeout=timeout_s)
@@ -65,8 +71,21 @@ class CallableClient:
             raise ModelError(self._describe(error), kind="callable")
         return _read(self._spec, result, time.perf_counter() - begin)
 
+    def _own_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._loop.set_default_executor(DaemonThreads())
+            # A daemon: an agent that hangs must not keep the process from ending.
+            name = f"tooleval-{self._spec.callable}"
+            threading.Thread(target=self._loop.run_forever, name=name, daemon=True).start()
+        return self._loop
+
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Cancel what the agent is doing, give it a moment to notice, and end its loop."""
+        if self._loop is not None:
+            ended = asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop)
+            await asyncio.wait([asyncio.wrap_future(ended)], timeout=0.5)
+            self._loop.call_soon_threadsafe(self._loop.stop)
 
     def _describe(self, error: BaseException) -> str:
         """One line that names the exception and the line of the user's code that raised it."""
@@ -81,6 +100,13 @@ _NOT_THEIRS = (
     os.path.dirname(asyncio.__file__) + os.sep,
     os.sep + "site-packages" + os.sep,
 )
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _outcome(

@@ -24,6 +24,7 @@ from .client import ChatAnswer
 from .client import ChatRequest
 from .misses import canonical
 from .misses import nearest
+from .misses import recorded_questions
 from .misses import summary
 from .models import ModelSpec
 from .secrets import scrub_json
@@ -82,15 +83,17 @@ class Cassette:
     `new` replays what is there and records the rest; `all` asks everything anew.
     """
 
-    def __init__(self, path: Path, mode: RecordMode) -> None:
+    def __init__(self, path: Path, mode: RecordMode, existed: bool | None = None) -> None:
         self.path = path
         self.mode: RecordMode = mode
         self.damaged: list[int] = []
         self._lock = threading.Lock()
         self._answers: dict[str, tuple[ChatAnswer, str | None]] = {}
-        self._existed: bool | None = None
+        # Whether there was a file before the run; looked up when first needed if not given.
+        self._existed = existed
         self._read_bytes = self._read_lines = 0
         self._explained = 0
+        self._questions: list[tuple[int, dict[str, Any]]] | None = None
 
     def find(self, key: str) -> tuple[ChatAnswer, str | None] | None:
         """The recorded answer and the `tool_choice` it was given to, or None."""
@@ -105,12 +108,14 @@ class Cassette:
     def why_missing(self, asked: Mapping[str, Any], *, always: bool = False) -> str:
         """How the question differs from the recorded one that is most like it.
 
-        Each takes a pass through the file, so that only the first few are looked at unless `always`.
+        Each is compared with all that is recorded, so only the first few are unless `always`.
         """
         self._explained += 1
         if self._explained > _EXPLAINED and not always:
             return "see `tooleval cassette explain`"
-        found = nearest(self.path, asked)
+        if self._questions is None:
+            self._questions = list(recorded_questions(self.path))
+        found = nearest(self._questions, asked)
         if found is None:
             return "nothing is recorded there"
         return f"the nearest recorded question, in line {found.line}, differs in " + "; ".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable
 from collections.abc import Callable
@@ -43,9 +44,11 @@ async def converse(
         if finished:
             return Transcript(prompt, (*rounds, Round(reply)))
         ids = _ids(reply, len(rounds))
+        # In a thread: a slow pattern under `$when` must not hold up the loop, and all models with it.
+        contents = await asyncio.to_thread(mocks.answers, reply.calls)
         answers = tuple(
-            Message({"role": "tool", "tool_call_id": id, "content": mocks.answer(call)})
-            for id, call in zip(ids, reply.calls, strict=True)
+            Message({"role": "tool", "tool_call_id": id, "content": content})
+            for id, content in zip(ids, contents, strict=True)
         )
         rounds.append(Round(reply, answers))
         messages += [carried_back(reply, ids), *(answer.data for answer in answers)]

@@ -138,7 +138,8 @@ class Lane:
         self, request: ChatRequest, origin: Origin, cassette: Cassette, asked: Asked, key: str
     ) -> Reply:
         names = [tool["function"]["name"] for tool in request.tools]
-        found = None if origin.fresh else cassette.find(key)
+        # A rerun asks anew, if asking is allowed at all.
+        found = None if origin.fresh and cassette.may_ask else cassette.find(key)
         if found is not None:
             return read_reply(found[0], names, found[1], cached=True)
         if not cassette.may_ask:
@@ -199,6 +200,9 @@ class Lane:
         async with self._run.slots.hold(priority):
             self._check_not_over()
             self._run.budget.check()
+            if request.tool_choice == "required" and request.tools and self._refuses_required:
+                # Found out while this one was waiting for its turn.
+                raise ToolChoiceRefused("refused to an earlier question")
             if self._client is None:
                 self._client = make_client(self.spec)
             answer = await self._client.complete(request, self._timeout_s)

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,12 +42,15 @@ def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def nearest(path: Path, asked: Mapping[str, Any]) -> Nearest | None:
+Recorded = Sequence[tuple[int, Mapping[str, Any]]]
+
+
+def nearest(questions: Recorded, asked: Mapping[str, Any]) -> Nearest | None:
     """The recorded question with the fewest differing fields; None when nothing is recorded."""
     wanted = summary(asked)
     text = canonical(wanted["messages"])
-    best: tuple[float, int, dict[str, Any]] | None = None
-    for line, recorded in _recorded(path):
+    best: tuple[float, int, Mapping[str, Any]] | None = None
+    for line, recorded in questions:
         same = sum(_same(field, wanted, recorded) for field in _FIELDS)
         # Among equals the one whose messages read most alike.
         alike = difflib.SequenceMatcher(None, text, canonical(recorded.get("messages"))).quick_ratio()
@@ -59,7 +63,8 @@ def nearest(path: Path, asked: Mapping[str, Any]) -> Nearest | None:
     return Nearest(line, found)
 
 
-def _recorded(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def recorded_questions(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and question of every line of a cassette that can be read."""
     if not path.is_file():
         return
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):

@@ -12,8 +12,10 @@ A mock in `mock_responses` is
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
+from ..errors import ScoringError
 from ..results import ToolCall
 from ..suite.model import ResolvedCase
 
@@ -25,6 +27,10 @@ class Mocks:
         self._case = case
         self._mocks = {name.casefold(): mock for name, mock in case.case.mock_responses.items()}
         self._calls: dict[str, int] = {}
+
+    def answers(self, calls: Iterable[ToolCall]) -> list[str]:
+        """`answer` for each call of a reply, in order."""
+        return [self.answer(call) for call in calls]
 
     def answer(self, call: ToolCall) -> str:
         """The content of the tool message: a text as it is, everything else as JSON."""
@@ -57,9 +63,12 @@ class Mocks:
     def _first_match(self, call: ToolCall, entries: list[dict[str, Any]]) -> Any:
         from ..scoring.parameters import params_match
 
-        for entry in entries:
-            if "params" not in entry or params_match(
-                entry["params"], call.arguments or {}, self._case.param_scoring
-            ):
-                return entry["answer"]
+        arguments, mode = call.arguments or {}, self._case.param_scoring
+        for number, entry in enumerate(entries):
+            try:
+                if "params" not in entry or params_match(entry["params"], arguments, mode):
+                    return entry["answer"]
+            except ScoringError as error:
+                place = f"mock_responses.{call.name}.$when[{number}].params"
+                raise ScoringError(f"{self._case.suite}::{self._case.id}: {place}: {error}") from None
         return {"error": f"{call.name}: nothing is known for these arguments"}

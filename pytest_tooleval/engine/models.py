@@ -235,10 +235,10 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
             f'callable: expected "module:function", got {table["callable"]!r}',
             "callable",
         )
-    if "api_base" in table and not re.match(r"https?://[^/@\s]+(/[^@]*)?$", table["api_base"]):
+    if "api_base" in table and not re.match(r"https?://[^/@?#\s]+(/[^@?#]*)?$", table["api_base"]):
         raise fail(
-            'api_base: expected a URL without credentials, such as "http://localhost:8000/v1", '
-            f"got {_hidden(table['api_base'])!r}",
+            "api_base: expected a URL without credentials and query, such as "
+            f'"http://localhost:8000/v1", got {_hidden(table["api_base"])!r}',
             "api_base",
         )
     if not re.fullmatch(r"[A-Za-z_]\w*", table.get("api_key_env", "X")):

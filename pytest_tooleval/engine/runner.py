@@ -10,6 +10,7 @@ import asyncio
 import concurrent.futures
 import random
 import threading
+from collections.abc import Collection
 from collections.abc import Coroutine
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -87,14 +88,13 @@ class Runner:
             raise RuntimeError("the runner is closed")
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
-    def warm(self, models: Iterable[ModelSpec]) -> None:
+    def warm(self, models: Iterable[ModelSpec]) -> concurrent.futures.Future[None]:
         """Load in the background what calls of these models need: seconds of CPU with litellm.
 
-        Call it as early as it is known that a model will be asked, and never for a replay.
+        Call it once it is known that a model will be asked, and never for a replay.
         """
         names = dict.fromkeys(spec.model for spec in models if spec.over_litellm)
-        if names and not self._closed:
-            asyncio.run_coroutine_threadsafe(_warm(names), self._loop)
+        return asyncio.run_coroutine_threadsafe(_warm(names), self._loop)
 
     async def _converse(self, trial: Trial) -> Transcript:
         lane = self._lane(trial.model)
@@ -146,7 +146,8 @@ class Runner:
             self._loop.stop()
 
 
-async def _warm(models: Iterable[str]) -> None:
-    from .litellm_client import warm
+async def _warm(models: Collection[str]) -> None:
+    if models:
+        from .litellm_client import warm
 
-    await warm(models)
+        await warm(models)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 SUITE_ENDING = ".tooleval.json"
 _settings_key = pytest.StashKey[Settings]()
-_answers_key = pytest.StashKey[Path | None]()
+_answers_key = pytest.StashKey[Path]()
+_recorded_key = pytest.StashKey[list[str]]()
 _scheduler_key = pytest.StashKey[Any]()
 _session_key = pytest.StashKey["EvalSession"]()
 
@@ -44,16 +45,21 @@ def pytest_configure(config: pytest.Config) -> None:
         "tooleval(model, suite, case): set on every test case of a *.tooleval.json suite, "
         "for selecting with -m 'tooleval(model=\"...\")'.",
     )
+    if config.option.help or config.option.version:
+        return
     config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, whether or not there is a suite.
     settings = config.stash[_settings_key] = read_settings(config)
-    if settings.json is not None:
+    if settings.estimate:
+        # Nothing is run, so there is nothing for workers to do.
+        config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
+    if settings.json is not None or settings.estimate:
         eval_session(config)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    settings = config.stash[_settings_key]
-    if not settings.models:
+    settings = config.stash.get(_settings_key, None)
+    if settings is None or not settings.models:
         return None
     names = ", ".join(spec.label for spec in settings.models)
     return f"tooleval: {names}; {settings.concurrency} requests at a time"
@@ -70,6 +76,11 @@ class _Results:
         row = getattr(report, "tooleval", None)
         if row is not None:
             eval_session(self._config).add_row(row)
+        elif str(report.when) == "???" and f"{SUITE_ENDING}::" in report.nodeid:
+            # What xdist reports for the case that a worker was running when it died.
+            from .crash import crashed_row
+
+            eval_session(self._config).add_row(crashed_row(self._config, report.nodeid))
         scheduler = self._config.stash.get(_scheduler_key, None)
         if scheduler is not None and report.failed and not hasattr(report, "wasxfail"):
             self._failed += 1
@@ -112,12 +123,22 @@ def pytest_configure_node(node: Any) -> None:
     config = node.config
     settings = config.stash[_settings_key]
     if _answers_key not in config.stash:
-        wanted = settings.models and settings.cassette is None
-        config.stash[_answers_key] = answers_folder(config, settings) if wanted else None
-    folder = config.stash[_answers_key]
-    node.workerinput["tooleval_answers"] = str(folder) if folder else None
+        config.stash[_answers_key] = answers_folder(config, settings)
+    node.workerinput["tooleval_answers"] = str(config.stash[_answers_key])
+    if settings.cassette is not None and settings.record == "once":
+        # What counts is whether there was a file before the run, not before the worker looked.
+        if _recorded_key not in config.stash:
+            config.stash[_recorded_key] = [str(path) for path in settings.cassette.rglob("*.jsonl")]
+        node.workerinput["tooleval_recorded"] = config.stash[_recorded_key]
     if settings.max_cost is not None:
         node.workerinput["tooleval_ledger"] = str(eval_session(config).ledger)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    damaged = getattr(node, "workeroutput", {}).get("tooleval_damaged")
+    if damaged:
+        eval_session(node.config).damaged_elsewhere.update(damaged)
 
 
 @pytest.hookimpl(optionalhook=True)

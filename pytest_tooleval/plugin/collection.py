@@ -47,6 +47,10 @@ class CaseError(Exception):
 class SuiteFile(pytest.File):
     """One `*.tooleval.json`: an item per test case and model."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._tags: set[str] = set()
+
     def collect(self) -> Iterator[pytest.Item]:
         session = eval_session(self.config)
         registry = ScorerRegistry()
@@ -89,7 +93,9 @@ class SuiteFile(pytest.File):
         item.add_marker(pytest.mark.tooleval(model=model, suite=suite.name, case=case.id))
         for tag in case.tags:
             # Registered, so that --strict-markers accepts a suite's own tags.
-            self.config.addinivalue_line("markers", f"{tag}: tag of a tooleval test case")
+            if tag not in self._tags:
+                self._tags.add(tag)
+                self.config.addinivalue_line("markers", f"{tag}: tag of a tooleval test case")
             item.add_marker(getattr(pytest.mark, tag))
         if spec is None:
             item.add_marker(pytest.mark.skip(reason=NO_MODEL))
@@ -138,8 +144,8 @@ class CaseItem(pytest.Item):
         self.user_properties.clear()  # a rerun would add them once more
         if self.config.getoption("setuponly", False) or self.spec is None:
             return
-        outcomes = eval_session(self.config).take(self)
         try:
+            outcomes = eval_session(self.config).take(self)
             trials = tuple(
                 TrialResult(error=TrialError(outcome.kind, outcome.message), trial=number)
                 if isinstance(outcome, ModelError)

@@ -116,7 +116,7 @@ def show_call(call: ToolCall) -> str:
 
 
 def _text(text: str) -> str:
-    return shorten(printable(" ".join(shorten(text, 4 * _TEXT).split(" "))), _TEXT)
+    return shorten(printable(shorten(text, 4 * _TEXT)), _TEXT)
 
 
 def _number(value: float | None) -> str:

@@ -28,6 +28,7 @@ from ..suite.model import resolve
 from .options import NO_MODEL
 from .options import config_tables
 from .session import EvalSession
+from .workers import worker_model
 
 Asked = list["concurrent.futures.Future[Transcript]"]
 
@@ -90,7 +91,9 @@ class Tooleval:
 
     def _spec(self, name: str | None) -> ModelSpec:
         if name is not None:
-            return resolve_models([name], config_tables(self._request.config))[0]
+            config = self._request.config
+            spec = resolve_models([name], config_tables(config))[0]
+            return worker_model(config, self._session.whole, spec)
         models = self._session.settings.models
         if not models:
             pytest.skip(NO_MODEL)

@@ -12,6 +12,8 @@ from typing import cast
 
 import pytest
 
+from ..text import shorten
+
 if TYPE_CHECKING:
     from ..engine.cassette import RecordMode
     from ..engine.models import ModelSpec
@@ -166,7 +168,7 @@ def read_settings(config: pytest.Config) -> Settings:
         timeout_s=timeout_s,
         json=_json(config),
         cassette=cassette,
-        record=_record(config),
+        record=_record(config, cassette),
         resume=config.getoption("tooleval_resume"),
         max_cost=max_cost,
         estimate=config.getoption("tooleval_estimate"),
@@ -231,8 +233,17 @@ def _thresholds(entries: list[str]) -> dict[str, float] | None:
 
 def _json(config: pytest.Config) -> Path | None:
     given = config.getoption("tooleval_json")
-    if not given:
+    if given is None:
         return None
+    if not given.strip():
+        raise pytest.UsageError("--tooleval-json=: expected the name of a file, got nothing")
+    try:
+        return _writable(config, given)
+    except OSError as error:  # a name that is too long, for instance
+        raise pytest.UsageError(f"--tooleval-json={shorten(given)}: {error.strerror}") from None
+
+
+def _writable(config: pytest.Config, given: str) -> Path:
     path = Path(config.invocation_params.dir, given)
     # Said now, and not after every model has been asked.
     if path.is_dir():
@@ -245,14 +256,22 @@ def _json(config: pytest.Config) -> Path | None:
 
 def _cassette(config: pytest.Config) -> Path | None:
     given = config.getoption("tooleval_cassette")
-    if given:
+    if given is not None:
+        if not given.strip():
+            raise pytest.UsageError("--tooleval-cassette=: expected the name of a folder, got nothing")
         return Path(config.invocation_params.dir, given)
     ini = config.getini("tooleval_cassette")
     return Path(config.rootpath, ini) if ini else None
 
 
-def _record(config: pytest.Config) -> RecordMode:
+def _record(config: pytest.Config, cassette: Path | None) -> RecordMode:
     mode = config.getoption("tooleval_record") or config.getini("tooleval_record") or "new"
     if mode not in RECORD_MODES:
         raise pytest.UsageError(f"tooleval_record: expected none, once, new or all, got {mode!r}")
+    if mode in ("none", "once") and cassette is None:
+        # Or a strict replay would silently become a run that asks and pays.
+        raise pytest.UsageError(
+            f"--tooleval-record={mode}: there is no cassette to replay; name its folder with "
+            "--tooleval-cassette=FOLDER (ini: tooleval_cassette)"
+        )
     return cast("RecordMode", mode)

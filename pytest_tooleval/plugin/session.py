@@ -25,8 +25,10 @@ import pytest
 
 from .. import __version__
 from ..engine.answers import last_run
+from ..engine.answers import make_room
 from ..engine.answers import new_run
 from ..engine.cassette import Cassette
+from ..engine.models import LEXICAL
 from ..engine.runner import Runner
 from ..engine.runner import Trial
 from ..engine.spending import Budget
@@ -34,6 +36,7 @@ from ..errors import ModelError
 from ..reports.document import build_document
 from ..reports.document import write_json
 from ..results import Transcript
+from .logs import keep_keys_out_of_logs
 from .options import Settings
 from .workers import lookahead
 from .workers import queued
@@ -54,8 +57,11 @@ class EvalSession:
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self._is_worker = hasattr(config, "workerinput")
+        # The settings of the whole run; `settings` are this process' part of them.
+        self.whole = settings
         if self._is_worker:
             settings = worker_settings(config, settings)
+        keep_keys_out_of_logs(config)
         self.config = config
         self.settings = settings
         self.rows: dict[str, Mapping[str, Any]] = {}
@@ -63,9 +69,12 @@ class EvalSession:
         self.asked = 0
         self._known: list[pytest.Item] = []
         self.unwritten = ""
+        self._collection_errors = 0
+        self._exitstatus: int | None = None
         self._runner: Runner | None = None
         self._pending: dict[str, Pending] = {}
         self._cassettes: dict[Path, Cassette] = {}
+        self.damaged_elsewhere: dict[str, list[int]] = {}
         self._started = datetime.now(timezone.utc)
         self._begin = time.monotonic()
 
@@ -106,9 +115,8 @@ class EvalSession:
     def _ask_queued(self) -> None:
         """In a worker of xdist: ask ahead for what it has been given so far."""
         most = lookahead(self.settings.concurrency)
-        for item in itertools.chain(self._known, queued(self.config, self._known[0].session.items)):
-            if len(self._pending) >= most:
-                break
+        told = queued(self.config, self._known[0].session.items)
+        for item in itertools.islice(itertools.chain(self._known, told), most):
             self._ask_ahead(item)
 
     def _ask_ahead(self, item: pytest.Item) -> None:
@@ -123,7 +131,8 @@ class EvalSession:
         assert item.spec is not None
         # A rerun by pytest-rerunfailures wants a new answer, not the recorded one again.
         fresh, item.runs = item.runs > 0, item.runs + 1
-        cassette = self.cassette_for(item.path)
+        # The baseline is not kept: asking it costs nothing.
+        cassette = None if item.spec.model == LEXICAL else self.cassette_for(item.path)
         futures = [
             self.runner.submit(Trial(item.case, item.spec, number, self.asked + number, cassette, fresh))
             for number in range(item.case.trials)
@@ -198,7 +207,9 @@ class EvalSession:
             folder, record = self._kept
             if folder is None:
                 return None
-            self._cassettes[suite_path] = Cassette(folder / name, record)
+            before = self._recorded_before
+            existed = None if before is None else str(folder / name) in before
+            self._cassettes[suite_path] = Cassette(folder / name, record, existed)
         return self._cassettes[suite_path]
 
     @cached_property
@@ -207,14 +218,29 @@ class EvalSession:
         if self.settings.cassette is not None:
             return self.settings.cassette, self.settings.record
         if self._is_worker:
-            folder = self.config.workerinput["tooleval_answers"]  # type: ignore[attr-defined]
-            return folder and Path(folder), "new"
-        return answers_folder(self.config, self.settings), "new"
+            folder = Path(self.config.workerinput["tooleval_answers"])  # type: ignore[attr-defined]
+        else:
+            folder = answers_folder(self.config, self.settings)
+        try:
+            make_room(self.config.rootpath)
+        except OSError as error:
+            self.config.issue_config_time_warning(
+                pytest.PytestWarning(f"answers are not kept, so this run cannot be resumed: {error}"), 2
+            )
+            return None, "new"
+        return folder, "new"
 
     @property
-    def damaged_cassettes(self) -> dict[Path, list[int]]:
-        """Line numbers that could not be read, per cassette file."""
-        return {c.path: c.damaged for c in self._cassettes.values() if c.damaged}
+    def _recorded_before(self) -> list[str] | None:
+        """In a worker, the cassettes that were there before the run; None where it can look itself."""
+        worker: dict[str, Any] = getattr(self.config, "workerinput", {})
+        return worker.get("tooleval_recorded")
+
+    @property
+    def damaged_cassettes(self) -> dict[str, list[int]]:
+        """Line numbers that could not be read, per cassette file; of all workers together."""
+        own = {str(c.path): list(c.damaged) for c in self._cassettes.values() if c.damaged}
+        return {**self.damaged_elsewhere, **own}
 
     def add_row(self, row: Mapping[str, Any]) -> None:
         """Keep a case's result, its trials as JSON text; the last one of a case run again holds."""
@@ -228,7 +254,10 @@ class EvalSession:
             "pytest_tooleval": __version__,
             "pytest": pytest.__version__,
             "python": platform.python_version(),
-            "resumed": self.settings.resume,
+            "exitstatus": self._exitstatus,
+            "collection_errors": self._collection_errors,
+            "max_cost_usd": self.settings.max_cost,
+            "answers": self._answers,
             "models": [{"model": spec.label, "calls": spec.identity} for spec in self.settings.models],
         }
         order = {spec.label: number for number, spec in enumerate(self.settings.models)}
@@ -240,12 +269,26 @@ class EvalSession:
         rows = sorted(self.rows.values(), key=place)
         return build_document(run, [{**row, "trials": json.loads(row["trials"])} for row in rows])
 
+    @property
+    def _answers(self) -> str:
+        """Where answers that were not asked for now came from: shown beside their number."""
+        if self.settings.cassette is not None:
+            return "replayed"
+        return "resumed" if self.settings.resume else "shared"
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._collection_errors += report.failed
+
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        if self._is_worker:
+            damaged = self.damaged_cassettes
+            self.config.workeroutput["tooleval_damaged"] = damaged  # type: ignore[attr-defined]
         try:
             return (yield)
         finally:
             self.close()
+            self._exitstatus = int(session.exitstatus)
             if not self._is_worker and not session.config.option.collectonly:
                 self._write_json(session)
 
@@ -275,15 +318,9 @@ def _is_skipped(item: pytest.Item) -> bool:
     return bool(names & {"skip", "skipif"}) or never_run
 
 
-def answers_folder(config: pytest.Config, settings: Settings) -> Path | None:
+def answers_folder(config: pytest.Config, settings: Settings) -> Path:
     """Where this run keeps its answers: with --tooleval-resume, where the last run did."""
-    try:
-        return (settings.resume and last_run(config.rootpath)) or new_run(config.rootpath)
-    except OSError as error:
-        config.issue_config_time_warning(
-            pytest.PytestWarning(f"answers are not kept, so this run cannot be resumed: {error}"), 2
-        )
-        return None
+    return (settings.resume and last_run(config.rootpath)) or new_run(config.rootpath)
 
 
 def _will_run(session: pytest.Session) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ..engine.models import LEXICAL
 from ..suite.model import METRICS
 from ..suite.model import PENALTIES
 from ..text import printable
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from ..engine.estimate import Estimate
     from .session import EvalSession
 
+_SOURCES = {
+    "replayed": "replayed from the cassette",
+    "resumed": "taken over from the last run",
+    "shared": "shared with a case that asks the same",
+}
 _HEARTBEAT_S = 15.0
 _TITLES = {
     "overall": "overall",
@@ -107,8 +113,15 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
     models = [row for row in document["models"] if row["model"]]
     if models:
         suites = [row for row in document["suites"] if row["model"]]
+        files = {row["file"]: row["suite"] for row in suites}
+        names = list(files.values())
+        # Two files may hold suites of one name.
+        suites = [
+            {**row, "suite": f"{row['suite']} ({row['file']})"} if names.count(row["suite"]) > 1 else row
+            for row in suites
+        ]
         rows = [*suites, *({**row, "suite": "all suites"} for row in models)]
-        several = len({row["suite"] for row in suites}) > 1
+        several = len(files) > 1
         shown = rows if several else suites
         for number, line in enumerate(render_table(shown)):
             reporter.write_line(line, bold=number == 0)
@@ -211,7 +224,7 @@ def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) 
 def notes(document: Mapping[str, Any]) -> list[str]:
     """What the numbers alone would hide."""
     lines = []
-    resumed = document["run"].get("resumed")
+    run = document["run"]
     for row in document["models"]:
         name = printable(row["model"])
         if row["errors"]:
@@ -234,6 +247,19 @@ def notes(document: Mapping[str, Any]) -> list[str]:
                 f"{name}: {_counted(row['recovered'], 'answer')} had calls written as text (recovered)"
             )
         if row["cached"]:
-            source = "taken over from the last run" if resumed else "replayed from the cassette"
+            source = _SOURCES[document["run"].get("answers", "replayed")]
             lines.append(f"{name}: {row['cached']} of {row['trials']} answers {source}")
+        unpriced = row["trials"] - row["priced"] - row["cached"]
+        if run.get("max_cost_usd") is not None and unpriced > 0 and row["model"] != LEXICAL:
+            lines.append(
+                f"{name}: the price of {_counted(unpriced, 'answer')} is unknown; --tooleval-max-cost "
+                "did not count them; set input_price and output_price in the model's table"
+            )
+    if run.get("answers") == "resumed" and not any(row["cached"] for row in document["models"]):
+        lines.append("--tooleval-resume: there was no answer to take over from a run before")
+    total = run["total"]
+    if total["cost_usd"] is not None and (len(document["models"]) > 1 or total["cached"]):
+        known = "" if total["priced"] == total["trials"] else ", as far as prices are known"
+        cost, spent = total["cost_usd"], total["spent_usd"]
+        lines.append(f"cost: ${cost:.4f}, of which spent in this run: ${spent:.4f}{known}")
     return lines

@@ -38,29 +38,50 @@ def worker_count(config: pytest.Config) -> int:
     return max(1, int(config.workerinput["workercount"]))  # type: ignore[attr-defined]
 
 
+def active_workers(settings: Settings, count: int) -> int:
+    """How many of so many workers can get cases without breaking a limit: each asks one at least."""
+    limits = [settings.concurrency]
+    for spec in settings.models:
+        limits += [spec.max_concurrency or count, spec.requests_per_minute or count]
+    return max(1, min(count, *limits))
+
+
 def worker_settings(config: pytest.Config, settings: Settings) -> Settings:
     """This worker's part of the limits of the whole run."""
-    count = worker_count(config)
-    digits = "".join(c for c in config.workerinput["workerid"] if c.isdigit())  # type: ignore[attr-defined]
-    # A worker that stands in for a crashed one has a number beyond the count.
-    number = int(digits or 0) % count
-
-    def model(spec: ModelSpec) -> ModelSpec:
-        def part(limit: int | None) -> int | None:
-            return None if limit is None else share(limit, count, number)
-
-        return dataclasses.replace(
-            spec,
-            max_concurrency=part(spec.max_concurrency),
-            requests_per_minute=part(spec.requests_per_minute),
-            tokens_per_minute=part(spec.tokens_per_minute),
-        )
-
     return dataclasses.replace(
         settings,
-        models=tuple(map(model, settings.models)),
-        concurrency=share(settings.concurrency, count, number),
+        models=tuple(worker_model(config, settings, spec) for spec in settings.models),
+        concurrency=share(settings.concurrency, *_part(config, settings)),
     )
+
+
+def worker_model(config: pytest.Config, settings: Settings, spec: ModelSpec) -> ModelSpec:
+    """The model with this worker's part of its limits; as it is in a run without xdist."""
+    if not hasattr(config, "workerinput"):
+        return spec
+    part = _part(config, settings)
+
+    def own(limit: int | None) -> int | None:
+        return None if limit is None else share(limit, *part)
+
+    return dataclasses.replace(
+        spec,
+        max_concurrency=own(spec.max_concurrency),
+        requests_per_minute=own(spec.requests_per_minute),
+        tokens_per_minute=own(spec.tokens_per_minute),
+    )
+
+
+def _part(config: pytest.Config, settings: Settings) -> tuple[int, int]:
+    """Into how many parts the limits are cut, and which of them this worker has."""
+    count = active_workers(settings, worker_count(config))
+    # A worker that stands in for a crashed one has a number beyond the count.
+    return count, worker_number(config.workerinput["workerid"]) % count  # type: ignore[attr-defined]
+
+
+def worker_number(id: str) -> int:
+    """3 for `gw3`."""
+    return int("".join(c for c in id if c.isdigit()) or 0)
 
 
 def share(total: int, count: int, number: int) -> int:

@@ -14,8 +14,10 @@ from xdist.scheduler import LoadScheduling
 from xdist.workermanage import parse_tx_spec_config
 
 from .options import Settings
+from .workers import active_workers
 from .workers import lookahead
 from .workers import share
+from .workers import worker_number
 
 _CASE = ".tooleval.json::"
 
@@ -24,12 +26,14 @@ def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadS
     """The scheduler for `--dist load`; None leaves every other mode as it is."""
     if config.getvalue("dist") != "load":
         return None
-    workers = len(parse_tx_spec_config(config))
-    return EvalScheduling(config, log, lookahead(share(settings.concurrency, workers, 0)))
+    active = active_workers(settings, len(parse_tx_spec_config(config)))
+    return EvalScheduling(config, log, active, lookahead(share(settings.concurrency, active, 0)))
 
 
 class EvalScheduling(LoadScheduling):  # type: ignore[misc]
-    """Cases are shared out evenly at the start, every n-th to each worker; other tests as in `load`.
+    """Cases are shared out evenly at the start, every n-th to a worker; other tests as in `load`.
+
+    At most `active` workers get cases, so that a limit smaller than their number still holds.
 
     A worker that runs dry takes over what a slow one has not asked yet. Workers are kept until all
     are done, so that the cases of one that died find a place. A session without cases is
@@ -39,8 +43,9 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
     collection: list[str] | None
     maxschedchunk: int | None
 
-    def __init__(self, config: pytest.Config, log: Any, ahead: int) -> None:
+    def __init__(self, config: pytest.Config, log: Any, active: int, ahead: int) -> None:
         super().__init__(config, log)
+        self._active = active
         self._ahead = ahead
         self._shared_out = False
         self._dropping = False
@@ -60,17 +65,47 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
             self.maxschedchunk = len(first)
         cases = [i for i, nodeid in enumerate(first) if _CASE in nodeid]
         self.pending[:] = [i for i, nodeid in enumerate(first) if _CASE not in nodeid]
-        nodes = self.nodes
+        self._share_out(cases)
+        for node in self.nodes:
+            self.check_schedule(node)
+
+    def _share_out(self, cases: list[int]) -> None:
+        nodes = self._asking
         for k, node in enumerate(nodes):
             self._send(node, cases[k :: len(nodes)])
-        for node in nodes:
-            self.check_schedule(node)
+
+    @property
+    def _asking(self) -> list[Any]:
+        """The workers that get cases: those with the lowest numbers."""
+        alive = [node for node in self.nodes if not node.shutting_down]
+        return sorted(alive, key=lambda node: worker_number(node.gateway.id))[: self._active]
+
+    def remove_node(self, node: Any) -> str | None:
+        """A worker is gone; if it crashed, the others share its cases, and its item is returned."""
+        if self._taker is not None:
+            self._taker = None  # whether the other side of a take-over died, or only a bystander
+        if not self._shared_out or not self.node2pending[node]:
+            found: str | None = super().remove_node(node)
+            return found
+        assert self.collection is not None
+        crashed, *rest = self.node2pending.pop(node)
+        self.pending.extend(i for i in rest if _CASE not in self.collection[i])
+        cases = [i for i in rest if _CASE in self.collection[i]]
+        if self._asking:
+            self._share_out(cases)
+        else:
+            self.pending.extend(cases)
+        for other in self.nodes:
+            self.check_schedule(other)
+        item: str = self.collection[crashed]
+        return item
 
     def check_schedule(self, node: Any, duration: float = 0) -> None:
         if self.pending or not self._shared_out:
             super().check_schedule(node, duration)
-        elif not node.shutting_down and not self._dropping:
-            self._take_over_for(node)
+        elif not self._dropping:
+            for idle in self._asking:
+                self._take_over_for(idle)
 
     def _take_over_for(self, node: Any) -> None:
         if self._taker is not None or len(self.node2pending[node]) > 1:

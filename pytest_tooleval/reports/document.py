@@ -26,13 +26,13 @@ def build_document(run: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -
     """`{"version", "run", "models", "suites", "cases", "gates"}` from rows of `CaseResult.to_dict`."""
     return {
         "version": VERSION,
-        "run": dict(run),
+        "run": {**run, "total": summarise(cases)},
         "models": [
             {"model": model, **summarise(rows)} for (model,), rows in group(cases, "model").items()
         ],
         "suites": [
-            {"model": model, "suite": suite, **summarise(rows)}
-            for (model, suite), rows in group(cases, "model", "suite").items()
+            {"model": model, "suite": suite, "file": file, **summarise(rows)}
+            for (model, suite, file), rows in group(cases, "model", "suite", "file").items()
         ],
         "cases": [dict(case) for case in cases],
         "gates": [],
@@ -56,7 +56,7 @@ def summarise(cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     have a number; errors and skipped cases are in no mean. `tool_choice_fallbacks` counts cases whose
     `required` was refused. `tokens`, `cost_usd` and `latency_s`
     (mean per trial, in seconds) are None when nothing is known; `priced` counts the trials whose
-    cost is known, of `trials`.
+    cost is known, of `trials`; `spent_usd` leaves out what a cassette answered.
     """
     counts = dict.fromkeys(_COUNTED.values(), 0)
     for case in cases:
@@ -65,6 +65,8 @@ def summarise(cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     trials = [trial for case in cases for trial in case["trials"] if trial["error"] is None]
     latencies = [trial["latency_s"] for trial in trials if trial["latency_s"] is not None]
     costs = [trial["cost_usd"] for trial in trials if trial["cost_usd"] is not None]
+    spent = [trial["cost_usd"] or 0.0 for trial in trials if not trial["cached"]]
+    spent = spent if costs else []
     return {
         "cases": len(cases),
         **counts,
@@ -78,6 +80,7 @@ def summarise(cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             for kind in ("prompt", "completion")
         },
         "cost_usd": sum(costs) if costs else None,
+        "spent_usd": sum(spent) if spent else None,
         "priced": len(costs),
         "latency_s": sum(latencies) / len(latencies) if latencies else None,
     }

@@ -24,10 +24,9 @@ from .registry import BUILT_IN
 from .registry import BuiltInScorer
 from .registry import Scorer
 from .registry import run_scorer
+from .thresholds import missed_thresholds
 
-TOLERANCE = 1e-9
-
-__all__ = ["TOLERANCE", "score_calls", "score_transcript"]
+__all__ = ["score_calls", "score_transcript"]
 
 
 def score_calls(
@@ -52,7 +51,7 @@ def score_transcript(
     """Score one conversation with all scorers, and judge it by the thresholds of the case.
 
     Raises ScoringError when the suite asks for something that cannot be carried out, when a
-    scorer misbehaves, or when no thresholded metric applies to the case.
+    scorer misbehaves, or when no thresholded metric applies to a right answer.
     """
     try:
         analysis, built_in = analyse(case, transcript)
@@ -70,23 +69,15 @@ def score_transcript(
 
 
 def _failing(case: ResolvedCase, scores: Mapping[str, Score], scorers: Sequence[Scorer]) -> list[str]:
-    """The metrics below their thresholds; those that do not apply to the case are left out."""
-    failing, judged = [], False
-    for metric, least in case.thresholds.items():
-        score = scores.get(metric)
-        if score is None:
+    """The metrics that miss their thresholds."""
+    for metric in case.thresholds:
+        if metric not in scores:
             _require_known(case, metric, scorers)
-        elif score.value is not None:
-            judged = True
-            if score.value < least - TOLERANCE:
-                failing.append(metric)
-    if not judged:
-        named = ", ".join(case.thresholds)
-        raise ScoringError(
-            f"{case.suite}::{case.id}: none of the metrics with a threshold ({named}) applies to this "
-            "answer, so it can neither pass nor fail; add a threshold on overall"
-        )
-    return failing
+    values = {metric: score.value for metric, score in scores.items()}
+    try:
+        return list(missed_thresholds(values, case.thresholds))
+    except ScoringError as error:
+        raise ScoringError(f"{case.suite}::{case.id}: {error}") from None
 
 
 def _require_known(case: ResolvedCase, metric: str, scorers: Sequence[Scorer]) -> None:

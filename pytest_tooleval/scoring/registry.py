@@ -12,6 +12,7 @@ from ..errors import ConfigError
 from ..errors import ScoringError
 from ..results import Score
 from ..results import Transcript
+from ..suite.model import PENALTIES
 from ..suite.model import ResolvedCase
 from .analysis import BUILT_IN_METRICS
 from .analysis import analyse
@@ -60,7 +61,9 @@ class ScorerRegistry:
     @property
     def metrics(self) -> tuple[str, ...]:
         """Every metric that may have a threshold, without repeats."""
-        return tuple(metric for scorer in self._scorers for metric in scorer.metrics)
+        metrics = [metric for scorer in self._scorers for metric in scorer.metrics]
+        # Of a penalty lower is better: a threshold would let the worst answers pass.
+        return tuple(metric for metric in metrics if metric not in PENALTIES)
 
     def register(self, scorer: Scorer) -> None:
         """Add a scorer. Raises ConfigError when it is none or its metrics cannot be used."""

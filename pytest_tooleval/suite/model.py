@@ -246,10 +246,12 @@ class ResolvedCase:
 def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) -> ResolvedCase:
     """Apply defaults: the command line wins over the case, the case over the suite.
 
-    Thresholds merge metric by metric; `DEFAULT_THRESHOLDS` hold only where nobody names any.
+    Thresholds merge metric by metric. `DEFAULT_THRESHOLDS` hold where neither suite nor case names
+    any; a threshold on the command line adds to them, and never takes one away.
     """
     over = overrides or Overrides()
-    thresholds = {**(suite.thresholds or {}), **(case.thresholds or {}), **(over.thresholds or {})}
+    named = {**(suite.thresholds or {}), **(case.thresholds or {})}
+    thresholds = {**(named or DEFAULT_THRESHOLDS), **(over.thresholds or {})}
     default_choice: ToolChoice = "auto" if case.expects_nothing else "required"
     return ResolvedCase(
         case=case,
@@ -261,7 +263,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         temperature=_first(over.temperature, case.temperature, suite.temperature),
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),
         param_scoring=case.param_scoring or suite.param_scoring or "exact",
-        thresholds=thresholds or DEFAULT_THRESHOLDS,
+        thresholds=thresholds,
         trials=_first(over.trials, case.trials, suite.trials) or 1,
     )
 

@@ -87,7 +87,7 @@ def compare(title: str, figures: dict[str, Figures], most: float) -> None:
     ratios = [ours.wall / theirs.wall, ours.user / theirs.user]
     print(
         f"{title:18} cases {ours.wall:6.2f} s (peak {ours.peak:.0f} MiB), "
-        f"empty tests {theirs.wall:6.2f} s, ratio {ratios[0]:.2f} (user CPU {ratios[1]:.2f}); aim: {most}"
+        f"empty tests {theirs.wall:6.2f} s, ratio {ratios[0]:.2f} (user {ratios[1]:.2f}), aim {most}"
     )
 
 

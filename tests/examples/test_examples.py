@@ -137,9 +137,10 @@ def test_tests_with_the_fixture_pass(examples: Examples) -> None:
     assert "skipped" not in result.stdout
 
 
-def test_an_own_agent_can_be_evaluated(examples: Examples) -> None:
+def test_an_own_agent_can_be_evaluated(examples: Examples, tmp_path: Path) -> None:
+    cassette = f"--tooleval-cassette={tmp_path / 'agent'}"
     models = "--tooleval-model=my-agent,my-async-agent"
-    result = examples.run("examples/weather.tooleval.json", models, "-o", "tooleval_cassette=")
+    result = examples.run("examples/weather.tooleval.json", models, "--tooleval-record=all", cassette)
 
     assert result.returncode == 0, result.stdout
     assert [row["passed"] for row in examples.document["models"]] == [6, 6]

@@ -42,10 +42,10 @@ def schedule(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> An
 
     from pytest_tooleval.plugin.xdist import EvalScheduling
 
-    def make(nodeids: list[str], ahead: int = 4) -> tuple[Any, Node, Node]:
+    def make(nodeids: list[str], ahead: int = 4, active: int = 2) -> tuple[Any, Node, Node]:
         specs = ["popen", "popen"]
         monkeypatch.setattr(xdist.scheduler.load, "parse_tx_spec_config", lambda config: specs)
-        scheduler = EvalScheduling(pytestconfig, None, ahead)
+        scheduler = EvalScheduling(pytestconfig, None, active, ahead)
         nodes = Node("gw0"), Node("gw1")
         for node in nodes:
             scheduler.add_node(node)
@@ -65,6 +65,12 @@ def test_each_worker_gets_every_second_case_at_once(schedule: Any) -> None:
     assert first.sent == list(range(0, 40, 2))
     assert second.sent == list(range(1, 40, 2))
     assert not first.shutting_down
+
+
+def test_only_as_many_workers_as_the_smallest_limit_allows_get_cases(schedule: Any) -> None:
+    _, first, second = schedule(CASES, active=1)
+    assert first.sent == list(range(40))
+    assert second.sent == []
 
 
 def test_other_tests_follow_in_their_turn(schedule: Any) -> None:

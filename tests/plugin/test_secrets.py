@@ -10,10 +10,39 @@ from mock_server import MockServer
 from mock_server import call_message
 
 from .project import Project
+from .project import right
 from .test_resume import served_cases
 from .test_resume import with_server
 
 KEY = "sk-planted-0123456789abcdef"
+
+
+def test_no_key_is_left_in_logs_of_other_libraries(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANTED_API_KEY", KEY)
+    project.write(
+        "my_agent.py",
+        """
+        import logging
+        import os
+
+        def answer(messages, tools):
+            key = os.environ["PLANTED_API_KEY"]
+            logging.getLogger("openai").debug("sent %s", {"api-key": key})
+            try:
+                raise ValueError(key)
+            except ValueError:
+                logging.getLogger("httpx").exception("failed")
+            return "no"
+        """,
+    )
+    project.suite(right("a"))
+    options = ("-rA", "--log-level=DEBUG", "--log-file=run.log", "--log-cli-level=DEBUG")
+    result = project.run_subprocess(*options)
+    assert "sent {'api-key': '[secret]'}" in result.stdout.str()
+    assert "sent {'api-key': '[secret]'}" in (project.path / "run.log").read_text()
+    assert leaks(project, result.stdout.str(), result.stderr.str()) == []
 
 
 def echo(request: dict[str, Any]) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.gates import judge
 from pytest_tooleval.gates import mean_scores
-from pytest_tooleval.gates import missed_thresholds
 from pytest_tooleval.results import FailureCategory
 from pytest_tooleval.results import Score
 from pytest_tooleval.results import TrialError
 from pytest_tooleval.results import TrialResult
+from pytest_tooleval.scoring.thresholds import missed_thresholds
 
 
 def trial(failure: FailureCategory | None = None, **values: float | None) -> TrialResult:

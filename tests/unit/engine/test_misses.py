@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.engine.misses import nearest
+from pytest_tooleval.engine.misses import recorded_questions
 from pytest_tooleval.engine.misses import summary
 
 TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
@@ -29,10 +30,12 @@ def changed(**fields: Any) -> dict[str, Any]:
     return {**copy.deepcopy(ASKED), **fields}
 
 
-def record(path: Path, *asked: dict[str, Any]) -> Path:
+def read(folder: Path, *asked: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+    """What is found in a cassette with a damaged first line and these questions."""
     lines = [json.dumps({"key": "k", "asked": summary(one), "answer": {}}) for one in asked]
+    path = folder / "c.jsonl"
     path.write_text("\n".join(["damaged {", *lines]) + "\n")
-    return path
+    return list(recorded_questions(path))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,7 @@ def record(path: Path, *asked: dict[str, Any]) -> Path:
 def test_the_field_that_differs_is_named(
     tmp_path: Path, fields: dict[str, Any], difference: str
 ) -> None:
-    found = nearest(record(tmp_path / "c.jsonl", ASKED), changed(**fields))
+    found = nearest(read(tmp_path, ASKED), changed(**fields))
     assert found is not None
     assert found.differences == (difference,)
     assert found.line == 2
@@ -72,8 +75,9 @@ def test_the_field_that_differs_is_named(
 
 def test_the_nearest_has_the_fewest_differences_and_the_likest_messages(tmp_path: Path) -> None:
     other = changed(messages=[{"role": "user", "content": "Book a flight to Oslo"}], trial=1)
-    path = record(tmp_path / "c.jsonl", other, ASKED)
-    found = nearest(path, changed(messages=[{"role": "user", "content": "Weather in Pau?"}]))
+    found = nearest(
+        read(tmp_path, other, ASKED), changed(messages=[{"role": "user", "content": "Weather in Pau?"}])
+    )
     assert found is not None
     assert found.line == 3
 
@@ -81,7 +85,7 @@ def test_the_nearest_has_the_fewest_differences_and_the_likest_messages(tmp_path
 def test_a_long_text_is_shown_from_where_it_differs(tmp_path: Path) -> None:
     old = changed(messages=[{"role": "user", "content": "x" * 500 + " in Paris"}])
     new = changed(messages=[{"role": "user", "content": "x" * 500 + " in Rome"}])
-    found = nearest(record(tmp_path / "c.jsonl", old), new)
+    found = nearest(read(tmp_path, old), new)
     assert found is not None
     assert "in Paris" in found.differences[0]
     assert "in Rome" in found.differences[0]
@@ -89,5 +93,5 @@ def test_a_long_text_is_shown_from_where_it_differs(tmp_path: Path) -> None:
 
 
 def test_an_empty_or_missing_cassette_has_no_nearest(tmp_path: Path) -> None:
-    assert nearest(tmp_path / "none.jsonl", ASKED) is None
-    assert nearest(record(tmp_path / "c.jsonl"), ASKED) is None
+    assert nearest(list(recorded_questions(tmp_path / "none.jsonl")), ASKED) is None
+    assert nearest(read(tmp_path), ASKED) is None

@@ -139,3 +139,8 @@ def test_refuses_a_metric_that_another_scorer_has() -> None:
 def test_scorers_follow_the_protocol() -> None:
     assert isinstance(Brevity(), Scorer)
     assert all(isinstance(scorer, Scorer) for scorer in BUILT_IN)
+
+
+def test_a_penalty_cannot_have_a_threshold() -> None:
+    """Of a penalty lower is better, so a least score would let only the bad answers pass."""
+    assert not {"redundancy_penalty", "detour_penalty"} & set(ScorerRegistry().metrics)

@@ -1,0 +1,49 @@
+"""The row of a case whose worker died, made from the suite file: the controller collects nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ..errors import SuiteError
+from ..results import CaseResult
+from ..suite.load import load_suite
+from ..suite.model import Suite
+
+
+class _AnyMetric(frozenset[str]):
+    """Metrics of third parties are known only to the workers."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def crashed_row(config: pytest.Config, nodeid: str) -> dict[str, Any]:
+    """An error in the place of the result that never came."""
+    file, _, name = nodeid.partition("::")
+    case, _, model = name.rstrip("]").partition("[")
+    suite = _suite(config, file)
+    position = next((i for i, c in enumerate(suite.test_cases) if c.id == case), 0) if suite else 0
+    result = CaseResult(
+        nodeid=nodeid,
+        suite=suite.name if suite else file,
+        case=case,
+        model=model,
+        outcome="error",
+        reason="the worker process died while it ran this case",
+        file=file,
+        line=suite.test_cases[position].line if suite else 0,
+        position=position,
+    )
+    row = result.to_dict()
+    row["trials"] = json.dumps(row["trials"])
+    return row
+
+
+def _suite(config: pytest.Config, file: str) -> Suite | None:
+    try:
+        return load_suite(config.rootpath / file, metrics=_AnyMetric())
+    except SuiteError:
+        return None
