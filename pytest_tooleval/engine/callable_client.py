@@ -56,10 +56,10 @@ class CallableClient:
         call = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(outcome, self._own_loop()))
         try:
             # `wait` and not `wait_for`: that would wait for a function which swallows cancellation.
-            await asyncio.wait([call], timeout=timeout_s)
+            finished, _ = await asyncio.wait([call], timeout=timeout_s)
         finally:
             call.cancel()
-        if not call.done():
+        if not finished:
             raise ModelError(
                 f"{self._spec.callable} gave no answer within {timeout_s:g} s (--tooleval-timeout)",
                 kind="timeout",
@@ -77,7 +77,7 @@ class CallableClient:
             self._loop.set_default_executor(DaemonThreads())
             # A daemon: an agent that hangs must not keep the process from ending.
             name = f"tooleval-{self._spec.callable}"
-            threading.Thread(target=self._loop.run_forever, name=name, daemon=True).start()
+            threading.Thread(target=_run, args=(self._loop,), name=name, daemon=True).start()
         return self._loop
 
     async def close(self) -> None:
@@ -100,6 +100,13 @@ _NOT_THEIRS = (
     os.path.dirname(asyncio.__file__) + os.sep,
     os.sep + "site-packages" + os.sep,
 )
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
 async def _cancel_all() -> None:

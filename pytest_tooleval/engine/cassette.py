@@ -7,7 +7,6 @@ are never recorded.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -92,6 +91,8 @@ class Cassette:
         # Whether there was a file before the run; looked up when first needed if not given.
         self._existed = existed
         self._read_bytes = self._read_lines = 0
+        self._has_folder = False
+        self._secrets: tuple[str, ...] | None = None
         self._explained = 0
         self._questions: list[tuple[int, dict[str, Any]]] | None = None
 
@@ -136,8 +137,11 @@ class Cassette:
         """Append the answer to the file, at once and in one write."""
         # Scrubbed before it becomes JSON, which would write a quote inside a key differently. The
         # answer itself has been scrubbed already, and must replay as it was scored.
-        shown = scrub_json(summary(asked), secret_values())
-        stored = {**dataclasses.asdict(answer), "tool_choice": tool_choice}
+        if self._secrets is None:
+            self._secrets = secret_values()
+        shown = scrub_json(summary(asked), self._secrets)
+        fields = {name: getattr(answer, name) for name in ChatAnswer.__dataclass_fields__}
+        stored = {**fields, "tool_choice": tool_choice}
         line = json.dumps({"key": key, "asked": shown, "answer": stored}, ensure_ascii=True)
         with self._lock:
             try:
@@ -147,7 +151,9 @@ class Cassette:
             self._answers[key] = answer, tool_choice
 
     def _append(self, data: bytes) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self._has_folder:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._has_folder = True
         with self.path.open("ab+", buffering=0) as file:
             if file.tell() > 0:
                 file.seek(-1, os.SEEK_END)

@@ -163,10 +163,14 @@ class Lane:
         except ToolChoiceRefused:
             if choice != "required":
                 raise
-        answer = await self._with_choice(request, "auto", priority)
-        # Remembered only now: a message may name tool_choice and be about something else.
         self._refuses_required = True
-        return answer, "auto"
+        try:
+            return await self._with_choice(request, "auto", priority), "auto"
+        except ModelError as error:
+            if error.kind == "bad_request":
+                # The message named tool_choice and was about something else.
+                self._refuses_required = False
+            raise
 
     async def _with_choice(self, request: ChatRequest, choice: str | None, priority: int) -> ChatAnswer:
         if choice is not None:

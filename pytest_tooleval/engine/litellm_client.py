@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import atexit
 import gc
-import importlib
 import json
 import os
 import re
 import threading
 import time
-from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,35 +62,6 @@ def load_litellm() -> Any:
             atexit.register(gc.freeze)
             _loaded = litellm
     return _loaded
-
-
-async def warm(models: Iterable[str]) -> None:
-    """Import what the first call of each of these models would, so that it need not wait for that.
-
-    Sends nothing: litellm answers `mock_response` itself. Errors are left to the first real call.
-    """
-    loop = asyncio.get_running_loop()
-    try:
-        litellm = await loop.run_in_executor(None, load_litellm)
-        for model in models:
-            provider = litellm.get_llm_provider(model)[1]
-            if provider == "openai" or provider in litellm.openai_compatible_providers:
-                await loop.run_in_executor(None, _load_openai)
-            await litellm.acompletion(
-                model=model,
-                messages=[{"role": "user", "content": "warm"}],
-                mock_response="warm",
-                max_retries=0,
-                num_retries=0,
-                _skip_mcp_handler=True,
-            )
-    except Exception:
-        return
-
-
-def _load_openai() -> None:
-    with not_collected():
-        importlib.import_module("openai.resources")
 
 
 class LitellmClient:

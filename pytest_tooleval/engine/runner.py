@@ -10,9 +10,7 @@ import asyncio
 import concurrent.futures
 import random
 import threading
-from collections.abc import Collection
 from collections.abc import Coroutine
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,14 +86,6 @@ class Runner:
             raise RuntimeError("the runner is closed")
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
-    def warm(self, models: Iterable[ModelSpec]) -> concurrent.futures.Future[None]:
-        """Load in the background what calls of these models need: seconds of CPU with litellm.
-
-        Call it once it is known that a model will be asked, and never for a replay.
-        """
-        names = dict.fromkeys(spec.model for spec in models if spec.over_litellm)
-        return asyncio.run_coroutine_threadsafe(_warm(names), self._loop)
-
     async def _converse(self, trial: Trial) -> Transcript:
         lane = self._lane(trial.model)
         origin = Origin(trial.priority, trial.cassette, trial.fresh)
@@ -144,10 +134,3 @@ class Runner:
                 await asyncio.wait(closing, timeout=1.0)
         finally:
             self._loop.stop()
-
-
-async def _warm(models: Collection[str]) -> None:
-    if models:
-        from .litellm_client import warm
-
-        await warm(models)

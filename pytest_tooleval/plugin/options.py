@@ -12,8 +12,6 @@ from typing import cast
 
 import pytest
 
-from ..text import shorten
-
 if TYPE_CHECKING:
     from ..engine.cassette import RecordMode
     from ..engine.models import ModelSpec
@@ -240,7 +238,7 @@ def _json(config: pytest.Config) -> Path | None:
     try:
         return _writable(config, given)
     except OSError as error:  # a name that is too long, for instance
-        raise pytest.UsageError(f"--tooleval-json={shorten(given)}: {error.strerror}") from None
+        raise pytest.UsageError(f"--tooleval-json={given[:80]}: {error.strerror}") from None
 
 
 def _writable(config: pytest.Config, given: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from mock_server import MockServer
 
 from .project import Project
@@ -57,9 +56,6 @@ def test_a_refused_tool_choice_is_noted(project: Project) -> None:
     assert reply["tool_choice"] == "auto"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="Lane fixes tool_choice before it has a slot, so each case asks twice"
-)
 def test_a_refused_tool_choice_is_remembered(project: Project) -> None:
     names = ["Paris", "Tokyo", "Lima", "Oslo", "Rome", "Bern"]
     project.suite(*(town(name.lower(), name) for name in names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -99,8 +100,24 @@ def test_answers_are_hidden_from_git_and_old_runs_deleted(project: Project) -> N
     project.suite(right("a"))
     for _ in range(12):
         project.run()
+    answers = project.path / ".tooleval" / "answers"
     assert (project.path / ".tooleval" / ".gitignore").read_text() == "*\n"
-    assert len(list((project.path / ".tooleval" / "answers").iterdir())) == 10
+    assert len(list(answers.iterdir())) == 12, "a run of the last hour may not be over"
+    for file in answers.rglob("*.jsonl"):
+        os.utime(file, (0, 0))
+    project.run()
+    assert len(list(answers.iterdir())) == 10
+
+
+def test_runs_that_ask_nothing_cost_no_answers(project: Project) -> None:
+    project.suite(right("a"))
+    project.run()
+    kept = list(project.path.glob(".tooleval/answers/*/*"))
+    for _ in range(3):
+        project.run(model="baseline/lexical")
+        project.run("--tooleval-estimate")
+    assert list(project.path.glob(".tooleval/answers/*/*")) == kept
+    assert len(list((project.path / ".tooleval" / "answers").iterdir())) == 1
 
 
 def test_the_baseline_keeps_nothing(project: Project) -> None:

@@ -29,7 +29,9 @@ from .project import wrong
         (None, None, ["0.5"], "passed"),
         ({"overall": 0.1}, {"overall": 0.1}, ["0.9"], "failed"),
         ({"overall": 1.0}, None, ["overall=0.6"], "passed"),
-        (None, None, ["tool_selection=1.0"], "passed"),
+        # The command line adds to the default and takes nothing away.
+        (None, None, ["tool_selection=1.0"], "failed"),
+        (None, None, ["tool_selection=1.0", "overall=0.6"], "passed"),
         (None, None, ["tool_selection=1.0", "parameter_accuracy=0.5"], "failed"),
         (None, None, ["0.9", "0.5"], "passed"),
         (None, None, ["0"], "passed"),

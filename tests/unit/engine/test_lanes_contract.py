@@ -8,10 +8,7 @@ not know into `provider_specific_fields`, and calls every unknown finish reason 
 from __future__ import annotations
 
 import dataclasses
-import json
 import random
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -307,21 +304,3 @@ def test_prices_are_those_that_litellm_works_out() -> None:
         theirs = litellm.completion_cost(response, model=name, custom_llm_provider="openai")
         ours = cost_usd(openai_price(name), usage)
         assert (ours or 0.0) == pytest.approx(theirs, rel=1e-9), name
-
-
-@pytest.mark.parametrize(
-    ("api", "loaded"), [("openai", []), ("litellm", ["litellm", "openai.resources"])]
-)
-def test_warming_loads_what_the_first_call_needs(api: str, loaded: list[str]) -> None:
-    code = f"""
-import json, sys
-from pytest_tooleval.engine.models import ModelSpec
-from pytest_tooleval.engine.runner import Runner
-runner = Runner()
-runner.warm([ModelSpec("m", model="openai/m", api_base="http://x.invalid", api="{api}")]).result(120)
-print(json.dumps([name for name in ("litellm", "openai.resources") if name in sys.modules]))
-runner.close()
-"""
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert json.loads(done.stdout) == loaded
-    assert not done.stderr

@@ -101,7 +101,8 @@ def test_rows_per_model_and_per_suite_in_order_of_appearance() -> None:
     made = build_document({"started": "now"}, rows)
     assert [(r["model"], r["cases"], r["failed"]) for r in made["models"]] == [("b", 2, 1), ("a", 1, 0)]
     assert [(r["model"], r["suite"]) for r in made["suites"]] == [("b", "y"), ("a", "x"), ("b", "x")]
-    assert (made["version"], made["run"], made["gates"]) == (1, {"started": "now"}, [])
+    assert (made["version"], made["run"]["started"], made["gates"]) == (1, "now", [])
+    assert (made["run"]["total"]["cases"], made["run"]["total"]["failed"]) == (3, 1)
     assert made["cases"] == rows
 
 
