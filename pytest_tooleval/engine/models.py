@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import hashlib
 import json
 import math
 import re
@@ -73,10 +74,15 @@ class ModelSpec:
         """Whether calls of this model import litellm."""
         return not (self.callable or self.model == LEXICAL or self.lean)
 
-    @property
+    @functools.cached_property
     def identity(self) -> str:
-        """What is asked, apart from its label: part of the cassette's key."""
-        return f"callable:{self.callable}" if self.callable else self.model
+        """What is asked, apart from its label: part of the cassette's key.
+
+        Of an agent its module's source is a part, so that changed code is asked anew.
+        """
+        if not self.callable:
+            return self.model
+        return f"callable:{self.callable}{_fingerprint(self.callable, self.folder)}"
 
     @property
     def place(self) -> str:
@@ -113,6 +119,17 @@ class ModelTables:
         row = self.text.count("\n", 0, position) + 1
         column = position - (self.text.rfind("\n", 0, position) + 1) + 1
         return f"{self.path}:{row}:{column}"
+
+
+def _fingerprint(target: str, folder: Path | None) -> str:
+    """`@` and the start of the SHA-256 of the module's file; empty where there is no such file."""
+    module = target.partition(":")[0].replace(".", "/")
+    for place in (folder, *map(Path, sys.path)):
+        for name in (f"{module}.py", f"{module}/__init__.py"):
+            file = place / name if place is not None else None
+            if file is not None and file.is_file():
+                return "@" + hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+    return ""
 
 
 def read_tables(folder: Path) -> ModelTables:
@@ -342,7 +359,7 @@ def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
         f"  Models that can be used right now: {defined}\n"
         f"  To define {name!r}, add to {home}:\n\n"
         f"    [{tables.prefix}models.{_toml_key(name)}]\n"
-        '    model = "anthropic/claude-sonnet-4-5"   # PROVIDER/NAME, as litellm has it\n'
+        '    model = "anthropic/claude-sonnet-5"   # PROVIDER/NAME, as litellm has it\n'
         '    api_key_env = "ANTHROPIC_API_KEY"       # the environment variable that holds the key\n'
     )
 

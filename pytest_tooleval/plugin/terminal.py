@@ -75,7 +75,8 @@ class Terminal:
         capture: Any = self._config.pluginmanager.getplugin("capturemanager")
         text = f"tooleval: waiting for answers, {waited_s:.0f} s for this one, {self._progress}"
         with capture.global_and_fixture_disabled() if capture else nullcontext():
-            reporter.ensure_newline()
+            if reporter._tw.width_of_current_line:  # after the dots, too
+                reporter.write_line("")
             reporter.write_line(text)
 
     @property
@@ -249,6 +250,11 @@ def notes(document: Mapping[str, Any]) -> list[str]:
         if row["cached"]:
             source = _SOURCES[document["run"].get("answers", "replayed")]
             lines.append(f"{name}: {row['cached']} of {row['trials']} answers {source}")
+        if row["surplus"]:
+            lines.append(
+                f"{name}: {_counted(row['surplus'], 'passed case')} made more calls than expected; "
+                "expected_calls would count them"
+            )
         unpriced = row["trials"] - row["priced"] - row["cached"]
         if run.get("max_cost_usd") is not None and unpriced > 0 and row["model"] != LEXICAL:
             lines.append(

@@ -56,7 +56,8 @@ def summarise(cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     have a number; errors and skipped cases are in no mean. `tool_choice_fallbacks` counts cases whose
     `required` was refused. `tokens`, `cost_usd` and `latency_s`
     (mean per trial, in seconds) are None when nothing is known; `priced` counts the trials whose
-    cost is known, of `trials`; `spent_usd` leaves out what a cassette answered.
+    cost is known, of `trials`; `surplus` counts passed cases with calls beyond the expected;
+    `spent_usd` leaves out what a cassette answered.
     """
     counts = dict.fromkeys(_COUNTED.values(), 0)
     for case in cases:
@@ -73,6 +74,7 @@ def summarise(cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "metrics": _means(scored),
         "trials": len(trials),
         "cached": sum(trial["cached"] for trial in trials),
+        "surplus": sum(_has_surplus(case) for case in cases),
         "recovered": sum(trial["format"] == "recovered" for trial in trials),
         "tool_choice_fallbacks": sum(_fell_back(case) for case in cases),
         "tokens": {
@@ -104,6 +106,11 @@ def _means(cases: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | in
 def _total(values: Iterable[int | None]) -> int | None:
     known = [value for value in values if value is not None]
     return sum(known) if known else None
+
+
+def _has_surplus(case: Mapping[str, Any]) -> bool:
+    """Whether a case passed although more was called than it expects."""
+    return case["outcome"] == "passed" and any(trial["extra_calls"] for trial in case["trials"])
 
 
 def _fell_back(case: Mapping[str, Any]) -> bool:

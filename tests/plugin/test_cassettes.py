@@ -33,9 +33,25 @@ def test_what_is_recorded_is_not_asked_again(project: Project) -> None:
 
 def test_replaying_does_not_load_the_agent(project: Project) -> None:
     project.suite(right("a"))
+    agent = project.path / "my_agent.py"
+    agent.write_text(agent.read_text() + '\nlog("imported.log", 1)\n')
+    project.run_subprocess(CASSETTE)
+    assert project.log("imported") == [1]
+    project.run_subprocess(CASSETTE, "--tooleval-record=none").assert_outcomes(passed=1)
+    assert project.log("imported") == [1]
+
+
+def test_an_agent_whose_code_has_changed_is_asked_anew(project: Project) -> None:
+    project.suite(right("a"))
     project.run(CASSETTE)
-    (project.path / "my_agent.py").unlink()
-    project.run(CASSETTE, "--tooleval-record=none").assert_outcomes(passed=1)
+    agent = project.path / "my_agent.py"
+    agent.write_text(agent.read_text() + "\n# changed\n")
+    project.run(CASSETTE).assert_outcomes(passed=1)
+    assert project.calls == ["a", "a"]
+    agent.write_text(agent.read_text() + "\n# changed again\n")
+    result = project.run(CASSETTE, "--tooleval-record=none")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*differs in model: recorded *my_agent:answer@*"])
 
 
 def test_a_miss_is_an_error_that_says_what_to_do(project: Project) -> None:
