@@ -368,7 +368,10 @@ class Score:
         self._build()
         return self._checks
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, explain: bool = True) -> dict[str, Any]:
+        """Without `explain` the texts stay empty, and are not built for it."""
+        if not explain:
+            return {"value": self.value, "explanation": "", "checks": []}
         return {
             "value": self.value,
             "explanation": self.explanation,
@@ -407,6 +410,11 @@ class TrialError:
         return cls(data["kind"], data["message"])
 
 
+def _sent_choice(transcript: Transcript | None) -> str | None:
+    """The `tool_choice` of the last question, which differs from the case's after a refusal."""
+    return transcript.rounds[-1].reply.tool_choice if transcript and transcript.rounds else None
+
+
 @dataclass(frozen=True)
 class TrialResult:
     """One trial of a case: either scores, or the error that left nothing to score.
@@ -436,12 +444,12 @@ class TrialResult:
     def format(self) -> CallFormat | None:
         return self.transcript.format if self.transcript else None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, explain: bool = True) -> dict[str, Any]:
         transcript = self.transcript
         return {
             "trial": self.trial,
             "passed": self.passed,
-            "scores": {metric: score.to_dict() for metric, score in self.scores.items()},
+            "scores": {m: score.to_dict(explain=explain) for m, score in self.scores.items()},
             "failure": self.failure,
             "extra_calls": self.extra_calls,
             "format": self.format,
@@ -450,6 +458,7 @@ class TrialResult:
             "completion_tokens": transcript.completion_tokens if transcript else None,
             "cost_usd": transcript.cost_usd if transcript else None,
             "cached": transcript.cached if transcript else False,
+            "tool_choice": _sent_choice(transcript),
             "transcript": transcript.to_dict() if transcript else None,
             "error": self.error.to_dict() if self.error else None,
         }
@@ -497,7 +506,8 @@ class CaseResult:
     def passed(self) -> bool:
         return self.outcome == "passed"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, explain: bool = True) -> dict[str, Any]:
+        """JSON values only; without `explain` the scores' explanations are left out."""
         return {
             "nodeid": self.nodeid,
             "suite": self.suite,
@@ -513,7 +523,7 @@ class CaseResult:
             "file": self.file,
             "line": self.line,
             "position": self.position,
-            "trials": [trial.to_dict() for trial in self.trials],
+            "trials": [trial.to_dict(explain=explain) for trial in self.trials],
         }
 
     @classmethod

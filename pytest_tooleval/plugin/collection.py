@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,7 @@ from . import eval_session
 from .failure import render_case
 from .failure import render_transcript
 from .options import NO_MODEL
+from .rows import pack
 
 
 class CaseFailure(AssertionError):
@@ -188,11 +188,9 @@ class CaseItem(pytest.Item):
             # pytest renders errors of the setup as tracebacks and does not ask `repr_failure`.
             report.longrepr = printable(f"{result.model}: {result.reason}")
         if result is not None:
-            row = result.to_dict()
-            # As one text: reports are kept to the end, and thousands of nested transcripts would
-            # keep the garbage collector busy.
-            row["trials"] = json.dumps(row["trials"])
-            report.tooleval = row  # type: ignore[attr-defined]
+            # Explanations are built only where somebody looks: in a failure and in the document.
+            looked_at = result.outcome != "passed" or bool(self.config.getoption("tooleval_json"))
+            report.tooleval = pack(result.to_dict(explain=looked_at))  # type: ignore[attr-defined]
 
     def _result_of(self, report: pytest.TestReport) -> CaseResult | None:
         if report.when == "teardown" or (report.when == "setup" and report.passed):

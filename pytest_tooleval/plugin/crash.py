@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from ..errors import SuiteError
 from ..results import CaseResult
 from ..suite.load import load_suite
 from ..suite.model import Suite
+from .rows import pack
 
 
 class _AnyMetric(frozenset[str]):
@@ -37,9 +37,7 @@ def crashed_row(config: pytest.Config, nodeid: str) -> dict[str, Any]:
         line=suite.test_cases[position].line if suite else 0,
         position=position,
     )
-    row = result.to_dict()
-    row["trials"] = json.dumps(row["trials"])
-    return row
+    return pack(result.to_dict())
 
 
 def _suite(config: pytest.Config, file: str) -> Suite | None:

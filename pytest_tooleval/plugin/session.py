@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import itertools
-import json
 import platform
 import shutil
 import tempfile
@@ -38,6 +36,7 @@ from ..reports.document import write_json
 from ..results import Transcript
 from .logs import keep_keys_out_of_logs
 from .options import Settings
+from .rows import unpack
 from .workers import lookahead
 from .workers import queued
 from .workers import worker_count
@@ -115,8 +114,7 @@ class EvalSession:
     def _ask_queued(self) -> None:
         """In a worker of xdist: ask ahead for what it has been given so far."""
         most = lookahead(self.settings.concurrency)
-        told = queued(self.config, self._known[0].session.items)
-        for item in itertools.islice(itertools.chain(self._known, told), most):
+        for item in (*self._known, *queued(self.config, self._known[0].session.items, most)):
             self._ask_ahead(item)
 
     def _ask_ahead(self, item: pytest.Item) -> None:
@@ -243,11 +241,11 @@ class EvalSession:
         return {**self.damaged_elsewhere, **own}
 
     def add_row(self, row: Mapping[str, Any]) -> None:
-        """Keep a case's result, its trials as JSON text; the last one of a case run again holds."""
+        """Keep a case's packed result; the last one of a case that was run again holds."""
         self.rows[row["nodeid"]] = row
 
-    def document(self) -> dict[str, Any]:
-        """The result document of the run so far."""
+    def document(self, *, whole: bool = True) -> dict[str, Any]:
+        """The result document of the run so far; if not `whole`, without transcripts and scores."""
         run = {
             "started": self._started.isoformat(timespec="seconds"),
             "duration_s": round(time.monotonic() - self._begin, 3),
@@ -267,7 +265,7 @@ class EvalSession:
 
         # In the order of the files, however the workers of xdist came to report.
         rows = sorted(self.rows.values(), key=place)
-        return build_document(run, [{**row, "trials": json.loads(row["trials"])} for row in rows])
+        return build_document(run, map(unpack, rows) if whole else rows)
 
     @property
     def _answers(self) -> str:

@@ -108,7 +108,7 @@ class Terminal:
 
 def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> None:
     """The table of models and suites, then what a reader must not miss."""
-    document = session.document()
+    document = session.document(whole=False)
     reporter.write_sep("=", "tool calling")
     unnamed = sum(row["model"] == "" for row in session.rows.values())
     models = [row for row in document["models"] if row["model"]]

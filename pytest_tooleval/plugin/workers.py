@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import itertools
 from collections.abc import Sequence
 
 import pytest
@@ -20,8 +20,8 @@ def lookahead(concurrency: int) -> int:
     return max(16, 2 * concurrency)
 
 
-def queued(config: pytest.Config, items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
-    """What this worker has been told to run after the current item, in order.
+def queued(config: pytest.Config, items: Sequence[pytest.Item], most: int) -> list[pytest.Item]:
+    """The first `most` items that this worker has been told to run after the current one, in order.
 
     xdist has no public way to ask, hence the look into its queue; where that has changed, nothing.
     """
@@ -29,8 +29,9 @@ def queued(config: pytest.Config, items: Sequence[pytest.Item]) -> Iterator[pyte
         torun = getattr(plugin, "torun", None)
         if torun is not None and hasattr(torun, "lock"):
             with torun.lock() as queue:
-                indices = [index for index in queue if isinstance(index, int)]
-            yield from (items[index] for index in indices)
+                told = list(itertools.islice(queue, most))
+            return [items[index] for index in told if isinstance(index, int)]
+    return []
 
 
 def worker_count(config: pytest.Config) -> int:

@@ -22,8 +22,9 @@ _COUNTED = {
 }
 
 
-def build_document(run: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def build_document(run: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """`{"version", "run", "models", "suites", "cases", "gates"}` from rows of `CaseResult.to_dict`."""
+    cases = list(rows)
     return {
         "version": VERSION,
         "run": {**run, "total": summarise(cases)},
@@ -115,8 +116,7 @@ def _has_surplus(case: Mapping[str, Any]) -> bool:
 
 def _fell_back(case: Mapping[str, Any]) -> bool:
     """Whether some answer was given to another `tool_choice` than the case asks for."""
-    transcripts = [trial["transcript"] for trial in case["trials"] if trial["transcript"]]
-    sent = {round_["reply"]["tool_choice"] for each in transcripts for round_ in each["rounds"]}
+    sent = {trial["tool_choice"] for trial in case["trials"]}
     return bool(sent - {None, case["tool_choice"]})
 
 

@@ -27,6 +27,8 @@ sys.path.insert(0, str(TESTS))
 from mock_server import MockServer  # noqa: E402
 
 MOST = 1.25
+# Plugins that are only in the developers' environment take a second of every process.
+QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:rerunfailures"]
 START = """
 import asyncio, sys
 from pytest_tooleval.engine.client import ChatRequest
@@ -97,7 +99,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, MockServer(latency=options.latency) as server:
         folder = Path(name)
         write_project(folder, server.base_url, options.cases)
-        run: list[Any] = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        run: list[Any] = ["-m", "pytest", *QUIET]
         run += [f"--tooleval-concurrency={options.in_flight}"]
         for _ in range(options.rounds):
             server.latency = 0.0

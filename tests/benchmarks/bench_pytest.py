@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench_latency import QUIET
 from bench_latency import write_project
 from mock_server import MockServer
 
@@ -39,8 +40,6 @@ import pytest
 def test_empty(n):
     pass
 """
-# Plugins that are only in the developers' environment take a second of every process.
-QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:rerunfailures"]
 
 
 class Figures(NamedTuple):
