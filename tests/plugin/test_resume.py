@@ -16,7 +16,7 @@ from .project import Project
 from .project import right
 from .project import wrong
 
-CASES = 40
+CASES = 200
 
 
 def with_server(project: Project, server: MockServer, **keys: object) -> None:
@@ -56,7 +56,7 @@ def test_a_killed_run_asks_only_for_what_is_missing(project: Project) -> None:
     with MockServer(latency=0.1) as server:
         with_server(project, server)
         served_cases(project, CASES)
-        run = start("--tooleval-model=served", "--tooleval-concurrency=4")
+        run = start("--tooleval-model=served", "--tooleval-concurrency=8")
         wait_until_answered(server, CASES // 2)
         run.send_signal(signal.SIGKILL)
         run.wait()
@@ -64,8 +64,8 @@ def test_a_killed_run_asks_only_for_what_is_missing(project: Project) -> None:
         result = project.run_subprocess("--tooleval-resume", model="served")
         result.assert_outcomes(passed=CASES)
         taken_over = [line for line in result.outlines if "taken over from the last run" in line]
-        assert int(taken_over[0].split()[1]) >= CASES // 2 - 4
-        assert server.answered <= CASES + 4
+        assert int(taken_over[0].split()[1]) >= CASES // 2 - 8
+        assert server.answered <= CASES + 8
 
 
 def test_resuming_asks_again_what_errored_and_not_what_failed(project: Project) -> None:
