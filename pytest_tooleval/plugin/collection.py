@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -131,10 +132,6 @@ class CaseItem(pytest.Item):
         self.runs = 0
         self._result: CaseResult | None = None
 
-    @property
-    def suite_path(self) -> Path:
-        return self.path
-
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, max(self.case.case.line - 1, 0), self.name
 
@@ -204,13 +201,11 @@ class CaseItem(pytest.Item):
         if result is None:
             return None
         if report.skipped and hasattr(report, "wasxfail"):
-            return self._with(result, "missed", f"expected to fail: {report.wasxfail}".rstrip(": "))
+            reason = f"expected to fail: {report.wasxfail}".rstrip(": ")
+            return dataclasses.replace(result, outcome="missed", reason=reason)
         if report.failed and result.outcome == "passed":
-            return self._with(result, "failed", _reason(report))
+            return dataclasses.replace(result, outcome="failed", reason=_reason(report))
         return result
-
-    def _with(self, result: CaseResult, outcome: Outcome, reason: str) -> CaseResult:
-        return self._case_result(outcome, result.scores, result.trials, reason)
 
     def _case_result(
         self,

@@ -78,10 +78,8 @@ class Tooleval:
         cassette = None
         if not isinstance(suite, Suite):
             path = (self._request.path.parent / suite).resolve()
-            suite, cassette = (
-                load_suite(path, metrics=registry.metrics),
-                self._session.cassette_for(path),
-            )
+            suite = load_suite(path, metrics=registry.metrics)
+            cassette = self._session.cassette_for(path)
         if isinstance(case, str):
             case = _find(suite, case)
         spec = self._spec(model)

@@ -84,6 +84,9 @@ def test_a_crashed_worker_fails_only_its_item(project: Project) -> None:
     rows = project.rows()
     assert {row["outcome"] for name, row in rows.items() if name != "crash[agent]"} == {"passed"}
     assert len([name for name in rows if name != "crash[agent]"]) == 6
+    crashed = rows["crash[agent]"]
+    assert (crashed["outcome"], crashed["suite"], crashed["position"]) == ("error", "Weather", 6)
+    assert crashed["reason"] == "the worker process died while it ran this case"
     assert "INTERNALERROR" not in result.stdout.str()
 
 
