@@ -41,3 +41,8 @@ def json_text(value: Any, limit: int = 80) -> str:
         text = f"({type(value).__name__} that cannot be shown)"
     # Cut first: escaping a text of megabytes to show a line of it would be slow.
     return shorten(printable(shorten(text, limit + 1)), limit)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

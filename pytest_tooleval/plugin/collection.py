@@ -14,7 +14,7 @@ from ..errors import ConfigError
 from ..errors import ModelError
 from ..errors import ScoringError
 from ..errors import SuiteError
-from ..gates import judge
+from ..gates.verdict import judge
 from ..results import CaseResult
 from ..results import Outcome
 from ..results import TrialError

@@ -14,7 +14,7 @@ from ..engine.models import resolve_models
 from ..engine.runner import Trial
 from ..errors import ConfigError
 from ..errors import ModelError
-from ..gates import judge
+from ..gates.verdict import judge
 from ..results import CaseResult
 from ..results import Transcript
 from ..scoring import score_transcript

@@ -15,6 +15,7 @@ import pytest
 from ..engine.models import LEXICAL
 from ..suite.model import METRICS
 from ..suite.model import PENALTIES
+from ..text import counted
 from ..text import printable
 from .options import NO_MODEL
 
@@ -198,10 +199,6 @@ def _cost(row: Mapping[str, Any]) -> str:
     return f"${cost:.4f}" + ("+" if row["priced"] < row["trials"] else "")
 
 
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
-
-
 def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) -> None:
     """The table of `--tooleval-estimate`."""
     cells = [["model", "cases", "replayed", "calls", "prompt tokens", "cost"]]
@@ -235,30 +232,30 @@ def notes(document: Mapping[str, Any]) -> list[str]:
                 if case["model"] == row["model"] and case["outcome"] == "error"
             ]
             lines.append(
-                f"{name}: {_counted(row['errors'], 'error')}, left out of every mean; "
+                f"{name}: {counted(row['errors'], 'error')}, left out of every mean; "
                 f"the first: {printable(reasons[0])}"
             )
         if row["tool_choice_fallbacks"]:
             lines.append(
                 f"{name}: refused tool_choice 'required'; asked with 'auto' "
-                f"({_counted(row['tool_choice_fallbacks'], 'case')})"
+                f"({counted(row['tool_choice_fallbacks'], 'case')})"
             )
         if row["recovered"]:
             lines.append(
-                f"{name}: {_counted(row['recovered'], 'answer')} had calls written as text (recovered)"
+                f"{name}: {counted(row['recovered'], 'answer')} had calls written as text (recovered)"
             )
         if row["cached"]:
             source = _SOURCES[document["run"].get("answers", "replayed")]
             lines.append(f"{name}: {row['cached']} of {row['trials']} answers {source}")
         if row["surplus"]:
             lines.append(
-                f"{name}: {_counted(row['surplus'], 'passed case')} made more calls than expected; "
+                f"{name}: {counted(row['surplus'], 'passed case')} made more calls than expected; "
                 "expected_calls would count them"
             )
         unpriced = row["trials"] - row["priced"] - row["cached"]
         if run.get("max_cost_usd") is not None and unpriced > 0 and row["model"] != LEXICAL:
             lines.append(
-                f"{name}: the price of {_counted(unpriced, 'answer')} is unknown; --tooleval-max-cost "
+                f"{name}: the price of {counted(unpriced, 'answer')} is unknown; --tooleval-max-cost "
                 "did not count them; set input_price and output_price in the model's table"
             )
     if run.get("answers") == "resumed" and not any(row["cached"] for row in document["models"]):

@@ -1,13 +1,13 @@
-"""From scores to verdicts: thresholds, means over trials, the outcome of a case."""
+"""The verdict on a case: means over its trials, its thresholds, its outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from .results import Outcome
-from .results import TrialResult
-from .scoring.thresholds import missed_thresholds
+from ..results import Outcome
+from ..results import TrialResult
+from ..scoring.thresholds import missed_thresholds
 
 
 def mean_scores(trials: Sequence[TrialResult]) -> dict[str, float | None]:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import ScoringError
-from pytest_tooleval.gates import judge
-from pytest_tooleval.gates import mean_scores
+from pytest_tooleval.gates.verdict import judge
+from pytest_tooleval.gates.verdict import mean_scores
 from pytest_tooleval.results import FailureCategory
 from pytest_tooleval.results import Score
 from pytest_tooleval.results import TrialError

@@ -1,0 +1,85 @@
+"""`tooleval cassette`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import cast
+
+import click
+
+from ..errors import ToolevalError
+from ..text import counted
+from ..text import printable
+
+if TYPE_CHECKING:
+    from ..suite.model import ToolChoice
+
+
+@click.group()
+def cassette() -> None:
+    """Look into recorded answers."""
+
+
+@cassette.command()
+@click.argument("cassette_file", type=click.Path(path_type=Path))
+@click.argument("suite_file", type=click.Path(path_type=Path))
+@click.option("--model", "models", multiple=True, required=True, help="A model, as in a run.")
+@click.option("--case", "ids", multiple=True, help="A case's id; default: all.")
+@click.option("--temperature", type=float, help="As --tooleval-temperature in the run.")
+@click.option("--tool-choice", type=click.Choice(["required", "auto", "none"]), help="As in the run.")
+@click.option("--trials", type=click.IntRange(1), help="As --tooleval-trials in the run.")
+@click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
+def explain(
+    cassette_file: Path,
+    suite_file: Path,
+    models: tuple[str, ...],
+    ids: tuple[str, ...],
+    temperature: float | None,
+    tool_choice: str | None,
+    trials: int | None,
+    metrics: tuple[str, ...],
+) -> None:
+    """Say which answers of a suite are not on a cassette, and which field of the question differs.
+
+    Models are looked up in the current folder's pyproject.toml or tooleval.toml. The exit code is 1
+    when an answer is missing.
+    """
+    from ..engine.cassette import Cassette
+    from ..engine.models import read_tables
+    from ..engine.models import resolve_models
+    from ..engine.replay import first_missing
+    from ..suite.load import load_suite
+    from ..suite.model import Overrides
+    from ..suite.model import resolve
+
+    if not cassette_file.is_file():
+        raise click.UsageError(f"there is no cassette {printable(str(cassette_file))}")
+    try:
+        suite = load_suite(suite_file, metrics=metrics)
+        specs = resolve_models(models, read_tables(Path.cwd()))
+        recorded = Cassette(cassette_file, "none")
+        choice = cast("ToolChoice | None", tool_choice)
+        overrides = Overrides(tool_choice=choice, temperature=temperature, trials=trials)
+        chosen = [case for case in suite.test_cases if not ids or case.id in ids]
+        missing = total = 0
+        for case in chosen:
+            resolved = resolve(suite, case, overrides)
+            for spec in specs:
+                for trial in range(resolved.trials):
+                    total += 1
+                    asked = first_missing(resolved, spec, recorded, trial)
+                    if asked is not None:
+                        missing += 1
+                        name = f"{case.id}[{spec.label}]"
+                        name += f" trial {trial + 1}" if resolved.trials > 1 else ""
+                        click.echo(printable(f"{name}: {recorded.why_missing(asked, always=True)}"))
+    except ToolevalError as error:
+        raise click.ClickException(printable(str(error), keep_newlines=True)) from None
+    if not chosen:
+        raise click.UsageError(f"the suite has no case {', '.join(ids)}")
+    for line in recorded.damaged:
+        click.echo(f"{cassette_file}:{line}: the line cannot be read and is left out")
+    click.echo(f"{counted(total, 'conversation')}, {missing} with an answer that is not recorded")
+    if missing:
+        raise SystemExit(1)

@@ -1,0 +1,90 @@
+"""`tooleval schema` and `tooleval validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..errors import Problem
+from ..errors import SuiteError
+from ..text import counted
+from ..text import printable
+
+_PATTERN = "*.tooleval.json"
+_UNSEARCHED = ("node_modules", "__pycache__", "venv")
+
+
+@click.command()
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+def schema(out: Path | None) -> None:
+    """Print the JSON Schema of suite files, for editors and other tools."""
+    from ..suite.schema import schema_text
+
+    if out is None:
+        click.echo(schema_text(), nl=False)
+        return
+    try:
+        out.write_text(schema_text(), encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"cannot write {out}: {error.strerror}") from None
+    click.echo(f"wrote {out}")
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--strict", is_flag=True, help="Fail on warnings too.")
+@click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
+def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) -> None:
+    """Check suite files, or all suites in folders, without asking any model.
+
+    Prints problems and warnings as FILE:LINE:COLUMN: MESSAGE. The exit code is 1 when a file has a
+    problem (with --strict: or a warning), 2 when there is nothing to check, else 0.
+    """
+    from ..suite.lint import lint_suite
+    from ..suite.load import load_document
+
+    files = _suite_files(paths)
+    cases = problems = warnings = 0
+    for file in files:
+        try:
+            suite, document = load_document(file, metrics=metrics)
+        except SuiteError as error:
+            problems += len(error.problems)
+            for problem in error.problems:
+                click.echo(printable(str(problem)))
+            continue
+        cases += len(suite.test_cases)
+        found = lint_suite(suite, document)
+        warnings += len(found)
+        for warning in found:
+            click.echo(printable(_as_warning(warning)))
+    counts = [counted(len(files), "suite"), counted(cases, "valid case")]
+    click.echo(f"{', '.join(counts)}: {counted(problems, 'problem')}, {counted(warnings, 'warning')}")
+    if problems or (strict and warnings):
+        raise SystemExit(1)
+
+
+def _as_warning(problem: Problem) -> str:
+    place = f"{problem.path}:{problem.line}:{problem.column}"
+    field = f"{problem.field}: " if problem.field else ""
+    return f"{place}: warning: {field}{problem.message}"
+
+
+def _suite_files(paths: tuple[Path, ...]) -> list[Path]:
+    """The files named, and every suite in the folders named, each once."""
+    files: dict[Path, None] = {}
+    for path in paths:
+        if not path.is_dir():
+            files[path] = None
+            continue
+        found = [file for file in sorted(path.rglob(_PATTERN)) if _is_searched(file.relative_to(path))]
+        if not found:
+            raise click.UsageError(f"no {_PATTERN} file in the folder {printable(str(path))}")
+        files.update(dict.fromkeys(found))
+    return list(files)
+
+
+def _is_searched(inside: Path) -> bool:
+    folders = inside.parts[:-1]
+    return not any(folder.startswith(".") or folder in _UNSEARCHED for folder in folders)
