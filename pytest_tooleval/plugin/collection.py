@@ -15,10 +15,13 @@ from ..errors import ModelError
 from ..errors import ScoringError
 from ..errors import SuiteError
 from ..gates.verdict import judge
+from ..reports.text import render_case
+from ..reports.text import render_transcript
 from ..results import CaseResult
 from ..results import Outcome
 from ..results import TrialError
 from ..results import TrialResult
+from ..rows import pack
 from ..scoring import score_transcript
 from ..scoring.registry import ScorerRegistry
 from ..suite.load import load_suite
@@ -31,10 +34,7 @@ from ..suite.model import XFail
 from ..suite.model import resolve
 from ..text import printable
 from . import eval_session
-from .failure import render_case
-from .failure import render_transcript
 from .options import NO_MODEL
-from .rows import pack
 
 
 class CaseFailure(AssertionError):

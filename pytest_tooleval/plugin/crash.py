@@ -8,9 +8,9 @@ import pytest
 
 from ..errors import SuiteError
 from ..results import CaseResult
+from ..rows import pack
 from ..suite.load import load_suite
 from ..suite.model import Suite
-from .rows import pack
 
 
 class _AnyMetric(frozenset[str]):

@@ -34,9 +34,9 @@ from ..errors import ModelError
 from ..reports.document import build_document
 from ..reports.document import write_json
 from ..results import Transcript
+from ..rows import unpack
 from .logs import keep_keys_out_of_logs
 from .options import Settings
-from .rows import unpack
 from .workers import lookahead
 from .workers import queued
 from .workers import worker_count

@@ -17,11 +17,11 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
-    ("errors", "results", "text", "statistics"),
+    ("errors", "results", "rows", "text", "statistics"),
     ("suite",),
     ("scoring",),
     ("engine",),
-    ("gates", "reports", "history", "mcp"),
+    ("gates", "reports", "history", "imports", "mcp"),
     ("plugin", "web", "cli"),
 )
 LAYER_OF = {part: number for number, parts in enumerate(LAYERS) for part in parts}

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval import parse_suite
-from pytest_tooleval.plugin.failure import render_case
-from pytest_tooleval.plugin.failure import render_transcript
-from pytest_tooleval.plugin.failure import show_call
+from pytest_tooleval.reports.text import render_case
+from pytest_tooleval.reports.text import render_transcript
+from pytest_tooleval.reports.text import show_call
 from pytest_tooleval.results import CaseResult
 from pytest_tooleval.results import Message
 from pytest_tooleval.results import Reply
