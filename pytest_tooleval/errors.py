@@ -4,6 +4,7 @@
     ├── SuiteError        a suite file cannot be used; holds every Problem found in it
     ├── ConfigError       a model, an option or a config table cannot be used
     ├── ScoringError      a suite made a scorer impossible to run (a regex that ran out of time, ...)
+    ├── McpError          an MCP server cannot be reached, or what it answers cannot be used
     └── ModelError        nothing can be said of the model: network, credentials, limits, time-outs
 
 A `ModelError` makes an item an *error*; a wrong answer is never one of these.
@@ -68,6 +69,10 @@ class ConfigError(ToolevalError):
 
 class ScoringError(ToolevalError):
     """A suite asks for a comparison that cannot be made, such as a regex that runs out of time."""
+
+
+class McpError(ToolevalError):
+    """An MCP server cannot be reached, or what it answers cannot be used."""
 
 
 class ModelError(ToolevalError):

@@ -483,7 +483,10 @@ class CaseResult:
 
     `scores` are means over the trials that have an answer; `reason` says in one line why the case
     failed, errored or was skipped; `tool_choice` is what was asked for; `file`, `line` (from 1)
-    and `position` in the suite (from 0) tell where the case is written.
+    and `position` in the suite (from 0) tell where the case is written; `content` and
+    `suite_content` are fingerprints of the case and of the suite's file, empty when unknown;
+    `suite_cases` counts the suite's cases, selected or not; `pass_rule` is how the trials make the
+    verdict.
     """
 
     nodeid: str
@@ -501,10 +504,24 @@ class CaseResult:
     file: str = ""
     line: int = 0
     position: int = 0
+    content: str = ""
+    suite_content: str = ""
+    suite_cases: int = 0
+    pass_rule: str = "mean"
 
     @property
     def passed(self) -> bool:
         return self.outcome == "passed"
+
+    @property
+    def passes(self) -> int:
+        """How many trials passed."""
+        return sum(trial.passed for trial in self.trials)
+
+    @property
+    def scored(self) -> int:
+        """How many trials have an answer."""
+        return sum(trial.error is None for trial in self.trials)
 
     def to_dict(self, *, explain: bool = True) -> dict[str, Any]:
         """JSON values only; without `explain` the scores' explanations are left out."""
@@ -523,11 +540,18 @@ class CaseResult:
             "file": self.file,
             "line": self.line,
             "position": self.position,
+            "content": self.content,
+            "suite_content": self.suite_content,
+            "suite_cases": self.suite_cases,
+            "pass_rule": self.pass_rule,
+            "passes": self.passes,
+            "scored": self.scored,
             "trials": [trial.to_dict(explain=explain) for trial in self.trials],
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CaseResult:
-        rest = {k: v for k, v in data.items() if k not in ("trials", "tags")}
+        derived = ("trials", "tags", "passes", "scored")
+        rest = {k: v for k, v in data.items() if k not in derived}
         trials = tuple(TrialResult.from_dict(trial) for trial in data["trials"])
         return cls(**rest, trials=trials, tags=tuple(data["tags"]))

@@ -6,19 +6,22 @@ import json
 from typing import Any
 
 ELLIPSIS = "…"
+# GitHub's runner obeys `##[command]` anywhere in a line of a log.
+_HARMLESS = "##\\x5b"
 
 
 def printable(text: str, *, keep_newlines: bool = False) -> str:
     """Write every character that a terminal could obey or hide as a visible escape.
 
     These are control characters (the ESC of ANSI sequences among them), bidirectional controls,
-    zero-width characters, spaces other than the plain one, and lone surrogates. With
-    `keep_newlines` a newline and a tab stay what they are.
+    zero-width characters, spaces other than the plain one, and lone surrogates; also the bracket of
+    `##[`, with which the log of a CI job gives orders. With `keep_newlines` a newline and a tab stay what they are.
     """
     if text.isprintable():
-        return text
+        return text.replace("##[", _HARMLESS) if "##[" in text else text
     kept = "\n\t" if keep_newlines else ""
-    return "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
+    shown = "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
+    return shown.replace("##[", _HARMLESS)
 
 
 def _escaped(character: str) -> str:

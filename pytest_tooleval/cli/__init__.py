@@ -6,6 +6,14 @@ import click
 
 from .. import __version__
 from .cassettes import cassette
+from .history import compare
+from .history import export
+from .history import history
+from .history import prune
+from .history import show
+from .history import trend
+from .imports import import_
+from .new import new
 from .suites import schema
 from .suites import validate
 
@@ -16,5 +24,19 @@ def main() -> None:
     """Tools around suites of tool-calling cases; pytest itself runs them."""
 
 
-for command in (schema, validate, cassette):
+_COMMANDS = (
+    new,
+    import_,
+    validate,
+    schema,
+    cassette,
+    history,
+    show,
+    compare,
+    trend,
+    export,
+    prune,
+)
+
+for command in _COMMANDS:
     main.add_command(command)

@@ -106,6 +106,23 @@ class Cassette:
                 self._read_on()
             return self._answers.get(key)
 
+    def known(self, key: str) -> tuple[ChatAnswer, str | None] | None:
+        """Like `find`, but only of what has been read already (`is_empty` reads)."""
+        if self.mode == "all":
+            return None
+        with self._lock:
+            return self._answers.get(key)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to replay, as far as the file has been read."""
+        if self.mode == "all":
+            return True
+        with self._lock:
+            if self._existed is None:
+                self._read_on()
+            return not self._answers
+
     def why_missing(self, asked: Mapping[str, Any], *, always: bool = False) -> str:
         """How the question differs from the recorded one that is most like it.
 

@@ -10,10 +10,14 @@ import asyncio
 import concurrent.futures
 import random
 import threading
+from collections.abc import Callable
 from collections.abc import Coroutine
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from typing import TypeVar
 
+from ..errors import ModelError
 from ..results import Reply
 from ..results import Transcript
 from ..suite.model import ResolvedCase
@@ -30,6 +34,9 @@ from .models import ModelSpec
 from .retry import RetryPolicy
 from .spending import Budget
 from .threads import DaemonThreads
+
+Answer = Transcript | ModelError
+_T = TypeVar("_T")
 
 DEFAULT_CONCURRENCY = 32
 DEFAULT_TIMEOUT_S = 120.0
@@ -78,9 +85,31 @@ class Runner:
         """Begin a trial. The future can be cancelled; it raises ModelError when there is no answer."""
         return self._start(self._converse(trial))
 
-    def _start(
-        self, coroutine: Coroutine[Any, Any, Transcript]
-    ) -> concurrent.futures.Future[Transcript]:
+    def submit_until(
+        self, trials: Sequence[Trial], further: Callable[[Sequence[Answer]], int]
+    ) -> concurrent.futures.Future[list[Answer]]:
+        """Ask the trials of a case in waves, as many at a time as `further` says, until it says 0.
+
+        `further` gets the answers so far, errors among them; it runs on the engine's thread.
+        """
+        return self._start(self._in_waves(trials, further))
+
+    async def _in_waves(
+        self, trials: Sequence[Trial], further: Callable[[Sequence[Answer]], int]
+    ) -> list[Answer]:
+        answers: list[Answer] = []
+        while count := min(further(answers), len(trials) - len(answers)):
+            wave = trials[len(answers) : len(answers) + count]
+            answers += await asyncio.gather(*map(self._answer, wave))
+        return answers
+
+    async def _answer(self, trial: Trial) -> Answer:
+        try:
+            return await self._converse(trial)
+        except ModelError as error:
+            return error
+
+    def _start(self, coroutine: Coroutine[Any, Any, _T]) -> concurrent.futures.Future[_T]:
         if self._closed:
             coroutine.close()
             raise RuntimeError("the runner is closed")

@@ -5,6 +5,7 @@ What it needs of the rest is imported when the first suite file, model option or
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from .options import Settings
 from .options import add_options
-from .options import read_settings
+from .settings import Settings
+from .settings import read_settings
 
 if TYPE_CHECKING:
     from .collection import SuiteFile
@@ -47,13 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.option.help or config.option.version:
         return
-    config.pluginmanager.register(_Results(config), "tooleval-results")
+    if not hasattr(config, "workerinput"):  # a worker of xdist sends its reports on as they are
+        config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, whether or not there is a suite.
     settings = config.stash[_settings_key] = read_settings(config)
     if settings.estimate:
         # Nothing is run, so there is nothing for workers to do.
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
-    if settings.json is not None or settings.estimate:
+    if settings.files or settings.estimate or settings.gates.asked or settings.baseline is not None:
         eval_session(config)
 
 
@@ -72,8 +74,11 @@ class _Results:
         self._config = config
         self._failed = 0
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         row = getattr(report, "tooleval", None)
+        if isinstance(row, str):
+            row = report.tooleval = json.loads(row)  # type: ignore[attr-defined]
         if row is not None:
             eval_session(self._config).add_row(row)
         elif str(report.when) == "???" and f"{SUITE_ENDING}::" in report.nodeid:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from typing import NamedTuple
 
 import pytest
 
@@ -14,16 +17,20 @@ from ..errors import ConfigError
 from ..errors import ModelError
 from ..errors import ScoringError
 from ..errors import SuiteError
-from ..gates.verdict import judge
+from ..gates.evaluation import Place
+from ..gates.evaluation import evaluate
+from ..gates.evaluation import score_trials
+from ..gates.evaluation import unscored
+from ..gates.verdict import fewest_to_decide
 from ..reports.text import render_case
 from ..reports.text import render_transcript
 from ..results import CaseResult
 from ..results import Outcome
-from ..results import TrialError
-from ..results import TrialResult
+from ..results import Transcript
 from ..rows import pack
-from ..scoring import score_transcript
 from ..scoring.registry import ScorerRegistry
+from ..suite.content import content_of_bytes
+from ..suite.content import content_of_case
 from ..suite.load import load_suite
 from ..suite.model import METRICS
 from ..suite.model import Overrides
@@ -34,7 +41,9 @@ from ..suite.model import XFail
 from ..suite.model import resolve
 from ..text import printable
 from . import eval_session
-from .options import NO_MODEL
+from .settings import NO_MODEL
+from .verdicts import EXPECTED_FAILURE
+from .verdicts import soften
 
 
 class CaseFailure(AssertionError):
@@ -43,6 +52,13 @@ class CaseFailure(AssertionError):
 
 class CaseError(Exception):
     """Nothing can be said of the model: there is no answer, or it cannot be scored."""
+
+
+class Origin(NamedTuple):
+    """The suite that a case comes from, and the fingerprint of its file."""
+
+    suite: Suite
+    content: str
 
 
 class SuiteFile(pytest.File):
@@ -61,6 +77,7 @@ class SuiteFile(pytest.File):
         except (SuiteError, ConfigError) as error:
             raise self.CollectError(self._relative(str(error))) from None
         overrides = Overrides(**session.settings.overrides)
+        origin = Origin(suite, content_of_bytes(self.path.read_bytes()))
         known = {*METRICS, *registry.metrics}
         for metric in overrides.thresholds or {}:
             if metric not in known:
@@ -69,10 +86,14 @@ class SuiteFile(pytest.File):
                     + ", ".join(sorted(known))
                 )
         for position, case in enumerate(suite.test_cases):
-            resolved = resolve(suite, case, overrides)
+            try:
+                resolved = resolve(suite, case, overrides)
+            except ConfigError as error:
+                raise self.CollectError(f"{self.nodeid}:{case.line}: {case.id}: {error}") from None
             for spec in session.settings.models or (None,):
                 item = self._item(suite, case, resolved, spec, registry)
                 item.position = position
+                item.origin = origin
                 yield item
 
     def _item(
@@ -124,6 +145,7 @@ class CaseItem(pytest.Item):
 
     scorers: Any = ()
     position = 0
+    origin: Origin
 
     def __init__(self, *, case: ResolvedCase, spec: ModelSpec | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -141,24 +163,37 @@ class CaseItem(pytest.Item):
         self.user_properties.clear()  # a rerun would add them once more
         if self.config.getoption("setuponly", False) or self.spec is None:
             return
+        answers = eval_session(self.config).take(self)
+        result = evaluate(self.case, self._model, self._place, answers, self.scorers)
+        self._result = result
+        self.user_properties += _properties(result)
+        if result.outcome == "error":
+            raise CaseError(result.reason)
+
+    @property
+    def _model(self) -> str:
+        return self.spec.label if self.spec else ""
+
+    @property
+    def _place(self) -> Place:
+        suite, suite_content = self.origin
+        return Place(
+            nodeid=self.nodeid,
+            file=self.nodeid.partition("::")[0],
+            position=self.position,
+            content=content_of_case(suite, self.case.case),
+            suite_content=suite_content,
+            suite_cases=len(suite.test_cases),
+        )
+
+    def further_trials(self, answers: Sequence[Transcript | ModelError]) -> int:
+        """With --tooleval-early-stop: how many more trials to ask; 0 when the verdict is decided."""
+        case = self.case
         try:
-            outcomes = eval_session(self.config).take(self)
-            trials = tuple(
-                TrialResult(error=TrialError(outcome.kind, outcome.message), trial=number)
-                if isinstance(outcome, ModelError)
-                else score_transcript(self.case, outcome, scorers=self.scorers, trial=number)
-                for number, outcome in enumerate(outcomes)
-            )
-            outcome, scores, reason = judge(trials, self.case.thresholds)
-        except ScoringError as error:
-            self._result = self._case_result("error", reason=f"cannot be scored: {error}")
-            raise CaseError(self._result.reason) from None
-        self._result = self._case_result(outcome, scores, trials, reason)
-        for metric, value in scores.items():
-            if value is not None:
-                self.user_properties.append((f"tooleval.score.{metric}", value))
-        if outcome == "error":
-            raise CaseError(reason)
+            trials = score_trials(self.case, answers, self.scorers)
+        except ScoringError:
+            return 0  # said when the case is judged
+        return fewest_to_decide(trials, case.trials, case.thresholds, case.pass_rule)
 
     def runtest(self) -> None:
         """Judge what `setup` has found."""
@@ -166,8 +201,9 @@ class CaseItem(pytest.Item):
             return
         if self._result.outcome == "failed":
             raise CaseFailure(self._result.reason)
-        trials = self._result.trials
-        self.add_report_section("call", "transcript", "\n".join(map(render_transcript, trials)))
+        if set("AP") & set(self.config.getoption("reportchars", "")):
+            trials = self._result.trials
+            self.add_report_section("call", "transcript", "\n".join(map(render_transcript, trials)))
 
     def teardown(self) -> None:
         """Let go of the transcript: items live as long as the session."""
@@ -185,9 +221,18 @@ class CaseItem(pytest.Item):
             # pytest renders errors of the setup as tracebacks and does not ask `repr_failure`.
             report.longrepr = printable(f"{result.model}: {result.reason}")
         if result is not None:
+            settings = eval_session(self.config).settings
+            softened = soften(report, result, settings)
+            if softened == "missed":
+                result = dataclasses.replace(result, outcome="missed")
             # Explanations are built only where somebody looks: in a failure and in the document.
-            looked_at = result.outcome != "passed" or bool(self.config.getoption("tooleval_json"))
-            report.tooleval = pack(result.to_dict(explain=looked_at))  # type: ignore[attr-defined]
+            looked_at = result.outcome != "passed" or "json" in settings.files
+            row = pack(result.to_dict(explain=looked_at))
+            # On its way from a worker one text is far lighter than nested data.
+            whole = json.dumps(row) if hasattr(self.config, "workerinput") else row
+            report.tooleval = whole  # type: ignore[attr-defined]
+        if report.when == "setup" and report.passed:
+            report.user_properties = []  # JUnit's file takes them from the reports that come later
 
     def _result_of(self, report: pytest.TestReport) -> CaseResult | None:
         if report.when == "teardown" or (report.when == "setup" and report.passed):
@@ -197,41 +242,32 @@ class CaseItem(pytest.Item):
             if result is not None and result.outcome == "error":
                 return result
             outcome: Outcome = "skipped" if report.skipped else "error"
-            return self._case_result(outcome, reason=_reason(report))
+            return unscored(self.case, self._model, self._place, outcome, _reason(report))
         if result is None:
             return None
         if report.skipped and hasattr(report, "wasxfail"):
-            reason = f"expected to fail: {report.wasxfail}".rstrip(": ")
+            reason = f"{EXPECTED_FAILURE}: {report.wasxfail}".rstrip(": ")
             return dataclasses.replace(result, outcome="missed", reason=reason)
         if report.failed and result.outcome == "passed":
             return dataclasses.replace(result, outcome="failed", reason=_reason(report))
         return result
 
-    def _case_result(
-        self,
-        outcome: Outcome,
-        scores: dict[str, float | None] | None = None,
-        trials: tuple[TrialResult, ...] = (),
-        reason: str = "",
-    ) -> CaseResult:
-        case = self.case
-        return CaseResult(
-            nodeid=self.nodeid,
-            suite=case.suite,
-            case=case.id,
-            model=self.spec.label if self.spec else "",
-            outcome=outcome,
-            scores=scores or {},
-            thresholds=dict(case.thresholds),
-            trials=trials,
-            reason=reason,
-            weight=case.case.weight,
-            tags=tuple(case.case.tags),
-            tool_choice=case.tool_choice,
-            file=self.nodeid.partition("::")[0],
-            line=case.case.line,
-            position=self.position,
-        )
+
+def _properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
+    """What JUnit's file says of a case beside its outcome."""
+    yield "tooleval.model", printable(result.model)
+    yield "tooleval.suite", printable(result.suite)
+    yield "tooleval.case", printable(result.case)
+    for metric, value in result.scores.items():
+        if value is not None:
+            yield f"tooleval.score.{metric}", value
+    if len(result.trials) > 1:
+        yield "tooleval.passes", f"{result.passes}/{result.scored}"
+    transcripts = [trial.transcript for trial in result.trials if trial.transcript is not None]
+    for name in ("latency_s", "cost_usd"):
+        known = [value for t in transcripts if (value := getattr(t, name)) is not None]
+        if known:
+            yield f"tooleval.{name}", sum(known)
 
 
 def _reason(report: pytest.TestReport) -> str:

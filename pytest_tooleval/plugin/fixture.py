@@ -14,10 +14,10 @@ from ..engine.models import resolve_models
 from ..engine.runner import Trial
 from ..errors import ConfigError
 from ..errors import ModelError
-from ..gates.verdict import judge
+from ..gates.evaluation import Place
+from ..gates.evaluation import evaluate
 from ..results import CaseResult
 from ..results import Transcript
-from ..scoring import score_transcript
 from ..scoring.registry import ScorerRegistry
 from ..suite.load import load_suite
 from ..suite.model import Overrides
@@ -25,9 +25,9 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
 from ..suite.model import resolve
-from .options import NO_MODEL
-from .options import config_tables
 from .session import EvalSession
+from .settings import NO_MODEL
+from .settings import config_tables
 from .workers import worker_model
 
 Asked = list["concurrent.futures.Future[Transcript]"]
@@ -109,26 +109,8 @@ class Tooleval:
         registry: ScorerRegistry,
         transcripts: Sequence[Transcript],
     ) -> CaseResult:
-        trials = tuple(
-            score_transcript(case, transcript, scorers=registry.scorers, trial=number)
-            for number, transcript in enumerate(transcripts)
-        )
-        outcome, scores, reason = judge(trials, case.thresholds)
-        return CaseResult(
-            nodeid=self._request.node.nodeid,
-            suite=case.suite,
-            case=case.id,
-            model=spec.label,
-            outcome=outcome,
-            scores=scores,
-            thresholds=dict(case.thresholds),
-            trials=trials,
-            reason=reason,
-            weight=case.case.weight,
-            tags=tuple(case.case.tags),
-            tool_choice=case.tool_choice,
-            line=case.case.line,
-        )
+        place = Place(self._request.node.nodeid)
+        return evaluate(case, spec.label, place, transcripts, registry.scorers)
 
 
 def _find(suite: Suite, id: str) -> TestCase:

@@ -1,27 +1,17 @@
-"""The command line, the ini keys, and what they say in the end."""
+"""The command line and the ini keys."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 from typing import Any
-from typing import cast
 
 import pytest
 
-if TYPE_CHECKING:
-    from ..engine.cassette import RecordMode
-    from ..engine.models import ModelSpec
-    from ..engine.models import ModelTables
-
 RECORD_MODES = ("none", "once", "new", "all")
-NO_MODEL = (
-    "no model named: use --tooleval-model=NAME, or set tooleval_models in the ini file "
-    "(baseline/lexical needs no key and no network)"
-)
+DEFAULTS: dict[str, Any] = {
+    "tooleval_concurrency": 32,
+    "tooleval_timeout": 120.0,
+    "tooleval_github": "auto",
+}
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -55,24 +45,90 @@ def add_options(parser: pytest.Parser) -> None:
         "--tooleval-trials",
         type=int,
         metavar="N",
-        help="how often each case is asked; the verdict is by the mean (default: the suite's, else 1)",
+        help="how often each case is asked (default: the suite's, else 1)",
+    )
+    group.addoption(
+        "--tooleval-pass",
+        metavar="RULE",
+        help="how the trials of a case make its verdict: mean (default: the mean scores against the "
+        "thresholds), all, any, or K/N: N trials, of which at least K must pass",
+    )
+    group.addoption(
+        "--tooleval-early-stop",
+        action="store_true",
+        help="ask the trials of a case one after another, and no more once its verdict is decided",
+    )
+    group.addoption(
+        "--tooleval-fail-under",
+        action="append",
+        metavar="[SCOPE:][METRIC=]VALUE",
+        help="least mean (0 to 1) over all cases of each model, or of each suite or tag; single misses "
+        "then no longer fail the run, the gate does; may be repeated",
+    )
+    group.addoption(
+        "--tooleval-max-errors",
+        metavar="N|P%",
+        help="how many cases may have no answer without failing the run",
+    )
+    group.addoption(
+        "--tooleval-confidence",
+        type=float,
+        metavar="C",
+        help="with --tooleval-fail-under: the lower bound of the interval at this confidence, such as "
+        "0.95, must reach the value, and not the mean alone",
+    )
+    group.addoption(
+        "--tooleval-baseline",
+        metavar="FILE|RUN",
+        help="compare with an earlier run, a file of --tooleval-json or a run of the history such as "
+        "latest, and fail on a significant drop",
+    )
+    group.addoption(
+        "--tooleval-baseline-model",
+        action="append",
+        metavar="OLD=NEW",
+        help="compare model NEW of this run with model OLD of the baseline; may be repeated",
+    )
+    group.addoption(
+        "--tooleval-max-drop",
+        type=float,
+        metavar="X",
+        help="with a baseline: drops of a mean up to this (0 to 1, default 0) never fail the run",
     )
     group.addoption(
         "--tooleval-concurrency",
         type=int,
-        default=32,
+        default=DEFAULTS["tooleval_concurrency"],
         metavar="N",
         help="requests under way at a time, over all models (default: 32)",
     )
     group.addoption(
         "--tooleval-timeout",
         type=float,
-        default=120.0,
+        default=DEFAULTS["tooleval_timeout"],
         metavar="SECONDS",
         help="time allowed for one answer (default: 120)",
     )
     group.addoption(
         "--tooleval-json", metavar="FILE", help="write the results of all cases to FILE as JSON"
+    )
+    group.addoption("--tooleval-html", metavar="FILE", help="write a report to FILE as one HTML page")
+    group.addoption(
+        "--tooleval-markdown",
+        metavar="FILE",
+        help="write a summary to FILE as Markdown, for a pull request",
+    )
+    group.addoption("--tooleval-csv", metavar="FILE", help="write one line per trial to FILE as CSV")
+    group.addoption(
+        "--tooleval-github",
+        choices=("auto", "always", "never"),
+        default=DEFAULTS["tooleval_github"],
+        help="annotations and a step summary for GitHub Actions (default: auto, when running there)",
+    )
+    group.addoption(
+        "--tooleval-no-history",
+        action="store_true",
+        help="do not keep this run in .tooleval/history.db (ini: tooleval_history = false)",
     )
     group.addoption(
         "--tooleval-cassette",
@@ -107,169 +163,16 @@ def add_options(parser: pytest.Parser) -> None:
     )
     parser.addini("tooleval_cassette", "default of --tooleval-cassette")
     parser.addini("tooleval_record", "default of --tooleval-record")
+    parser.addini("tooleval_fail_under", "default of --tooleval-fail-under", type="args")
+    parser.addini("tooleval_max_errors", "default of --tooleval-max-errors")
+    parser.addini("tooleval_history", "whether runs are kept in the history", type="bool", default=True)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What options, ini file and config tables say, checked.
-
-    `overrides` are the arguments of `suite.model.Overrides`, which is not imported before a suite
-    is met.
-    """
-
-    models: tuple[ModelSpec, ...]
-    overrides: Mapping[str, Any]
-    concurrency: int
-    timeout_s: float
-    json: Path | None
-    cassette: Path | None
-    record: RecordMode
-    resume: bool
-    max_cost: float | None
-    estimate: bool
-
-
-def read_settings(config: pytest.Config) -> Settings:
-    """Check and combine everything; `pytest.UsageError` with the way out when something is wrong."""
-    concurrency, timeout_s = (
-        config.getoption("tooleval_concurrency"),
-        config.getoption("tooleval_timeout"),
-    )
-    trials, temperature = config.getoption("tooleval_trials"), config.getoption("tooleval_temperature")
-    if concurrency < 1:
-        raise pytest.UsageError(f"--tooleval-concurrency: expected at least 1, got {concurrency}")
-    if not timeout_s > 0:
-        raise pytest.UsageError(f"--tooleval-timeout: expected seconds above 0, got {timeout_s:g}")
-    if trials is not None and trials < 1:
-        raise pytest.UsageError(f"--tooleval-trials: expected at least 1, got {trials}")
-    if temperature is not None and not 0 <= temperature <= 2:
-        raise pytest.UsageError(f"--tooleval-temperature: expected 0 to 2, got {temperature:g}")
-    overrides = {
-        "tool_choice": config.getoption("tooleval_tool_choice"),
-        "temperature": temperature,
-        "trials": trials,
-        "thresholds": _thresholds(config.getoption("tooleval_threshold")),
+def given_options(config: pytest.Config) -> dict[str, Any]:
+    """The tooleval options that differ from their defaults, for the record."""
+    given = {name: value for name, value in vars(config.option).items() if name.startswith("tooleval_")}
+    return {
+        name.removeprefix("tooleval_").replace("_", "-"): value
+        for name, value in sorted(given.items())
+        if value not in (None, False, []) and value != DEFAULTS.get(name)
     }
-    max_cost = config.getoption("tooleval_max_cost")
-    if max_cost is not None and not max_cost > 0:
-        raise pytest.UsageError(f"--tooleval-max-cost: expected US dollars above 0, got {max_cost:g}")
-    cassette = _cassette(config)
-    if config.getoption("tooleval_resume") and cassette is not None:
-        raise pytest.UsageError(
-            "--tooleval-resume: this run has a cassette, which keeps its answers already; "
-            "--tooleval-record=new asks only for what is missing on it"
-        )
-    return Settings(
-        models=_models(config),
-        overrides=overrides,
-        concurrency=concurrency,
-        timeout_s=timeout_s,
-        json=_json(config),
-        cassette=cassette,
-        record=_record(config, cassette),
-        resume=config.getoption("tooleval_resume"),
-        max_cost=max_cost,
-        estimate=config.getoption("tooleval_estimate"),
-    )
-
-
-def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
-    given: list[str] | None = config.getoption("tooleval_model")
-    entries: list[str] = given if given is not None else config.getini("tooleval_models")
-    names = [name.strip() for entry in entries for name in entry.split(",")]
-    if given is not None and not all(names):
-        # A gate must not pass by accident, because a variable in a CI file was empty.
-        raise pytest.UsageError(
-            f"--tooleval-model={','.join(given)}: expected the name of a model, got an empty one"
-        )
-    names = [name for name in names if name]
-    if not names:
-        return ()
-    from ..engine.models import resolve_models
-    from ..errors import ConfigError
-
-    try:
-        return tuple(resolve_models(names, config_tables(config)))
-    except ConfigError as error:
-        raise pytest.UsageError(str(error)) from None
-
-
-def config_tables(config: pytest.Config) -> ModelTables:
-    """The config tables of the root folder, else beside the ini file, else of the current folder."""
-    from ..engine.models import ModelTables
-    from ..engine.models import read_tables
-
-    folders = [config.rootpath, config.invocation_params.dir]
-    if config.inipath is not None:
-        folders.insert(1, config.inipath.parent)
-    found = ModelTables()
-    for folder in dict.fromkeys(folders):
-        tables = read_tables(folder)
-        if tables.tables:
-            return tables
-        found = found if found.path else tables
-    return found
-
-
-def _thresholds(entries: list[str]) -> dict[str, float] | None:
-    thresholds: dict[str, float] = {}
-    for entry in entries:
-        metric, separator, text = entry.rpartition("=")
-        metric = metric.strip() if separator else "overall"
-        try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
-        if not metric or not 0.0 <= value <= 1.0:
-            raise pytest.UsageError(
-                f"--tooleval-threshold={entry}: expected [METRIC=]VALUE with a value from 0 to 1, "
-                "such as 0.8 or tool_selection=1.0"
-            )
-        thresholds[metric] = value
-    return thresholds or None
-
-
-def _json(config: pytest.Config) -> Path | None:
-    given = config.getoption("tooleval_json")
-    if given is None:
-        return None
-    if not given.strip():
-        raise pytest.UsageError("--tooleval-json=: expected the name of a file, got nothing")
-    try:
-        return _writable(config, given)
-    except OSError as error:  # a name that is too long, for instance
-        raise pytest.UsageError(f"--tooleval-json={given[:80]}: {error.strerror}") from None
-
-
-def _writable(config: pytest.Config, given: str) -> Path:
-    path = Path(config.invocation_params.dir, given)
-    # Said now, and not after every model has been asked.
-    if path.is_dir():
-        raise pytest.UsageError(f"--tooleval-json={given}: expected the name of a file, got a folder")
-    above = next(folder for folder in path.parents if folder.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise pytest.UsageError(f"--tooleval-json={given}: nothing can be written into {above}")
-    return path
-
-
-def _cassette(config: pytest.Config) -> Path | None:
-    given = config.getoption("tooleval_cassette")
-    if given is not None:
-        if not given.strip():
-            raise pytest.UsageError("--tooleval-cassette=: expected the name of a folder, got nothing")
-        return Path(config.invocation_params.dir, given)
-    ini = config.getini("tooleval_cassette")
-    return Path(config.rootpath, ini) if ini else None
-
-
-def _record(config: pytest.Config, cassette: Path | None) -> RecordMode:
-    mode = config.getoption("tooleval_record") or config.getini("tooleval_record") or "new"
-    if mode not in RECORD_MODES:
-        raise pytest.UsageError(f"tooleval_record: expected none, once, new or all, got {mode!r}")
-    if mode in ("none", "once") and cassette is None:
-        # Or a strict replay would silently become a run that asks and pays.
-        raise pytest.UsageError(
-            f"--tooleval-record={mode}: there is no cassette to replay; name its folder with "
-            "--tooleval-cassette=FOLDER (ini: tooleval_cassette)"
-        )
-    return cast("RecordMode", mode)

@@ -18,6 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import TypeVar
+from typing import Union
 
 import pytest
 
@@ -27,16 +29,28 @@ from ..engine.answers import make_room
 from ..engine.answers import new_run
 from ..engine.cassette import Cassette
 from ..engine.models import LEXICAL
+from ..engine.replay import recorded
+from ..engine.runner import Answer
 from ..engine.runner import Runner
 from ..engine.runner import Trial
 from ..engine.spending import Budget
+from ..errors import ConfigError
 from ..errors import ModelError
+from ..history import git_state
+from ..history import new_run_id
 from ..reports.document import build_document
-from ..reports.document import write_json
 from ..results import Transcript
 from ..rows import unpack
+from .files import on_github
+from .files import tell_github
+from .files import write_files
+from .keeping import Keeper
 from .logs import keep_keys_out_of_logs
-from .options import Settings
+from .options import given_options
+from .settings import Settings
+from .verdicts import compare_run
+from .verdicts import fail_run
+from .verdicts import judge_run
 from .workers import lookahead
 from .workers import queued
 from .workers import worker_count
@@ -47,8 +61,12 @@ if TYPE_CHECKING:
     from .collection import CaseItem
 
 _TICK_S = 0.25
+_FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
-Pending = list["concurrent.futures.Future[Transcript]"]
+_T = TypeVar("_T")
+
+# The futures of a case's trials; or the one of all of them, when asking may stop early.
+Pending = Union[list["concurrent.futures.Future[Transcript]"], "concurrent.futures.Future[list[Answer]]"]
 
 
 class EvalSession:
@@ -67,7 +85,11 @@ class EvalSession:
         self.on_wait: Callable[[float], None] = lambda waited_s: None
         self.asked = 0
         self._known: list[pytest.Item] = []
-        self.unwritten = ""
+        self.unwritten: list[str] = []
+        self.annotations: list[str] = []
+        self.gates: list[dict[str, Any]] = []
+        self.comparison: dict[str, Any] | None = None
+        self.unjudged = False
         self._collection_errors = 0
         self._exitstatus: int | None = None
         self._runner: Runner | None = None
@@ -76,6 +98,10 @@ class EvalSession:
         self.damaged_elsewhere: dict[str, list[int]] = {}
         self._started = datetime.now(timezone.utc)
         self._begin = time.monotonic()
+        self.id = new_run_id(self._started)
+        self.keeper: Keeper | None = None
+        if settings.history and not self._is_worker:
+            self.keeper = Keeper(config.rootpath, self.about)
 
     @contextmanager
     def running(self, session: pytest.Session) -> Iterator[None]:
@@ -131,19 +157,40 @@ class EvalSession:
         fresh, item.runs = item.runs > 0, item.runs + 1
         # The baseline is not kept: asking it costs nothing.
         cassette = None if item.spec.model == LEXICAL else self.cassette_for(item.path)
-        futures = [
-            self.runner.submit(Trial(item.case, item.spec, number, self.asked + number, cassette, fresh))
+        trials = [
+            Trial(item.case, item.spec, number, self.asked + number, cassette, fresh)
             for number in range(item.case.trials)
         ]
-        self.asked += len(futures)
-        self._pending[item.nodeid] = futures
-        return futures
+        self.asked += len(trials)
+        pending: Pending
+        if self.settings.early_stop and len(trials) > 1:
+            pending = self.runner.submit_until(trials, item.further_trials)
+        else:
+            pending = [self._begin_trial(trial) for trial in trials]
+        self._pending[item.nodeid] = pending
+        return pending
 
-    def take(self, item: CaseItem) -> list[Transcript | ModelError]:
+    def _begin_trial(self, trial: Trial) -> concurrent.futures.Future[Transcript]:
+        if trial.cassette is not None and not trial.fresh:
+            try:
+                found = recorded(trial.case, trial.model, trial.cassette, trial.number)
+            except ModelError:
+                found = None  # a cassette that cannot be read; asking says so
+            if found is not None:
+                done: concurrent.futures.Future[Transcript] = concurrent.futures.Future()
+                done.set_result(found)
+                return done
+        return self.runner.submit(trial)
+
+    def take(self, item: CaseItem) -> list[Answer]:
         """The answer to each trial of a case, waited for; asks now if nobody has asked ahead."""
-        futures = self._pending.pop(item.nodeid, None) or self._take_submitted(item)
+        pending = self._pending.pop(item.nodeid, None) or self._take_submitted(item)
+        futures = pending if isinstance(pending, list) else [pending]
         try:
-            return [self.wait(future) for future in futures]
+            if not isinstance(pending, list):
+                waited = self.wait(pending)
+                return [waited] if isinstance(waited, ModelError) else waited
+            return list(map(self.wait, pending))
         except BaseException:
             # Ctrl-C, or a time-out plugin: nobody will come back for these.
             for future in futures:
@@ -154,10 +201,10 @@ class EvalSession:
         self._submit(item)
         return self._pending.pop(item.nodeid)
 
-    def wait(self, future: concurrent.futures.Future[Transcript]) -> Transcript | ModelError:
+    def wait(self, future: concurrent.futures.Future[_T]) -> _T | ModelError:
         """Wait in short steps, so that Ctrl-C is seen everywhere and a heartbeat can be shown."""
         begin = time.monotonic()
-        while not concurrent.futures.wait([future], timeout=_TICK_S).done:
+        while not future.done() and not concurrent.futures.wait([future], timeout=_TICK_S).done:
             if self._known:
                 self._ask_queued()
             self.on_wait(time.monotonic() - begin)
@@ -243,10 +290,30 @@ class EvalSession:
     def add_row(self, row: Mapping[str, Any]) -> None:
         """Keep a case's packed result; the last one of a case that was run again holds."""
         self.rows[row["nodeid"]] = row
+        if self.keeper is not None:
+            self.keeper.add(row)
 
     def document(self, *, whole: bool = True) -> dict[str, Any]:
         """The result document of the run so far; if not `whole`, without transcripts and scores."""
-        run = {
+        order = {spec.label: number for number, spec in enumerate(self.settings.models)}
+
+        def place(row: Mapping[str, Any]) -> tuple[str, int, int]:
+            return row["file"], row["position"], order.get(row["model"], len(order))
+
+        # In the order of the files, however the workers of xdist came to report.
+        rows = sorted(self.rows.values(), key=place)
+        return build_document(
+            self.about(),
+            map(unpack, rows) if whole else rows,
+            self.gates,
+            self.comparison,
+            intervals=whole,
+        )
+
+    def about(self) -> dict[str, Any]:
+        """What the result document and the history say of the run itself."""
+        return {
+            "id": self.id,
             "started": self._started.isoformat(timespec="seconds"),
             "duration_s": round(time.monotonic() - self._begin, 3),
             "pytest_tooleval": __version__,
@@ -257,15 +324,13 @@ class EvalSession:
             "max_cost_usd": self.settings.max_cost,
             "answers": self._answers,
             "models": [{"model": spec.label, "calls": spec.identity} for spec in self.settings.models],
+            "options": given_options(self.config),
+            "git": self._git,
         }
-        order = {spec.label: number for number, spec in enumerate(self.settings.models)}
 
-        def place(row: Mapping[str, Any]) -> tuple[str, int, int]:
-            return row["file"], row["position"], order.get(row["model"], len(order))
-
-        # In the order of the files, however the workers of xdist came to report.
-        rows = sorted(self.rows.values(), key=place)
-        return build_document(run, map(unpack, rows) if whole else rows)
+    @cached_property
+    def _git(self) -> dict[str, Any] | None:
+        return git_state(self.config.rootpath)
 
     @property
     def _answers(self) -> str:
@@ -282,22 +347,52 @@ class EvalSession:
         if self._is_worker:
             damaged = self.damaged_cassettes
             self.config.workeroutput["tooleval_damaged"] = damaged  # type: ignore[attr-defined]
+        elif not session.config.option.collectonly and not self.settings.estimate:
+            self._judge(session)
         try:
             return (yield)
         finally:
             self.close()
             self._exitstatus = int(session.exitstatus)
             if not self._is_worker and not session.config.option.collectonly:
-                self._write_json(session)
+                if self.keeper is not None:
+                    self.keeper.finish(self.about(), self.gates, self.comparison)
+                self._write_files(session)
 
-    def _write_json(self, session: pytest.Session) -> None:
-        path = self.settings.json
-        if path is None:
+    def _judge(self, session: pytest.Session) -> None:
+        """Judge the gates and the baseline, before anybody writes what the run has come to."""
+        rows = list(self.rows.values())
+        if session.exitstatus not in _FINISHED or session.shouldfail or session.shouldstop:
+            self.unjudged = bool(self.settings.gates or self.settings.baseline) and bool(rows)
             return
+        self.gates = judge_run(rows, self.settings)
         try:
-            write_json(path, self.document())
-        except OSError as error:
-            self.unwritten = f"--tooleval-json={path}: cannot be written: {error.strerror or error}"
+            self.comparison = compare_run(rows, self.about(), self.settings)
+        except ConfigError as error:  # a model of --tooleval-baseline-model that has no case here
+            fail_run(session, "baseline", str(error))
+        for gate in self.gates:
+            if not gate["passed"]:
+                fail_run(session, f"gate {gate['name']}", gate["message"])
+        if self.comparison is not None and self.comparison["failed"]:
+            fail_run(session, "baseline", self.comparison["message"])
+
+    def _write_files(self, session: pytest.Session) -> None:
+        github = on_github(self.settings.github) and bool(self.rows)
+        if not self.settings.files and not github:
+            return
+        document = self.document()
+        trends = None
+        if self.keeper is not None and "html" in self.settings.files:
+            trends = self.keeper.trends(document)
+        self.unwritten = write_files(self.settings.files, document, trends)
+        if github:
+            manager = self.config.pluginmanager
+            others = manager.hasplugin("pytest_github_actions_annotate_failures")
+            try:
+                self.annotations = tell_github(document, self.config.rootpath, failures=not others)
+            except OSError as error:
+                self.unwritten.append(f"GITHUB_STEP_SUMMARY: cannot be written: {error.strerror}")
+        if self.unwritten:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from collections.abc import Generator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -13,11 +14,13 @@ from typing import Any
 import pytest
 
 from ..engine.models import LEXICAL
+from ..reports.comparison import render_comparison
 from ..suite.model import METRICS
 from ..suite.model import PENALTIES
 from ..text import counted
 from ..text import printable
-from .options import NO_MODEL
+from .settings import NO_MODEL
+from .verdicts import EXPECTED_FAILURE
 
 if TYPE_CHECKING:
     from ..engine.estimate import Estimate
@@ -29,6 +32,8 @@ _SOURCES = {
     "shared": "shared with a case that asks the same",
 }
 _HEARTBEAT_S = 15.0
+_MISSES_SHOWN = 20
+_FILES = {"json": "results", "html": "report", "markdown": "summary", "csv": "table"}
 _TITLES = {
     "overall": "overall",
     "tool_selection": "tool",
@@ -57,11 +62,18 @@ class Terminal:
         status = yield
         row = getattr(report, "tooleval", None)
         # The short summary calls this as well; there the plain word is what people search for.
-        if row is None or self._summarising or getattr(report, "when", None) != "call":
+        if not isinstance(row, dict) or self._summarising:  # a text in a worker of xdist
+            return status
+        if row["outcome"] == "error" and isinstance(report, pytest.TestReport) and report.skipped:
+            return "unanswered", "e", ("UNANSWERED", {"yellow": True})
+        if getattr(report, "when", None) != "call":
             return status
         category, letter, word = status
         overall = row["scores"].get("overall")
         self._last_sign = time.monotonic()
+        if report.skipped and not hasattr(report, "wasxfail"):
+            score = "" if overall is None else f" {overall:.2f}"
+            return "missed", "m", (f"MISSED{score}", {"yellow": True})
         if overall is None or not isinstance(word, str) or category not in _COLOURS:
             return status
         return category, letter, (f"{word} {overall:.2f}", {_COLOURS[category]: True})
@@ -97,8 +109,10 @@ class Terminal:
         result = yield
         if self._session.rows and not self._silent:
             write_summary(terminalreporter, self._session)
-        if self._session.unwritten:
-            terminalreporter.write_line(self._session.unwritten, red=True, bold=True)
+        for problem in self._session.unwritten:
+            terminalreporter.write_line(problem, red=True, bold=True)
+        for command in self._session.annotations:
+            terminalreporter.write_line(command)
         return result
 
     @property
@@ -137,8 +151,37 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
     if unnamed:
         cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
         reporter.write_line(f"{cases} NOT EVALUATED: {NO_MODEL}", red=True, bold=True)
-    if session.settings.json is not None and not session.unwritten:
-        reporter.write_line(f"results: {session.settings.json}")
+    if session.keeper is not None and session.keeper.problem:
+        reporter.write_line(printable(session.keeper.problem), yellow=True)
+    _write_missed(reporter, document["cases"])
+    if session.comparison is not None:
+        for line in render_comparison(session.comparison):
+            reporter.write_line(line)
+    for gate in session.gates:
+        mark, colour = ("passed", "green") if gate["passed"] else ("FAILED", "red")
+        reporter.write_line(f"gate {mark}: {printable(gate['message'])}", **{colour: True, "bold": True})
+    if session.unjudged:
+        reporter.write_line(
+            "gates and baseline were not judged: the run was cut short", red=True, bold=True
+        )
+    if not session.unwritten:
+        for format, file in session.settings.files.items():
+            reporter.write_line(f"{_FILES[format]}: {file}")
+
+
+def _write_missed(reporter: pytest.TerminalReporter, cases: Sequence[Mapping[str, Any]]) -> None:
+    """One line for each case that a gate let pass by, as pytest shows no section for them."""
+    missed = [
+        case
+        for case in cases
+        if case["outcome"] == "missed" and not case["reason"].startswith(EXPECTED_FAILURE)
+    ]
+    for case in missed[:_MISSES_SHOWN]:
+        reporter.write_line(
+            f"missed: {printable(case['nodeid'])} - {printable(case['reason'])}", yellow=True
+        )
+    if len(missed) > _MISSES_SHOWN:
+        reporter.write_line(f"missed: {len(missed) - _MISSES_SHOWN} more", yellow=True)
 
 
 def render_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -148,10 +191,13 @@ def render_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     metrics = sorted(found, key=lambda m: order.index(m) if m in order else len(order))
     counts = [name for name in ("missed", "errors", "skipped") if any(row[name] for row in rows)]
     counts = ["cases", "passed", "failed", *counts]
-    extras = [
-        (name, [show(row) for row in rows])
-        for name, show in (("tokens", _tokens), ("cost", _cost), ("latency", _latency))
+    shown_last = [
+        *((f"pass{sign}{k}", _reliability(sign, k)) for sign in "@^" for k in _most_trials(rows)),
+        ("tokens", _tokens),
+        ("cost", _cost),
+        ("latency", _latency),
     ]
+    extras = [(name, [show(row) for row in rows]) for name, show in shown_last]
     extras = [(name, column) for name, column in extras if set(column) != {"-"}]
     header = ["model", "suite", *counts, *(_TITLES.get(m, m) for m in metrics)]
     cells = [[*header, *(name for name, _ in extras)]]
@@ -179,6 +225,20 @@ def _lines(cells: Sequence[Sequence[str]], left: int) -> list[str]:
         ).rstrip()
         for line in cells
     ]
+
+
+def _most_trials(rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The k of the columns pass@k and pass^k: the most trials of a case; none with one trial each."""
+    trials = {row["reliability"]["trials"] for row in rows if row["reliability"]}
+    return [max(trials)] if trials else []
+
+
+def _reliability(sign: str, k: int) -> Callable[[Mapping[str, Any]], str]:
+    def show(row: Mapping[str, Any]) -> str:
+        value = ((row["reliability"] or {}).get(f"pass{sign}k") or {}).get(str(k))
+        return "-" if value is None else f"{value:.2f}"
+
+    return show
 
 
 def _tokens(row: Mapping[str, Any]) -> str:

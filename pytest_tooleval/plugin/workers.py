@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from ..engine.models import ModelSpec
-from .options import Settings
+from .settings import Settings
 
 
 def lookahead(concurrency: int) -> int:

@@ -6,10 +6,16 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 from typing import Any
+
+from ..statistics import mean_interval
+from ..statistics import reliability
 
 VERSION = 1
 
@@ -22,21 +28,36 @@ _COUNTED = {
 }
 
 
-def build_document(run: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """`{"version", "run", "models", "suites", "cases", "gates"}` from rows of `CaseResult.to_dict`."""
+def build_document(
+    run: Mapping[str, Any],
+    rows: Iterable[Mapping[str, Any]],
+    gates: Sequence[Mapping[str, Any]] = (),
+    baseline: Mapping[str, Any] | None = None,
+    *,
+    intervals: bool = False,
+) -> dict[str, Any]:
+    """`{"version", "run", "models", "suites", "cases", "gates", "baseline"}`.
+
+    `rows` are those of `CaseResult.to_dict`, with or without the transcripts and scores of trials;
+    `gates` those of `gates.aggregate.judge_gates`; `baseline` is what `gates.baseline.compare` found.
+    With `intervals` each mean has the bounds of its 95% interval.
+    """
     cases = list(rows)
+    total = summarise(cases)
     return {
         "version": VERSION,
-        "run": {**run, "total": summarise(cases)},
+        "run": {**run, "total": total},
         "models": [
-            {"model": model, **summarise(rows)} for (model,), rows in group(cases, "model").items()
+            {"model": model, **summarise(rows, intervals=intervals)}
+            for (model,), rows in group(cases, "model").items()
         ],
         "suites": [
-            {"model": model, "suite": suite, "file": file, **summarise(rows)}
+            {"model": model, "suite": suite, "file": file, **summarise(rows, intervals=intervals)}
             for (model, suite, file), rows in group(cases, "model", "suite", "file").items()
         ],
         "cases": [dict(case) for case in cases],
-        "gates": [],
+        "gates": [dict(gate) for gate in gates],
+        "baseline": baseline,
     }
 
 
@@ -50,11 +71,13 @@ def group(
     return groups
 
 
-def summarise(cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def summarise(cases: Sequence[Mapping[str, Any]], *, intervals: bool = False) -> dict[str, Any]:
     """Counts, means, tokens and cost of some cases.
 
     `metrics` maps a metric to its mean, weighted by the cases' weights, and `n`, the cases that
-    have a number; errors and skipped cases are in no mean. `tool_choice_fallbacks` counts cases whose
+    have a number; errors and skipped cases are in no mean. With `intervals` they have `low` and `high`,
+    too. `reliability` holds pass@k and pass^k by k, None if no case has several trials.
+    `tool_choice_fallbacks` counts cases whose
     `required` was refused. `tokens`, `cost_usd` and `latency_s`
     (mean per trial, in seconds) are None when nothing is known; `priced` counts the trials whose
     cost is known, of `trials`; `surplus` counts passed cases with calls beyond the expected;
@@ -72,7 +95,8 @@ def summarise(cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "cases": len(cases),
         **counts,
-        "metrics": _means(scored),
+        "metrics": _means(scored, intervals),
+        "reliability": reliability([(case["scored"], case["passes"]) for case in scored]),
         "trials": len(trials),
         "cached": sum(trial["cached"] for trial in trials),
         "surplus": sum(_has_surplus(case) for case in cases),
@@ -89,19 +113,22 @@ def summarise(cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _means(cases: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | int]]:
+def _means(cases: Sequence[Mapping[str, Any]], intervals: bool) -> dict[str, dict[str, float | int]]:
     found: dict[str, list[tuple[float, float]]] = {}
     for case in cases:
         for metric, value in case["scores"].items():
             if value is not None:
                 found.setdefault(metric, []).append((value, case["weight"]))
-    return {
-        metric: {
-            "mean": sum(value * weight for value, weight in pairs) / sum(weight for _, weight in pairs),
-            "n": len(pairs),
-        }
-        for metric, pairs in found.items()
-    }
+    return {metric: _mean(pairs, intervals) for metric, pairs in found.items()}
+
+
+def _mean(pairs: Sequence[tuple[float, float]], interval: bool) -> dict[str, float | int]:
+    mean = sum(value * weight for value, weight in pairs) / sum(weight for _, weight in pairs)
+    summary: dict[str, float | int] = {"mean": mean, "n": len(pairs)}
+    if interval:
+        values, weights = zip(*pairs, strict=True)
+        summary["low"], summary["high"] = mean_interval(values, weights)
+    return summary
 
 
 def _total(values: Iterable[int | None]) -> int | None:
@@ -122,12 +149,19 @@ def _fell_back(case: Mapping[str, Any]) -> bool:
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write the document as ASCII JSON, so that no hostile text breaks a reader; never half a file."""
+    with replacing(path) as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[str]]:
+    """A UTF-8 file that takes the place of `path` only when it has been written as a whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name[:50], suffix=".tmp")
     try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            json.dump(document, file, indent=1)
-            file.write("\n")
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as file:
+            yield file
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:

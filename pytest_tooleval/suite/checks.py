@@ -25,6 +25,7 @@ from .mocks import mock_findings
 from .model import ANY_TOOL
 from .model import METRICS
 from .model import PENALTIES
+from .model import needed_of
 from .source import Finding
 from .source import Findings
 from .source import Loc
@@ -40,6 +41,7 @@ _RESERVED_TAGS = frozenset(
     ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "tooleval")
 )
 _EXPRESSION_WORDS = frozenset(("and", "or", "not"))
+_COUNTED_RULE = re.compile(r"[1-9][0-9]{0,5}/[1-9][0-9]{0,5}")
 _XFAIL_TYPES = {"reason": (str,), "strict": (bool, type(None))}
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 
@@ -51,6 +53,7 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings
     raw_tools = data.get("tools")
     yield from tool_list_findings(raw_tools, ("tools",), schemas)
     yield from _thresholds(data.get("thresholds"), ("thresholds",), known)
+    yield from _pass_rule(data, (), data)
     suite_tools = ToolNames(raw_tools, "the suite")
     cases = data.get("test_cases")
     if not isinstance(cases, list):
@@ -70,6 +73,7 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings
         yield from _chain(case, loc, tools, scoring)
         if "thresholds" in case:
             yield from _thresholds(case["thresholds"], (*loc, "thresholds"), known)
+        yield from _pass_rule(case, loc, data)
         if "tags" in case:
             yield from _tags(case["tags"], (*loc, "tags"))
         yield from _skip_and_xfail(case, loc)
@@ -267,6 +271,22 @@ def _thresholds(thresholds: Any, at: Loc, known: Collection[str]) -> Findings:
                 f"unknown metric{f', did you mean {near}?' if near else f'; known are {listing(known)}'}"
             )
         yield Finding((*at, metric), message, at_key=True)
+
+
+def _pass_rule(holder: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findings:
+    """A rule K/N that cannot hold, written in this case or suite or in effect for it."""
+    rule = holder.get("pass") or suite.get("pass")
+    needed = needed_of(rule) if isinstance(rule, str) and _COUNTED_RULE.fullmatch(rule) else None
+    if needed is None:
+        return
+    trials = holder.get("trials", suite.get("trials"))
+    if "pass" in holder and needed[0] > needed[1]:
+        yield Finding((*loc, "pass"), f"{needed[0]} of {needed[1]} trials can never pass")
+    elif isinstance(trials, int) and trials != needed[1] and {"pass", "trials"} & holder.keys():
+        at = "pass" if "pass" in holder else "trials"
+        yield Finding(
+            (*loc, at), f'"pass": "{rule}" needs {needed[1]} trials, got {trials}; leave trials out'
+        )
 
 
 def _tags(tags: Any, at: Loc) -> Findings:

@@ -50,6 +50,7 @@ _SHARED = {
     "temperature": "a number from 0 to 2",
     "max_tokens": _COUNT,
     "trials": _COUNT,
+    "pass": '"mean", "all", "any", or "K/N" such as "4/5"',
     "param_scoring": '"exact", "case_sensitive", "contains", "numeric_tolerance", "regex", "fuzzy" '
     'or "bfcl"',
     "thresholds": 'an object of metric and least score, such as {"overall": 0.8}',

@@ -17,6 +17,8 @@ from pydantic import ConfigDict
 from pydantic import Field
 from pydantic import PrivateAttr
 
+from ..errors import ConfigError
+
 ToolChoice = Literal["required", "auto", "none"]
 ParamScoring = Literal[
     "exact", "case_sensitive", "contains", "numeric_tolerance", "regex", "fuzzy", "bfcl"
@@ -42,6 +44,7 @@ Name = Annotated[str, Field(min_length=1)]
 Threshold = Annotated[float, Field(ge=0.0, le=1.0)]
 Temperature = Annotated[float, Field(ge=0.0, le=2.0)]
 Count = Annotated[int, Field(ge=1)]
+PassRule = Annotated[str, Field(pattern=r"^(mean|all|any|[1-9][0-9]{0,5}/[1-9][0-9]{0,5})$")]
 
 
 class _Strict(BaseModel):
@@ -141,6 +144,12 @@ class TestCase(_Strict):
         None, description="Metric to the least score that passes."
     )
     trials: Count | None = Field(None, description="How many times the model is asked.")
+    pass_rule: PassRule | None = Field(
+        None,
+        alias="pass",
+        description="How several trials make one verdict: mean (of the scores, against the thresholds), "
+        'all, any, or K/N such as "4/5": at least K of N trials pass.',
+    )
     tags: list[str] = Field(default_factory=list, description="Keywords for -k and -m.")
     skip: bool | str = Field(False, description="true, or the reason.")
     xfail: bool | str | XFail = Field(False, description="true, the reason, or an object.")
@@ -198,6 +207,7 @@ class Suite(_Strict):
     param_scoring: ParamScoring | None = None
     thresholds: dict[str, Threshold] | None = None
     trials: Count | None = None
+    pass_rule: PassRule | None = Field(None, alias="pass")
     metadata: dict[str, Any] = Field(default_factory=dict)
 
     def case(self, id: str) -> TestCase:
@@ -216,6 +226,7 @@ class Overrides:
     temperature: float | None = None
     max_tokens: int | None = None
     trials: int | None = None
+    pass_rule: str | None = None
     thresholds: Mapping[str, float] | None = None
 
 
@@ -223,7 +234,8 @@ class Overrides:
 class ResolvedCase:
     """A case with the suite's defaults applied: what the engine runs and what scorers read.
 
-    `temperature` and `max_tokens` are None where neither case, suite nor command line sets them.
+    `temperature` and `max_tokens` are None where neither case, suite nor command line sets them;
+    `pass_rule` is `mean`, `all`, `any` or `K/N` with N the trials.
     """
 
     case: TestCase
@@ -237,6 +249,7 @@ class ResolvedCase:
     param_scoring: ParamScoring
     thresholds: Mapping[str, float]
     trials: int
+    pass_rule: str = "mean"
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -247,11 +260,14 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     """Apply defaults: the command line wins over the case, the case over the suite.
 
     Thresholds merge metric by metric. `DEFAULT_THRESHOLDS` hold where neither suite nor case names
-    any; a threshold on the command line adds to them, and never takes one away.
+    any; a threshold on the command line adds to them, and never takes one away. Raises ConfigError
+    when the number of trials is not the N of a rule `K/N`.
     """
     over = overrides or Overrides()
     named = {**(suite.thresholds or {}), **(case.thresholds or {})}
     thresholds = {**(named or DEFAULT_THRESHOLDS), **(over.thresholds or {})}
+    rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
+    trials = _first(over.trials, case.trials, suite.trials)
     default_choice: ToolChoice = "auto" if case.expects_nothing else "required"
     return ResolvedCase(
         case=case,
@@ -264,8 +280,27 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),
         param_scoring=case.param_scoring or suite.param_scoring or "exact",
         thresholds=thresholds,
-        trials=_first(over.trials, case.trials, suite.trials) or 1,
+        trials=_trials(trials, rule),
+        pass_rule=rule,
     )
+
+
+def needed_of(rule: str) -> tuple[int, int] | None:
+    """(K, N) of a rule `K/N`, else None."""
+    needed, slash, total = rule.partition("/")
+    return (int(needed), int(total)) if slash else None
+
+
+def _trials(trials: int | None, rule: str) -> int:
+    needed = needed_of(rule)
+    if needed is None:
+        return trials or 1
+    if trials not in (None, needed[1]):
+        raise ConfigError(
+            f'"pass": "{rule}" needs {needed[1]} trials, got {trials}; leave the number of trials '
+            f"out, or say how many of {trials} must pass (--tooleval-pass=K/{trials})"
+        )
+    return needed[1]
 
 
 def _messages(suite: Suite, case: TestCase) -> tuple[dict[str, Any], ...]:

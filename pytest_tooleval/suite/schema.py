@@ -32,6 +32,7 @@ _DESCRIPTIONS = {
     "Suite.param_scoring": "How plain expected values compare; default: exact.",
     "Suite.thresholds": 'Metric to the least score that passes; default: {"overall": 1.0}.',
     "Suite.trials": "How many times the model is asked each case; default 1.",
+    "Suite.pass": "How several trials of a case make one verdict; default: mean.",
     "Suite.metadata": "Yours; never sent.",
     "TestCase.temperature": "The sampling temperature of this case.",
     "TestCase.max_tokens": "Most tokens of an answer to this case.",

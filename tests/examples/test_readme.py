@@ -52,8 +52,11 @@ def test_the_failure_and_the_table_are_what_a_run_prints(pytester: pytest.Pytest
                     "tool_calls": [{"id": "1", "type": "function", "function": call}]}
         """
     )
-    result = pytester.runpytest("--tooleval-model=my-agent,baseline/lexical")
-    printed = re.sub(r"\d\.\d\d s$", "0.00 s", result.stdout.str(), flags=re.MULTILINE)
+    model = "--tooleval-model=my-agent,baseline/lexical"
+    result = pytester.runpytest(model)
+    gated = pytester.runpytest(model, "--tooleval-fail-under=0.9")
+    output = result.stdout.str() + gated.stdout.str()
+    printed = re.sub(r"\d\.\d\d s$", "0.00 s", output, flags=re.MULTILINE)
     for text in shown:
         assert text.strip() in printed
 

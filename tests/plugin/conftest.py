@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 # pytester forgets modules that an in-process run has imported; compiled ones cannot be loaded twice.
 import jsonschema  # noqa: F401
 import pydantic  # noqa: F401
@@ -24,6 +26,8 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Proje
     monkeypatch.setenv("COLUMNS", "160")
     options = "-p no:randomly -o asyncio_default_fixture_loop_scope=function"
     monkeypatch.setenv("PYTEST_ADDOPTS", options)
-    for name in ("CI", "GITHUB_ACTIONS", "BUILD_NUMBER", "FORCE_COLOR", "NO_COLOR"):
+    for name in [name for name in os.environ if name.startswith(("GITHUB_", "CI_"))]:
+        monkeypatch.delenv(name)
+    for name in ("CI", "BUILD_NUMBER", "FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     return Project(pytester)

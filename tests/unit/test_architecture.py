@@ -154,6 +154,7 @@ print("loaded", *sys.modules)
     plugin = {
         "pytest_tooleval.plugin",
         "pytest_tooleval.plugin.options",
+        "pytest_tooleval.plugin.settings",
         "pytest_tooleval.plugin.hookspecs",
     }
     if model is None:

@@ -61,3 +61,8 @@ def test_json_text_survives_what_json_cannot_hold() -> None:
 
     assert json_text(deep) == "(list that cannot be shown)"
     assert json_text({1, 2}) == json.dumps("{1, 2}")
+
+
+def test_a_log_gives_no_orders_to_github() -> None:
+    assert "##[" not in printable("nothing ##[add-mask]all\u202e ##[group]")
+    assert printable("##[error]") == "##\\x5berror]"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.plugin.options import Settings
-from pytest_tooleval.plugin.options import read_settings
+from pytest_tooleval.plugin.settings import Settings
+from pytest_tooleval.plugin.settings import read_settings
 
 DEFAULTS: dict[str, Any] = {
     "tooleval_model": None,
@@ -33,7 +33,7 @@ class FakeConfig:
         self.invocation_params = type("Params", (), {"dir": root / "started-here"})
         self.option = type("Options", (), {"collectonly": False})
         self._options = {**DEFAULTS, **options}
-        self._ini = {"tooleval_models": [], "tooleval_cassette": "", "tooleval_record": "", **ini}
+        self._ini = {"tooleval_models": [], "tooleval_history": True, **ini}
 
     def getoption(self, name: str, default: Any = None) -> Any:
         return self._options.get(name, default)
@@ -50,7 +50,10 @@ def test_defaults(tmp_path: Path) -> None:
     found = settings(tmp_path)
     assert found.models == ()
     assert (found.concurrency, found.timeout_s) == (32, 120.0)
-    assert (found.json, found.cassette, found.record) == (None, None, "new")
+    assert (found.files, found.cassette, found.record) == ({}, None, "new")
+    assert not found.gates
+    assert found.baseline is None
+    assert found.history
     assert set(found.overrides.values()) == {None}
 
 
@@ -76,7 +79,7 @@ def test_thresholds_and_later_ones_win(tmp_path: Path) -> None:
 def test_paths_of_options_count_from_where_pytest_was_started(tmp_path: Path) -> None:
     (tmp_path / "started-here").mkdir()
     found = settings(tmp_path, tooleval_json="a/out.json", tooleval_cassette="tapes")
-    assert found.json == tmp_path / "started-here" / "a" / "out.json"
+    assert found.files == {"json": tmp_path / "started-here" / "a" / "out.json"}
     assert found.cassette == tmp_path / "started-here" / "tapes"
 
 

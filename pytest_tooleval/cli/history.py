@@ -1,0 +1,291 @@
+"""`tooleval history`, `show`, `compare`, `trend`, `export` and `prune`: what was run before."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import TypeVar
+
+import click
+
+from ..errors import ToolevalError
+from ..text import counted
+from ..text import printable
+
+if TYPE_CHECKING:
+    from ..history import History
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_HOURS = {"h": 1, "d": 24, "w": 24 * 7}
+
+_folder_option = click.option(
+    "--folder",
+    "-C",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="The project whose .tooleval is read; default: the current folder.",
+)
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _reports_errors(command: _F) -> _F:
+    """A wrong name or a damaged store is one line for the user, never a traceback."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except ToolevalError as error:
+            raise click.ClickException(printable(str(error), keep_newlines=True)) from None
+
+    return run  # type: ignore[return-value]
+
+
+def _open(folder: Path) -> History:
+    from ..history import open_history
+
+    history = open_history(_store(folder))
+    if not os.path.isfile(history.path):
+        raise ToolevalError(
+            f"{history.path}: there is no history yet; run pytest with a model there, or name the "
+            "project's folder with -C"
+        )
+    return history
+
+
+def _store(folder: Path) -> Path:
+    return folder / ".tooleval"
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    # Not every terminal or pipe has all characters, the bars of a trend least of all.
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    for line in lines:
+        click.echo(line.encode(encoding, "replace").decode(encoding))
+
+
+def _print_json(value: object) -> None:
+    click.echo(json.dumps(value, indent=1))
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
+@click.option("--model", help="Only runs of this model, with its figures.")
+@click.option("--branch", help="Only runs on this git branch.")
+@_json_option
+@_folder_option
+@_reports_errors
+def history(limit: int, model: str | None, branch: str | None, as_json: bool, folder: Path) -> None:
+    """List the runs, newest first. A + behind a commit marks changes that were not committed."""
+    from .listing import history_lines
+
+    runs = _open(folder).runs(limit, model=model, branch=branch)
+    if as_json:
+        _print_json([run.to_dict() for run in runs])
+    else:
+        _print_lines(history_lines(runs) if runs else ["no run matches"])
+
+
+@click.command()
+@click.argument("run")
+@click.argument("case", required=False)
+@click.option("--failed", is_flag=True, help="All failed cases; with CASE, only its failed trials.")
+@click.option("--model", help="Only this model.")
+@_folder_option
+@_reports_errors
+def show(run: str, case: str | None, failed: bool, model: str | None, folder: Path) -> None:
+    """Show the table of a run and what failed, or every trial of one case.
+
+    RUN is latest, latest~2, latest:BRANCH, or the beginning of an id. CASE is a case's id,
+    SUITE::CASE or a node id.
+    """
+    from .showing import case_lines
+    from .showing import run_lines
+
+    store = _open(folder)
+    id = store.find(run)
+    document = store.document(id, bulk=False)
+    models = [row["model"] for row in document["models"]]
+    if model is not None and model not in models:
+        raise ToolevalError(f"the run {id} has no model {model}, only {', '.join(models) or 'none'}")
+    if case is None:
+        _print_lines(run_lines(document, model, all_failed=failed))
+        return
+    cases = [row for row in document["cases"] if model in (None, row["model"])]
+    meant = [
+        row for row in cases if case in (row["case"], row["nodeid"], f"{row['suite']}::{row['case']}")
+    ]
+    if not meant:
+        raise ToolevalError(f"the run {id} has no case {case}{_alike(case, cases)}")
+    for row in meant:
+        _print_lines(case_lines(store.case(id, row["nodeid"]), only_failed=failed))
+
+
+def _alike(case: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    from difflib import get_close_matches
+
+    found = get_close_matches(case, list({row["case"] for row in rows})[:1000], n=3)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@click.option("--model", "models", multiple=True, metavar="OLD=NEW", help="Compare across models.")
+@click.option("--max-drop", type=click.FloatRange(0, 1), default=0.0, help="A drop that is allowed.")
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="The chance of a false alarm.",
+)
+@_json_option
+@_folder_option
+@_reports_errors
+def compare(
+    old: str,
+    new: str,
+    models: tuple[str, ...],
+    max_drop: float,
+    alpha: float,
+    as_json: bool,
+    folder: Path,
+) -> None:
+    """Compare two runs case by case; the exit code is 1 when NEW is significantly worse.
+
+    OLD and NEW are runs as in `tooleval show`, or files of --tooleval-json.
+    """
+    from ..gates.baseline import compare as compare_documents
+    from ..history import load_document
+    from ..reports.comparison import render_comparison
+
+    pairs = dict(map(_pair, models)) or None
+    documents = [load_document(name, _store(folder)) for name in (old, new)]
+    found = compare_documents(*documents, models=pairs, alpha=alpha, max_drop=max_drop, names=(old, new))
+    if as_json:
+        _print_json(found)
+    else:
+        _print_lines(render_comparison(found))
+    if found["failed"]:
+        raise SystemExit(1)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (old and equals and new):
+        raise click.UsageError(f"--model={printable(text)}: expected OLD=NEW, the labels of two models")
+    return old, new
+
+
+@click.command()
+@click.argument("name", metavar="CASE|SUITE")
+@click.option("--model", help="Only this model.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
+@_json_option
+@_folder_option
+@_reports_errors
+def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path) -> None:
+    """Show a case or a suite over the runs, the newest last.
+
+    Name a case by its id, or SUITE::CASE where several suites have one of that id.
+    """
+    from .listing import trend_lines
+
+    found = _open(folder).trend(name, model=model, limit=limit)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        _print_lines(trend_lines(found))
+
+
+@click.command()
+@click.argument("run")
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["json", "csv", "md", "html"]),
+    required=True,
+    help="Of what kind.",
+)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+@_folder_option
+@_reports_errors
+def export(run: str, format: str, out: Path | None, folder: Path) -> None:
+    """Write a run as the result document (json), a table (csv), a summary (md) or a page (html)."""
+    store = _open(folder)
+    text = _export_text(format, store.document(store.find(run)), store)
+    if out is None:
+        # As bytes: a terminal's encoding may lack characters, and lines may end in CR LF.
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.flush()
+        return
+    from ..reports.document import replacing
+
+    try:
+        with replacing(out) as file:
+            file.write(text)
+    except OSError as error:
+        raise ToolevalError(f"cannot write {out}: {error.strerror or error}") from None
+    click.echo(f"wrote {printable(str(out))}")
+
+
+def _export_text(format: str, document: Mapping[str, Any], store: History) -> str:
+    if format == "json":
+        return json.dumps(document, indent=1) + "\n"
+    if format == "csv":
+        from ..reports.csv import csv_text
+
+        return csv_text(document)
+    if format == "md":
+        from ..reports.markdown import markdown_text
+
+        return markdown_text(document)
+    from ..reports.html import html_text
+
+    return html_text(document, store.trends_for(document))
+
+
+@click.command()
+@click.option("--keep", type=click.IntRange(0), help="Keep this many of the newest runs.")
+@click.option("--older-than", metavar="90d", help="Delete runs older than so many h, d or w.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_folder_option
+@_reports_errors
+def prune(keep: int | None, older_than: str | None, yes: bool, folder: Path) -> None:
+    """Delete old runs from the history. With both options only what both say goes.
+
+    Runs that still go on always stay.
+    """
+    if keep is None and older_than is None:
+        raise click.UsageError("say what to delete: --keep=N, --older-than=90d, or both")
+    age = None if older_than is None else _age(older_than)
+    store = _open(folder)
+    number = len(store.expired(keep=keep, older_than=age))
+    if not number:
+        click.echo("nothing to delete")
+        return
+    if not yes:
+        click.confirm(f"delete {counted(number, 'run')} of {printable(str(store.path))}?", abort=True)
+    gone = store.prune(keep=keep, older_than=age)
+    freed = f", {gone.freed_bytes / 1e6:.1f} MB freed" if gone.freed_bytes else ""
+    click.echo(f"deleted {counted(gone.runs, 'run')} with {counted(gone.cases, 'case row')}{freed}")
+
+
+def _age(text: str) -> timedelta:
+    match = re.fullmatch(r"([0-9]{1,5})([hdw])", text)
+    if not match:
+        raise click.UsageError(f"--older-than={printable(text)}: expected hours, days or weeks, as 90d")
+    return timedelta(hours=int(match[1]) * _HOURS[match[2]])

@@ -1,0 +1,188 @@
+"""`tooleval import mcp`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import click
+
+from ..errors import ConfigError
+from ..errors import ToolevalError
+from ..text import counted
+from ..text import printable
+from ..text import shorten
+
+if TYPE_CHECKING:
+    from ..imports.update import Changes
+    from ..mcp.discover import Discovery
+    from ..mcp.server import McpServer
+    from ..mcp.tools import Functions
+    from ..suite.source import Document
+
+_SUFFIX = ".tooleval.json"
+_STDOUT = Path("-")
+
+
+@click.command()
+@click.option("--stdio", metavar="COMMAND", help='Start this server, e.g. "uvx mcp-server-time".')
+@click.option("--http", metavar="URL", help="Ask a server over streamable HTTP.")
+@click.option("--sse", metavar="URL", help="Ask an older server over HTTP with SSE.")
+@click.option(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME=VARIABLE",
+    help="Send a header, whose value is in an environment variable (repeatable).",
+)
+@click.option(
+    "--env",
+    "env",
+    multiple=True,
+    metavar="VARIABLE",
+    help="Give a variable of the environment to the command (repeatable).",
+)
+@click.option("--timeout", default=30.0, show_default=True, metavar="SECONDS", help="For the whole.")
+@click.option("--name", help="The name of a new suite; default: the server's own.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    help="Write, or bring up to date, this file; - prints. Default: the suite's name.",
+)
+@click.option("--drafts/--no-drafts", default=True, help="Draft a case for each new tool (default).")
+@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+def mcp(
+    stdio: str | None,
+    http: str | None,
+    sse: str | None,
+    headers: tuple[str, ...],
+    env: tuple[str, ...],
+    timeout: float,
+    name: str | None,
+    out: Path | None,
+    drafts: bool,
+    dry_run: bool,
+) -> None:
+    """Make a suite from the tools of an MCP server, or bring one up to date.
+
+    Each new tool gets a draft of a test case, which is skipped until somebody edits its prompt and
+    removes "skip". In a suite that is there already the tools are replaced and the written cases
+    stay. The exit code is 1 when the server cannot be used, and when cases have to be mended.
+    """
+    from ..imports.update import update_suite
+    from ..imports.write import read_existing
+    from ..mcp.discover import discover_tools
+    from ..mcp.tools import as_functions
+
+    try:
+        server = _server(stdio, http, sse, headers, env, timeout)
+        # Read before the server is asked, for a mistake in --out to show at once.
+        previous = read_existing(out) if out is not None and out != _STDOUT else None
+        found = discover_tools(server)
+        title = name or printable(shorten(found.name)) or "MCP server"
+        if out is None:
+            out, previous = _own_file(title)
+        before = None if previous is None else previous.data
+        functions = as_functions(found.tools, _metadata(before).get("mcp_names"))
+        _show_found(found, functions)
+        suite, changes = update_suite(before, title, functions.tools, drafts)
+        suite = _with_metadata(suite, found, functions)
+        mended = _write(out, suite, previous, changes, dry_run=dry_run)
+    except ToolevalError as error:
+        raise click.ClickException(printable(str(error), keep_newlines=True)) from None
+    if not mended:
+        raise SystemExit(1)
+
+
+def _server(
+    stdio: str | None,
+    http: str | None,
+    sse: str | None,
+    headers: tuple[str, ...],
+    env: tuple[str, ...],
+    timeout: float,
+) -> McpServer:
+    from ..mcp.server import McpServer
+    from ..mcp.server import split_command
+
+    pairs = dict(header.partition("=")[::2] for header in headers)
+    if sum(option is not None for option in (stdio, http, sse)) != 1:
+        raise click.UsageError("give one of --stdio, --http and --sse")
+    if stdio is not None:
+        return McpServer("stdio", split_command(stdio), pairs, env, timeout)
+    if http is not None:
+        return McpServer("http", (http,), pairs, env, timeout)
+    return McpServer("sse", (sse or "",), pairs, env, timeout)
+
+
+def _own_file(title: str) -> tuple[Path, Document | None]:
+    """The file named for the server, which is written over only if an import made it."""
+    from ..imports.write import read_existing
+    from ..suite.slugs import slug
+
+    file = Path((slug(title) or "mcp-server") + _SUFFIX)
+    previous = read_existing(file)
+    if previous is not None and "mcp_server" not in _metadata(previous.data):
+        raise ConfigError(
+            f"{file} is there already, and not from an MCP server; to bring its tools up to date, "
+            f"give --out {file}"
+        )
+    return file, previous
+
+
+def _metadata(suite: Any) -> dict[str, Any]:
+    metadata = suite.get("metadata") if isinstance(suite, dict) else None
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _with_metadata(suite: dict[str, Any], found: Discovery, functions: Functions) -> dict[str, Any]:
+    """The suite with the server's name and the names that had to change in its metadata."""
+    metadata = {key: value for key, value in _metadata(suite).items() if key != "mcp_names"}
+    metadata["mcp_server"] = found.name
+    if functions.originals:
+        metadata["mcp_names"] = functions.originals
+    if "metadata" in suite:
+        return {**suite, "metadata": metadata}
+    name = {"name": suite["name"]}
+    return {**name, "metadata": metadata, **suite}
+
+
+def _show_found(found: Discovery, functions: Functions) -> None:
+    version = f" {found.version}" if found.version else ""
+    title = printable(shorten(f"{found.name or 'a server without a name'}{version}"))
+    click.echo(f"{title}: {counted(len(found.tools), 'tool')}", err=True)
+    for line in functions.left_out:
+        click.echo(f"left out: {line}", err=True)
+    if found.cut_short:
+        click.echo(f"warning: {found.cut_short}", err=True)
+    if not functions.tools:
+        raise ConfigError("none of the tools can stand in a suite; nothing was written")
+
+
+def _write(
+    out: Path, suite: dict[str, Any], previous: Document | None, changes: Changes, *, dry_run: bool
+) -> bool:
+    """Write the suite and say what changed; False when there are cases to mend."""
+    from ..imports.write import suite_text
+    from ..imports.write import write_suite
+
+    if out == _STDOUT:
+        click.echo(suite_text(suite), nl=False)
+        return True
+    text = suite_text(suite, previous)
+    for line in changes.lines() if previous is not None else ():
+        click.echo(line)
+    if previous is not None and text == previous.text:
+        click.echo(f"{printable(str(out))} is up to date")
+        return True
+    problems = [] if dry_run else write_suite(out, suite, previous)
+    for problem in problems:
+        click.echo(printable(str(problem)))
+    counts = counted(len(suite["tools"]), "tool"), counted(len(suite["test_cases"]), "case")
+    done = "would write" if dry_run else "wrote"
+    click.echo(f"{done} {printable(str(out))}: {', '.join(counts)}")
+    if changes.drafted:
+        drafts = counted(changes.drafted, "draft")
+        click.echo(f'{drafts} to edit: reword the prompt, check the params, and remove "skip"')
+    return not problems and not changes.broken

@@ -1,0 +1,194 @@
+"""`tooleval import`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import click
+
+from ..errors import Problem
+from ..errors import SuiteError
+from ..errors import ToolevalError
+from ..text import counted
+from ..text import printable
+from .import_mcp import mcp
+
+if TYPE_CHECKING:
+    from ..imports.openai import Imported
+    from ..suite.source import Document
+
+SUFFIX = ".tooleval.json"
+_MOST_PROBLEMS = 20
+_FEW = 3
+
+
+class SuitePath(click.Path):
+    """The path of a suite file that is to be written."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(str(super().convert(value, param, ctx)))
+        if not path.name.endswith(SUFFIX) or path.name == SUFFIX:
+            stem = path.name.removesuffix(".json").removesuffix(".tooleval") or "suite"
+            better = printable(str(path.with_name(stem + SUFFIX)))
+            self.fail(f"pytest collects files that end in {SUFFIX}: write {better}", param, ctx)
+        return path
+
+
+_out = click.option(
+    "--out", type=SuitePath(), required=True, help=f"The suite to write or update, *{SUFFIX}."
+)
+_source = click.Path(path_type=Path)
+
+
+@click.group(name="import")
+def import_() -> None:
+    """Make suites from what you have: BFCL's files, OpenAI tools, recorded answers, MCP servers."""
+
+
+import_.add_command(mcp)
+
+
+@import_.command()
+@click.argument("questions", type=_source)
+@click.option(
+    "--answers",
+    type=_source,
+    help="The possible answers; default: possible_answer/NAME beside QUESTIONS.",
+)
+@_out
+@click.option("--limit", type=click.IntRange(1), help="Only the first so many questions.")
+def bfcl(questions: Path, answers: Path | None, out: Path, limit: int | None) -> None:
+    """Convert a category of the Berkeley Function Calling Leaderboard.
+
+    QUESTIONS is a file such as BFCL_v4_simple_python.json of the package bfcl-eval. Cases that the
+    suite has already stay as they are; new ones are added.
+    """
+    from ..imports.bfcl import answers_beside
+    from ..imports.bfcl import bfcl_suite
+    from ..imports.cases import merge_cases
+
+    try:
+        made = bfcl_suite(questions, answers or answers_beside(questions), limit=limit)
+        previous = _existing(out)
+        merged = merge_cases(_data(previous), made)
+        lines = [counted(merged.added, "case") + " added"]
+        lines += [f"{merged.kept} kept"] if merged.kept else []
+        is_valid = _write(out, merged.suite, previous, lines)
+    except ToolevalError as error:
+        raise _shown(error) from None
+    if merged.differing:
+        ids = ", ".join(merged.differing[:5]) + (", ..." if len(merged.differing) > 5 else "")
+        click.echo(printable(f"of those kept, {len(merged.differing)} differ from the file: {ids}"))
+    if not is_valid:
+        raise SystemExit(1)
+
+
+@import_.command()
+@click.argument("file", type=_source)
+@_out
+def openai(file: Path, out: Path) -> None:
+    """Make a suite from OpenAI tools, or from recorded chat completions.
+
+    FILE is JSON or JSON lines: a list of tools, of which each gets a draft of a case to edit; or
+    requests with their answers, or conversations with tools, of which each answer becomes a case that
+    expects the recorded calls. An existing suite gets the tools in place of its own and keeps its
+    cases, or gets the cases that it does not have. The exit code is 1 when a case has to be mended.
+    """
+    from ..imports.openai import import_openai
+
+    try:
+        previous = _existing(out)
+        made = import_openai(file, out.name.removesuffix(SUFFIX), _data(previous))
+        for line in lines_of(made.left_out):
+            click.echo(printable(line), err=True)
+        is_valid = _write(out, made.suite, previous, _counts(made))
+    except ToolevalError as error:
+        raise _shown(error) from None
+    for line in _remarks(made, is_update=previous is not None):
+        click.echo(printable(line))
+    if not is_valid or (made.tools is not None and made.tools.broken):
+        raise SystemExit(1)
+
+
+def _counts(made: Imported) -> Iterator[str]:
+    if made.tools is not None:
+        yield counted(len(made.suite["tools"]), "tool")
+        yield f"{counted(made.tools.drafted, 'draft')} to edit"
+    else:
+        yield f"{counted(made.added, 'case')} added"
+    if made.folded:
+        yield f"{made.folded} folded that are the same"
+    if made.known:
+        yield f"{made.known} left whose prompt the suite has"
+    if made.left_out:
+        yield f"{len(made.left_out)} left out"
+
+
+def _remarks(made: Imported, *, is_update: bool) -> Iterator[str]:
+    if made.tools is not None and is_update:
+        yield from made.tools.lines()
+    if made.secrets:
+        yield f"{counted(made.secrets, 'text')} held a key or token, which [secret] stands for now"
+    for first, second in made.ambiguous[:_MOST_PROBLEMS]:
+        yield f"{first} and {second} ask the same and expect different calls: keep one"
+    if len(made.ambiguous) > _MOST_PROBLEMS:
+        yield f"and {len(made.ambiguous) - _MOST_PROBLEMS} more such pairs"
+
+
+def _existing(out: Path) -> Document | None:
+    from ..imports.write import read_existing
+
+    return read_existing(out)
+
+
+def _data(previous: Document | None) -> Mapping[str, Any] | None:
+    return None if previous is None else previous.data
+
+
+def _write(out: Path, suite: Mapping[str, Any], previous: Document | None, lines: Iterable[str]) -> bool:
+    """Write the suite where it differs from the previous one; False when it has problems to mend."""
+    from ..imports.write import suite_text
+    from ..imports.write import write_suite
+
+    if previous is not None and suite_text(suite, previous) == previous.text:
+        click.echo(printable(f"{out} is up to date: {', '.join(lines)}"))
+        return True
+    problems = write_suite(out, suite, previous)
+    for problem in problems:
+        click.echo(printable(str(problem)), err=True)
+    click.echo(printable(f"wrote {out}: {', '.join(lines)}"))
+    return not problems
+
+
+def _shown(error: ToolevalError) -> click.ClickException:
+    """The error with as many problems as fit a screen."""
+    lines = [printable(line) for line in str(error).splitlines()]
+    if isinstance(error, SuiteError):
+        lines = [printable(str(problem)) for problem in error.problems[:_MOST_PROBLEMS]]
+        more = len(error.problems) - len(lines)
+        lines += [f"and {counted(more, 'more problem')}"] if more > 0 else []
+    return click.ClickException("\n".join(lines))
+
+
+def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
+    """Every record that was left out with its line and the reason; many with the same on one line."""
+    groups: dict[str, list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault(problem.message, []).append(problem)
+    for message, group in groups.items():
+        if len(group) <= _FEW:
+            for problem in group:
+                place = f"{problem.path}:{problem.line}:{problem.column}"
+                yield f"{place}: left out: {f'{problem.field}: ' if problem.field else ''}{message}"
+        else:
+            lines = "lines " + ", ".join(str(problem.line) for problem in group)
+            fields = ", ".join(problem.field for problem in group if problem.field)
+            yield f"{group[0].path}: {len(group)} records left out: {message}: {fields or lines}"

@@ -1,0 +1,85 @@
+"""What `tooleval history` and `tooleval trend` print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from ..history import RunSummary
+from ..history import Trend
+from ..history import TrendPoint
+from ..text import printable
+from .tables import branch_text
+from .tables import commit_text
+from .tables import note_text
+from .tables import number_text
+from .tables import short
+from .tables import sparkline
+from .tables import table
+from .tables import when_text
+
+
+def history_lines(runs: Sequence[RunSummary]) -> list[str]:
+    """A run per line."""
+    header = [
+        *("id", "when", "commit", "branch", "models", "cases", "passed", "failed", "missed"),
+        *("errors", "skipped", "overall", "cost", "gates failed", "note"),
+    ]
+    rows = [_run_cells(run) for run in runs]
+    return table(header, rows, texts={"id", "when", "commit", "branch", "models", "note"})
+
+
+def _run_cells(run: RunSummary) -> list[str]:
+    judged = run.gates_passed + run.gates_failed
+    return [
+        run.id,
+        when_text(run.started),
+        commit_text(run.git),
+        branch_text(run.git),
+        short(", ".join(run.models)),
+        str(run.cases),
+        str(run.passed),
+        str(run.failed),
+        str(run.missed or ""),
+        str(run.errors),
+        str(run.skipped or ""),
+        number_text(run.overall),
+        "-" if run.cost_usd is None else f"${run.cost_usd:.4f}",
+        f"{run.gates_failed} of {judged}" if judged else "",
+        note_text(run.status, run.exitstatus),
+    ]
+
+
+def trend_lines(trend: Trend) -> Iterator[str]:
+    """A run and model per line, then the overall scores of each model as a row of bars."""
+    yield printable(trend.suite if trend.case is None else f"{trend.suite} :: {trend.case}")
+    header = ["when", "run", "commit", "model", "outcome", "passed", "trials", "overall", "note"]
+    before: dict[str, TrendPoint] = {}
+    rows = []
+    for point in trend.points:
+        rows.append(_point_cells(point, trend.kind, before.get(point.model)))
+        before[point.model] = point
+    yield from table(header, rows, texts={"when", "run", "commit", "model", "outcome", "note"})
+    for model in before:
+        values = [point.overall for point in trend.points if point.model == model]
+        known = [value for value in values if value is not None]
+        if len(known) > 1:
+            ends = f"overall {known[0]:.2f} to {known[-1]:.2f}"
+            yield f"{short(model)}  {sparkline(values)}  {ends}"
+
+
+def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> list[str]:
+    known = before is not None and before.content and point.content
+    changed = known and before is not None and before.content != point.content
+    notes = [note_text(point.status, None), f"{kind} changed" if changed else ""]
+    return [
+        when_text(point.started),
+        point.id,
+        commit_text(point.git),
+        short(point.model),
+        point.outcome or "",
+        "" if point.outcome else f"{point.passed}/{point.cases}",
+        f"{point.passes}/{point.scored}" if point.outcome or point.scored > point.cases else "",
+        number_text(point.overall),
+        ", ".join(filter(None, notes)),
+    ]

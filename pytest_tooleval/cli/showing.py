@@ -1,0 +1,103 @@
+"""What `tooleval show` prints: a run in short, or every trial of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from ..plugin.terminal import render_table
+from ..reports.text import render_scores
+from ..reports.text import render_transcript
+from ..results import CaseResult
+from ..results import TrialResult
+from ..text import printable
+from .tables import branch_text
+from .tables import commit_text
+from .tables import note_text
+from .tables import short
+from .tables import when_text
+
+Row = Mapping[str, Any]
+
+_WRONG = ("failed", "missed", "error")
+_SHOWN = 20
+_VERSIONS = (("pytest-tooleval", "pytest_tooleval"), ("pytest", "pytest"), ("Python", "python"))
+
+
+def run_lines(document: Row, model: str | None, *, all_failed: bool) -> Iterator[str]:
+    """A run's origin, tables and gates, and a line for each failed case: the first 20, or all."""
+    yield from _head(document["run"])
+    summaries = list(document["suites"])
+    if len({row["file"] for row in summaries}) > 1:
+        summaries += [{**row, "suite": "all suites"} for row in document["models"]]
+    summaries = [row for row in summaries if model in (None, row["model"])]
+    if summaries:
+        yield from ["", *render_table(summaries)]
+    if document["gates"]:
+        yield ""
+    for gate in document["gates"]:
+        yield f"gate {'passed' if gate['passed'] else 'FAILED'}: {printable(gate['message'])}"
+    wrong = [
+        row for row in document["cases"] if row["outcome"] in _WRONG and model in (None, row["model"])
+    ]
+    yield from _wrong_cases(wrong, len(wrong) if all_failed else _SHOWN)
+
+
+def _head(run: Row) -> Iterator[str]:
+    duration = "" if run.get("duration_s") is None else f", {run['duration_s']:.1f} s"
+    note = note_text(run.get("status", "finished"), run.get("exitstatus"))
+    yield f"run {short(run['id'])}  {when_text(run['started'])}{duration}{f', {note}' if note else ''}"
+    git = run.get("git")
+    options = run.get("options") or {}
+    about = {
+        "commit": " ".join(filter(None, [commit_text(git), branch_text(git)])),
+        "options": ", ".join(f"{name}={_option(value)}" for name, value in options.items()),
+        "versions": ", ".join(f"{name} {run[key]}" for name, key in _VERSIONS if run.get(key)),
+    }
+    yield from (f"{name}: {short(text, 300)}" for name, text in about.items() if text)
+
+
+def _option(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _wrong_cases(rows: Sequence[Row], most: int) -> Iterator[str]:
+    if rows:
+        yield ""
+    for row in rows[:most]:
+        name = short(f"{row['suite']} :: {row['case']}", 100)
+        yield f"{row['outcome']}  {name} [{short(row['model'])}]: {short(row['reason'], 200)}"
+    if len(rows) > most:
+        yield f"and {len(rows) - most} more; --failed shows all"
+
+
+def case_lines(row: Row, *, only_failed: bool) -> Iterator[str]:
+    """A case's verdict, then scores and transcript of each trial, or of each that failed."""
+    result = _case_result(row)
+    yield printable(f"{result.suite} :: {result.case} [{result.model}]  {result.outcome}")
+    yield printable(f"{result.file}:{result.line}")
+    if result.reason:
+        yield printable(result.reason)
+    for trial in result.trials:
+        if not (only_failed and trial.passed):
+            yield from _trial_lines(trial, result)
+    yield ""
+
+
+def _trial_lines(trial: TrialResult, result: CaseResult) -> Iterator[str]:
+    word = "error" if trial.error else "passed" if trial.passed else "failed"
+    yield ""
+    yield f"trial {trial.trial + 1} of {len(result.trials)}: {word}"
+    if trial.error:
+        yield f"  {printable(trial.error.message)}"
+    blocks = [render_scores(trial, result) if trial.scores else "", render_transcript(trial)]
+    yield from (printable(block, keep_newlines=True) for block in blocks if block)
+
+
+def _case_result(row: Row) -> CaseResult:
+    """The result behind a row, which another version may have written with more fields."""
+    known = {field.name for field in fields(CaseResult)}
+    return CaseResult.from_dict({name: value for name, value in row.items() if name in known})

@@ -1,0 +1,62 @@
+"""Tables, times and numbers as the commands print them; every text is made safe for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from ..history.codec import timestamp
+from ..reports.comparison import aligned
+from ..text import printable
+from ..text import shorten
+
+_BARS = "▁▂▃▄▅▆▇█"
+_EXITS = {0: "", 1: "", 2: "interrupted", 3: "internal error", 4: "usage error", 5: ""}
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], texts: Collection[str]) -> list[str]:
+    """Columns named in `texts` stand left, numbers right; a column without any value is left out."""
+    filled = [number for number in range(len(header)) if any(row[number] for row in rows)]
+    kept = [[row[number] for number in filled] for row in [header, *rows]]
+    return aligned(kept, [place for place, name in enumerate(kept[0]) if name in texts])
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """A bar for each value from 0 to 1, a dot where there is none."""
+    last = len(_BARS) - 1
+    return "".join(
+        "·" if value is None else _BARS[round(min(max(value, 0.0), 1.0) * last)] for value in values
+    )
+
+
+def when_text(started: str) -> str:
+    """An ISO time in the local zone, to the minute."""
+    return datetime.fromtimestamp(timestamp(started)).strftime("%Y-%m-%d %H:%M")
+
+
+def commit_text(git: Mapping[str, Any] | None) -> str:
+    """The commit's beginning; a + says that something was not committed."""
+    return f"{short(git['commit'][:9])}{'+' if git['dirty'] else ''}" if git else ""
+
+
+def branch_text(git: Mapping[str, Any] | None) -> str:
+    return short((git or {}).get("branch") or "", 30)
+
+
+def note_text(status: str, exitstatus: int | None) -> str:
+    """What is worth saying about how a run ended; empty when nothing is."""
+    if status != "finished":
+        return status
+    return _EXITS.get(exitstatus or 0, f"exit status {exitstatus}")
+
+
+def number_text(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def short(text: str, limit: int = 40) -> str:
+    """At most `limit` characters, all of them safe."""
+    return shorten(printable(shorten(text, limit + 1)), limit)

@@ -1,0 +1,112 @@
+"""What the baseline gate says: one plain line, safe to show, whatever labels and case ids hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from ..text import counted
+from ..text import printable
+from ..text import shorten
+from .pairing import Pairing
+
+_MOST_LABELS = 5
+
+
+def shown(text: str) -> str:
+    return printable(shorten(text))
+
+
+def labels_text(labels: Iterable[str]) -> str:
+    """`a, b`, cut after a few; `no model` for none."""
+    known = list(labels)
+    more = [f"{len(known) - _MOST_LABELS} more"] if len(known) > _MOST_LABELS else []
+    return ", ".join([*map(shown, known[:_MOST_LABELS]), *more]) or "no model"
+
+
+def nothing_text(model: str, pairing: Pairing, names: tuple[str, str]) -> str:
+    """Why no case of a model could be compared."""
+    found: dict[str, Sequence[object]] = {
+        "without an answer in one of the runs": pairing.same,
+        "changed": pairing.changed,
+        f"only in {shown(names[0])}": pairing.removed,
+        f"only in {shown(names[1])}": pairing.added,
+    }
+    parts = [f"{len(cases)} {word}" for word, cases in found.items() if cases]
+    return f"nothing to compare, no case of {shown(model)} is the same in both runs: {', '.join(parts)}"
+
+
+def left_out_text(unscored: int, changes: Mapping[str, Any], models: Sequence[str]) -> str:
+    """Which cases and models no verdict was made of, empty if there are none."""
+    parts = [f"{counted(unscored, 'case')} without an answer"] if unscored else []
+    parts += [
+        f"{counted(len(changes[kind]), 'case')} {kind}"
+        for kind in ("changed", "added", "removed")
+        if changes[kind]
+    ]
+    if models:
+        parts.append(f"{labels_text(models)} (no such model in the other run)")
+    return ", ".join(parts)
+
+
+def verdict_text(models: Sequence[Mapping[str, Any]], max_drop: float, *, blind: bool) -> str:
+    """The verdict on `models` of a COMPARISON. `blind`: so few cases cannot show a drop at all."""
+    failures = [text for model in models for text in _failures(model)]
+    if failures:
+        return "; ".join(failures)
+    allowed = [text for model in models for text in _drops(model, "significant")]
+    above = f" above {max_drop:g}" if allowed else ""
+    parts = [f"no significant drop{above} over {_cases_text(models)}", *allowed]
+    flips = [flip for model in models for flip in model["flips"]]
+    if flips:
+        parts.append(f"{_flips(flips)}, which may be chance")
+    if blind:
+        parts.append("so few cases and trials cannot show one")
+    return "; ".join(parts)
+
+
+def _cases_text(models: Sequence[Mapping[str, Any]]) -> str:
+    if len(models) == 1:
+        return counted(models[0]["cases"], "case")
+    texts = [f"{counted(model['cases'], 'case')} of {shown(model['new'])}" for model in models]
+    return ", ".join(texts[:_MOST_LABELS] + (["..."] if len(texts) > _MOST_LABELS else []))
+
+
+def _failures(model: Mapping[str, Any]) -> Iterable[str]:
+    yield from _drops(model, "failed")
+    if model["flips_failed"]:
+        yield f"{_flips(model['flips'])} on {shown(model['new'])} ({_p(model['flips_p_adjusted'])})"
+
+
+def _drops(model: Mapping[str, Any], kind: str) -> Iterable[str]:
+    """One text for all metrics that are `failed` or `significant`, with the figures of one of them."""
+    rows = [row for row in model["metrics"] if row[kind]]
+    if not rows:
+        return
+    first = min(rows, key=lambda row: (row["metric"] != "overall", row["p_adjusted"]))
+    others = [_metric(row) for row in rows if row is not first]
+    # As many decimals as it takes to see the drop.
+    digits = next((digits for digits in range(2, 9) if round(first["drop"], digits) > 0), 9)
+    means = f"{first['old']:.{digits}f} to {first['new']:.{digits}f}"
+    yield (
+        f"{_metric(first)} of {shown(model['new'])} dropped by {first['drop']:.{digits}f} "
+        f"({means} over {counted(first['n'], 'case')}, {_p(first['p_adjusted'])})"
+        + (f", so did {', '.join(others)}" if others else "")
+    )
+
+
+def _flips(flips: Sequence[Mapping[str, Any]]) -> str:
+    if len(flips) > 1:
+        return f"{len(flips)} cases passed always and now fail always"
+    case, old, new = shown(flips[0]["case"]), flips[0]["old"], flips[0]["new"]
+    return f"{case} passed always ({old}) and now fails always ({new})"
+
+
+def _metric(row: Mapping[str, Any]) -> str:
+    return "pass rate" if row["metric"] == "pass" else shown(row["metric"])
+
+
+def _p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -1,0 +1,25 @@
+"""Every run that was made, kept in `.tooleval/history.db`."""
+
+from .files import load_document
+from .git import git_state
+from .store import History
+from .store import Pruned
+from .store import open_history
+from .summaries import RunSummary
+from .trends import Trend
+from .trends import TrendPoint
+from .writer import RunWriter
+from .writer import new_run_id
+
+__all__ = [
+    "History",
+    "Pruned",
+    "RunSummary",
+    "RunWriter",
+    "Trend",
+    "TrendPoint",
+    "git_state",
+    "load_document",
+    "new_run_id",
+    "open_history",
+]

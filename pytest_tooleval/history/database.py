@@ -1,0 +1,141 @@
+"""The file under the history: connections, transactions, and errors that say what to do."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import ToolevalError
+from .schema import upgrade
+
+PATIENCE_S = 10.0
+_RETRY_S = 0.02
+
+
+class Database:
+    """A SQLite file, opened anew for each transaction.
+
+    So nothing is shared between threads or taken along into a forked process, and between
+    transactions the file is complete by itself: the last connection that closes merges the log.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One consistent view of the store; while there is no file, of an empty store.
+
+        Raises ToolevalError when the file cannot be read or is no history.
+        """
+        with self._explained(), _ending(self._connect_to_read()) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that happens as a whole or not at all; makes folder and file if needed.
+
+        Raises ToolevalError when the file cannot be written or is no history.
+        """
+        self._make_folder()
+        with self._explained(), _ending(self._connect(self._address, "BEGIN IMMEDIATE")) as connection:
+            yield connection
+
+    def shrink(self) -> None:
+        """Give space that is no longer used back to the disk, unless somebody else is at work."""
+        with self._explained(), closing(self._connect(self._address, "")) as connection:
+            try:
+                connection.execute("VACUUM")
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error):
+                    raise
+
+    @property
+    def _address(self) -> str:
+        return self.path.absolute().as_uri()
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        if not os.path.exists(self.path):
+            return self._connect("file::memory:", "BEGIN")
+        try:
+            return self._connect(self._address, "BEGIN")
+        except sqlite3.OperationalError as error:
+            log = self.path.with_name(self.path.name + "-wal")
+            if not _is_barred(error) or log.exists():
+                raise
+            # Where SQLite cannot make its side files, it reads such a file only if told that nobody
+            # writes to it.
+            return self._connect(f"{self._address}?immutable=1", "BEGIN")
+
+    def _connect(self, address: str, begin: str) -> sqlite3.Connection:
+        """A connection to a store that is up to date, with a transaction if `begin` is not empty."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            connection = sqlite3.connect(address, timeout=PATIENCE_S, isolation_level=None, uri=True)
+            try:
+                upgrade(connection, str(self.path))
+                connection.execute("PRAGMA foreign_keys = ON")
+                connection.execute("PRAGMA synchronous = NORMAL")
+                if begin:
+                    connection.execute(begin)
+                    connection.execute("SELECT 1 FROM runs").fetchone()
+                return connection
+            except BaseException as error:
+                connection.close()
+                # SQLite's own time-out does not cover the moments in which another process switches
+                # the file to WAL, or closes it as the last one.
+                if not _is_busy(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(_RETRY_S)
+
+    def _make_folder(self) -> None:
+        folder = self.path.parent
+        ignore = folder / ".gitignore"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not ignore.exists():
+                ignore.write_text("*\n", encoding="ascii")
+        except OSError as error:
+            raise ToolevalError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise ToolevalError(f"{self.path}: {_explain(error)}") from error
+
+
+@contextmanager
+def _ending(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Commit at the end; closing undoes what was not committed."""
+    with closing(connection):
+        yield connection
+        connection.execute("COMMIT")
+
+
+def _is_busy(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+
+
+def _is_barred(error: BaseException) -> bool:
+    text = str(error)
+    return isinstance(error, sqlite3.OperationalError) and (
+        "readonly" in text or "unable to open" in text
+    )
+
+
+def _explain(error: sqlite3.Error) -> str:
+    text = str(error)
+    if _is_busy(error):
+        return f"another process has kept it locked for more than {PATIENCE_S:.0f} s"
+    if "not a database" in text or "malformed" in text:
+        return f"not a history, or a damaged one ({text}); move it away, and a new one is made"
+    if _is_barred(error):
+        return f"cannot be opened or written ({text}); check the permissions of file and folder"
+    return text

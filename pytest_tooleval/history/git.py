@@ -1,0 +1,58 @@
+"""The state of the working copy that a run was made from."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+TIMEOUT_S = 2.0
+
+# Set while git runs a hook, and then about the repository of the hook, not about the folder asked for.
+_OF_HOOKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """`{"commit", "branch", "dirty"}` of the repository around a folder; None without one.
+
+    `branch` is None on a detached head, unless a CI service's variables name it. `dirty` tells
+    whether tracked files differ from the commit, and is None when git took too long to say. Never
+    raises.
+    """
+    commit = _git(folder, "rev-parse", "--verify", "--quiet", "HEAD")
+    if not commit:
+        return None
+    branch = _git(folder, "symbolic-ref", "--short", "--quiet", "HEAD")
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return {
+        "commit": commit,
+        "branch": branch or _branch_in_ci(),
+        "dirty": None if changes is None else bool(changes),
+    }
+
+
+def _branch_in_ci() -> str | None:
+    """The branch that a CI service has checked out, as GitHub Actions and GitLab name it."""
+    if os.environ.get("GITHUB_REF_TYPE") == "tag" or os.environ.get("CI_COMMIT_TAG"):
+        return None
+    names = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME")
+    return next((os.environ[name] for name in names if os.environ.get(name)), None)
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """What git prints, stripped; None when it fails, is missing or takes too long."""
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_HOOKS}
+    try:
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=folder,
+            env={**environment, "GIT_OPTIONAL_LOCKS": "0"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None

@@ -1,0 +1,84 @@
+"""What people call a run: `latest`, `latest~2`, `latest:main`, the beginning of an id."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from datetime import datetime
+from datetime import timezone
+
+from ..errors import ToolevalError
+from ..text import counted
+from ..text import printable
+from .codec import safe_text
+
+_LATEST = re.compile(r"latest(?::(?P<branch>[^~]+))?(?:~(?P<back>[0-9]{1,9}))?")
+_SHOWN = 8
+# What pytest left early (interrupted, internal error, wrong usage) is no run to measure others by.
+_COMPLETE = "finished AND (exitstatus IS NULL OR exitstatus IN (0, 1))"
+
+
+def find_run(connection: sqlite3.Connection, place: str, name: str) -> str:
+    """The id of the run that a name means.
+
+    `latest` is the newest run that went to its end, `latest~2` the second before it, and
+    `latest:BRANCH` and `latest:BRANCH~2` count on one git branch only. Anything else is an id, or
+    the beginning of one. Raises ToolevalError, with what there is, for no run and for several.
+    """
+    if connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
+        raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")
+    match = _LATEST.fullmatch(name)
+    if match:
+        return _find_latest(connection, place, match["branch"], int(match["back"] or 0))
+    prefix = safe_text(name)
+    rows = connection.execute(
+        "SELECT id, started, branch FROM runs WHERE substr(id, 1, ?) = ? "
+        "ORDER BY id = ? DESC, started DESC, number DESC",
+        (len(prefix), prefix, prefix),
+    ).fetchall()
+    if prefix and (len(rows) == 1 or (rows and rows[0][0] == prefix)):
+        return str(rows[0][0])
+    if rows and prefix:
+        raise ToolevalError(f"{counted(len(rows), 'run')} begin with {prefix}: {_listed(rows)}")
+    newest = connection.execute(
+        "SELECT id, started, branch FROM runs ORDER BY started DESC, number DESC"
+    ).fetchall()
+    raise ToolevalError(
+        f"{place}: there is no run {printable(name) or '(no name)'}; expected latest, latest~N, "
+        f"latest:BRANCH, or the beginning of one of {_listed(newest)}"
+    )
+
+
+def _find_latest(connection: sqlite3.Connection, place: str, branch: str | None, back: int) -> str:
+    on_branch = "" if branch is None else " AND branch = :branch"
+    bound = {"branch": None if branch is None else safe_text(branch), "back": back}
+    row = connection.execute(
+        f"SELECT id FROM runs WHERE {_COMPLETE}{on_branch} "
+        "ORDER BY started DESC, number DESC LIMIT 1 OFFSET :back",
+        bound,
+    ).fetchone()
+    if row:
+        return str(row[0])
+    (number,) = connection.execute(
+        f"SELECT COUNT(*) FROM runs WHERE {_COMPLETE}{on_branch}", bound
+    ).fetchone()
+    where = "" if branch is None else f" on the branch {printable(branch)}"
+    branches = ""
+    if branch is not None and not number:
+        known = connection.execute(
+            "SELECT DISTINCT branch FROM runs WHERE branch IS NOT NULL ORDER BY branch"
+        ).fetchall()
+        branches = f"; branches with runs: {', '.join(printable(b) for (b,) in known) or 'none'}"
+    asked = f"latest{'' if branch is None else f':{printable(branch)}'}{f'~{back}' if back else ''}"
+    raise ToolevalError(
+        f"{place}: {counted(number, 'run')}{where} went to the end, too few for {asked}{branches}"
+    )
+
+
+def _listed(rows: list[tuple[str, float, str | None]]) -> str:
+    shown = []
+    for id, started, branch in rows[:_SHOWN]:
+        when = datetime.fromtimestamp(started, timezone.utc).astimezone().strftime("%Y-%m-%d %H:%M")
+        shown.append(f"{id} ({when}{'' if branch is None else f', {printable(branch)}'})")
+    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    return ", ".join(shown) + more

@@ -1,0 +1,212 @@
+"""The history: runs in, lists, documents and trends out."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Container
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from ..errors import ToolevalError
+from ..reports.document import build_document
+from ..rows import unpack
+from ..text import printable
+from .codec import safe_text
+from .codec import unsqueeze
+from .database import Database
+from .names import find_run
+from .running import has_died
+from .summaries import HEAD_COLUMNS
+from .summaries import RunFilter
+from .summaries import RunSummary
+from .summaries import list_runs
+from .summaries import run_head
+from .trends import Trend
+from .trends import read_series
+from .trends import read_trend
+from .writer import RunWriter
+
+FILE = "history.db"
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What was deleted; `freed_bytes` of the disk, 0 while another process kept the file in use."""
+
+    runs: int
+    cases: int
+    freed_bytes: int
+
+
+def open_history(folder: Path) -> History:
+    """The history in a folder such as `PROJECT/.tooleval`. Nothing is read or made before it is used."""
+    return History(folder)
+
+
+class History:
+    """All runs of a project. One object may be used by any number of threads.
+
+    Every method raises ToolevalError when the store cannot be read or written, is damaged, or was
+    written by a newer version.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / FILE
+        self._database = Database(self.path)
+
+    def begin(self, run: Mapping[str, Any]) -> RunWriter:
+        """Start keeping a run. `run` is the result document's `run` as far as it is known.
+
+        Without `id` or `started` it gets the id of this moment.
+        """
+        return RunWriter(self._database, run)
+
+    def runs(
+        self,
+        limit: int | None = None,
+        *,
+        model: str | None = None,
+        suite: str | None = None,
+        branch: str | None = None,
+    ) -> list[RunSummary]:
+        """The newest runs, newest first; for a model or suite, those that have cases of it."""
+        dead = self._dead()
+        with self._database.reading() as connection:
+            return list_runs(connection, dead, RunFilter(model, suite, branch), limit)
+
+    def find(self, name: str) -> str:
+        """The id of a run called `latest`, `latest~2`, `latest:BRANCH` or by the beginning of its id."""
+        with self._database.reading() as connection:
+            return find_run(connection, str(self.path), name)
+
+    def document(self, id: str, *, bulk: bool = True) -> dict[str, Any]:
+        """The result document of a run; without `bulk`, its trials have no `scores` and `transcript`,
+        and its means no intervals.
+
+        For a run that did not finish, `run.status` says `running` or `killed`.
+        """
+        dead = self._dead()
+        with self._database.reading() as connection:
+            number, head, run, gates, baseline = _read_run(connection, self.path, id, dead)
+            if bulk:
+                stored = connection.execute(
+                    "SELECT row, trials FROM cases JOIN bulk USING (id) WHERE run = ?", (number,)
+                )
+            else:
+                stored = connection.execute("SELECT row, NULL FROM cases WHERE run = ?", (number,))
+            rows = [_row(*columns) for columns in stored]
+        if head["status"] != "finished":
+            run = {"exitstatus": None, **run, "duration_s": head["duration_s"], "status": head["status"]}
+        order = {entry["model"]: place for place, entry in enumerate(run.get("models", ()))}
+        rows.sort(key=lambda r: (r["file"], r["position"], order.get(r["model"], len(order))))
+        return build_document(run, rows, gates, baseline, intervals=bulk)
+
+    def case(self, id: str, nodeid: str) -> dict[str, Any]:
+        """One whole case row of a run, with its transcripts."""
+        with self._database.reading() as connection:
+            number, *_ = _read_run(connection, self.path, id, ())
+            found = connection.execute(
+                "SELECT row, trials FROM cases JOIN bulk USING (id) WHERE run = ? AND nodeid = ?",
+                (number, safe_text(nodeid)),
+            ).fetchone()
+        if found is None:
+            raise ToolevalError(f"the run {id} has no case {printable(nodeid)}")
+        return _row(*found)
+
+    def trend(self, name: str, *, model: str | None = None, limit: int | None = None) -> Trend:
+        """A case (`CASE` or `SUITE::CASE`) or a suite over the newest `limit` runs that have it."""
+        dead = self._dead()
+        with self._database.reading() as connection:
+            return read_trend(connection, dead, name, model, limit)
+
+    def trends_for(self, document: Mapping[str, Any], limit: int = 30) -> dict[str, Any]:
+        """The overall means of a document's suites and models up to its run, for the HTML report.
+
+        `{"runs": [{"id", "started", "commit"}], "series": [{"model", "suite", "metric", "values"}]}`.
+        """
+        with self._database.reading() as connection:
+            return read_series(connection, document, limit)
+
+    def expired(self, *, keep: int | None = None, older_than: timedelta | None = None) -> list[str]:
+        """The ids of what `prune` would delete, newest first."""
+        if keep is None and older_than is None:
+            raise ToolevalError("nothing says what to delete: give keep, older_than or both")
+        before = time.time() - older_than.total_seconds() if older_than is not None else float("inf")
+        dead = self._dead()
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                "SELECT id, started, finished FROM runs ORDER BY started DESC, number DESC"
+            ).fetchall()
+        rows = rows[keep or 0 :]
+        return [id for id, started, finished in rows if started < before and (finished or id in dead)]
+
+    def prune(self, *, keep: int | None = None, older_than: timedelta | None = None) -> Pruned:
+        """Delete all runs but the newest `keep`, or those older than a time, or what is both.
+
+        A run that still goes on always stays. The space goes back to the disk.
+        """
+        return self._delete(self.expired(keep=keep, older_than=older_than))
+
+    def delete(self, id: str) -> Pruned:
+        """Delete one run. Raises ToolevalError if it still goes on."""
+        dead = self._dead()
+        with self._database.reading() as connection:
+            _, head, *_ = _read_run(connection, self.path, id, dead)
+        if head["status"] == "running":
+            raise ToolevalError(f"the run {id} still goes on; it can be deleted when it is over")
+        return self._delete([id])
+
+    def _delete(self, ids: list[str]) -> Pruned:
+        runs = cases = 0
+        if not ids:
+            return Pruned(0, 0, 0)
+        before = self.path.stat().st_size
+        for id in ids:
+            # A transaction each, so that a run under way need not wait for all of them.
+            with self._database.writing() as connection:
+                row = connection.execute("SELECT number FROM runs WHERE id = ?", (id,)).fetchone()
+                if row is None:
+                    continue
+                (count,) = connection.execute("SELECT COUNT(*) FROM cases WHERE run = ?", row).fetchone()
+                connection.execute("DELETE FROM runs WHERE number = ?", row)
+            runs, cases = runs + 1, cases + count
+            (self.folder / "running" / id).unlink(missing_ok=True)
+        self._database.shrink()
+        return Pruned(runs, cases, max(0, before - self.path.stat().st_size))
+
+    def _dead(self) -> frozenset[str]:
+        """The ids of runs that were killed.
+
+        To be asked before the runs are read: a run that lets go of its lock has said before that it
+        is over, so what is read afterwards cannot make a finished run a killed one.
+        """
+        with self._database.reading() as connection:
+            unfinished = connection.execute(
+                "SELECT id, host, updated FROM runs WHERE NOT finished"
+            ).fetchall()
+        folder = self.folder / "running"
+        return frozenset(id for id, host, updated in unfinished if has_died(folder / id, host, updated))
+
+
+def _read_run(
+    connection: sqlite3.Connection, path: Path, id: str, dead: Container[str]
+) -> tuple[int, dict[str, Any], dict[str, Any], list[Any], dict[str, Any] | None]:
+    """A run's number and head, and the document's `run`, `gates` and `baseline`."""
+    row = connection.execute(
+        f"SELECT number, run, gates, baseline, {HEAD_COLUMNS} FROM runs WHERE id = ?", (safe_text(id),)
+    ).fetchone()
+    if row is None:
+        raise ToolevalError(f"{path}: there is no run {printable(id)}")
+    number, run, gates, baseline, *head = row
+    return number, run_head(head, dead), json.loads(run), json.loads(gates), json.loads(baseline)
+
+
+def _row(light: bytes, bulk: bytes | None) -> dict[str, Any]:
+    row: dict[str, Any] = json.loads(unsqueeze(light))
+    return row if bulk is None else unpack({**row, "bulk": unsqueeze(bulk)})

@@ -1,0 +1,202 @@
+"""One case or one suite over the runs."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Container
+from collections.abc import Mapping
+from dataclasses import asdict
+from dataclasses import dataclass
+from typing import Any
+from typing import Literal
+
+from ..errors import ToolevalError
+from ..text import printable
+from .codec import iso
+from .codec import safe_text
+from .codec import timestamp
+from .running import Status
+from .summaries import HEAD_COLUMNS
+from .summaries import MEAN_PARTS
+from .summaries import run_head
+
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """What one run says of a case or a suite on one model.
+
+    `passes` counts the trials that passed, of `scored` with an answer; `overall` is the mean by
+    weight, None without a number; `outcome` is that of a case, None for a suite; `content` is the
+    hash of the case or of the suite's file, so that a change of the question shows.
+    """
+
+    id: str
+    started: str
+    status: Status
+    git: dict[str, Any] | None
+    model: str
+    outcome: str | None
+    cases: int
+    passed: int
+    passes: int
+    scored: int
+    overall: float | None
+    content: str
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Points from the oldest run to the newest, within a run by model; `case` is None for a suite."""
+
+    suite: str
+    case: str | None
+    points: tuple[TrendPoint, ...]
+
+    @property
+    def kind(self) -> Literal["case", "suite"]:
+        return "suite" if self.case is None else "case"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values only."""
+        return {"suite": self.suite, "case": self.case, "points": [asdict(p) for p in self.points]}
+
+
+def read_trend(
+    connection: sqlite3.Connection,
+    dead: Container[str],
+    name: str,
+    model: str | None,
+    limit: int | None,
+) -> Trend:
+    """The newest `limit` runs that have the suite or case that `name` means.
+
+    A name is a suite, the file of one, a case's id, or `SUITE::CASE`. Raises ToolevalError when
+    there is none of that name, or a case of it in several suites.
+    """
+    suite, case = _resolve(connection, safe_text(name))
+    chosen = "cases.suite = :suite"
+    chosen += "" if case is None else " AND cases.name = :case"
+    chosen += "" if model is None else " AND cases.model = :model"
+    bound = {
+        "suite": suite,
+        "case": case,
+        "model": None if model is None else safe_text(model),
+        "limit": -1 if limit is None else limit,
+    }
+    heads = ", ".join(f"runs.{column}" for column in HEAD_COLUMNS.split(", "))
+    rows = connection.execute(
+        f"""
+        SELECT model, MAX(outcome), COUNT(*), SUM(outcome = 'passed'), SUM(passes), SUM(scored),
+               {MEAN_PARTS}, MAX(cases.{"suite_content" if case is None else "content"}), {heads}
+        FROM cases JOIN runs ON runs.number = cases.run
+        WHERE {chosen} AND cases.run IN (
+            SELECT number FROM runs WHERE EXISTS (SELECT 1 FROM cases WHERE run = number AND {chosen})
+            ORDER BY started DESC, number DESC LIMIT :limit
+        )
+        GROUP BY cases.run, model ORDER BY runs.started, runs.number, model
+        """,
+        bound,
+    ).fetchall()
+    if not rows:
+        known = connection.execute(
+            "SELECT DISTINCT model FROM cases WHERE suite = ? ORDER BY model", (suite,)
+        ).fetchall()
+        names = ", ".join(printable(m) for (m,) in known)
+        raise ToolevalError(f"{printable(name)} never ran on {printable(model or '')}, only on {names}")
+    return Trend(suite, case, tuple(_point(row, case is not None, dead) for row in rows))
+
+
+def read_series(
+    connection: sqlite3.Connection, document: Mapping[str, Any], limit: int
+) -> dict[str, Any]:
+    """The overall means of the suites and models of a document, over its run and those before it."""
+    names = [safe_text(row["suite"]) for row in document["suites"]]
+    models = {safe_text(row["model"]) for row in document["models"]}
+    places = ", ".join("?" * len(names))
+    runs = connection.execute(
+        f"""
+        SELECT number, id, started, commit_id FROM runs
+        WHERE started <= ? AND number IN (SELECT run FROM suites WHERE name IN ({places}))
+        ORDER BY started DESC, number DESC LIMIT ?
+        """,
+        (timestamp(document["run"]["started"]) + 1, *names, limit),
+    ).fetchall()[::-1]
+    series: dict[tuple[str, str], dict[int, float | None]] = {}
+    for number, *_ in runs:
+        for suite, model, total, weight in connection.execute(
+            f"SELECT suite, model, {MEAN_PARTS} FROM cases WHERE run = ? AND suite IN ({places}) "
+            "GROUP BY suite, model",
+            (number, *names),
+        ):
+            if model in models and weight:
+                series.setdefault((suite, model), {})[number] = total / weight
+    return {
+        "runs": [{"id": id, "started": iso(at), "commit": commit} for _, id, at, commit in runs],
+        "series": [
+            {
+                "model": model,
+                "suite": suite,
+                "metric": "overall",
+                "values": [values.get(run[0]) for run in runs],
+            }
+            for (suite, model), values in series.items()
+        ],
+    }
+
+
+def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPoint:
+    model, outcome, cases, passed, passes, scored, total, weight, content, *columns = row
+    head = run_head(columns, dead)
+    return TrendPoint(
+        id=head["id"],
+        started=head["started"],
+        status=head["status"],
+        git=head["git"],
+        model=model,
+        outcome=outcome if of_case else None,
+        cases=cases,
+        passed=passed,
+        passes=passes,
+        scored=scored,
+        overall=total / weight if weight else None,
+        content=content,
+    )
+
+
+def _resolve(connection: sqlite3.Connection, name: str) -> tuple[str, str | None]:
+    """The suite, and the case if a case is meant."""
+    suite = _suite_called(connection, name)
+    if suite is not None:
+        return suite, None
+    found = connection.execute(
+        "SELECT DISTINCT suite FROM cases WHERE name = ? ORDER BY suite", (name,)
+    ).fetchall()
+    if len(found) == 1:
+        return found[0][0], name
+    if found:
+        names = ", ".join(printable(f"{suite}::{name}") for (suite,) in found[:_SHOWN])
+        raise ToolevalError(f"{len(found)} suites have a case {printable(name)}; name one of {names}")
+    left, separator, right = name.rpartition("::")
+    suite = _suite_called(connection, left) if separator else None
+    bound = (suite, right)
+    if connection.execute("SELECT 1 FROM cases WHERE suite = ? AND name = ? LIMIT 1", bound).fetchone():
+        return str(suite), right
+    suites = connection.execute("SELECT DISTINCT name FROM suites ORDER BY name").fetchall()
+    names = ", ".join(printable(s) for (s,) in suites[:_SHOWN]) or "none"
+    more = f" and {len(suites) - _SHOWN} more" if len(suites) > _SHOWN else ""
+    raise ToolevalError(
+        f"no run has a suite or case {printable(name)}; expected a case's id, SUITE::CASE, or a suite: "
+        f"{names}{more}"
+    )
+
+
+def _suite_called(connection: sqlite3.Connection, name: str) -> str | None:
+    """The suite of this name, or in the file of this name."""
+    row = connection.execute(
+        "SELECT name FROM suites WHERE name = :name OR file = :name "
+        "ORDER BY name = :name DESC, run DESC",
+        {"name": name},
+    ).fetchone()
+    return None if row is None else str(row[0])

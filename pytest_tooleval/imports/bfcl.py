@@ -1,0 +1,389 @@
+"""The public files of the Berkeley Function Calling Leaderboard (BFCL, v3 and v4) as test cases.
+
+A question file and a file of possible answers, both JSON lines. The leaderboard's checker
+(`bfcl_eval/eval_checker/ast_eval/ast_checker.py`, Python categories) accepts a call by the type in
+the tool's schema and the list of allowed values; the cases accept the same calls under
+`param_scoring: "bfcl"`. Only Python's `True == 1` inside objects is not copied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import Problem
+from ..errors import SuiteError
+from ..suite.explain import describe
+from ..suite.explain import listing
+from ..suite.explain import show
+from .cases import case_problem
+from .names import provider_name
+from .records import Record
+from .records import read_records
+
+ANSWERS_FOLDER = "possible_answer"  # in which the public answers lie, beside the questions
+
+_CATEGORY = re.compile(r"(?:live_)?([a-z]+(?:_[a-z]+)*)_\d")
+_NEVER: dict[str, Any] = {"$any_of": []}
+_TYPES = {"dict": "object", "float": "number", "tuple": "array"}
+_SCHEMAS = ("items", "additionalProperties")
+_LANGUAGE = "its answers are judged as {} source code, which a suite cannot express"
+_AGENT = "its answers need BFCL's own simulated environment; a suite has mocks for such chains"
+_EXECUTED = "its calls are judged by running them, which a suite cannot express"
+_REFUSED = {
+    "javascript": _LANGUAGE.format("JavaScript"),
+    "simple_javascript": _LANGUAGE.format("JavaScript"),
+    "java": _LANGUAGE.format("Java"),
+    "simple_java": _LANGUAGE.format("Java"),
+    "memory": _AGENT,
+    "web_search": _AGENT,
+    "rest": _EXECUTED,
+    "sql": "its answers are judged by people",
+    "chatable": "it has no tools",
+}
+_MULTI_TURN = "its questions have several turns; a suite has multi_turn cases with mocks for that"
+_WITHOUT_ANSWERS = ("irrelevance", "relevance")
+_FAMILIES = {"multi_turn": _MULTI_TURN, "exec": _EXECUTED}
+
+
+class _UnusableError(Exception):
+    """A line that cannot become a case; says why."""
+
+
+def bfcl_suite(
+    questions: Path, answers: Path | None = None, *, limit: int | None = None
+) -> dict[str, Any]:
+    """The suite of one category, of its first `limit` questions, as the JSON of a suite file.
+
+    `answers` is needed for all but irrelevance and relevance. SuiteError with every line that
+    cannot be used, as a benchmark with holes would be another one.
+    """
+    asked, problems = read_records(questions)
+    for record in asked:
+        _check_category(questions, record)
+    asked = asked[:limit]
+    truths: dict[str, Record] = {}
+    if answers is not None:
+        found, broken = read_records(answers)
+        problems += broken
+        truths = {record.value["id"]: record for record in found if _id(record.value) is not None}
+    unanswered = [record for record in asked if _lacks_answer(record.value, truths)]
+    if unanswered:
+        problems.append(_unanswered(questions, unanswered, answers))
+    cases = []
+    seen: dict[str, int] = {}
+    for record in asked:
+        if _lacks_answer(record.value, truths):
+            continue
+        try:
+            case = _case(record.value, truths)
+            first = seen.setdefault(case["id"], record.line)
+            if first != record.line:
+                raise _UnusableError(f"the id {show(case['id'])} is taken by line {first}")
+            problem = case_problem(case)
+            if problem is not None:
+                raise _UnusableError(problem)
+            cases.append(case)
+        except _UnusableError as error:
+            problems.append(Problem(str(questions), record.line, 1, "", str(error)))
+    if problems:
+        raise SuiteError(sorted(problems, key=lambda problem: (problem.path, problem.line)))
+    return {
+        "name": _suite_name(questions),
+        "description": f"Converted from {questions.name} of the Berkeley Function Calling Leaderboard "
+        "(Apache-2.0, https://github.com/ShishirPatil/gorilla). Changed: tool schemas made valid JSON "
+        "Schema, '.' in tool names replaced by '_', ground truth rewritten as matchers.",
+        "tools": [],
+        "test_cases": cases,
+    }
+
+
+def answers_beside(questions: Path) -> Path | None:
+    """The answers to a question file where the public data has them; None when there are none."""
+    path = questions.parent / ANSWERS_FOLDER / questions.name
+    return path if path.is_file() else None
+
+
+def _lacks_answer(entry: Any, truths: Mapping[str, Record]) -> bool:
+    name = _id(entry)
+    return name is not None and _category(name) not in _WITHOUT_ANSWERS and name not in truths
+
+
+def _unanswered(questions: Path, lacking: Sequence[Record], answers: Path | None) -> Problem:
+    where = f" in {answers}" if answers else "; name the file with --answers"
+    names = listing([record.value["id"] for record in lacking], 3)
+    return Problem(str(questions), lacking[0].line, 1, "", f"there is no answer for {names}{where}")
+
+
+def _suite_name(questions: Path) -> str:
+    match = re.fullmatch(r"BFCL_(v\d+)_(\w+)\.jsonl?", questions.name)
+    return f"BFCL {match[1]} {match[2]}" if match else questions.stem
+
+
+def _id(entry: Any) -> str | None:
+    name = entry.get("id") if isinstance(entry, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _case(entry: Any, truths: Mapping[str, Record]) -> dict[str, Any]:
+    name = _id(entry)
+    if name is None:
+        raise _UnusableError(f'expected an object with an "id", got {describe(entry)}')
+    category = _category(name)
+    functions = entry.get("function")
+    if not isinstance(functions, list):
+        raise _UnusableError(f'"function": expected a list of functions, got {describe(functions)}')
+    names = _tool_names(functions)
+    case: dict[str, Any] = {
+        "id": name,
+        "prompt": _prompt(entry.get("question")),
+        "tools": [_tool(function, names) for function in functions],
+    }
+    if category == "irrelevance":
+        return {**case, "expected_calls": []}
+    if category == "relevance":
+        return {**case, "expected_tool": "*"}
+    by_name = {function["name"]: function for function in functions}
+    calls = _calls(truths[name].value.get("ground_truth"), by_name, names)
+    return {**case, "expected_calls": calls, "param_scoring": "bfcl"}
+
+
+def _category(name: str) -> str:
+    match = _CATEGORY.match(name)
+    return match[1] if match else ""
+
+
+def _check_category(questions: Path, record: Record) -> None:
+    """SuiteError for a category that no suite can express; a file holds only one."""
+    category = _category(_id(record.value) or "")
+    families = (why for family, why in _FAMILIES.items() if f"{category}_".startswith(f"{family}_"))
+    reason = _REFUSED.get(category) or next(families, None)
+    if reason is not None:
+        message = f"the category {category} cannot be converted: {reason}"
+        raise SuiteError([Problem(str(questions), record.line, 1, "", message)])
+
+
+def _prompt(question: Any) -> Any:
+    """The one turn of a question: a text, or its messages when there is more than the user's."""
+    if not isinstance(question, list) or not all(isinstance(turn, list) for turn in question):
+        raise _UnusableError(f'"question": expected a list of turns, got {describe(question)}')
+    if len(question) != 1:
+        raise _UnusableError(f'"question": expected one turn, got {len(question)}')
+    messages = question[0]
+    if len(messages) == 1 and isinstance(messages[0], dict) and messages[0].get("role") == "user":
+        return messages[0].get("content")
+    return messages
+
+
+def _tool_names(functions: Sequence[Any]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for function in functions:
+        name = function.get("name") if isinstance(function, dict) else None
+        if not isinstance(name, str) or not name:
+            raise _UnusableError(f'expected a function with a "name", got {describe(function)}')
+        if name in names:
+            raise _UnusableError(f"the function {show(name)} is there twice")
+        names[name] = provider_name(name.replace(".", "_"), names.values())
+    return names
+
+
+def _tool(function: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    made = {**function, "name": names[function["name"]]}
+    if "parameters" in function:
+        made["parameters"] = json_schema(function["parameters"])
+    return {"type": "function", "function": made}
+
+
+def json_schema(schema: Any) -> Any:
+    """A schema with BFCL's names of types as JSON Schema; `any` is said by no type at all."""
+    if not isinstance(schema, dict):
+        return schema
+    made: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "type" and isinstance(value, str):
+            if value != "any":
+                made[key] = _TYPES.get(value, value)
+        elif key == "properties" and isinstance(value, dict):
+            made[key] = {name: json_schema(member) for name, member in value.items()}
+        elif key in _SCHEMAS:
+            made[key] = json_schema(value)
+        elif key != "optional":  # no keyword of JSON Schema; `required` says it
+            made[key] = value
+    return made
+
+
+def _calls(
+    truth: Any, functions: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    if not isinstance(truth, list) or not truth:
+        raise _UnusableError(
+            f"the answer's ground_truth: expected a list of calls, got {describe(truth)}"
+        )
+    calls = []
+    for call in truth:
+        if not isinstance(call, dict) or len(call) != 1:
+            raise _UnusableError(
+                "the answer's ground_truth: expected an object of one function and its parameters, "
+                f"got {describe(call)}"
+            )
+        ((name, allowed),) = call.items()
+        if name not in functions:
+            raise _UnusableError(f"the answer calls {show(name)}, which is not among the functions")
+        schema = functions[name].get("parameters")
+        calls.append({"tool": names[name], "params": _params(allowed, schema, name)})
+    return calls
+
+
+def _params(allowed: Any, schema: Any, function: str) -> dict[str, Any]:
+    if not isinstance(allowed, dict):
+        raise _UnusableError(
+            f"the answer's parameters of {show(function)}: expected an object, got {describe(allowed)}"
+        )
+    schema = schema if isinstance(schema, dict) else {}
+    properties, required = schema.get("properties"), schema.get("required")
+    properties = properties if isinstance(properties, dict) else {}
+    required = required if isinstance(required, list) else []
+    params: dict[str, Any] = {}
+    for name, values in allowed.items():
+        if not isinstance(values, list):
+            message = f"expected a list of allowed values, got {describe(values)}"
+            raise _UnusableError(f"the answer's {show(name)} of {show(function)}: {message}")
+        alternatives = _distinct(allowed_values(values, properties.get(name)))
+        if "" not in values or name in required:
+            params[name] = _any_of(alternatives)
+        elif alternatives:
+            params[name] = {"$optional": _any_of(alternatives)}
+        # else the parameter may be left out and has no value that is right: an unexpected key
+    for name in required:
+        if name not in allowed:
+            params[name] = _NEVER
+    return params
+
+
+def _any_of(alternatives: list[Any]) -> Any:
+    return alternatives[0] if len(alternatives) == 1 else {"$any_of": alternatives}
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    """Without repetitions; 1, 1.0 and true are three values."""
+    return list({repr(value): value for value in values}.values())
+
+
+def allowed_values(values: list[Any], schema: Any) -> list[Any]:
+    """Expected values that accept what BFCL accepts for a parameter of this schema.
+
+    The checker takes a value of the schema's type, or of the type of the first allowed value that
+    is not "" (then it is called a variable, and compared as it stands).
+    """
+    if not isinstance(schema, dict):
+        return []
+    kind = schema.get("type")
+    first = next((type(value) for value in values if value != ""), None)
+    if kind in ("string", "any"):
+        if first in (None, str):
+            return [value for value in values if isinstance(value, str)]
+        return _raw(values, {str, first})
+    if kind in ("array", "tuple"):
+        if first in (None, list):
+            return _lists(values, schema.get("items"))
+        return _raw(values, {list, first})
+    if kind == "dict":
+        if first in (None, dict):
+            return [_object(value) for value in values if isinstance(value, dict)]
+        return _raw(values, {dict, first})
+    if kind not in _SIMPLE_TYPES:
+        raise _UnusableError(f"a parameter of the type {show(kind)}, which BFCL does not have")
+    return _raw(values, {*_SIMPLE_TYPES[kind], first})
+
+
+_ANY_TYPE: set[Any] = {str, bool, int, float, list, dict, type(None)}
+_SIMPLE_TYPES: dict[Any, tuple[type, ...]] = {
+    "integer": (int,),
+    "float": (int, float),  # at the top level an integer will do
+    "boolean": (bool,),
+}
+_ITEM_TYPES: dict[Any, type] = {
+    "string": str,
+    "any": str,
+    "integer": int,
+    "float": float,
+    "boolean": bool,
+    "array": list,
+    "tuple": list,
+    "dict": dict,
+}
+
+
+def _raw(values: Iterable[Any], types: set[Any]) -> list[Any]:
+    """Values that BFCL compares by Python's equality with one of these types."""
+    return [expected for value in values for expected in _raw_value(value, types)]
+
+
+def _raw_value(value: Any, types: set[Any]) -> list[Any]:
+    """The expected value, or nothing when no value of the types can be equal to it."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _number(value, types)
+    if type(value) not in types:
+        return []
+    if isinstance(value, str):
+        return [{"$exact": value}]
+    if isinstance(value, list):
+        return [[_raw_inside(member) for member in value]]
+    if isinstance(value, dict):
+        return [{key: _raw_inside(member) for key, member in value.items()}]
+    return [value]
+
+
+def _raw_inside(value: Any) -> Any:
+    return _raw_value(value, _ANY_TYPE)[0]
+
+
+def _number(value: int | float, types: set[Any]) -> list[Any]:
+    """In the `bfcl` mode 5 is only 5, and 5.0 is also 5."""
+    if float in types:
+        number = float(value)
+        return [number] if int in types else [{"$exact": number}]
+    whole = isinstance(value, int) or value.is_integer()
+    return [int(value)] if whole and int in types else []
+
+
+def _lists(values: Iterable[Any], items: Any) -> list[Any]:
+    kind = items.get("type") if isinstance(items, dict) else None
+    item_type = _ITEM_TYPES.get(kind)
+    made: list[Any] = []
+    for value in values:
+        if value == "":
+            made.append([])  # the checker walks over the characters of "" and finds none
+        elif isinstance(value, list) and item_type is dict:
+            made.append([_object(member) for member in value])
+        elif isinstance(value, list):
+            first = next((type(member) for member in value if member != ""), None)
+            made.append([_item(member, {item_type, first}) for member in value])
+    return made
+
+
+def _item(value: Any, types: set[Any]) -> Any:
+    if isinstance(value, str) and str in types:
+        return value
+    if isinstance(value, (list, dict)):
+        return _raw_inside(value)
+    return next(iter(_raw_value(value, types)), _NEVER)
+
+
+def _object(value: Any) -> Any:
+    """An object whose keys have lists of allowed values."""
+    if not isinstance(value, dict):
+        raise _UnusableError(f"expected an object of allowed values, got {describe(value)}")
+    return {key: _member(allowed) for key, allowed in value.items()}
+
+
+def _member(allowed: Any) -> Any:
+    if not isinstance(allowed, list):
+        raise _UnusableError(f"expected a list of allowed values, got {describe(allowed)}")
+    alternatives = [value if isinstance(value, str) else _raw_inside(value) for value in allowed]
+    expected = _any_of(_distinct(alternatives))
+    return {"$optional": expected} if "" in allowed else expected

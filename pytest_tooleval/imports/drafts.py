@@ -1,0 +1,69 @@
+"""A first test case for a tool: a prompt and expected params that a person rewrites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..text import json_text
+from ..text import printable
+from ..text import shorten
+from .names import provider_name
+from .values import required_values
+
+DRAFT = "draft"  # the reason for which drafts are skipped
+_EDIT = "[edit: say this as a user would]"
+_LONGEST_TEXT = 160
+_LONGEST_VALUE = 300
+# A sentence ends at a full stop before a capital letter; "e.g. this" goes on.
+_SENTENCE = re.compile(r"(.+?[.!?])(?=\s+[A-Z`'\"(*-]|$)|(.+?[。！？])")
+
+
+def draft_case(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A test case for a tool in OpenAI's format, skipped until somebody edits it.
+
+    The expected params are the schema's required parameters, with its own examples, defaults and
+    options where there are any; the prompt names them all. The same tool gives the same draft.
+    """
+    function = tool["function"]
+    name = function["name"]
+    params = required_values(function.get("parameters") or {})
+    return {
+        "id": provider_name(name),
+        "prompt": f"{_EDIT} {_request(name, function.get('description'))}{_stated(params)}",
+        "expected_tool": name,
+        "expected_params": {key: _plain_or_exact(value) for key, value in params.items()},
+        "skip": DRAFT,
+    }
+
+
+def _request(name: str, description: object) -> str:
+    """What the tool does, in the first sentence of its description."""
+    text = " ".join(description[:4000].split()) if isinstance(description, str) else ""
+    if not text:
+        return f"Use {printable(name)}"
+    match = _SENTENCE.match(text)
+    sentence = printable(match[0] if match else text)
+    if len(sentence) > _LONGEST_TEXT:
+        return shorten(sentence, _LONGEST_TEXT)
+    return sentence.rstrip(".!?。！？ :")
+
+
+def _stated(params: Mapping[str, Any]) -> str:
+    if not params:
+        return "."
+    values = [f"{printable(name)} {json_text(value, _LONGEST_VALUE)}" for name, value in params.items()]
+    listed = ", ".join(values[:-1]) + " and " + values[-1] if len(values) > 1 else values[0]
+    return f", with {listed}."
+
+
+def _plain_or_exact(value: Any) -> Any:
+    """The value as an expected one: what holds a key with `$` would be read as a matcher."""
+    return {"$exact": value} if _has_dollar_key(value) else value
+
+
+def _has_dollar_key(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(key.startswith("$") or _has_dollar_key(member) for key, member in value.items())
+    return isinstance(value, list) and any(_has_dollar_key(member) for member in value)

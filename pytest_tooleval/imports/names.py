@@ -1,0 +1,73 @@
+"""Names for tools that OpenAI, Anthropic and Gemini all accept."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+
+MAX_LENGTH = 64
+_HASH_LENGTH = 6
+_LONGEST_READ = 1000
+_ACCEPTED = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
+_RUN = re.compile(r"[a-zA-Z0-9_-]+")
+
+
+def provider_name(name: str, taken: Collection[str] = ()) -> str:
+    """A name of at most 64 letters, digits, `_` and `-` that begins with a letter or `_`.
+
+    A name that is accepted as it stands stays; `files/read.all` becomes `files_read_all`. One that
+    had to be cut, or would equal one in `taken` (case does not count, as in scoring), ends in six
+    digits of a checksum of the original, so that it does not depend on what else there is.
+    """
+    used = {other.casefold() for other in taken}
+    wanted = name if _ACCEPTED.fullmatch(name) else _spelled(name[:_LONGEST_READ])
+    if wanted and len(wanted) <= MAX_LENGTH and wanted.casefold() not in used:
+        return wanted
+    checksum = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    for length in range(_HASH_LENGTH, len(checksum)):
+        kept = wanted[: MAX_LENGTH - length - 1].rstrip("_-") or "tool"
+        made = f"{kept}_{checksum[:length]}"
+        if made.casefold() not in used:
+            return made
+    raise ValueError(f"no free name is left for {name!r}")
+
+
+def provider_names(names: Iterable[str], known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Each original name with an accepted one, in the order given; the order changes no name.
+
+    `known` holds accepted names of an earlier time with their originals (`mcp_names` in a suite's
+    metadata): these are given again. Names that are accepted as they stand come before others.
+    """
+    originals = dict.fromkeys(names)
+    earlier = _usable(known or {})
+    given = {name: earlier[name] for name in originals if name in earlier}
+    rest = (name for name in originals if name not in given)
+    for name in sorted(rest, key=lambda name: (_ACCEPTED.fullmatch(name) is None, name)):
+        given[name] = provider_name(name, given.values())
+    return {name: given[name] for name in originals}
+
+
+def _usable(known: Mapping[str, str]) -> dict[str, str]:
+    """Originals with their accepted names, without what somebody may have broken by hand."""
+    spellings = [accepted.casefold() for accepted in known]
+    return {
+        original: accepted
+        for accepted, original in known.items()
+        if isinstance(original, str)
+        and _ACCEPTED.fullmatch(accepted)
+        and spellings.count(accepted.casefold()) == 1
+    }
+
+
+def _spelled(name: str) -> str:
+    """The name with `_` for what is not accepted; empty when nothing is left of it."""
+    decomposed = unicodedata.normalize("NFKD", name)
+    plain = "".join(char for char in decomposed if not unicodedata.combining(char))
+    made = "_".join(_RUN.findall(plain))
+    if not any(char.isalnum() for char in made):
+        return ""
+    return made if made[0].isalpha() or made[0] == "_" else f"_{made}"

@@ -1,0 +1,322 @@
+"""A list of OpenAI tools, or recorded chat completions, as a suite."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..engine.secrets import PLACEHOLDER
+from ..engine.secrets import scrub_json
+from ..engine.secrets import sent_values
+from ..errors import Problem
+from ..errors import SuiteError
+from .cases import case_problem
+from .cases import expected_value
+from .cases import new_ids
+from .chats import Answer
+from .chats import Message
+from .chats import recorded_answers
+from .openai_tools import UnusableError
+from .openai_tools import canonical
+from .openai_tools import looks_like_a_tool
+from .openai_tools import tool_definition
+from .openai_tools import tool_definitions
+from .records import Record
+from .records import read_records
+from .update import Changes
+from .update import update_suite
+
+_LISTS = ("data", "batch", "observations")  # in which APIs and exports wrap their records
+_SECRET = re.compile(
+    r"\b(?:sk-[\w-]{20,}|[rps]k_(?:live|test)_\w{16,}|gsk_\w{20,}|hf_\w{20,}|gh[opsu]_\w{20,}"
+    r"|github_pat_\w{20,}|glpat-[\w-]{20,}|xox[abeoprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}"
+    r"|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{5,}|Bearer\s+[\w.~+/=-]{20,})"
+)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A suite made from a file, and what is to be said of it.
+
+    Of a list of tools: `tools`, what changed. Of recorded answers: how many were `added` as cases,
+    `folded` because the file has the same twice, and `known`, as the suite has a case with the same
+    prompt; `ambiguous` are pairs of ids that ask the same and expect different calls. `secrets` is
+    the number of texts in which one was replaced.
+    """
+
+    suite: dict[str, Any]
+    left_out: list[Problem]
+    tools: Changes | None = None
+    added: int = 0
+    folded: int = 0
+    known: int = 0
+    secrets: int = 0
+    ambiguous: tuple[tuple[str, str], ...] = ()
+
+
+def import_openai(path: Path, name: str, existing: Mapping[str, Any] | None = None) -> Imported:
+    """The suite of the tools or the recorded answers in a file.
+
+    An existing suite gets the tools in place of its own, or the answers beside its cases; what is
+    in it otherwise stays. SuiteError when the file cannot be read, or nothing in it can be used.
+    """
+    records, left_out = read_records(path)
+    if len(records) == 1:
+        records = _unwrapped(records[0])
+    if any(looks_like_a_tool(record.value) for record in records):
+        return _from_tools(path, records, left_out, name, existing)
+    return _from_answers(path, records, left_out, name, existing)
+
+
+def _unwrapped(record: Record) -> list[Record]:
+    """The records in a file that is one object around a list of them."""
+    value = record.value
+    if not isinstance(value, dict) or "messages" in value or "choices" in value:
+        return [record]
+    for key in ("tools", "functions", *_LISTS):
+        if isinstance(value.get(key), list) and "input" not in value and "request" not in value:
+            return [Record(record.line, item, f"{key}[{n}]") for n, item in enumerate(value[key])]
+    return [record]
+
+
+def _problem(path: Path, record: Record, reason: str) -> Problem:
+    return Problem(str(path), record.line, 1, record.field, reason)
+
+
+def _from_tools(
+    path: Path,
+    records: Iterable[Record],
+    left_out: list[Problem],
+    name: str,
+    existing: Mapping[str, Any] | None,
+) -> Imported:
+    tools = []
+    problems = list(left_out)
+    for record in records:
+        try:
+            tool = tool_definition(record.value)
+        except UnusableError as error:
+            is_hosted = isinstance(record.value, dict) and not looks_like_a_tool(record.value)
+            (left_out if is_hosted else problems).append(_problem(path, record, str(error)))
+            continue
+        reason = _tools_problem([tool])
+        if reason is not None:
+            problems.append(_problem(path, record, reason.removeprefix("tools[0].")))
+        tools.append(tool)
+    if problems:
+        raise SuiteError(problems)  # without one of its tools, a suite would ask another question
+    try:
+        tools = tool_definitions(tools)
+    except UnusableError as error:
+        raise SuiteError([Problem(str(path), 1, 1, "", str(error))]) from None
+    clean, secrets = _clean(Answer([], tools, None, []))
+    suite, changes = update_suite(existing, name, clean.tools or [], drafts=True)
+    return Imported(suite, left_out, tools=changes, secrets=secrets)
+
+
+def _from_answers(
+    path: Path,
+    records: Iterable[Record],
+    left_out: list[Problem],
+    name: str,
+    existing: Mapping[str, Any] | None,
+) -> Imported:
+    found: list[tuple[Record, Answer]] = []
+    secrets = 0
+    for record in records:
+        try:
+            answers, reasons = recorded_answers(record.value)
+        except UnusableError as error:
+            answers, reasons = [], [str(error)]
+        left_out += [_problem(path, record, reason) for reason in reasons]
+        for answer in answers:
+            if not answer.calls and (not answer.tools or answer.tool_choice == "none"):
+                left_out.append(_problem(path, record, _NOTHING_TO_TEST))
+            else:
+                clean, count = _clean(answer)
+                found.append((record, clean))
+                secrets += count
+    suite = dict(existing) if existing is not None else _new_suite(name, [a for _, a in found])
+    cases = _Cases(suite, is_new=existing is None)
+    for record, answer in found:
+        try:
+            cases.add(answer)
+        except UnusableError as error:
+            left_out.append(_problem(path, record, str(error)))
+    left_out.sort(key=lambda problem: problem.line)
+    if not cases.added and not cases.known:
+        raise SuiteError(left_out or [Problem(str(path), 1, 1, "", "there is nothing in it to import")])
+    return Imported(
+        cases.finished(),
+        left_out,
+        added=len(cases.added),
+        folded=cases.folded,
+        known=cases.known,
+        secrets=secrets,
+        ambiguous=cases.ambiguous(),
+    )
+
+
+def _new_suite(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
+    """A suite with what all the answers share: the system prompt, and the tools most of them have."""
+    suite: dict[str, Any] = {"name": name}
+    systems = {_system(answer.messages) for answer in answers}
+    if len(systems) == 1 and systems != {None}:
+        suite["system_prompt"] = systems.pop()
+    choices = {answer.tool_choice for answer in answers}
+    suite["tools"] = _most_common_tools(answers)
+    if len(choices) == 1 and choices != {None}:
+        suite["tool_choice"] = choices.pop()
+    suite["test_cases"] = []
+    return suite
+
+
+def _most_common_tools(answers: Iterable[Answer]) -> list[dict[str, Any]]:
+    lists: dict[str, list[dict[str, Any]]] = {}
+    counted: Counter[str] = Counter()
+    for answer in answers:
+        if answer.tools:
+            text = canonical(answer.tools)
+            lists.setdefault(text, answer.tools)
+            counted[text] += 1
+    usable = (lists[text] for text, _ in counted.most_common())
+    return next((tools for tools in usable if _tools_problem(tools) is None), [])
+
+
+def _tools_problem(tools: list[dict[str, Any]]) -> str | None:
+    return case_problem({"prompt": "-", "expected_tool": None}, tools)
+
+
+class _Cases:
+    """The cases of a suite, to which those made of recorded answers are added."""
+
+    def __init__(self, suite: dict[str, Any], *, is_new: bool) -> None:
+        self.suite = suite
+        self.is_new = is_new
+        self.tools = suite.get("tools") or []
+        self.system = suite.get("system_prompt")
+        self.choice = suite.get("tool_choice")
+        self.existing = list(suite.get("test_cases") or [])
+        self.prompts = {
+            canonical(case.get("prompt")) for case in self.existing if isinstance(case, dict)
+        }
+        self.added: dict[str, dict[str, Any]] = {}
+        self.asked: dict[str, list[str]] = {}  # the same question: the keys of its cases
+        self.folded = self.known = 0
+
+    def add(self, answer: Answer) -> None:
+        """UnusableError when the suite cannot have it as a case."""
+        case = self._case(answer)
+        if canonical(case["prompt"]) in self.prompts:
+            self.known += 1
+            return
+        key = canonical(case)
+        if key in self.added:
+            self.folded += 1
+            return
+        reason = case_problem(case, self.tools, self.system)
+        if reason is not None:
+            raise UnusableError(reason)
+        self.added[key] = case
+        question = canonical({field: case.get(field) for field in ("prompt", "tools", "tool_choice")})
+        self.asked.setdefault(question, []).append(key)
+
+    def finished(self) -> dict[str, Any]:
+        return {**self.suite, "test_cases": [*self.existing, *self._named().values()]}
+
+    def ambiguous(self) -> tuple[tuple[str, str], ...]:
+        named = self._named()
+        same = (keys for keys in self.asked.values() if len(keys) > 1)
+        return tuple((named[keys[0]]["id"], named[other]["id"]) for keys in same for other in keys[1:])
+
+    def _named(self) -> dict[str, dict[str, Any]]:
+        ids = new_ids(self.existing, [case["prompt"] for case in self.added.values()])
+        return {key: {"id": id, **self.added[key]} for key, id in zip(self.added, ids, strict=True)}
+
+    def _case(self, answer: Answer) -> dict[str, Any]:
+        if answer.tools is None and (self.is_new or not self.tools):
+            raise UnusableError(_UNKNOWN_TOOLS)
+        case: dict[str, Any] = {"prompt": self._prompt(answer.messages)}
+        if answer.tools is not None and canonical(answer.tools) != canonical(self.tools):
+            case["tools"] = answer.tools
+        case.update(_expectation(answer))
+        choice = answer.tool_choice
+        if choice == ("none" if answer.calls else "required"):
+            choice = None  # the answer is not what was asked for
+        if choice is None and not answer.calls and self.choice == "required":
+            choice = "auto"
+        if choice is not None and choice != self.choice:
+            case["tool_choice"] = choice
+        return case
+
+    def _prompt(self, messages: list[Message]) -> Any:
+        if self.system is not None:
+            if _system(messages) != self.system:
+                raise UnusableError(_OTHER_SYSTEM)
+            messages = messages[1:]
+        if len(messages) == 1 and messages[0].keys() == {"role", "content"}:
+            content = messages[0]["content"]
+            if messages[0]["role"] == "user" and isinstance(content, str):
+                return content
+        return messages
+
+
+_NOTHING_TO_TEST = "the request offers no tools or forbids calls, so there is nothing to test"
+_UNKNOWN_TOOLS = (
+    "the tools are not recorded; import them first: tooleval import openai TOOLS.json --out SUITE, "
+    "then these into the same suite"
+)
+_OTHER_SYSTEM = "it has another system prompt than the suite, which puts its own before every prompt"
+
+
+def _system(messages: Sequence[Message]) -> str | None:
+    """The system prompt that the messages begin with."""
+    first = messages[0] if messages else {}
+    content = first.get("content")
+    if first.keys() == {"role", "content"} and first["role"] == "system" and isinstance(content, str):
+        return content
+    return None
+
+
+def _expectation(answer: Answer) -> dict[str, Any]:
+    calls = [(name, expected_params(arguments)) for name, arguments in answer.calls]
+    if not calls:
+        return {"expected_tool": None}
+    if len(calls) == 1:
+        ((name, params),) = calls
+        return {"expected_tool": name, "expected_params": params}
+    return {"expected_calls": [{"tool": name, "params": params} for name, params in calls]}
+
+
+def expected_params(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: expected_value(value) for name, value in arguments.items()}
+
+
+def _clean(answer: Answer) -> tuple[Answer, int]:
+    """The answer with a placeholder for secrets in its texts, and how many texts had one."""
+    values = sent_values(None)
+    count = 0
+
+    def clean(value: Any) -> Any:
+        nonlocal count
+        if isinstance(value, str):
+            if value.startswith("data:"):  # a picture
+                return value
+            made = _SECRET.sub(PLACEHOLDER, scrub_json(value, values))
+            count += made != value
+            return made
+        if isinstance(value, list):
+            return [clean(member) for member in value]
+        if isinstance(value, dict):
+            return {key: clean(member) for key, member in value.items()}
+        return value
+
+    calls = [(name, clean(arguments)) for name, arguments in answer.calls]
+    made = Answer(clean(answer.messages), clean(answer.tools), answer.tool_choice, calls)
+    return made, count

@@ -1,0 +1,65 @@
+"""Tools as OpenAI's APIs take them, in the chat API's format."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..suite.explain import describe
+from ..suite.explain import show
+
+_FIELDS = ("name", "description", "parameters", "strict")
+_OF_RECORDS = ("messages", "role", "choices", "request", "response", "input", "output")
+_FORMATS = {"input_schema": "Anthropic's", "inputSchema": "MCP's"}
+
+
+class UnusableError(Exception):
+    """Something that cannot be imported; says why."""
+
+
+def looks_like_a_tool(value: Any) -> bool:
+    """Whether a record of a file is the definition of a tool, perhaps of one that cannot be used."""
+    if not isinstance(value, dict) or any(key in value for key in _OF_RECORDS):
+        return False
+    if isinstance(value.get("function"), dict) or value.get("type") == "function":
+        return True
+    schema = any(key in value for key in ("parameters", *_FORMATS))
+    return isinstance(value.get("name"), str) and schema
+
+
+def tool_definition(value: Any) -> dict[str, Any]:
+    """A tool of the chat API, of the Responses API (flat), or a bare function, in the chat format.
+
+    Fields that the chat API does not have are dropped. UnusableError for what is no function.
+    """
+    if not isinstance(value, dict):
+        raise UnusableError(f"expected a tool, got {describe(value)}")
+    function = value.get("function", value)
+    kind = value.get("type", "function")
+    if kind != "function":
+        raise UnusableError(f"a tool of the type {show(kind)}, which only its provider can run")
+    for key, origin in _FORMATS.items():
+        if key in value and "parameters" not in value:
+            raise UnusableError(f"a tool in {origin} format; write its {key} as parameters")
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        raise UnusableError(f'expected a function with a "name", got {describe(function)}')
+    made = {key: function[key] for key in _FIELDS if function.get(key) is not None}
+    return {"type": "function", "function": made}
+
+
+def tool_definitions(values: Any) -> list[dict[str, Any]]:
+    """A list of tools, each once. UnusableError when one cannot be used, or a name stands for two."""
+    if not isinstance(values, list):
+        raise UnusableError(f'"tools": expected a list of tools, got {describe(values)}')
+    tools: dict[str, dict[str, Any]] = {}
+    for value in values:
+        tool = tool_definition(value)
+        first = tools.setdefault(tool["function"]["name"], tool)
+        if canonical(first) != canonical(tool):
+            raise UnusableError(f"two different tools of the name {show(tool['function']['name'])}")
+    return list(tools.values())
+
+
+def canonical(value: Any) -> str:
+    """The same text for values that are the same JSON; the order of keys does not count."""
+    return json.dumps(value, sort_keys=True)

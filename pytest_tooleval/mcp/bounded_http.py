@@ -1,0 +1,63 @@
+"""An HTTP client for the SDK's transports that reads no more than it may."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from collections.abc import Mapping
+
+import httpx2
+
+from ..errors import McpError
+from .watch import Watch
+from .watch import too_large
+
+_READ_TIMEOUT_S = 300.0  # a stream of events may be silent for long; requests have their own limit
+
+
+def http_client(headers: Mapping[str, str], timeout_s: float, watch: Watch) -> httpx2.AsyncClient:
+    """A client that notes statuses on the watch, and raises McpError for answers that are too large."""
+
+    async def look(response: httpx2.Response) -> None:
+        if response.request.method != "DELETE":  # which only says goodbye
+            _look(response, watch)
+
+    return httpx2.AsyncClient(
+        # Compressed answers could be a thousand times as large as what their limit counts.
+        headers={**headers, "Accept-Encoding": "identity"},
+        timeout=httpx2.Timeout(timeout_s, read=max(timeout_s, _READ_TIMEOUT_S)),
+        event_hooks={"response": [look]},
+    )
+
+
+def _look(response: httpx2.Response, watch: Watch) -> None:
+    is_stream = "text/event-stream" in response.headers.get("content-type", "").lower()
+    if response.request.method == "POST":
+        watch.status = response.status_code
+        watch.content_type = response.headers.get("content-type", "")
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        raise watch.broken(McpError("sends compressed answers, which it was asked not to do"))
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    response.stream = _Bounded(response.stream, watch, is_stream=is_stream)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream, watch: Watch, *, is_stream: bool) -> None:
+        self._stream = stream
+        self._watch = watch
+        self._is_stream = is_stream  # of events, which the SDK bounds one by one
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        limits = self._watch.limits
+        async for chunk in self._stream:
+            size += len(chunk)
+            self._watch.received += len(chunk)
+            if not self._is_stream and size > limits.message:
+                raise self._watch.broken(too_large("one message", limits.message))
+            if limits.total is not None and self._watch.received > limits.total:
+                raise self._watch.broken(too_large("what it sent", limits.total))
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

@@ -1,0 +1,224 @@
+"""A connection to an MCP server, over any transport, that ends cleanly whatever happens."""
+
+from __future__ import annotations
+
+import logging
+import math
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from collections.abc import Awaitable
+from contextlib import AbstractAsyncContextManager
+from contextlib import asynccontextmanager
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import TypeVar
+
+from .. import __version__
+from ..errors import ConfigError
+from ..errors import McpError
+from ..errors import ToolevalError
+from .explain import explained
+from .explain import leaves
+from .explain import timed_out
+from .server import McpServer
+from .watch import Limits
+from .watch import Watch
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+NEEDED = (2, 3)  # of the SDK: before, it sent headers after redirects, and read events of any size
+_RELAY = Path(__file__).with_name("relay.py")
+
+T = TypeVar("T")
+
+
+class Session:
+    """An open connection. Requests may be under way at the same time."""
+
+    def __init__(self, client: Client, server: McpServer, watch: Watch) -> None:
+        self._client = client
+        self._server = server
+        self._watch = watch
+
+    @property
+    def name(self) -> str:
+        """The name that the server gives itself; empty when it gives none."""
+        info = self._client.server_info
+        return info.name if info is not None else ""
+
+    @property
+    def version(self) -> str:
+        info = self._client.server_info
+        return info.version if info is not None else ""
+
+    @property
+    def offers_tools(self) -> bool:
+        return self._client.server_capabilities.tools is not None
+
+    async def tools_page(self, cursor: str | None = None) -> tuple[list[dict[str, Any]], str | None]:
+        """One page of tools as the protocol spells them (`name`, `inputSchema`, `annotations`, ...).
+
+        The second value is the cursor of the next page, None after the last one.
+        """
+        page = await self._asked(self._client.list_tools(cursor=cursor))
+        tools = [tool.model_dump(by_alias=True, exclude_unset=True) for tool in page.tools]
+        return tools, page.next_cursor
+
+    async def _asked(self, answer: Awaitable[T]) -> T:
+        """The answer to a request; McpError when there is none, or none that can be used."""
+        from mcp import MCPError
+        from pydantic import ValidationError
+
+        try:
+            return await answer
+        except (MCPError, ValidationError) as error:
+            raise await _explained(error, self._server, self._watch) from None
+
+
+@asynccontextmanager
+async def connect(
+    server: McpServer, limits: Limits | None = None, within_s: float = math.inf
+) -> AsyncIterator[Session]:
+    """Connect, shake hands, and end the connection, or the server's process, when the block ends.
+
+    `timeout_s` of the server holds for the hand shake and for each request, `within_s` for the whole
+    block. McpError when the server cannot be reached, breaks off or is too slow; ConfigError when
+    the SDK or a variable is missing. Errors of the block itself come out as they are.
+    """
+    check_sdk()
+    import anyio
+
+    watch = Watch(limits or Limits())
+    own: BaseException | None = None
+    start = anyio.current_time()
+    scope = anyio.CancelScope(deadline=start + min(server.timeout_s, within_s))
+    watch.give_up = scope.cancel
+    try:
+        with scope:
+            async with _client(server, watch) as client:
+                scope.deadline = start + within_s
+                try:
+                    yield Session(client, server, watch)
+                except BaseException as error:
+                    own = error
+                    raise
+    except Exception as error:
+        if own is not None and any(leaf is own for leaf in leaves(error)):
+            raise own from own.__cause__
+        raise (await _explained(error, server, watch)) from None
+    if scope.cancelled_caught:
+        raise timed_out(server, watch, min(server.timeout_s, within_s))
+
+
+def check_sdk() -> None:
+    """ConfigError with the cure when the SDK is not installed, or is too old."""
+    install = "pip install 'pytest-tooleval[mcp]'"
+    try:
+        found = version("mcp")
+    except PackageNotFoundError:
+        raise ConfigError(f"the MCP import needs the extra: {install}") from None
+    numbers = tuple(int(part) for part in found.split(".")[:2] if part.isdigit())
+    if numbers < NEEDED:
+        needed = ".".join(map(str, NEEDED))
+        raise ConfigError(f"the MCP import needs mcp {needed} or newer, found {found}: {install}")
+    # Without a handler Python itself would print what the SDK logs, tracebacks and all.
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
+
+
+def _client(server: McpServer, watch: Watch) -> Client:
+    from mcp import Client
+    from mcp_types import Implementation
+
+    async def handle(message: object) -> None:
+        if isinstance(message, Exception):
+            _note_junk(message, watch)
+
+    return Client(
+        _transport(server, watch),
+        read_timeout_seconds=server.timeout_s,
+        message_handler=handle,
+        client_info=Implementation(name="pytest-tooleval", version=__version__),
+        cache=None,
+    )
+
+
+def _note_junk(error: Exception, watch: Watch) -> None:
+    """Something came that is no message: a greeting on stdout does no harm, a broken message does."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        watch.saw_junk(str(error))
+        return
+    first = error.errors(include_url=False, include_context=False)[0]
+    text = first["input"] if isinstance(first["input"], str) else str(error)
+    watch.saw_junk(text)
+    if text.lstrip().startswith("{"):
+        watch.broken(McpError(f"it sent a message that cannot be read: {first['msg']}"))
+
+
+def _transport(server: McpServer, watch: Watch) -> AbstractAsyncContextManager[Any]:
+    if server.transport == "stdio":
+        return _stdio(server, watch)
+    return _http(server, watch) if server.transport == "http" else _sse(server, watch)
+
+
+@asynccontextmanager
+async def _stdio(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
+    from mcp.client.stdio import StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    command = shutil.which(server.target[0])
+    if command is None:
+        raise ConfigError(f"there is no command {server.label} to start the MCP server with")
+    limits = watch.limits
+    bounds = [watch.token, str(limits.message), str(limits.total or 0)]
+    process = StdioServerParameters(
+        command=sys.executable,
+        args=["-I", "-S", str(_RELAY), *bounds, command, *server.target[1:]],
+        env=server.env_values(),  # beside the SDK's own choice of safe ones
+    )
+    with watch.stderr() as errors:
+        async with stdio_client(process, errlog=errors) as streams:
+            errors.close()
+            yield streams
+
+
+@asynccontextmanager
+async def _http(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
+    from mcp.client.streamable_http import streamable_http_client
+
+    from .bounded_http import http_client
+
+    limit = watch.limits.message
+    async with (
+        http_client(server.header_values(), server.timeout_s, watch) as client,
+        streamable_http_client(server.url, http_client=client, max_sse_event_size=limit) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def _sse(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
+    from mcp.client.sse import sse_client
+
+    from .bounded_http import http_client
+
+    def make(headers: dict[str, str] | None = None, timeout: Any = None, auth: Any = None) -> Any:
+        return http_client(headers or {}, server.timeout_s, watch)
+
+    async with sse_client(
+        server.url, headers=server.header_values(), httpx_client_factory=make
+    ) as streams:
+        yield streams
+
+
+async def _explained(error: BaseException, server: McpServer, watch: Watch) -> ToolevalError:
+    from anyio import to_thread
+
+    # In a thread, because it waits for the last words of a process that broke off.
+    return await to_thread.run_sync(explained, error, server, watch)

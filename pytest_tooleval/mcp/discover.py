@@ -1,0 +1,72 @@
+"""All tools of an MCP server, page by page, within limits."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from .connect import Session
+from .connect import connect
+from .explain import about
+from .server import McpServer
+from .watch import Limits
+
+MAX_PAGES = 200
+MAX_TOOLS = 5000
+_MAX_CURSOR = 65536  # characters
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What a server says of itself, and its tools.
+
+    Each tool is the protocol's object: `name`, `description`, `inputSchema` and, where the server
+    gives them, `title`, `outputSchema` and `annotations` (`readOnlyHint`, `destructiveHint`,
+    `idempotentHint`, `openWorldHint`). The last page was reached unless `cut_short` says why not.
+    """
+
+    name: str
+    version: str
+    tools: tuple[dict[str, Any], ...]
+    cut_short: str | None = None
+
+
+def discover_tools(server: McpServer, limits: Limits | None = None) -> Discovery:
+    """Connect, list the tools and disconnect. Raises like `discover`."""
+    return asyncio.run(discover(server, limits))
+
+
+async def discover(server: McpServer, limits: Limits | None = None) -> Discovery:
+    """The tools of a server. The whole takes `timeout_s` of the server at most.
+
+    McpError when the server cannot be reached, breaks the protocol or a limit, or has no tools;
+    ConfigError when the SDK or a variable is missing.
+    """
+    async with connect(server, limits, within_s=server.timeout_s) as session:
+        return await _all_tools(session, server)
+
+
+async def _all_tools(session: Session, server: McpServer) -> Discovery:
+    if not session.offers_tools:
+        raise about(server, "it offers no tools")
+    tools: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    cursor: str | None = None
+    cut_short = None
+    for _ in range(MAX_PAGES):
+        page, cursor = await session.tools_page(cursor)
+        tools += page
+        if len(tools) > MAX_TOOLS:
+            raise about(server, f"it lists more than {MAX_TOOLS} tools; that many are not imported")
+        if not cursor:
+            break
+        if cursor in seen or len(cursor) > _MAX_CURSOR:
+            cut_short = "it leads from a page of tools back to one that was read already"
+            break
+        seen.add(cursor)
+    else:
+        raise about(server, f"its tools go on after {MAX_PAGES} pages; that many are not read")
+    if not tools:
+        raise about(server, "it offers no tools")
+    return Discovery(session.name, session.version, tuple(tools), cut_short)

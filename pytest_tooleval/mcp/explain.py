@@ -1,0 +1,168 @@
+"""One clear line for whatever goes wrong between us and an MCP server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from ..errors import McpError
+from ..errors import ToolevalError
+from .server import McpServer
+from .watch import Watch
+from .watch import too_large
+
+if TYPE_CHECKING:
+    from mcp import MCPError
+    from pydantic import ValidationError
+
+_WORDS = 300
+_TOO_LONG = "byte limit"  # in the SDK's words for an event that is too large
+_NOT_MCP = "this may not be the address of an MCP server"
+# What the SDK says where a server says nothing itself.
+_STAND_INS = ("Server returned an error response", "Not Found", "Session terminated")
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """The errors inside of groups of errors, as task groups raise them."""
+    members = getattr(error, "exceptions", None)
+    if not isinstance(members, tuple):
+        yield error
+        return
+    for member in members:
+        yield from leaves(member)
+
+
+def explained(error: BaseException, server: McpServer, watch: Watch) -> ToolevalError:
+    """The error as one of ours, with a message that names the server and holds no secret."""
+    found = list(leaves(error))
+    for leaf in found:
+        if isinstance(leaf, ToolevalError) and leaf is not watch.problem:
+            return leaf
+    if watch.problem is not None:
+        return about(server, str(watch.problem))
+    texts = [text for text in (_in_words(leaf, server, watch) for leaf in found) if text]
+    return about(server, texts[0] if texts else server.shown(f"{type(found[0]).__name__}: {found[0]}"))
+
+
+def about(server: McpServer, what: str) -> McpError:
+    return McpError(f"the MCP server {server.label}: {what}")
+
+
+def timed_out(server: McpServer, watch: Watch, seconds: float) -> McpError:
+    """The error for a server that took too long, or whose connection was given up."""
+    if watch.problem is not None:
+        return about(server, str(watch.problem))
+    return about(server, f"no complete answer within {seconds:g} s (--timeout){_junk(server, watch)}")
+
+
+def _in_words(error: BaseException, server: McpServer, watch: Watch) -> str | None:
+    import httpx2
+    from mcp import MCPError
+    from pydantic import ValidationError
+
+    if isinstance(error, MCPError):
+        return _protocol_error(error, server, watch)
+    if isinstance(error, ValidationError):
+        return f"an answer that breaks the protocol: {server.shown(_first(error), _WORDS)}"
+    if isinstance(error, httpx2.HTTPStatusError):
+        return _refused(server, error.response.status_code)
+    if isinstance(error, httpx2.SSEError) and _TOO_LONG in str(error):
+        return f"one message is too large to be read over SSE{_other_transport(server)}"
+    if isinstance(error, httpx2.SSEError):
+        said = server.shown(str(error), _WORDS).rstrip(".")
+        return f"{said}; {_NOT_MCP}{_other_transport(server)}"
+    if isinstance(error, httpx2.ConnectError):
+        return f"no connection: {server.shown(str(error), _WORDS) or 'refused'}"
+    if isinstance(error, httpx2.TimeoutException):
+        return f"no answer within {server.timeout_s:g} s (--timeout)"
+    if isinstance(error, httpx2.HTTPError):
+        return f"the connection broke: {server.shown(str(error) or type(error).__name__, _WORDS)}"
+    if isinstance(error, OSError):
+        return f"cannot be reached: {server.shown(error.strerror or str(error), _WORDS)}"
+    if isinstance(error, RuntimeError) and "protocol version" in str(error):
+        return server.shown(str(error), _WORDS)
+    return None
+
+
+def _protocol_error(error: MCPError, server: McpServer, watch: Watch) -> str:
+    from mcp_types import CONNECTION_CLOSED
+    from mcp_types import METHOD_NOT_FOUND
+    from mcp_types import PARSE_ERROR
+    from mcp_types import REQUEST_TIMEOUT
+
+    said = server.shown(error.message, _WORDS)
+    # Servers use the code for errors of their own too.
+    if error.code == REQUEST_TIMEOUT and error.message.endswith(" timed out"):
+        return f"no answer within {server.timeout_s:g} s (--timeout){_junk(server, watch)}"
+    if watch.status is not None and watch.status >= 300:
+        return _refused(server, watch.status, "" if error.message in _STAND_INS else said)
+    if watch.content_type.lower().startswith("text/html"):
+        return f"answers with a web page (text/html), not with MCP; {_NOT_MCP}"
+    if error.code == PARSE_ERROR:
+        return "an answer that is not a JSON-RPC message, or JSON nested too deeply" + _junk(
+            server, watch
+        )
+    if error.code == CONNECTION_CLOSED and _TOO_LONG in error.message:
+        return str(too_large("one message", watch.limits.message))
+    if error.code == CONNECTION_CLOSED:
+        ended = _ended(server, watch) if server.transport == "stdio" else None
+        return (ended or f"the connection ended: {said}") + _junk(server, watch)
+    if error.code == METHOD_NOT_FOUND:
+        return f"it does not know the method that it was asked: {said}"
+    return f"it answers with the error {error.code}: {said}"
+
+
+def _refused(server: McpServer, status: int, said: str = "") -> str:
+    reason = f" {HTTPStatus(status).phrase}" if status in list(HTTPStatus) else ""
+    text = f"HTTP {status}{reason}"
+    if status in (401, 403):
+        names = ", ".join(server.headers)
+        sent = f"it was sent: {names}" if names else "give one with --header NAME=VARIABLE"
+        text = f"{text}: the server wants other credentials ({sent})"
+    elif 300 <= status < 400:
+        return f"{text}: it leads to another address, which is not followed; give that one"
+    elif said:
+        return f"{text}: it says: {said}"
+    elif status == HTTPStatus.NOT_FOUND:
+        return f"{text}: nothing is at this address; many servers are at /mcp, or with --sse at /sse"
+    elif status in (400, 405, 406, 415):
+        return f"{text}: {_NOT_MCP}{_other_transport(server)}"
+    return f"{text}; it says: {said}" if said else text
+
+
+def _other_transport(server: McpServer) -> str:
+    other = {"http": "--sse", "sse": "--http"}.get(server.transport)
+    return f"; it may speak the other transport: try {other}" if other else ""
+
+
+def _ended(server: McpServer, watch: Watch) -> str | None:
+    """How the process of a server ended; None when it did not, or not by itself."""
+    words, how = watch.last_words()
+    said = server.shown(words[-_WORDS * 2 :], _WORDS * 2)
+    last = f"; it said: {said}" if said else "; it said nothing on stderr"
+    if "not_started" in how:
+        return f"cannot be started: {server.shown(str(how['not_started']))}"
+    if "max_line" in how:
+        return str(too_large("one message", watch.limits.message))
+    if "max_total" in how and watch.limits.total is not None:
+        return str(too_large("what it sent", watch.limits.total))
+    if isinstance(how.get("exit"), int):
+        code = how["exit"]
+        ended = f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
+        return f"{ended} before it had answered{last}"
+    return None
+
+
+def _junk(server: McpServer, watch: Watch) -> str:
+    if watch.junk is None:
+        return ""
+    return f"; it wrote what is no JSON-RPC message: {server.shown(watch.junk, _WORDS)}"
+
+
+def _first(error: ValidationError) -> str:
+    """The place and the reason of the first thing that is wrong."""
+    details = error.errors(include_url=False, include_context=False, include_input=False)
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in details[0]["loc"])
+    more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
+    return f"{place.lstrip('.')}: {details[0]['msg']}{more}"

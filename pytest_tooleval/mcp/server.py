@@ -1,0 +1,228 @@
+"""Where an MCP server is, as plain data: from the command line or a suite, and back to JSON."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+from typing import Literal
+from urllib.parse import urlsplit
+
+from ..engine.secrets import scrub
+from ..engine.secrets import secret_values
+from ..errors import ConfigError
+from ..suite.explain import describe
+from ..text import printable
+from ..text import shorten
+
+Transport = Literal["stdio", "http", "sse"]
+TRANSPORTS: tuple[Transport, ...] = ("stdio", "http", "sse")
+DEFAULT_TIMEOUT_S = 30.0
+_MAX_TIMEOUT_S = 86400.0
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*")
+_NAME_OF_VARIABLE = "the name of an environment variable"
+# What may stand between a launcher and the name of what it launches.
+_LAUNCHING = ("-y", "--yes", "-m", "-u", "run", "exec", "x", "dlx", "tool")
+_LONG = 500
+_SHORT_WORD = 5
+_EXAMPLE = '{"stdio": "command args"} or {"http": "https://..."}'
+_FIELDS = {"stdio": ("stdio", "env", "timeout"), "http": ("http", "headers", "timeout")}
+
+
+@dataclass(frozen=True)
+class McpServer:
+    """A server and how to reach it. Secrets are not in here, only the names of their variables.
+
+    `target` is the command with its arguments for `stdio`, else one URL. `headers` maps the name of
+    an HTTP header to the environment variable that holds its value; `env` are the variables that a
+    command gets beside the safe ones (`PATH`, `HOME` and such). `timeout_s` is for connecting, and
+    for each request.
+    """
+
+    transport: Transport
+    target: tuple[str, ...]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    env: tuple[str, ...] = ()
+    timeout_s: float = DEFAULT_TIMEOUT_S
+
+    def __post_init__(self) -> None:
+        if self.transport == "stdio":
+            if not self.target or not self.target[0]:
+                raise ConfigError('the command of an MCP server is empty; expected "command args"')
+            if any("\x00" in word for word in self.target):
+                raise ConfigError("the command of an MCP server holds a NUL character")
+            if self.headers:
+                raise ConfigError("headers are for servers over HTTP; a command gets variables (env)")
+        else:
+            _check_url(self.target)
+            if self.env:
+                raise ConfigError("env is for servers started by a command; over HTTP use headers")
+        for name, variable in self.headers.items():
+            if not _HEADER.fullmatch(name):
+                raise ConfigError("a header has a name such as Authorization; its value stands apart")
+            if not _VARIABLE.fullmatch(variable):
+                # Not shown: it may be the secret itself.
+                raise ConfigError(f"the header {name} wants {_NAME_OF_VARIABLE}, and not the value")
+        if not all(_VARIABLE.fullmatch(variable) for variable in self.env):
+            raise ConfigError(f"env wants {_NAME_OF_VARIABLE}, and not the value")
+        if not 0 < self.timeout_s <= _MAX_TIMEOUT_S:
+            raise ConfigError(f"a time-out is a number of seconds above 0, got {self.timeout_s:g}")
+
+    @property
+    def url(self) -> str:
+        return self.target[0]
+
+    @property
+    def label(self) -> str:
+        """How messages name the server: without most arguments, credentials and queries."""
+        if self.transport == "stdio":
+            return printable(shorten(" ".join(_telling(self.target))))
+        parts = urlsplit(self.url)
+        return printable(shorten(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", 200))
+
+    def header_values(self) -> dict[str, str]:
+        """The headers with their values. ConfigError when a variable is not set, or not fit to send."""
+        values = {}
+        for name, variable in self.headers.items():
+            value = os.environ.get(variable, "").strip()
+            if not value:
+                raise ConfigError(
+                    f"the header {name} wants {_NAME_OF_VARIABLE}, but no such variable is set"
+                )
+            if not value.isascii() or not value.isprintable():
+                raise ConfigError(
+                    f"the header {name} cannot be sent: its variable holds a line break or a "
+                    "character that is not printable ASCII"
+                )
+            values[name] = value
+        return values
+
+    def env_values(self) -> dict[str, str]:
+        """The variables for a command. ConfigError when one of them is not set."""
+        missing = [name for name in self.env if name not in os.environ]
+        if missing:
+            raise ConfigError(f"not set in the environment: {', '.join(missing)}")
+        return {name: os.environ[name] for name in self.env}
+
+    def shown(self, text: str, limit: int = _LONG) -> str:
+        """Text from the server, such as an error, on one line and without any secret."""
+        return shorten(printable(" ".join(self.scrubbed(text[: 20 * limit]).split())), limit)
+
+    def scrubbed(self, text: str) -> str:
+        """The text without the values of the variables and what a URL may hold."""
+        variables = [*self.headers.values(), *self.env]
+        own = [os.environ.get(name, "").strip() for name in variables]
+        own += [word for value in own for word in value.split() if len(word) > _SHORT_WORD]
+        if self.transport != "stdio":
+            parts = urlsplit(self.url)
+            own += [parts.password or "", parts.query]
+        # The longest first: a short one may be a part of it.
+        every = sorted({*filter(None, own), *secret_values(variables)}, key=len, reverse=True)
+        return scrub(text, every)
+
+    def to_dict(self) -> dict[str, Any]:
+        """`{"stdio": [...], "env": [...]}` or `{"http": url, "headers": {...}}`, defaults left out."""
+        data: dict[str, Any] = {
+            self.transport: list(self.target) if self.transport == "stdio" else self.url
+        }
+        if self.headers:
+            data["headers"] = dict(self.headers)
+        if self.env:
+            data["env"] = list(self.env)
+        if self.timeout_s != DEFAULT_TIMEOUT_S:
+            data["timeout"] = self.timeout_s
+        return data
+
+    @classmethod
+    def from_dict(cls, data: object) -> McpServer:
+        """The server of `to_dict`; a command may also be one text. ConfigError for anything else."""
+        if not isinstance(data, Mapping):
+            raise ConfigError(f"an MCP server is an object, {_EXAMPLE}, got {describe(data)}")
+        named: list[Transport] = [transport for transport in TRANSPORTS if transport in data]
+        if len(named) != 1:
+            raise ConfigError(f"an MCP server has one of stdio, http and sse, as in {_EXAMPLE}")
+        transport = named[0]
+        known = _FIELDS["stdio" if transport == "stdio" else "http"]
+        for key in data:
+            if key not in (*known, transport):
+                raise ConfigError(f"{printable(shorten(str(key)))}: unknown field of an MCP server")
+        timeout = data.get("timeout", DEFAULT_TIMEOUT_S)
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+            raise ConfigError(f"timeout: expected a number of seconds, got {describe(timeout)}")
+        return cls(
+            transport,
+            _target(transport, data[transport]),
+            headers=_headers(data.get("headers", {})),
+            env=_texts("env", data.get("env", [])),
+            timeout_s=float(timeout),
+        )
+
+
+def _telling(command: tuple[str, ...]) -> list[str]:
+    """`npx @scope/server` of `npx -y @scope/server --key ...`: what follows may be a secret."""
+    told = [os.path.basename(command[0]) or command[0]]
+    for word in command[1:]:
+        if word in _LAUNCHING:
+            continue
+        if not word.startswith("-"):
+            told.append(word if word.startswith("@") else os.path.basename(word) or word)
+        break
+    return told
+
+
+def split_command(text: str, *, windows: bool = os.name == "nt") -> tuple[str, ...]:
+    """A command line as a shell would take it apart. ConfigError for a quote that is not closed.
+
+    On Windows backslashes are plain characters, and only double quotes hold words together.
+    """
+    try:
+        if not windows:
+            return tuple(shlex.split(text))
+        lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
+        lexer.whitespace_split = True
+        lexer.escape = lexer.commenters = ""
+        lexer.quotes = '"'
+        return tuple(lexer)
+    except ValueError as error:
+        raise ConfigError(f"the command cannot be taken apart: {error}") from None
+
+
+def _check_url(target: tuple[str, ...]) -> None:
+    url = target[0] if len(target) == 1 else ""
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port
+    except ValueError:
+        is_good = False
+    if not is_good or not url.isprintable() or " " in url:
+        # The address is not shown: what is wrong with it may be a key in the wrong place.
+        raise ConfigError("the address of an MCP server is a URL such as https://example.com/mcp")
+
+
+def _target(transport: Transport, value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return split_command(value) if transport == "stdio" else (value,)
+    if transport == "stdio":
+        return _texts("stdio", value)
+    raise ConfigError(f"{transport}: expected a URL, got {describe(value)}")
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        return tuple(value)
+    raise ConfigError(f"{name}: expected a list of strings, got {describe(value)}")
+
+
+def _headers(value: object) -> dict[str, str]:
+    if isinstance(value, Mapping) and all(isinstance(variable, str) for variable in value.values()):
+        return {str(name): variable for name, variable in value.items()}
+    raise ConfigError(
+        'headers: expected names of headers with names of variables, as {"Authorization": '
+        f'"MY_TOKEN"}}, got {describe(value)}'
+    )

@@ -1,0 +1,89 @@
+"""Tools as an MCP server lists them to tools as a suite holds them, in OpenAI's format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import SuiteError
+from ..imports.names import provider_names
+from ..results import is_nested_deeper
+from ..suite.explain import show
+from ..suite.load import parse_suite
+from ..suite.source import MAX_DEPTH
+from ..text import printable
+from ..text import shorten
+
+_AROUND = 5  # levels of a suite around the parameters of a tool
+_PLACE = "tools[0].function."
+
+
+@dataclass(frozen=True)
+class Functions:
+    """Tools in OpenAI's format; `originals` maps the names that had to change to the server's own.
+
+    `left_out` says of each tool that no suite can hold which it is, and why.
+    """
+
+    tools: tuple[dict[str, Any], ...]
+    originals: dict[str, str]
+    left_out: tuple[str, ...]
+
+
+def as_functions(
+    entries: Iterable[Mapping[str, Any]], known: Mapping[str, str] | None = None
+) -> Functions:
+    """Functions for what a server lists; the input schemas stay whole.
+
+    `known` are the `originals` of an earlier time, whose names are given again. A name that is
+    listed twice stands for the first of the two.
+    """
+    left_out: list[str] = []
+    distinct: dict[str, Mapping[str, Any]] = {}
+    for entry in entries:
+        first = distinct.setdefault(entry["name"], entry)
+        if first is not entry and first != entry:
+            left_out.append(f"{_shown(entry)}: a second tool of this name, and not the same")
+    names = provider_names(distinct, known)
+    tools = []
+    for original, entry in distinct.items():
+        tool = _function(entry, names[original])
+        problem = _problem(tool)
+        if problem is None:
+            tools.append(tool)
+        else:
+            left_out.append(f"{_shown(entry)}: {problem}")
+    kept = {tool["function"]["name"] for tool in tools}
+    originals = {name: old for old, name in names.items() if name != old and name in kept}
+    return Functions(tuple(tools), originals, tuple(left_out))
+
+
+def _function(entry: Mapping[str, Any], name: str) -> dict[str, Any]:
+    function = {"name": name}
+    if entry.get("description") is not None:
+        function["description"] = entry["description"]
+    function["parameters"] = entry["inputSchema"]
+    return {"type": "function", "function": function}
+
+
+def _problem(tool: dict[str, Any]) -> str | None:
+    """Why no suite can hold a tool; None for one that a suite can."""
+    if is_nested_deeper(tool["function"]["parameters"], MAX_DEPTH - _AROUND):
+        return f"its input schema is nested deeper than {MAX_DEPTH - _AROUND} levels"
+    try:
+        text = json.dumps({"name": "-", "tools": [tool], "test_cases": []})
+    except ValueError as error:
+        return f"its input schema is not JSON: {error}"
+    try:
+        parse_suite(text)
+    except SuiteError as error:
+        first = error.problems[0]
+        return printable(f"{first.field.removeprefix(_PLACE)}: {first.message}")
+    return None
+
+
+def _shown(entry: Mapping[str, Any]) -> str:
+    return shorten(show(entry["name"]), 100)

@@ -1,0 +1,88 @@
+"""What passes between us and a server, noted for the sake of clear errors, and kept within limits."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import threading
+from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from typing import TextIO
+
+from ..errors import McpError
+
+_KEPT = 4096  # bytes of what a server last wrote to stderr
+_DRAINED_S = 1.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes that one message may have, and all of a connection together; None is without end.
+
+    JSON takes ten to twenty times its size in memory once it is read.
+    """
+
+    message: int = 8 * 1024 * 1024
+    total: int | None = 64 * 1024 * 1024
+
+
+class Watch:
+    """One connection: what the server's process or its HTTP answers said outside of the protocol."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.token = secrets.token_hex(8)  # of the relay's reports, so that no server can forge one
+        self.received = 0
+        self.status: int | None = None  # of the last HTTP answer
+        self.content_type = ""
+        self.give_up: Callable[[], None] = lambda: None  # ends the connection
+        self.problem: McpError | None = None  # what is known to be wrong, whatever the SDK says
+        self.junk: str | None = None  # the first thing that the server wrote and is no message
+        self._stderr = b""
+        self._reader: threading.Thread | None = None
+
+    def broken(self, problem: McpError) -> McpError:
+        """Keep a problem and end the connection: the SDK passes over some errors that it meets."""
+        if self.problem is None:
+            self.problem = problem
+        self.give_up()
+        return problem
+
+    def saw_junk(self, text: str) -> None:
+        if self.junk is None:
+            self.junk = text[:_KEPT]
+
+    @contextlib.contextmanager
+    def stderr(self) -> Iterator[TextIO]:
+        """A file for a process to write its errors to, of which the last ones are kept."""
+        reading, writing = os.pipe()
+        self._reader = threading.Thread(target=self._read, args=(reading,), daemon=True)
+        self._reader.start()
+        with open(writing, "w", encoding="utf-8") as file:
+            yield file
+
+    def _read(self, descriptor: int) -> None:
+        with open(descriptor, "rb", buffering=0) as pipe:
+            while chunk := pipe.read(_KEPT):
+                self._stderr = (self._stderr + chunk)[-2 * _KEPT :]
+
+    def last_words(self) -> tuple[str, dict[str, Any]]:
+        """What a process that has ended wrote to stderr last, and the relay's report of its end."""
+        if self._reader is not None:
+            self._reader.join(_DRAINED_S)
+        words, found, report = self._stderr.decode("utf-8", "replace").rpartition(f"\n{self.token} ")
+        if not found:
+            return report, {}
+        try:
+            how = json.loads(report.partition("\n")[0])
+        except ValueError:
+            how = {}
+        return words, how if isinstance(how, dict) else {}
+
+
+def too_large(what: str, limit: int) -> McpError:
+    return McpError(f"{what} has more than {limit / (1024 * 1024):.3g} MiB; that much is not read")

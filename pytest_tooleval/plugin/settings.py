@@ -1,0 +1,319 @@
+"""What the command line, the ini file and the config tables say, checked and combined."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import cast
+
+import pytest
+
+from .options import RECORD_MODES
+
+if TYPE_CHECKING:
+    from ..engine.cassette import RecordMode
+    from ..engine.models import ModelSpec
+    from ..engine.models import ModelTables
+    from ..gates.aggregate import FailUnder
+    from ..gates.aggregate import MostErrors
+
+FORMATS = ("json", "html", "markdown", "csv")
+NO_MODEL = (
+    "no model named: use --tooleval-model=NAME, or set tooleval_models in the ini file "
+    "(baseline/lexical needs no key and no network)"
+)
+
+
+@dataclass(frozen=True)
+class Gates:
+    """The aggregate gates of the run; `asked` when the command line and not the ini file names one."""
+
+    fail_under: tuple[FailUnder, ...] = ()
+    max_errors: MostErrors | None = None
+    confidence: float | None = None
+    asked: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.fail_under or self.max_errors)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What to compare with: the name of a file or a run, old to new models, the drop allowed."""
+
+    name: str
+    document: Mapping[str, Any]
+    models: Mapping[str, str]
+    max_drop: float
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What options, ini file and config tables say, checked.
+
+    `overrides` are the arguments of `suite.model.Overrides`, which is not imported before a suite
+    is met. `files` are those to write at the end, by format.
+    """
+
+    models: tuple[ModelSpec, ...]
+    overrides: Mapping[str, Any]
+    concurrency: int
+    timeout_s: float
+    early_stop: bool
+    gates: Gates
+    baseline: Baseline | None
+    files: Mapping[str, Path]
+    history: bool
+    github: str
+    cassette: Path | None
+    record: RecordMode
+    resume: bool
+    max_cost: float | None
+    estimate: bool
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Check and combine everything; `pytest.UsageError` with the way out when something is wrong."""
+    concurrency, timeout_s = (
+        config.getoption("tooleval_concurrency"),
+        config.getoption("tooleval_timeout"),
+    )
+    trials, temperature = config.getoption("tooleval_trials"), config.getoption("tooleval_temperature")
+    if concurrency < 1:
+        raise pytest.UsageError(f"--tooleval-concurrency: expected at least 1, got {concurrency}")
+    if not timeout_s > 0:
+        raise pytest.UsageError(f"--tooleval-timeout: expected seconds above 0, got {timeout_s:g}")
+    if trials is not None and trials < 1:
+        raise pytest.UsageError(f"--tooleval-trials: expected at least 1, got {trials}")
+    if temperature is not None and not 0 <= temperature <= 2:
+        raise pytest.UsageError(f"--tooleval-temperature: expected 0 to 2, got {temperature:g}")
+    overrides = {
+        "tool_choice": config.getoption("tooleval_tool_choice"),
+        "temperature": temperature,
+        "trials": trials,
+        "pass_rule": _pass_rule(config, trials),
+        "thresholds": _thresholds(config.getoption("tooleval_threshold")),
+    }
+    max_cost = config.getoption("tooleval_max_cost")
+    if max_cost is not None and not max_cost > 0:
+        raise pytest.UsageError(f"--tooleval-max-cost: expected US dollars above 0, got {max_cost:g}")
+    cassette = _cassette(config)
+    if config.getoption("tooleval_resume") and cassette is not None:
+        raise pytest.UsageError(
+            "--tooleval-resume: this run has a cassette, which keeps its answers already; "
+            "--tooleval-record=new asks only for what is missing on it"
+        )
+    return Settings(
+        models=_models(config),
+        overrides=overrides,
+        concurrency=concurrency,
+        timeout_s=timeout_s,
+        early_stop=config.getoption("tooleval_early_stop"),
+        gates=_gates(config),
+        baseline=_baseline(config),
+        files={name: path for name in FORMATS if (path := _file(config, name)) is not None},
+        history=not config.getoption("tooleval_no_history") and config.getini("tooleval_history"),
+        github=config.getoption("tooleval_github"),
+        cassette=cassette,
+        record=_record(config, cassette),
+        resume=config.getoption("tooleval_resume"),
+        max_cost=max_cost,
+        estimate=config.getoption("tooleval_estimate"),
+    )
+
+
+def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
+    given: list[str] | None = config.getoption("tooleval_model")
+    entries: list[str] = given if given is not None else config.getini("tooleval_models")
+    names = [name.strip() for entry in entries for name in entry.split(",")]
+    if given is not None and not all(names):
+        # A gate must not pass by accident, because a variable in a CI file was empty.
+        raise pytest.UsageError(
+            f"--tooleval-model={','.join(given)}: expected the name of a model, got an empty one"
+        )
+    names = [name for name in names if name]
+    if not names:
+        return ()
+    from ..engine.models import resolve_models
+    from ..errors import ConfigError
+
+    try:
+        return tuple(resolve_models(names, config_tables(config)))
+    except ConfigError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def config_tables(config: pytest.Config) -> ModelTables:
+    """The config tables of the root folder, else beside the ini file, else of the current folder."""
+    from ..engine.models import ModelTables
+    from ..engine.models import read_tables
+
+    folders = [config.rootpath, config.invocation_params.dir]
+    if config.inipath is not None:
+        folders.insert(1, config.inipath.parent)
+    found = ModelTables()
+    for folder in dict.fromkeys(folders):
+        tables = read_tables(folder)
+        if tables.tables:
+            return tables
+        found = found if found.path else tables
+    return found
+
+
+def _thresholds(entries: list[str]) -> dict[str, float] | None:
+    thresholds: dict[str, float] = {}
+    for entry in entries:
+        metric, separator, text = entry.rpartition("=")
+        metric = metric.strip() if separator else "overall"
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not metric or not 0.0 <= value <= 1.0:
+            raise pytest.UsageError(
+                f"--tooleval-threshold={entry}: expected [METRIC=]VALUE with a value from 0 to 1, "
+                "such as 0.8 or tool_selection=1.0"
+            )
+        thresholds[metric] = value
+    return thresholds or None
+
+
+def _pass_rule(config: pytest.Config, trials: int | None) -> str | None:
+    rule: str | None = config.getoption("tooleval_pass")
+    if rule is None or rule in ("mean", "all", "any"):
+        return rule
+    needed, _, total = rule.partition("/")
+    if not (needed.isdecimal() and total.isdecimal() and 1 <= int(needed) <= int(total)):
+        raise pytest.UsageError(f"--tooleval-pass={rule}: expected mean, all, any, or K/N such as 4/5")
+    if trials not in (None, int(total)):
+        raise pytest.UsageError(
+            f"--tooleval-pass={rule} asks each case {int(total)} times, --tooleval-trials={trials} says "
+            "otherwise; leave it out"
+        )
+    return f"{int(needed)}/{int(total)}"
+
+
+def _gates(config: pytest.Config) -> Gates:
+    given: list[str] | None = config.getoption("tooleval_fail_under")
+    entries: list[str] = given if given is not None else config.getini("tooleval_fail_under")
+    given_errors: str | None = config.getoption("tooleval_max_errors")
+    errors: str = given_errors if given_errors is not None else config.getini("tooleval_max_errors")
+    confidence: float | None = config.getoption("tooleval_confidence")
+    if confidence is not None and not 0 < confidence < 1:
+        raise pytest.UsageError(
+            f"--tooleval-confidence: expected a number between 0 and 1, got {confidence:g}"
+        )
+    if confidence is not None and not entries:
+        raise pytest.UsageError(
+            "--tooleval-confidence: there is no gate; name one with --tooleval-fail-under"
+        )
+    if not entries and not errors and given_errors is None:
+        return Gates()
+    from ..errors import ConfigError
+    from ..gates.aggregate import FailUnder
+    from ..gates.aggregate import MostErrors
+
+    asked = given is not None or given_errors is not None
+    try:
+        return Gates(
+            tuple(map(FailUnder.parse, entries)),
+            MostErrors.parse(errors) if errors or given_errors is not None else None,
+            confidence,
+            asked,
+        )
+    except ConfigError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _baseline(config: pytest.Config) -> Baseline | None:
+    name: str | None = config.getoption("tooleval_baseline")
+    pairs: list[str] = config.getoption("tooleval_baseline_model") or []
+    max_drop: float | None = config.getoption("tooleval_max_drop")
+    if max_drop is not None and not 0 <= max_drop <= 1:
+        raise pytest.UsageError(f"--tooleval-max-drop: expected a number from 0 to 1, got {max_drop:g}")
+    if name is None:
+        for option, value in (("baseline-model", pairs), ("max-drop", max_drop)):
+            if value:
+                raise pytest.UsageError(
+                    f"--tooleval-{option}: there is no baseline; name --tooleval-baseline"
+                )
+        return None
+    if not name.strip():
+        raise pytest.UsageError(
+            "--tooleval-baseline=: expected a file or the name of a run, got nothing"
+        )
+    models = {}
+    for pair in pairs:
+        # Of two names with `=` nobody could tell which is which; litellm has none.
+        old, equals, new = pair.partition("=")
+        if not (equals and old.strip() and new.strip()):
+            raise pytest.UsageError(f"--tooleval-baseline-model={pair}: expected OLD=NEW, two models")
+        models[old.strip()] = new.strip()
+    if hasattr(config, "workerinput"):
+        return None  # compared where all rows come together
+    from ..errors import ToolevalError
+    from ..history import load_document
+
+    try:
+        document = load_document(name, config.rootpath / ".tooleval")
+    except ToolevalError as error:
+        raise pytest.UsageError(f"--tooleval-baseline={name}: {error}") from None
+    known = dict.fromkeys(row["model"] for row in document["cases"])
+    for old, new in models.items():
+        if old not in known:
+            raise pytest.UsageError(
+                f"--tooleval-baseline-model={old}={new}: {name} has no model {old}, it has: "
+                + ", ".join(filter(None, known))
+            )
+    return Baseline(name, document, models, max_drop or 0.0)
+
+
+def _file(config: pytest.Config, format: str) -> Path | None:
+    given = config.getoption(f"tooleval_{format}")
+    if given is None:
+        return None
+    option = f"--tooleval-{format}"
+    if not given.strip():
+        raise pytest.UsageError(f"{option}=: expected the name of a file, got nothing")
+    try:
+        return _writable(config, option, given)
+    except OSError as error:  # a name that is too long, for instance
+        raise pytest.UsageError(f"{option}={given[:80]}: {error.strerror}") from None
+
+
+def _writable(config: pytest.Config, option: str, given: str) -> Path:
+    path = Path(config.invocation_params.dir, given)
+    # Said now, and not after every model has been asked.
+    if path.is_dir():
+        raise pytest.UsageError(f"{option}={given}: expected the name of a file, got a folder")
+    above = next(folder for folder in path.parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise pytest.UsageError(f"{option}={given}: nothing can be written into {above}")
+    return path
+
+
+def _cassette(config: pytest.Config) -> Path | None:
+    given = config.getoption("tooleval_cassette")
+    if given is not None:
+        if not given.strip():
+            raise pytest.UsageError("--tooleval-cassette=: expected the name of a folder, got nothing")
+        return Path(config.invocation_params.dir, given)
+    ini = config.getini("tooleval_cassette")
+    return Path(config.rootpath, ini) if ini else None
+
+
+def _record(config: pytest.Config, cassette: Path | None) -> RecordMode:
+    mode = config.getoption("tooleval_record") or config.getini("tooleval_record") or "new"
+    if mode not in RECORD_MODES:
+        raise pytest.UsageError(f"tooleval_record: expected none, once, new or all, got {mode!r}")
+    if mode in ("none", "once") and cassette is None:
+        # Or a strict replay would silently become a run that asks and pays.
+        raise pytest.UsageError(
+            f"--tooleval-record={mode}: there is no cassette to replay; name its folder with "
+            "--tooleval-cassette=FOLDER (ini: tooleval_cassette)"
+        )
+    return cast("RecordMode", mode)

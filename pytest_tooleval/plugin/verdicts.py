@@ -1,0 +1,95 @@
+"""Gates and the baseline inside pytest: misses that do not fail by themselves, failures that do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from ..gates.aggregate import judge_gates
+from ..results import CaseResult
+from ..text import printable
+from .settings import Settings
+
+Row = Mapping[str, Any]
+
+# Before the words of a gate that failed; also the file in a report's node id, as pytest wants one.
+GATE_FILE = "tooleval"
+# How the reason of a case begins that was marked xfail, and failed.
+EXPECTED_FAILURE = "expected to fail"
+
+
+def soften(report: pytest.TestReport, result: CaseResult, settings: Settings) -> str | None:
+    """Let a miss, or an error that may be allowed, not fail the run where a gate will judge.
+
+    The report becomes a skipped one with the reason, as pytest itself does with an expected
+    failure. Returns the outcome for the row, None when the report stays as it is.
+    """
+    if not report.failed:
+        return None
+    missed = result.outcome == "failed" and bool(settings.gates.fail_under) and report.when == "call"
+    allowed = result.outcome == "error" and settings.gates.max_errors is not None and result.trials
+    if not missed and not allowed:
+        return None
+    word = "missed" if missed else "no answer"
+    report.outcome = "skipped"
+    report.longrepr = (result.file, result.line, f"{word}: {printable(result.reason)}")
+    return "missed" if missed else "error"
+
+
+def judge_run(cases: Sequence[Row], settings: Settings) -> list[dict[str, Any]]:
+    """The rows of all gates. Gates of the ini file say nothing of a run without a case."""
+    gates = settings.gates
+    if not gates or (not gates.asked and not any(case["model"] for case in cases)):
+        return []
+    return judge_gates(cases, gates.fail_under, gates.max_errors, gates.confidence)
+
+
+def compare_run(
+    cases: Sequence[Row], about: Mapping[str, Any], settings: Settings
+) -> dict[str, Any] | None:
+    """What the comparison with the baseline found, None without one."""
+    baseline = settings.baseline
+    if baseline is None:
+        return None
+    from ..gates.baseline import compare
+
+    evaluated = [case for case in cases if case["model"]]
+    new = {"run": about, "cases": evaluated}
+    old = {**baseline.document, "cases": _selected(baseline.document["cases"], evaluated)}
+    names = (baseline.name, "this run")
+    return compare(old, new, models=baseline.models or None, max_drop=baseline.max_drop, names=names)
+
+
+def _selected(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+    """The old rows without those that this run may hold and did not select: they are not removed."""
+    ran: dict[str, set[str]] = {}
+    whole: dict[str, int] = {}
+    for case in new:
+        ran.setdefault(case["suite"], set()).add(case["case"])
+        whole[case["suite"]] = case["suite_cases"]
+    partly = {suite for suite, cases in ran.items() if len(cases) < whole[suite]}
+    return [case for case in old if case["suite"] not in partly or case["case"] in ran[case["suite"]]]
+
+
+def fail_run(session: pytest.Session, name: str, message: str) -> None:
+    """Report a failure that belongs to no item, as xdist does for a worker that crashed.
+
+    So it stands in the terminal, in JUnit's file and in annotations, and not only in the exit code.
+    """
+    report = pytest.TestReport(
+        nodeid=f"{GATE_FILE}::{printable(name)}",
+        location=(GATE_FILE, None, printable(name)),
+        keywords={},
+        outcome="failed",
+        longrepr=printable(message),
+        when="call",
+    )
+    terminal: Any = session.config.pluginmanager.getplugin("terminalreporter")
+    if terminal is not None:
+        terminal.ensure_newline()  # the line of dots ends with [100%]
+    session.testscollected += 1
+    session.config.hook.pytest_runtest_logreport(report=report)
+    session.exitstatus = pytest.ExitCode.TESTS_FAILED

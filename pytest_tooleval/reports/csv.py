@@ -1,0 +1,118 @@
+"""The trials of a run as a table for spreadsheets and data frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+from ..text import printable
+from .metrics import ordered_metrics
+
+_BEFORE = ("run", "suite", "file", "line", "case", "model", "outcome", "trial", "passed", "failure")
+_AFTER = (
+    "latency_s",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost_usd",
+    "cached",
+    "tags",
+    "reason",
+    "error",
+    "calls",
+)
+_OF_TRIAL = ("trial", "passed", "failure", *_AFTER[:5])
+# Where a spreadsheet may see the beginning of a formula: at the start of a cell, and behind a
+# semicolon, which separates cells where the comma separates decimals. The wide forms act too.
+_FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠])")
+
+Cell = str | int | float
+
+
+def csv_text(document: Mapping[str, Any]) -> str:
+    """One row per trial, and one for a case without trials; RFC 4180, to be written as UTF-8.
+
+    Write it with `newline=""`: lines end in CR LF already. The score of each metric stands under
+    `score.METRIC`, and `calls` holds what the model called as JSON: a list of `{"name", "arguments"}`,
+    where arguments that are not a JSON object are the text that came. What is unknown or does not
+    apply is empty. Control characters are written as visible escapes, and text that a spreadsheet
+    would take for a formula gets an apostrophe in front.
+    """
+    cases = document["cases"]
+    metrics = ordered_metrics(
+        name for case in cases for scored in (case, *case["trials"]) for name in scored["scores"]
+    )
+    columns = [*_BEFORE, *map(_score_column, metrics), *_AFTER]
+    run = document["run"].get("id")
+    file = io.StringIO()
+    writer = csv.DictWriter(file, columns, restval="", lineterminator="\r\n")
+    writer.writeheader()
+    for case in cases:
+        for row in _rows(case):
+            writer.writerow({name: _cell(value) for name, value in {"run": run, **row}.items()})
+    return file.getvalue()
+
+
+def _rows(case: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The values of each trial by column; those of the case if it has no trials."""
+    of_case = {name: case[name] for name in ("suite", "file", "case", "model", "outcome", "reason")}
+    of_case["line"] = case["line"] or None
+    of_case["tags"] = " ".join(case["tags"])
+    if not case["trials"]:
+        yield {**of_case, **{_score_column(name): value for name, value in case["scores"].items()}}
+    for trial in case["trials"]:
+        error, transcript = trial["error"], trial["transcript"]
+        yield {
+            **of_case,
+            **{name: trial[name] for name in _OF_TRIAL},
+            **{_score_column(name): score["value"] for name, score in trial["scores"].items()},
+            "error": f"{error['kind']}: {error['message']}" if error else None,
+            "calls": _calls_text(transcript) if transcript else None,
+        }
+
+
+def _score_column(metric: str) -> str:
+    return f"score.{printable(metric)}"
+
+
+def _calls_text(transcript: Mapping[str, Any]) -> str:
+    """The calls as JSON, with an escape of JSON in place of whatever must not be shown or may act."""
+    calls = [
+        {"name": call["name"], "arguments": _arguments(call)}
+        for round_ in transcript["rounds"]
+        for call in round_["reply"]["calls"]
+    ]
+    try:
+        text = json.dumps(calls, ensure_ascii=False)
+    except (RecursionError, ValueError):
+        return "(calls that cannot be shown)"
+    # Such characters stand inside of strings only, where JSON knows them by number as well.
+    text = text.replace(";", "\\u003b")
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
+def _arguments(call: Mapping[str, Any]) -> object:
+    return call["raw_arguments"] if call["arguments"] is None else call["arguments"]
+
+
+def _cell(value: object) -> Cell:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return value if math.isfinite(value) else ""
+    if isinstance(value, int):
+        return value
+    return _text(str(value))
+
+
+def _text(text: str) -> str:
+    return _FORMULA.sub(r"\1'", printable(text))

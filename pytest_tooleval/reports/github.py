@@ -1,0 +1,108 @@
+"""GitHub Actions: annotations at the cases' lines, and the summary of a step.
+
+The escaping is that of GitHub's "Workflow commands" and of `actions/toolkit`, packages/core.
+"""
+
+# Without `from __future__ import annotations`: a function has that name.
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..text import printable
+from ..text import shorten
+
+# GitHub shows no more of each kind per step.
+_MOST = 10
+_TEXT = 1000
+SUMMARY_BYTES = 1024 * 1024
+
+
+def annotations(
+    document: Mapping[str, Any],
+    failures: bool = True,
+    rootpath: Path | None = None,
+    workspace: Path | None = None,
+) -> list[str]:
+    """Workflow commands to print, a line each: failed gates, failed cases, errors; then missed cases.
+
+    At most 10 errors and 10 warnings, as GitHub shows no more; the last one says how many more there
+    are. Missed cases are warnings, and so are errors that a gate allows. `failures=False` leaves out
+    the failed cases, where another plugin annotates them. `rootpath` is the folder that the
+    document's file names are relative to, and `workspace` the root of the repository (default:
+    $GITHUB_WORKSPACE); while either is unknown, names stay as they are.
+    """
+    gates, baseline = document["gates"], document.get("baseline")
+    found: dict[str, list[str]] = {"error": [], "warning": []}
+    for gate in gates:
+        if not gate["passed"]:
+            found["error"].append(_command("error", {"title": f"gate: {gate['name']}"}, gate["message"]))
+    if baseline and baseline["failed"]:
+        found["error"].append(_command("error", {"title": "baseline"}, baseline["message"]))
+    allowed = any(gate["kind"] == "errors" and gate["passed"] for gate in gates)
+    levels = {"failed": "error", "error": "warning" if allowed else "error", "missed": "warning"}
+    if workspace is None and "GITHUB_WORKSPACE" in os.environ:
+        workspace = Path(os.environ["GITHUB_WORKSPACE"])
+    for outcome in levels if failures else ("error", "missed"):
+        level = levels[outcome]
+        for case in document["cases"]:
+            if case["outcome"] == outcome:
+                file = _file(case["file"], rootpath, workspace)
+                found[level].append(_case(level, case, file))
+    return [command for level, commands in found.items() for command in _capped(level, commands)]
+
+
+def _case(level: str, case: Mapping[str, Any], file: str) -> str:
+    properties = {"file": file}
+    if case["line"] > 0:
+        properties["line"] = str(case["line"])
+    model = f"[{case['model']}]" if case["model"] else ""
+    properties["title"] = f"{case['case']}{model} {case['outcome']}"
+    return _command(level, properties, case["reason"])
+
+
+def _file(file: str, rootpath: Path | None, workspace: Path | None) -> str:
+    """The file as the repository knows it; one outside of the repository by its full path."""
+    if rootpath is None or workspace is None:
+        return file
+    path = Path(os.path.normpath(rootpath / file))
+    root = Path(os.path.normpath(workspace))
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+
+
+def _capped(level: str, commands: list[str]) -> list[str]:
+    if len(commands) <= _MOST:
+        return commands
+    left = len(commands) - _MOST + 1
+    more = f"and {left} more, which GitHub would not show; the log and the step summary have them"
+    return [*commands[: _MOST - 1], _command(level, {"title": f"{left} more"}, more)]
+
+
+def _command(level: str, properties: Mapping[str, str], message: str) -> str:
+    """`::error file=a.json,line=3,title=what::message`; properties without a value are left out."""
+    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
+    # GitHub ignores an annotation without a message.
+    return f"::{level} {given}::{_data(message) or '(no reason given)'}"
+
+
+def _property(value: str) -> str:
+    return _data(value).replace(":", "%3A").replace(",", "%2C")
+
+
+def _data(text: str) -> str:
+    # printable() leaves no CR or LF to escape, nor anything else that ends a line.
+    return printable(shorten(text, _TEXT)).replace("%", "%25")
+
+
+def append_step_summary(path: Path, text: str) -> None:
+    """Add Markdown to the file that $GITHUB_STEP_SUMMARY names; raises OSError."""
+    with path.open("a", encoding="utf-8", newline="\n") as file:
+        file.write(text if text.endswith("\n") else text + "\n")
+
+
+def room_in_step_summary(path: Path) -> int:
+    """How many bytes may still be added: GitHub shows nothing of a summary of more than 1 MiB."""
+    used = path.stat().st_size if path.exists() else 0
+    # The newline that append_step_summary may add counts too.
+    return max(SUMMARY_BYTES - used - 1, 0)

@@ -1,0 +1,314 @@
+"""Statistics over trials and cases: pass@k, pass^k, intervals, paired tests, power.
+
+Pure functions of numbers. docs/statistics.md says what each means to a reader of a report, and
+`tests/benchmarks/bench_calibration.py` measures how well they hold.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Any
+
+# What the spread of scores is measured with besides the scores themselves, see `mean_interval`.
+PSEUDO_CASES = 1 / 3
+
+# Limits of the exact tests: bits to move for a sum of differences, the most differences that are
+# rounded for it, and the most cases times flips.
+WORK = 2**30
+ROUNDED = 300
+FLIP_WORK = 10**6
+
+
+def pass_at_k(n: int, c: int, k: int) -> float | None:
+    """Chance that at least one of k trials passes: 1 - C(n-c, k) / C(n, k), of c passes in n trials.
+
+    The mean over all ways to draw k of the n trials, unbiased for the chance of k new ones (Chen et
+    al. 2021, "Evaluating Large Language Models Trained on Code"). None when n < k.
+    """
+    return None if n < k else 1.0 - math.comb(n - c, k) / math.comb(n, k)
+
+
+def pass_hat_k(n: int, c: int, k: int) -> float | None:
+    """Chance that k trials pass all: C(c, k) / C(n, k), of c passes in n trials; None when n < k.
+
+    The mean over all ways to draw k of the n trials (Yao et al. 2024, "tau-bench").
+    """
+    return None if n < k else math.comb(c, k) / math.comb(n, k)
+
+
+def reliability(cases: Sequence[tuple[int, int]]) -> dict[str, Any] | None:
+    """pass@k and pass^k by k as means over cases, each given as (scored trials, passes).
+
+    `{"trials": most trials of a case, "pass@k": {"1": 0.8, ...}, "pass^k": {"1": 0.8, ...}}`, or None
+    when no case has several trials. For each k the cases with fewer than k trials are left out.
+    """
+    most = max((n for n, _ in cases), default=0)
+    if most <= 1:
+        return None
+    ks = _ks(most)
+    return {
+        "trials": most,
+        "pass@k": {str(k): _mean_over_cases(pass_at_k, cases, k) for k in ks},
+        "pass^k": {str(k): _mean_over_cases(pass_hat_k, cases, k) for k in ks},
+    }
+
+
+def _ks(most: int) -> list[int]:
+    """All from 1 up to 10 trials; beyond that 1, 2, 5, 10, 20, 50, ... and the last."""
+    if most <= 10:
+        return list(range(1, most + 1))
+    ks = [step * 10**power for power in range(len(str(most))) for step in (1, 2, 5)]
+    return [*(k for k in ks if k < most), most]
+
+
+def _mean_over_cases(
+    formula: Callable[[int, int, int], float | None], cases: Sequence[tuple[int, int]], k: int
+) -> float:
+    values = [value for n, c in cases if (value := formula(n, c, k)) is not None]
+    return math.fsum(values) / len(values)
+
+
+def wilson(successes: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Interval for a rate (Wilson 1927): the rates that a test would not tell from successes / n.
+
+    (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n), where p = successes / n and z is the normal
+    quantile. `successes` and `n` may be fractions. (0, 1) when n is 0.
+    """
+    if n <= 0:
+        return 0.0, 1.0
+    p, z = successes / n, _quantile(confidence)
+    centre = p + z * z / (2 * n)
+    half = z * math.sqrt(max(p * (1 - p), 0.0) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    return max(0.0, min(p, (centre - half) / scale)), min(1.0, max(p, (centre + half) / scale))
+
+
+def mean_interval(
+    values: Sequence[float], weights: Sequence[float] | None = None, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Interval for the mean of case scores (0 to 1), each the mean over the case's trials.
+
+    Cases are the unit that varies, their trials do not count apart. It is Wilson's interval for the
+    effective number of cases p(1-p) / SE², p being the mean and SE its standard error: how many
+    right-or-wrong cases would be as certain (Franco et al. 2019; Kott 2017). Where all scores
+    are 0 or 1 and weigh the same, that is the number of cases, and the interval Wilson's own.
+
+    Few cases near 1 look more certain than they are, as the rare bad one is not among them. SE is
+    therefore measured with a third of a case that scored 0 and a third of one that scored 1 added;
+    so it is never 0 and five perfect cases are no proof: 0.57 to 1. (0, 1) without cases.
+    """
+    if not values:
+        return 0.0, 1.0
+    scores = [min(max(value, 0.0), 1.0) for value in values]
+    shares = [1.0] * len(scores) if weights is None else list(weights)
+    total, squares = math.fsum(shares), math.fsum(share * share for share in shares)
+    n = total * total / squares  # Kish's size: fewer than the cases where they weigh differently
+    mean = math.fsum(share * score for share, score in zip(shares, scores, strict=True)) / total
+    added = n + 2 * PSEUDO_CASES
+    centre = (n * mean + PSEUDO_CASES) / added
+    squared = math.fsum(
+        (share * (score - centre)) ** 2 for share, score in zip(shares, scores, strict=True)
+    )
+    spread = squared / squares * n + PSEUDO_CASES * (centre**2 + (1 - centre) ** 2)
+    effective = n * centre * (1 - centre) * added / spread
+    return wilson(mean * effective, effective, confidence)
+
+
+def _quantile(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: expected a number between 0 and 1, got {confidence}")
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
+
+
+def sign_flip_test(differences: Sequence[float]) -> float:
+    """One-sided p of the paired permutation test: that a sum so high came by chance (Fisher 1935).
+
+    If nothing changed, each difference was as likely to have the other sign: p is the share of all
+    2^n ways to set the signs whose sum is at least the one seen. A positive difference is a drop,
+    old minus new. p is 1 when all are 0.
+
+    The ways are counted, not drawn, on the steps that all differences share, such as fifths with
+    five trials. Where they share none they are rounded to some fine step, which changes no sign, so
+    that the test stays exact. Too many differences for that leave the normal approximation, with
+    Edgeworth's term for its tails.
+    """
+    sizes = sorted(abs(difference) for difference in differences if difference)
+    if not sizes:
+        return 1.0
+    n, total, observed = len(sizes), math.fsum(sizes), math.fsum(differences)
+    step = _common_step(sizes)
+    finest = total / max(min(WORK // (n * n), 2**20), 1)
+    if step < finest:
+        if n > ROUNDED:
+            return _normal_tail(sizes, observed, step)
+        step = finest
+    gains = sum(round(-difference / step) for difference in differences if difference < 0)
+    return _share_of_subsets([round(size / step) for size in sizes], gains)
+
+
+def _common_step(sizes: Sequence[float]) -> float:
+    """The largest number that all sizes are multiples of (Euclid), near 0 when there is none."""
+    smallest = 1e-9 * sizes[-1]
+    step = 0.0
+    for size in dict.fromkeys(sizes):
+        rest = size
+        while rest > smallest:
+            step, rest = rest, abs(math.remainder(step, rest))
+        if step < 100 * smallest:
+            break
+    return step
+
+
+def _share_of_subsets(sizes: Sequence[int], most: int) -> float:
+    """The share of all subsets whose sum is at most `most`."""
+    n, total = len(sizes), sum(sizes)
+    if most > total - most:  # the rest of such a subset sums to less: count those instead
+        return 1.0 - _share_of_subsets(sizes, total - most - 1)
+    if most < 0:
+        return 0.0
+    # One large number holds the counts for all sums up to `most`, each in n + 1 bits: shifting and
+    # adding it is the usual dynamic programme, done for all sums at once.
+    width = n + 1
+    room = (1 << width * (most + 1)) - 1
+    counts = 1
+    for size in sizes:
+        if size <= most:
+            counts += (counts << width * size) & room
+    # As digits add up to less than their base less one, they are the remainder by it.
+    return (counts % ((1 << width) - 1)) / (1 << n)
+
+
+def _normal_tail(sizes: Sequence[float], observed: float, step: float) -> float:
+    """The share of sign flips by the normal distribution and the next term of Edgeworth's series.
+
+    Flips are symmetric, so that term is of their fourth cumulant: -2 times the sum of the fourth powers.
+    """
+    variance = math.fsum(size * size for size in sizes)
+    excess = -2 * math.fsum(size**4 for size in sizes) / variance**2
+    z = (observed - step) / math.sqrt(variance)  # sums lie two steps apart
+    density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    tail = math.erfc(z / math.sqrt(2)) / 2 + density * excess / 24 * (z**3 - 3 * z)
+    return min(max(tail, 0.5 ** len(sizes)), 1.0)
+
+
+def mcnemar_test(worse: int, better: int) -> float:
+    """One-sided exact p of McNemar's test (1947): `worse` cases went from right to wrong, `better` back.
+
+    P(X >= worse) for X binomial of worse + better and 1/2: the sign-flip test of single trials.
+    """
+    return sign_flip_test([1.0] * worse + [-1.0] * better)
+
+
+def flip_test(cases: Sequence[tuple[int, int, int, int]]) -> float | None:
+    """Exact p of so many cases that passed always and now fail always.
+
+    Each case is (old trials, old passes, new trials, new passes). If nothing changed, each way to
+    deal a case's passes to its trials was as likely (Fisher's exact test). Only a case with as many
+    passes as old trials can show a flip, and of its C(old + new trials, old trials) ways one is a
+    flip. p is the chance of at least as many flips as there are (Poisson-binomial). None when no
+    case can show one.
+    """
+    chances = [1 / math.comb(n + m, n) for n, c, m, d in cases if n and m and c + d == n]
+    if not chances:
+        return None
+    flips = sum(is_flip(case) for case in cases)
+    if flips * len(chances) > FLIP_WORK:
+        spread = math.sqrt(math.fsum(chance * (1 - chance) for chance in chances))
+        return math.erfc((flips - 0.5 - math.fsum(chances)) / spread / math.sqrt(2)) / 2
+    seen = [1.0] + [0.0] * flips  # the chance of exactly 0, 1, ... flips; last, of that many or more
+    for chance in chances:
+        for number in range(flips, 0, -1):
+            moved = seen[number - 1] * chance
+            seen[number - 1] -= moved
+            seen[number] += moved
+    return min(seen[flips], 1.0)
+
+
+def is_flip(case: tuple[int, int, int, int]) -> bool:
+    """Whether a case (old trials, old passes, new trials, new passes) passed always and now never."""
+    n, c, m, d = case
+    return n > 0 and m > 0 and c == n and d == 0
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values, in the order given (Holm 1979): all below alpha are significant together.
+
+    The i-th smallest of m is multiplied by m - i + 1, and is never below a smaller one. Right for
+    any dependence, so for metrics that move together too.
+    """
+    adjusted = [1.0] * len(p_values)
+    highest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
+    return adjusted
+
+
+def typical_pass_rates(
+    cases: int, chance: random.Random, sure: float = 0.55, never: float = 0.15
+) -> list[float]:
+    """Pass rates of the cases of a made-up suite, for simulations.
+
+    Models answer most questions the same way each time: the share `sure` of the cases passes nearly
+    always (0.97 to 1), the share `never` nearly never (0 to 0.03), the others anything between.
+    """
+    rates = []
+    for _ in range(cases):
+        kind, place = chance.random(), chance.random()
+        low, span = (0.97, 0.03) if kind < sure else (0.0, 0.03) if kind < sure + never else (0.0, 1.0)
+        rates.append(low + span * place)
+    return rates
+
+
+def after_drop(
+    rates: Sequence[float], drop: float, chance: random.Random, *, broken: bool = False
+) -> list[float]:
+    """Pass rates whose mean is lower by `drop`, or 0.
+
+    All cases get less sure in proportion; with `broken` some, drawn by chance, never pass any more.
+    """
+    left = min(drop * len(rates), math.fsum(rates))
+    if not broken:
+        return [rate * (1 - left / math.fsum(rates)) for rate in rates]
+    after = list(rates)
+    for index in chance.sample(range(len(rates)), len(rates)):
+        after[index] = max(rates[index] - left, 0.0)
+        left -= rates[index] - after[index]
+    return after
+
+
+def power(
+    cases: int,
+    trials: int,
+    drop: float,
+    *,
+    broken: bool = False,
+    tests: int = 6,
+    alpha: float = 0.05,
+    pairs: int = 1000,
+    seed: int = 0,
+) -> float:
+    """How often the baseline gate sees a drop (0 to 1) of the pass rate, by simulation.
+
+    Each of `pairs` suites with `typical_pass_rates` is run before and after `after_drop`, with so many
+    trials a case. The drop is seen if the sign-flip test of the passes or the test of flips stays
+    below alpha after Holm's correction for `tests`, those of other metrics included.
+    """
+    chance = random.Random(seed)
+    seen = 0
+    for _ in range(pairs):
+        rates = typical_pass_rates(cases, chance)
+        old = _passes(rates, trials, chance)
+        new = _passes(after_drop(rates, drop, chance, broken=broken), trials, chance)
+        flips = flip_test([(trials, c, trials, d) for c, d in zip(old, new, strict=True)])
+        p = sign_flip_test([(c - d) / trials for c, d in zip(old, new, strict=True)])
+        seen += min(p, 1.0 if flips is None else flips) * tests < alpha
+    return seen / pairs
+
+
+def _passes(rates: Sequence[float], trials: int, chance: random.Random) -> list[int]:
+    return [sum(chance.random() < rate for _ in range(trials)) for rate in rates]

@@ -1,0 +1,40 @@
+"""Fingerprints: whether a case of one run is the same case as that of another run.
+
+The prompt and what is expected count, as the file has them. Tools, system prompt and sampling do not:
+whether a change of them made the model better or worse is what runs are compared for. Nor do tags,
+skips, weights, the number of trials, and what the command line sets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from .model import Suite
+from .model import TestCase
+
+DIGITS = 16
+
+
+def content_of_bytes(data: bytes) -> str:
+    """16 hex digits for the content of a file."""
+    return hashlib.sha256(data).hexdigest()[:DIGITS]
+
+
+def content_of_case(suite: Suite, case: TestCase) -> str:
+    """16 hex digits for what the case asks and expects."""
+    prompt = case.prompt
+    calls = case.expected_calls
+    parts: list[Any] = [
+        prompt if isinstance(prompt, str) else [message.model_dump() for message in prompt],
+        case.expected_tool,
+        case.expected_params,
+        None if calls is None else [[call.tool, call.params] for call in calls],
+        case.call_order,
+        case.param_scoring or suite.param_scoring,
+        {**(suite.thresholds or {}), **(case.thresholds or {})},
+    ]
+    if case.multi_turn:
+        parts += [case.max_rounds, case.optimal_hops, case.valid_prerequisites, case.mock_responses]
+    return content_of_bytes(json.dumps(parts, sort_keys=True).encode())

@@ -1,0 +1,242 @@
+"""How often the baseline gate cries wolf, which drops it sees, and how well the intervals cover.
+
+    python tests/benchmarks/bench_calibration.py [--pairs N] [--seed N] [--power | --gate | --intervals]
+
+Prints the tables of docs/statistics.md; without a choice all of them, in about ten minutes.
+
+Pairs of result documents are made up and go through the real `compare`. The cases of a suite have
+pass rates as `statistics.typical_pass_rates` draws them: most are answered the same way each time,
+right or wrong, and some are not, as it is with models at temperature 0. A right answer scores 1 in
+every metric. A wrong one has the wrong tool in two of five cases, one to four parameters of which
+some are right, and in one of ten cases arguments that break the schema. So the metrics move
+together, as they do in real runs. All is drawn from one seed: the figures are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_tooleval import statistics
+from pytest_tooleval.gates.baseline import compare
+
+RIGHT = (1.0, 1.0, 1.0)  # tool, parameters, validity
+SIZES = (50, 100, 400)
+DROPS = (0.02, 0.05, 0.10, 0.20)
+POWER_CASES = (25, 50, 100, 200, 400)
+POWER_TRIALS = (1, 3, 5, 10)
+# The share of cases that pass nearly always, and nearly never, the rest lies anywhere between; and
+# the weights that the cases may have.
+MIXES = {
+    "typical": (0.55, 0.15, (1.0,)),
+    "strong": (0.85, 0.03, (1.0,)),
+    "near 1": (0.93, 0.01, (1.0,)),
+    "weak": (0.20, 0.50, (1.0,)),
+    "typical, weights 1 and 3": (0.55, 0.15, (1.0, 3.0)),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pairs", type=int, default=2000, help="simulated pairs of runs (default 2000)")
+    parser.add_argument("--seed", type=int, default=1)
+    for name in ("gate", "intervals", "power"):
+        parser.add_argument(f"--{name}", action="store_true", help=f"only the {name} tables")
+    options = parser.parse_args()
+    everything = not (options.gate or options.intervals or options.power)
+    if options.gate or everything:
+        print_table(false_alarms(options.pairs, options.seed))
+        print_table(detection(options.pairs, options.seed))
+        print_table(stress(options.pairs, options.seed))
+    if options.intervals or everything:
+        print_table(coverage(options.pairs, options.seed))
+    if options.power or everything:
+        print_table(power_table(options.pairs, options.seed))
+
+
+def print_table(rows: Iterable[Sequence[str]]) -> None:
+    """A Markdown table, each line as soon as it is known."""
+    for number, row in enumerate(rows):
+        print("| " + " | ".join(row) + " |", flush=True)
+        if number == 0:
+            print("|" + "---|" * len(row), flush=True)
+    print()
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
+
+
+# The gate
+
+
+def simulate(
+    rates: Sequence[float],
+    trials: int,
+    chance: random.Random,
+    *,
+    models: int = 1,
+    alike: bool = False,
+    early: bool = False,
+) -> dict[str, Any]:
+    """A result document, without what `compare` does not read.
+
+    `alike`: all trials of a case have the same answer. `early`: none is asked after a wrong one.
+    """
+    rows = []
+    for model, (number, rate) in itertools.product(range(models), enumerate(rates)):
+        answers = [_answer(chance.random() < rate, chance) for _ in range(1 if alike else trials)]
+        if early:
+            wrong = (place for place, answer in enumerate(answers, start=1) if answer != RIGHT)
+            answers = answers[: next(wrong, trials)]
+        answers *= trials if alike else 1
+        tool, parameters, valid = (sum(column) / len(answers) for column in zip(*answers, strict=True))
+        scores = {
+            "overall": 0.6 * tool + 0.4 * parameters,
+            "tool_selection": tool,
+            "parameter_accuracy": parameters,
+            "arguments_valid": valid,
+        }
+        passes = sum(answer == RIGHT for answer in answers)
+        names = {"suite": "suite", "case": f"case-{number}", "model": f"model-{model}"}
+        counts = {"outcome": "failed", "passes": passes, "scored": len(answers)}
+        rows.append({**names, "content": f"{number:016x}", **counts, "scores": scores})
+    return {"run": {"options": {"early-stop": True} if early else {}}, "cases": rows}
+
+
+def _answer(right: bool, chance: random.Random) -> tuple[float, float, float]:
+    """Tool, parameters and validity of one trial."""
+    if right:
+        return RIGHT
+    expected = chance.randint(1, 4)
+    parameters = chance.randrange(expected) / expected
+    tool = 0.0 if chance.random() < 0.4 else 1.0
+    return tool, parameters, 0.0 if chance.random() < 0.1 else 1.0
+
+
+def alarm_rates(
+    cases: int,
+    trials: tuple[int, int],
+    pairs: int,
+    seed: int,
+    *,
+    drop: float = 0.0,
+    broken: bool = False,
+    max_drop: float = 0.0,
+    **kind: Any,
+) -> list[float]:
+    """The share of pairs that fail: at all, for a metric, for flips."""
+    chance = random.Random(f"{seed} {cases} {trials} {drop} {broken} {max_drop} {kind}")
+    found = [0, 0, 0]
+    for _ in range(pairs):
+        rates = statistics.typical_pass_rates(cases, chance)
+        after = statistics.after_drop(rates, drop, chance, broken=broken)
+        old, new = (
+            simulate(rates, number, chance, **kind)
+            for rates, number in zip((rates, after), trials, strict=True)
+        )
+        comparison = compare(old, new, max_drop=max_drop)
+        models = comparison["models"]
+        found[0] += comparison["failed"]
+        found[1] += any(metric["failed"] for model in models for metric in model["metrics"])
+        found[2] += any(model["flips_failed"] for model in models)
+    return [number / pairs for number in found]
+
+
+def false_alarms(pairs: int, seed: int) -> Iterable[list[str]]:
+    yield ["cases", "trials, old and new", "false alarms", "by a metric", "by flips"]
+    for cases in SIZES:
+        for trials in ((1, 1), (5, 5), (5, 1)):
+            shares = alarm_rates(cases, trials, pairs, seed)
+            yield [str(cases), "{} and {}".format(*trials), *map(percent, shares)]
+
+
+def stress(pairs: int, seed: int) -> Iterable[list[str]]:
+    yield ["100 cases, 5 trials", "alarms", "by a metric", "by flips"]
+    kinds: dict[str, dict[str, Any]] = {
+        "three models in each run": {"models": 3},
+        "both runs stopped early": {"early": True},
+        "the trials of a case all alike": {"alike": True},
+        "a drop of 2 points, 5 allowed": {"drop": 0.02, "max_drop": 0.05},
+        "a drop of 5 points, 5 allowed": {"drop": 0.05, "max_drop": 0.05},
+        "a drop of 10 points, 5 allowed": {"drop": 0.10, "max_drop": 0.05},
+    }
+    for text, kind in kinds.items():
+        yield [text, *map(percent, alarm_rates(100, (5, 5), pairs // 2, seed, **kind))]
+
+
+def detection(pairs: int, seed: int) -> Iterable[list[str]]:
+    yield ["cases", "trials", "10 points, all cases less sure", "10 points, some cases broken"]
+    for cases in SIZES:
+        for trials in (1, 5):
+            shares = [
+                alarm_rates(cases, (trials, trials), pairs, seed, drop=0.1, broken=broken)[0]
+                for broken in (False, True)
+            ]
+            yield [str(cases), str(trials), *map(percent, shares)]
+
+
+# The intervals
+
+
+def coverage(pairs: int, seed: int) -> Iterable[list[str]]:
+    yield ["mix", "metric", "mean", "trials", *(f"{n} cases, {c}%" for n in SIZES for c in (95, 90))]
+    for mix, (sure, never, weights) in MIXES.items():
+        for metric in ("pass", "overall"):
+            for trials in (1, 5):
+                chance = random.Random(f"{seed} {mix} {metric} {trials}")
+                truth = _mean(sure, never, metric)
+                cells = []
+                for cases in SIZES:
+                    hits = [0, 0]
+                    for _ in range(2 * pairs):
+                        sample = _scores(sure, never, metric, cases, trials, chance)
+                        weighing = chance.choices(weights, k=cases)
+                        for place, confidence in enumerate((0.95, 0.90)):
+                            low, high = statistics.mean_interval(sample, weighing, confidence)
+                            hits[place] += low <= truth <= high
+                    cells += [percent(number / (2 * pairs)) for number in hits]
+                yield [mix, metric, f"{truth:.3f}", str(trials), *cells]
+
+
+def _scores(
+    sure: float, never: float, metric: str, cases: int, trials: int, chance: random.Random
+) -> list[float]:
+    """The scores of a suite: means over the trials of each case."""
+    means = []
+    for rate in statistics.typical_pass_rates(cases, chance, sure, never):
+        total = 0.0
+        for _ in range(trials):
+            tool, parameters, _valid = _answer(right := chance.random() < rate, chance)
+            total += 0.6 * tool + 0.4 * parameters if metric == "overall" else right
+        means.append(total / trials)
+    return means
+
+
+def _mean(sure: float, never: float, metric: str) -> float:
+    """The mean over all cases that there could be. A wrong answer has overall 0.6 x 0.6 + 0.4 x part."""
+    passes = 0.985 * sure + 0.015 * never + 0.5 * (1 - sure - never)
+    part = sum((n - 1) / 2 / n for n in range(1, 5)) / 4
+    return passes if metric == "pass" else passes + (1 - passes) * (0.36 + 0.4 * part)
+
+
+# The power
+
+
+def power_table(pairs: int, seed: int) -> Iterable[list[str]]:
+    yield ["cases", "trials", *(f"drop of {100 * drop:g} points" for drop in DROPS)]
+    for cases in POWER_CASES:
+        for trials in POWER_TRIALS:
+            shares = [
+                statistics.power(cases, trials, drop, pairs=max(pairs // 2, 1), seed=seed)
+                for drop in DROPS
+            ]
+            yield [str(cases), str(trials), *(f"{100 * share:.0f}%" for share in shares)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""How long the history takes to list, find, draw a trend and compare, with 100,000 case rows in it.
+
+    python tests/benchmarks/bench_history.py [--runs N] [--cases N] [--trials N] [--folder DIR]
+
+Makes a store of runs of `--cases` cases on two models, each with `--trials` trials whose transcripts
+and explanations have the size of a usual one (about 5 kB of JSON a trial, no two alike), then times
+each question in a process that has just opened the store: the median of five turns. With `--folder`
+the store is made there and kept, and one that is there already is used. Comparing includes the
+statistics of the baseline gate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from collections.abc import Iterator
+from datetime import datetime
+from datetime import timedelta
+from datetime import timezone
+from pathlib import Path
+from typing import Any
+
+from pytest_tooleval.gates.baseline import compare
+from pytest_tooleval.history import History
+from pytest_tooleval.history import open_history
+from pytest_tooleval.rows import pack
+
+TURNS = 5
+MODELS = ("claude-3", "gpt-4o")
+SUITES = 10
+WORDS = (
+    "weather forecast flight hotel calendar meeting reminder invoice customer order refund shipment "
+    "temperature kitchen light lock alarm route train station ticket currency rate account transfer"
+).split()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--cases", type=int, default=500)
+    parser.add_argument("--trials", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="keep the store here")
+    options = parser.parse_args()
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="bench-history-"))
+    try:
+        history = open_history(folder)
+        if not history.path.exists():
+            fill(history, options.runs, options.cases, options.trials)
+        show_times(history)
+    finally:
+        if options.folder is None:
+            shutil.rmtree(folder)
+
+
+def fill(history: History, runs: int, cases: int, trials: int) -> None:
+    chance = random.Random(7)
+    first = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    seconds = rows = 0.0
+    for number in range(runs):
+        run = {
+            "started": (first + timedelta(hours=number)).isoformat(),
+            "duration_s": 60.0,
+            "exitstatus": 1,
+            "models": [{"model": model, "calls": model} for model in MODELS],
+            "git": {"commit": f"{number:040x}", "branch": "main", "dirty": False},
+        }
+        packed = [pack(row) for row in case_rows(chance, cases, trials)]
+        begin = time.perf_counter()
+        writer = history.begin(run)
+        for start in range(0, len(packed), 100):
+            writer.add(packed[start : start + 100])
+        writer.finish(run)
+        seconds += time.perf_counter() - begin
+        rows += len(packed)
+    size = history.path.stat().st_size / 1e6
+    print(
+        f"{rows:,.0f} case rows of {trials} trials written, {rows / seconds:,.0f} rows/s, {size:.0f} MB"
+    )
+
+
+def case_rows(chance: random.Random, cases: int, trials: int) -> Iterator[dict[str, Any]]:
+    for model in MODELS:
+        for number in range(cases):
+            results = [trial(chance, place) for place in range(trials)]
+            overall = statistics.fmean(r["scores"]["overall"]["value"] for r in results)
+            suite, case = f"Suite {number % SUITES}", f"case-{number}"
+            yield {
+                "nodeid": f"suites/{number % SUITES}.tooleval.json::{case}[{model}]",
+                "suite": suite,
+                "case": case,
+                "model": model,
+                "outcome": "passed" if overall == 1.0 else "failed",
+                "scores": dict.fromkeys(results[0]["scores"], overall),
+                "thresholds": {"overall": 1.0},
+                "reason": "" if overall == 1.0 else f"overall {overall:.2f} < 1.00 (wrong value)",
+                "weight": 1.0,
+                "tags": ["smoke"],
+                "tool_choice": "required",
+                "file": f"suites/{number % SUITES}.tooleval.json",
+                "line": 10 + number,
+                "position": number // SUITES,
+                "content": f"{number:016x}",
+                "suite_content": f"{number % SUITES:016x}",
+                "suite_cases": cases // SUITES,
+                "pass_rule": "mean",
+                "passes": sum(r["passed"] for r in results),
+                "scored": trials,
+                "trials": results,
+            }
+
+
+def trial(chance: random.Random, number: int) -> dict[str, Any]:
+    """A trial as `TrialResult.to_dict` makes it, with about 5 kB of texts."""
+    value = chance.choice((1.0, 1.0, 1.0, 0.6))
+    arguments = {chance.choice(WORDS): " ".join(chance.choices(WORDS, k=3)) for _ in range(4)}
+    call = {"name": "_".join(chance.choices(WORDS, k=2)), "arguments": arguments}
+    wire = {**call, "arguments": json.dumps(arguments)}
+    check = {"expected": json.dumps(arguments), "actual": wire["arguments"], "value": value}
+    checks = [{"what": name, **check, "reason": "another text"} for name in arguments]
+    metrics = ("tool_selection", "parameter_accuracy", "overall", "arguments_valid")
+    explanation = " ".join(chance.choices(WORDS, k=8))
+    identity = f"call_{chance.getrandbits(96):024x}"
+    return {
+        "trial": number,
+        "passed": value == 1.0,
+        "failure": None if value == 1.0 else "wrong_value",
+        "extra_calls": 0,
+        "format": "native",
+        "latency_s": round(chance.uniform(0.3, 2.0), 4),
+        "prompt_tokens": chance.randint(300, 900),
+        "completion_tokens": chance.randint(20, 90),
+        "cost_usd": round(chance.uniform(0.0005, 0.002), 7),
+        "cached": False,
+        "tool_choice": "required",
+        "error": None,
+        "scores": {
+            metric: {"value": value, "explanation": explanation, "checks": checks[:2]}
+            for metric in metrics
+        },
+        "transcript": {
+            "prompt": [
+                {"role": "system", "content": " ".join(chance.choices(WORDS, k=40))},
+                {"role": "user", "content": " ".join(chance.choices(WORDS, k=20))},
+            ],
+            "rounds": [
+                {
+                    "reply": {
+                        "message": {
+                            "role": "assistant",
+                            "content": " ".join(chance.choices(WORDS, k=15)),
+                            "tool_calls": [{"id": identity, "type": "function", "function": wire}],
+                        },
+                        "calls": [{**call, "raw_arguments": wire["arguments"], "id": identity}],
+                        "format": "native",
+                        "tool_choice": "required",
+                        "finish_reason": "tool_calls",
+                    },
+                    "answers": [],
+                }
+            ],
+        },
+    }
+
+
+def show_times(history: History) -> None:
+    runs = history.runs()
+    print(f"{sum(run.cases for run in runs):,} case rows in {len(runs)} runs")
+    newest = history.find("latest")
+    case = "case-7"
+    nodeid = next(row["nodeid"] for row in history.document(newest, bulk=False)["cases"])
+    questions: dict[str, Callable[[], object]] = {
+        "list all runs": history.runs,
+        "list the last 20": lambda: history.runs(20),
+        "list all runs with one model": lambda: history.runs(model=MODELS[0]),
+        "find latest~5": lambda: history.find("latest~5"),
+        "trend of a case, all runs": lambda: history.trend(case),
+        "trend of a suite, all runs": lambda: history.trend("Suite 3"),
+        "compare two runs": lambda: compare_runs(history),
+        "  of which reading both": lambda: both(history),
+        "document without transcripts": lambda: history.document(newest, bulk=False),
+        "document with transcripts and intervals": lambda: history.document(newest),
+        "one case with its transcripts": lambda: history.case(newest, nodeid),
+    }
+    for name, ask in questions.items():
+        print(f"{median_s(ask) * 1000:9.1f} ms   {name}")
+
+
+def both(history: History) -> list[dict[str, Any]]:
+    return [history.document(history.find(name), bulk=False) for name in ("latest~1", "latest")]
+
+
+def compare_runs(history: History) -> dict[str, Any]:
+    return compare(*both(history), names=("latest~1", "latest"))
+
+
+def median_s(ask: Callable[[], object]) -> float:
+    taken = []
+    for _ in range(TURNS):
+        begin = time.perf_counter()
+        ask()
+        taken.append(time.perf_counter() - begin)
+    return statistics.median(taken)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""A headless Chromium, and pages that remember everything that went wrong in them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = next(filter(None, map(shutil.which, _NAMES)), None)
+    if program is None:
+        pytest.skip(f"no browser is installed: looked for {', '.join(_NAMES)}")
+    # Ends with the module: as long as it runs, no other test of this process can run an event loop.
+    with playwright.sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=program, headless=True, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+class Opened:
+    """A page opened from a file, and what it complained about, asked for, or popped up."""
+
+    def __init__(self, page: Page, path: Path) -> None:
+        self.page = page
+        self.url = path.as_uri()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("dialog", self._dialog)
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.add_init_script(
+            "addEventListener('securitypolicyviolation', (e) => console.error('policy', e.violatedDirective))"
+        )
+
+    def _dialog(self, dialog: Any) -> None:
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def go(self, hash: str = "") -> None:
+        self.page.goto("about:blank")
+        self.page.goto(self.url + hash)
+
+    @property
+    def hash(self) -> str:
+        return str(self.page.evaluate("location.hash"))
+
+    def cases(self) -> list[str]:
+        """The ids of the cases that the matrix shows now."""
+        self.settle()
+        return self.page.locator(".matrix tbody .id").all_inner_texts()
+
+    def status(self) -> str:
+        self.settle()
+        return self.page.locator(".status").inner_text()
+
+    def settle(self) -> None:
+        """Until what was asked for has been drawn."""
+        self.page.evaluate(
+            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+
+    def assert_clean(self) -> None:
+        assert self.complaints == []
+        assert {url.partition("#")[0] for url in self.requests} <= {self.url, "about:blank"}
+        assert self.page.evaluate("window.evil") is None
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Opened]]:
+    """`open_page(path, hash="", width=1280, scheme="light", scripts=True)`."""
+    contexts = []
+
+    def open_(
+        path: Path, hash: str = "", *, width: int = 1280, scheme: Any = "light", scripts: bool = True
+    ) -> Opened:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=scripts
+        )
+        contexts.append(context)
+        opened = Opened(context.new_page(), path)
+        opened.go(hash)
+        return opened
+
+    yield open_
+    for context in contexts:
+        context.close()

@@ -1,0 +1,382 @@
+"""Result documents to make pages of: a rich one, a big one and a hostile one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_tooleval.reports.document import build_document
+from pytest_tooleval.results import CaseResult
+from pytest_tooleval.results import Check
+from pytest_tooleval.results import FailureCategory
+from pytest_tooleval.results import Message
+from pytest_tooleval.results import Outcome
+from pytest_tooleval.results import Reply
+from pytest_tooleval.results import Round
+from pytest_tooleval.results import Score
+from pytest_tooleval.results import ToolCall
+from pytest_tooleval.results import Transcript
+from pytest_tooleval.results import TrialError
+from pytest_tooleval.results import TrialResult
+
+Document = dict[str, Any]
+
+MODELS = ("gpt-4o-mini", "claude-3-5-haiku", "qwen2.5-coder-1.5b")
+_QUALITY = (0.9, 0.85, 0.55)
+_SECONDS = (0.8, 1.4, 6.0)
+_PRICES = (0.00021, 0.00105, None)
+_SYSTEM = (
+    "You are an assistant with tools. Today is 2026-11-02. " + "Call a tool when one is needed. " * 8
+)
+_CITIES = ("Paris", "Tokyo", "São Paulo", "Reykjavík", "Zürich", "القاهرة", "New York", "Ulan Bator")
+_TOOLS = ("get_weather", "book_flight", "send_email", "create_event", "search_web")
+
+
+def run(**fields: Any) -> dict[str, Any]:
+    return {
+        "id": "20261122-101530-3fa9c1",
+        "started": "2026-11-22T10:15:30+00:00",
+        "duration_s": 83.2,
+        "pytest_tooleval": "0.1.0",
+        "pytest": "9.2.0",
+        "python": "3.11.7",
+        "exitstatus": 1,
+        "collection_errors": 0,
+        "max_cost_usd": None,
+        "answers": "replayed",
+        "models": [{"model": MODELS[0], "calls": "openai/gpt-4o-mini"}],
+        "options": {"--tooleval-trials": 5, "--tooleval-fail-under": "0.9"},
+        "git": {"commit": "3fa9c1d2e4b5a697", "branch": "main", "dirty": True},
+        **fields,
+    }
+
+
+def trial(
+    number: int, dice: random.Random, model: int, prompt: str, tool: str, arguments: dict[str, Any]
+) -> TrialResult:
+    """A trial that is right, has a wrong value, a wrong tool, or no answer."""
+    luck = dice.random()
+    if luck > 0.995:
+        return TrialResult(error=TrialError("timeout", "no answer within 60 s"), trial=number)
+    failure: FailureCategory | None = None
+    made, called = dict(arguments), tool
+    if luck > _QUALITY[model]:
+        failure = dice.choice(("wrong_value", "wrong_tool", "missing_parameter"))
+        if failure == "wrong_value":
+            made["date"] = "2026-11-06"
+        elif failure == "wrong_tool":
+            called = dice.choice([each for each in _TOOLS if each != tool])
+        else:
+            del made["date"]
+    values = {key: (1.0 if made.get(key) == value else 0.0) for key, value in arguments.items()}
+    checks = [
+        Check(
+            key,
+            f'"{arguments[key]}"',
+            f'"{made.get(key, "(absent)")}"',
+            value,
+            "equal" if value else "another text",
+        )
+        for key, value in values.items()
+    ]
+    chosen = 1.0 if called == tool else 0.0
+    accuracy = sum(values.values()) / len(values)
+    overall = 0.6 * chosen + 0.4 * accuracy
+    calls = (ToolCall.parse(called, dict(made), f"call_{number}"),)
+    reply = Reply(
+        Message({"role": "assistant", "content": None}),
+        calls,
+        "recovered" if model == 2 and number == 1 else "native",
+        "required",
+        "tool_calls",
+        dice.lognormvariate(0, 0.6) * _SECONDS[model],
+        600 + len(prompt),
+        dice.randint(20, 80),
+        _PRICES[model],
+        number % 2 == 0,
+    )
+    scores = {
+        "tool_selection": Score(
+            chosen, f"expected {tool}, got {called}", [Check("tool", tool, called, chosen, "")]
+        ),
+        "parameter_accuracy": Score(accuracy, "parameters of the call", checks),
+        "overall": Score(
+            overall, f"{overall:.2f} = 0.6 × {chosen:.0f} (tool) + 0.4 × {accuracy:.2f} (parameters)"
+        ),
+        "arguments_valid": Score(1.0, "the arguments of every call are valid under its tool's schema"),
+    }
+    messages = (
+        Message({"role": "system", "content": _SYSTEM}),
+        Message({"role": "user", "content": prompt}),
+    )
+    return TrialResult(
+        scores, overall >= 1.0 - 1e-9, failure, 0, Transcript(messages, (Round(reply),)), None, number
+    )
+
+
+def case(
+    number: int,
+    model: int,
+    trials: Sequence[TrialResult],
+    *,
+    tags: tuple[str, ...],
+    missed: bool,
+    **fields: Any,
+) -> dict[str, Any]:
+    answered = [each for each in trials if each.error is None]
+    metrics = answered[0].scores if answered else {}
+    means = {m: sum(each.values[m] or 0.0 for each in answered) / len(answered) for m in metrics}
+    outcome: Outcome = "missed" if missed else "failed"
+    reason = f"overall {means.get('overall', 0):.2f} < 1.00 (wrong value)"
+    if not answered:
+        outcome, reason = "error", "timeout: no answer within 60 s"
+    elif all(each.passed for each in answered):
+        outcome, reason = "passed", ""
+    suite = "Travel desk" if number % 3 else "Weather"
+    file = f"suites/{suite.split(maxsplit=1)[0].lower()}.tooleval.json"
+    given: dict[str, Any] = {
+        "nodeid": f"{file}::case-{number}[{MODELS[model]}]",
+        "suite": suite,
+        "case": f"case-{number:04d}",
+        "model": MODELS[model],
+        "outcome": outcome,
+        "scores": means,
+        "thresholds": {"overall": 1.0},
+        "trials": tuple(trials),
+        "reason": reason,
+        "tags": tags,
+        "tool_choice": "required",
+        "file": file,
+        "line": 10 + 12 * number,
+        "position": number,
+        **fields,
+    }
+    return CaseResult(**given).to_dict()
+
+
+def rich_document(cases: int = 60, trials: int = 5, models: int = 3, **fields: Any) -> Document:
+    """Real-looking results: gates, a baseline, costs, errors, several trials."""
+    dice = random.Random(7)
+    rows = []
+    for number in range(cases):
+        tool = dice.choice(_TOOLS)
+        city = dice.choice(_CITIES)
+        prompt = f"Please use what fits for {city} on 2026-11-05, request {number}."
+        arguments = {"city": city, "date": "2026-11-05", "note": "as discussed on the phone"}
+        tags = ("smoke",) if number % 5 == 0 else ("slow", "booking") if number % 7 == 0 else ()
+        for model in range(models):
+            made = [trial(i, dice, model, prompt, tool, arguments) for i in range(trials)]
+            rows.append(case(number, model, made, tags=tags, missed=number % 4 == 0))
+    gates = [
+        gate("overall of gpt-4o-mini", 0.9, 0.93, True),
+        gate("overall of qwen2.5-coder-1.5b", 0.9, 0.64, False),
+    ]
+    return build_document(run(**fields), rows, gates, comparison(), intervals=True)
+
+
+def big_document(cases: int = 1000, trials: int = 1) -> Document:
+    return rich_document(cases, trials)
+
+
+def gate(name: str, needed: float, value: float, passed: bool) -> dict[str, Any]:
+    return {
+        "kind": "fail_under",
+        "name": name,
+        "model": name.rpartition(" ")[2],
+        "suite": None,
+        "tag": None,
+        "metric": "overall",
+        "needed": needed,
+        "value": value,
+        "low": value - 0.05,
+        "high": value + 0.04,
+        "confidence": None,
+        "cases": 60,
+        "errors": 0,
+        "passed": passed,
+        "message": f"{name}: {value:.2f} {'>=' if passed else '<'} {needed:.2f}, over 60 cases",
+    }
+
+
+def comparison() -> dict[str, Any]:
+    def measured(metric: str, old: float, new: float, p: float, failed: bool) -> dict[str, Any]:
+        return {
+            "metric": metric,
+            "old": old,
+            "new": new,
+            "drop": old - new,
+            "n": 58,
+            "p": p,
+            "p_adjusted": min(1.0, 2 * p),
+            "test": "sign-flip",
+            "significant": 2 * p < 0.05,
+            "failed": failed,
+        }
+
+    moved = {
+        "suite": "Weather",
+        "case": "case-0003",
+        "old": 1.0,
+        "new": 0.6,
+        "old_passes": "5/5",
+        "new_passes": "1/5",
+    }
+    flip = {"suite": "Weather", "case": "case-0006", "old": "5/5", "new": "0/5"}
+    side = {"id": "20261121-101530-aaaaaa", "started": "2026-11-21T10:15:30+00:00", "git": None}
+    return {
+        "old": {"name": "main.json", **side},
+        "new": {"name": "this run", **side},
+        "alpha": 0.05,
+        "max_drop": 0.0,
+        "models": [
+            {
+                "old": MODELS[2],
+                "new": MODELS[2],
+                "cases": 58,
+                "metrics": [
+                    measured("pass", 0.72, 0.55, 0.0004, True),
+                    measured("overall", 0.86, 0.81, 0.21, False),
+                    measured("tool_selection", 0.84, 0.93, 0.003, False),
+                ],
+                "flips": [flip],
+                "flips_p": 0.01,
+                "flips_p_adjusted": 0.02,
+                "flips_failed": True,
+                "worse": [moved],
+                "better": [],
+            }
+        ],
+        "cases": {
+            "same": 58,
+            "added": [{"suite": "Weather", "case": "case-0059"}],
+            "removed": [],
+            "changed": [{"suite": "Weather", "case": "case-0000"}],
+            "renamed": [],
+        },
+        "failed": True,
+        "message": "passing trials of qwen2.5-coder-1.5b dropped by 0.17 (p 0.001)",
+    }
+
+
+def trends(runs: int = 12) -> dict[str, Any]:
+    dice = random.Random(3)
+    series = [
+        {
+            "model": model,
+            "suite": suite,
+            "metric": "overall",
+            "values": [
+                None if i == 4 and place == 1 else min(1.0, _QUALITY[place] + dice.uniform(-0.08, 0.08))
+                for i in range(runs)
+            ],
+        }
+        for place, model in enumerate(MODELS)
+        for suite in ("Weather", "Travel desk")
+    ]
+    days = [
+        {"id": f"run-{i}", "started": f"2026-11-{i + 1:02d}T10:00:00+00:00", "commit": f"{i:07x}abc"}
+        for i in range(runs)
+    ]
+    return {"runs": days, "series": series}
+
+
+# Everything that could run, reorder or break the page. `%s` is where a place puts its name.
+EVIL = (
+    "<script>window.evil=1;alert(1)</script>",
+    '<img src=x onerror="window.evil=1;alert(1)">',
+    "</script><script>window.evil=1</script>",
+    "<!--<script>",
+    "</style></title></textarea></noscript><svg onload=window.evil=1>",
+    "javascript:window.evil=1",
+    "\x1b[31mred\x1b[0m\x1b]8;;http://evil.example\x07link",
+    "\u202eright to left\u2066\u200b\ufeff",
+    "lone \ud800 surrogate \udfff",
+    "\x00\x08\x7f\x85\u2028\u2029",
+    "&lt;b&gt; &#x3c; \"'`",
+    "__proto__",
+    "constructor",
+    "]]>{{7*7}}${window.evil=1}",
+)
+LONG = "W" * 100_000
+
+
+def hostile_document() -> Document:
+    """Every text of the document is one that should do harm."""
+    rows = []
+    texts = [*EVIL, LONG]
+    for number, text in enumerate(texts):
+        for model in (text if number < 3 else EVIL[0], "ordinary"):
+            rows.append(_hostile_row(number, text, model))
+    gates = [
+        {**gate(text, 0.9, float("nan"), False), "message": text, "suite": text, "tag": text}
+        for text in texts
+    ]
+    found = comparison()
+    found["old"]["name"] = EVIL[1]
+    found["models"][0].update(old=EVIL[0], new=EVIL[2])
+    found["models"][0]["flips"] = [{"suite": t, "case": t, "old": t[:9], "new": t[:9]} for t in texts]
+    found["cases"]["renamed"] = [{"suite": t, "case": t, "old_suite": t, "old_case": t} for t in texts]
+    fields = {
+        "git": {"commit": EVIL[0], "branch": EVIL[7], "dirty": True},
+        "options": {EVIL[0]: LONG},
+        "models": [{"model": EVIL[0], "calls": EVIL[1]}],
+        "started": EVIL[2],
+        "id": LONG,
+    }
+    return build_document(run(**fields), rows, gates, found, intervals=True)
+
+
+def hostile_trends() -> dict[str, Any]:
+    series = [
+        {
+            "model": text,
+            "suite": EVIL[i - 1],
+            "metric": EVIL[1] if i % 2 else "overall",
+            "values": [0.5, None, float("nan")],
+        }
+        for i, text in enumerate([*EVIL, LONG])
+    ]
+    return {"runs": [{"id": t, "started": t, "commit": t} for t in EVIL[:3]], "series": series}
+
+
+def _hostile_row(number: int, text: str, model: str) -> dict[str, Any]:
+    call = ToolCall(text, {text: text, "number": 123456789012345678901234567890, "nan": float("nan")})
+    broken = ToolCall(text, None, text)
+    message = Message(
+        {"role": "assistant", "content": text, "reasoning_content": text, "tool_calls": text}
+    )
+    reply = Reply(message, (call, broken), "recovered", text, "length", 1.0, None, None, None)
+    prompt = (
+        Message({"role": text, "content": text}),
+        Message({"role": "user", "content": [{"type": "text", "text": text}, {"type": text}, text]}),
+        Message(
+            {"role": "assistant", "tool_calls": [{"function": {"name": text, "arguments": text}}, text]}
+        ),
+    )
+    answers = (Message({"role": "tool", "content": text, "tool_call_id": text}),)
+    metric = text if len(text) < 100 else "long"
+    scores = {
+        "overall": Score(
+            float("nan") if number == 4 else 0.4, text, [Check(text, text, text + " ", 0.4, text)]
+        ),
+        metric: Score(0.0, text, [Check(text, "", text, 0.0, text)]),
+    }
+    made = TrialResult(scores, False, "wrong_value", 1, Transcript(prompt, (Round(reply, answers),)))
+    failed = TrialResult(error=TrialError(text[:40], text), trial=1)
+    return CaseResult(
+        nodeid=text,
+        suite=text,
+        case=text,
+        model=model,
+        outcome="failed",
+        scores={"overall": 0.4, metric: 0.0},
+        thresholds={"overall": 1.0, metric: 1.0},
+        trials=(made, failed),
+        reason=text,
+        tags=(text, f"tag {text}"),
+        tool_choice=text,
+        file=text,
+        line=7,
+        position=number,
+    ).to_dict()

@@ -1,0 +1,478 @@
+"""The HTML report in a browser: usable, harmless whatever models say, and fast when it is big."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.reports.html import write_html
+from pytest_tooleval.text import printable
+
+from .conftest import Opened
+from .documents import EVIL
+from .documents import LONG
+from .documents import MODELS
+from .documents import big_document
+from .documents import hostile_document
+from .documents import hostile_trends
+from .documents import rich_document
+from .documents import trends
+
+Open = Callable[..., Opened]
+
+QWEN = MODELS[2]
+# Seconds and milliseconds that a person waits without noticing, with room for a busy machine.
+OPENING_S = 4.0
+SEARCH_MS = 200.0
+
+
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rich") / "report.html"
+    write_html(path, rich_document(), trends())
+    return path
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("hostile") / "report.html"
+    write_html(path, hostile_document(), hostile_trends())
+    return path
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("big") / "report.html"
+    write_html(path, big_document())
+    return path
+
+
+def assert_no_sideways_scroll(opened: Opened) -> None:
+    for selector in ("html", "body", ".panel"):
+        wide = opened.page.evaluate(
+            "(s) => { const e = document.querySelector(s); return e ? e.scrollWidth - e.clientWidth : 0 }",
+            selector,
+        )
+        assert wide <= 0, selector
+
+
+# ---- hostile texts ----
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_of_a_hostile_document_runs(
+    open_page: Open, hostile: Path, width: int, scheme: str
+) -> None:
+    opened = open_page(hostile, width=width, scheme=scheme)
+    page = opened.page
+    assert len(opened.cases()) == len(EVIL) + 1
+    assert_no_sideways_scroll(opened)
+    for summary in page.locator("details:not([open]) > summary").all():
+        summary.evaluate("(node) => { node.parentElement.open = true }")
+    assert_no_sideways_scroll(opened)
+    for _ in range(len(EVIL)):
+        if page.locator(".panel").is_hidden():
+            page.locator(".cell button").first.click()
+        else:
+            page.keyboard.press("j")
+        for model in range(page.locator(".tabs:not(.trials) button").count()):
+            page.locator(".tabs:not(.trials) button").nth(model).click()
+            assert page.locator(".transcript .turn").count() > 0
+            for more in page.locator(".panel button:has-text('Show all')").all()[:1]:
+                more.click()
+            page.locator(".trials button").nth(1).click()
+            assert_no_sideways_scroll(opened)
+    opened.assert_clean()
+
+
+def test_no_invisible_character_is_left(open_page: Open, hostile: Path) -> None:
+    opened = open_page(hostile)
+    opened.page.locator(".cell button").first.click()
+    for _ in EVIL:
+        text = opened.page.evaluate("document.body.innerText.replace(/[\\n\\t ]/g, '')")
+        assert printable(text) == text
+        opened.page.keyboard.press("j")
+
+
+def test_scripts_cannot_get_in_by_other_ways(open_page: Open, rich: Path) -> None:
+    """The policy itself, should a mistake ever let markup through."""
+    opened = open_page(rich)
+    outcome = opened.page.evaluate(
+        """() => {
+          const thrown = [];
+          try { document.body.innerHTML += "<img src=x onerror='window.evil=1'>" } catch (e) { thrown.push(e.name) }
+          const node = document.createElement("script");
+          try { node.textContent = "window.evil=1"; document.body.append(node) } catch (e) { thrown.push(e.name) }
+          document.body.append(Object.assign(document.createElement("img"), { src: "http://evil.example/i.png" }));
+          return [thrown, window.evil];
+        }"""
+    )
+    assert outcome[0][0] == "TypeError"
+    assert outcome[1] is None
+    assert not any("evil.example" in url for url in opened.requests if url.startswith("http"))
+
+
+def test_the_same_texts_are_shown_as_in_the_terminal(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich)
+    texts = [text for text in EVIL if "\n" not in text]
+    shown = opened.page.evaluate(
+        "(texts) => texts.map(shown)",
+        [t.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for t in texts],
+    )
+    assert shown == [
+        printable(t.encode("utf-16", "surrogatepass").decode("utf-16", "replace")) for t in texts
+    ]
+    assert opened.page.evaluate("shown('\\ud800') + shown('\\u{e0041}')") == "\\ud800\\U000e0041"
+
+
+# ---- finding cases ----
+
+
+def test_the_matrix_shows_every_case_on_every_model(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich)
+    page = opened.page
+    assert opened.cases() == [f"case-{i:04d}" for i in range(60)]
+    assert [text.strip() for text in page.locator(".matrix thead th").all_inner_texts()] == [
+        "Case",
+        *MODELS,
+    ]
+    label = page.locator(".cell button").first.get_attribute("aria-label")
+    assert label == "gpt-4o-mini: passed 1.00 5/5 trials passed"
+    opened.assert_clean()
+
+
+def test_search_looks_at_ids_prompts_reasons_and_tools(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich)
+    search = opened.page.get_by_label("Search")
+    for query, expected in (
+        ("case-0007", 1),
+        ("request 12.", 1),
+        ("REYKJAVÍK", None),
+        ("no such thing", 0),
+    ):
+        search.fill(query)
+        found = opened.cases()
+        assert (len(found) == expected) if expected is not None else 0 < len(found) < 60
+    assert "No case matches" in opened.status()
+    search.fill("book_flight zürich")
+    assert 0 < len(opened.cases()) < 60
+    opened.page.get_by_role("button", name="Clear").click()
+    assert opened.status() == "60 of 60 cases"
+
+
+def test_filters_belong_to_one_and_the_same_cell(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich)
+    page = opened.page
+    page.get_by_label("Failure").select_option("wrong_tool")
+    page.get_by_role("button", name="passed").first.click()
+    assert "No case matches" in opened.status()
+    page.get_by_role("button", name="passed").first.click()
+    page.get_by_label("Model").select_option(QWEN)
+    assert 0 < len(opened.cases()) < 60
+    assert page.locator(".matrix thead th").count() == 2
+    page.get_by_label("Tag").select_option("smoke")
+    assert all(int(each[-4:]) % 5 == 0 for each in opened.cases())
+    page.get_by_label("Suite").select_option("Weather")
+    assert all(int(each[-4:]) % 15 == 0 for each in opened.cases())
+
+
+def test_sorting(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich)
+    page = opened.page
+
+    def scores(column: int) -> list[float]:
+        opened.settle()
+        texts = page.locator(f".matrix tbody tr td:nth-child({column}) .value").all_inner_texts()
+        return [float(text) for text in texts if text[0].isdigit()]
+
+    page.get_by_role("columnheader", name=QWEN).get_by_role("button").click()
+    found = scores(4)
+    assert found == sorted(found)
+    assert page.locator(".matrix th[aria-sort=ascending]").inner_text().startswith(QWEN)
+    page.get_by_role("columnheader", name=QWEN).get_by_role("button").click()
+    assert scores(4) == sorted(found, reverse=True)
+    page.get_by_label("Sort by").select_option("worst")
+    lowest = [min(row) for row in zip(scores(2), scores(3), scores(4), strict=True)]
+    assert lowest == sorted(lowest)
+    page.get_by_label("Sort by").select_option("differ")
+    shares = [
+        [int(text[0]) / int(text[2]) for text in texts]
+        for texts in itertools.zip_longest(
+            *(
+                page.locator(f".matrix tbody td:nth-child({i}) small").all_inner_texts()
+                for i in (2, 3, 4)
+            )
+        )
+    ]
+    spread = [max(row) - min(row) for row in shares]
+    assert spread == pytest.approx(sorted(spread, reverse=True), abs=0.11)
+
+
+def test_the_address_keeps_the_view(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich)
+    page = opened.page
+    page.get_by_label("Search").fill("tokyo")
+    page.get_by_label("Sort by").select_option("worst")
+    page.get_by_role("button", name="failed").first.click()
+    before = opened.cases()
+    assert opened.hash == "#q=tokyo&outcome=failed&sort=worst"
+    page.reload()
+    assert opened.cases() == before
+    assert page.get_by_label("Search").input_value() == "tokyo"
+    assert page.get_by_role("button", name="failed").first.get_attribute("aria-pressed") == "true"
+    opened.assert_clean()
+
+
+@pytest.mark.parametrize(
+    "hash",
+    [
+        "#case=nowhere",
+        "#sort=model:nobody&outcome=wrong&trial=x",
+        "#" + "%" * 50,
+        "#q=%ff&case=@9999",
+        "#plots",
+    ],
+)
+def test_an_address_that_fits_nothing_does_no_harm(open_page: Open, rich: Path, hash: str) -> None:
+    opened = open_page(rich, hash)
+    opened.settle()
+    assert opened.page.locator(".panel").is_hidden()
+    opened.assert_clean()
+
+
+# ---- details of a case ----
+
+
+def test_a_cell_opens_the_details(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich)
+    page = opened.page
+    page.locator(".cell button.outcome-failed").first.click()
+    panel = page.get_by_role("complementary")
+    assert panel.get_by_role("heading", level=2).is_visible()
+    assert page.evaluate("document.activeElement.id") == "panel-title"
+    headings = panel.get_by_role("heading", level=3).all_inner_texts()
+    assert headings == ["Scores", "Comparisons", "Conversation"]
+    # The trial to look at first is the one that failed.
+    assert panel.locator(".trials [aria-pressed=true]").inner_text().startswith("✗")
+    assert panel.locator("tr.wrong").count() >= 1
+    assert panel.locator(".turn").count() == 3
+    assert panel.locator(".callee code").count() == 1
+    page.keyboard.press("Escape")
+    assert panel.is_hidden()
+    assert "outcome-failed" in page.evaluate("document.activeElement.className")
+    opened.assert_clean()
+
+
+def test_every_model_and_trial_has_an_address(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich, "#case=suites/travel.tooleval.json::case-0008&on=claude-3-5-haiku&trial=2")
+    page = opened.page
+    assert page.locator("#panel-title").inner_text() == "case-0008"
+    assert "claude-3-5-haiku" in page.locator(".tabs:not(.trials) [aria-pressed=true]").inner_text()
+    assert page.locator(".trials [aria-pressed=true]").inner_text().endswith("2")
+    page.locator(".trials button").nth(3).click()
+    page.locator(".tabs:not(.trials) button").first.click()
+    assert "on=gpt-4o-mini" in opened.hash
+    assert "trial" not in opened.hash
+    page.keyboard.press("j")
+    assert page.locator("#panel-title").inner_text() == "case-0009"
+    page.keyboard.press("k")
+    assert page.locator("#panel-title").inner_text() == "case-0008"
+
+
+def test_back_closes_what_a_click_opened(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich)
+    opened.page.locator(".cell button").nth(4).click()
+    assert opened.page.locator(".panel").is_visible()
+    opened.page.go_back()
+    assert opened.page.locator(".panel").is_hidden()
+
+
+def test_the_matrix_is_walked_by_arrow_keys(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich)
+    page = opened.page
+    assert page.locator(".matrix tbody button[tabindex='0']").count() == 1
+    page.locator(".matrix tbody button[tabindex='0']").focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowDown", "ArrowLeft", "ArrowRight"):
+        page.keyboard.press(key)
+    assert "claude-3-5-haiku" in str(page.evaluate("document.activeElement.getAttribute('aria-label')"))
+    page.keyboard.press("Enter")
+    assert page.locator("#panel-title").inner_text() == "case-0002"
+
+
+def test_on_a_narrow_screen_the_panel_covers_the_page(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich, "#case=suites/travel.tooleval.json::case-0008", width=390)
+    assert opened.page.locator(".panel").bounding_box() == pytest.approx(
+        {"x": 0, "y": 0, "width": 390, "height": 900}
+    )
+    assert opened.page.locator("main").evaluate("(node) => node.inert")
+    opened.page.get_by_role("button", name="Close").click()
+    assert not opened.page.locator("main").evaluate("(node) => node.inert")
+    assert_no_sideways_scroll(opened)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ('"2026-11-05"', '"2026-11-06"', (["05"], ["06"])),
+        ('"Ada Lovelace"', '"Ada"', ([" Lovelace"], [])),
+        ("a b c", "a x c", (["b"], ["x"])),
+        ('"BA178"', '"Ada Lovelace"', None),
+        ("", "anything", None),
+        (LONG + " a", LONG + " b", (["a"], ["b"])),
+    ],
+)
+def test_differences_are_found_word_by_word(
+    open_page: Open, rich: Path, left: str, right: str, expected: Any
+) -> None:
+    found = open_page(rich).page.evaluate("([left, right]) => difference(left, right)", [left, right])
+    marked = found and tuple([p["text"] for p in side if not p["same"]] for side in found)
+    assert marked == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            '{"n":123456789012345678901234567890,"a":[1,2]}',
+            '{"n": 123456789012345678901234567890, "a": [1, 2]}',
+        ),
+        (
+            '{"text": "' + "x" * 80 + '", "list": []}',
+            '{\n  "text": "' + "x" * 80 + '",\n  "list": []\n}',
+        ),
+        ('{"a": "{,:}\\""}', '{"a": "{,:}\\""}'),
+        ("not { json", "not { json"),
+        ("[" * 500 + "]" * 500, "[" * 500 + "]" * 500),
+    ],
+)
+def test_json_is_indented_as_text(open_page: Open, rich: Path, text: str, expected: str) -> None:
+    assert open_page(rich).page.evaluate("(text) => prettyJson(text)", text) == expected
+
+
+def test_differences_are_marked_in_the_details(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich, f"#failure=wrong_value&model={QWEN}")
+    page = opened.page
+    page.locator(".cell button").first.click()
+    for _ in range(page.locator(".trials button").count()):
+        if "wrong value" in page.locator(".trial > .facts").inner_text():
+            break
+        page.locator(".trials [aria-pressed=true] + button").click()
+    assert page.locator("mark.expected").all_inner_texts() == ["05"]
+    assert page.locator("mark.actual").all_inner_texts() == ["06"]
+
+
+# ---- the rest of the page ----
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_page_fits_its_screen(open_page: Open, rich: Path, width: int, scripts: bool) -> None:
+    opened = open_page(rich, width=width, scripts=scripts)
+    assert_no_sideways_scroll(opened)
+    for heading in ("Gates", "Against the baseline", "Scores", "Cases", "Plots", "Trends"):
+        assert opened.page.get_by_role("heading", name=heading, exact=True).is_visible()
+    assert opened.page.get_by_text("overall of qwen2.5-coder-1.5b: 0.64 < 0.90").is_visible()
+    assert opened.page.get_by_text("needs JavaScript").is_visible() is not scripts
+    opened.assert_clean()
+
+
+def test_the_colours_follow_the_system_until_somebody_chooses(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich, scheme="dark")
+
+    def is_dark() -> bool:
+        colour = opened.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        return sum(map(int, colour[4:-1].split(","))) < 200
+
+    switch = opened.page.get_by_role("button", name="Colours")
+    assert is_dark()
+    switch.click()
+    assert switch.inner_text() == "Colours: light"
+    assert not is_dark()
+    opened.page.reload()
+    assert not is_dark()
+    opened.page.emulate_media(color_scheme="light")
+    switch.click()
+    assert is_dark()
+
+
+def test_links_to_sections_keep_the_view(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich, "#q=tokyo")
+    opened.page.get_by_role("navigation").get_by_role("link", name="Plots").click()
+    assert opened.hash == "#q=tokyo"
+    opened.page.wait_for_function("document.getElementById('plots').getBoundingClientRect().top < 300")
+
+
+def test_everything_to_press_has_a_name(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich, "#case=suites/travel.tooleval.json::case-0008")
+    nameless = opened.page.evaluate(
+        """() => [...document.querySelectorAll("button, select, input, a, [role=region], [role=img]")]
+          .filter((node) => !(node.getAttribute("aria-label") || node.innerText || node.closest("label")))
+          .map((node) => node.outerHTML.slice(0, 100))"""
+    )
+    assert nameless == []
+
+
+def test_print_shows_all_cases_and_no_controls(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich)
+    opened.page.emulate_media(media="print")
+    opened.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert opened.page.locator(".toolbar").is_hidden()
+    assert opened.page.locator(".matrix tbody tr").count() == 60
+    assert opened.page.locator(".matrix tbody tr").last.is_visible()
+
+
+# ---- many cases ----
+
+MEASURE = """async ([selector, value, event]) => {
+  const node = document.querySelector(selector);
+  const begin = performance.now();
+  node.value = value;
+  node.dispatchEvent(new Event(event));
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return performance.now() - begin;
+}"""
+
+
+def test_a_thousand_cases_on_three_models_stay_usable(open_page: Open, big: Path) -> None:
+    assert big.stat().st_size < 8_000_000
+    opened = open_page(big)
+    page = opened.page
+    opening = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd / 1000")
+    assert opening < OPENING_S
+    assert opened.status() == "1,000 of 1,000 cases"
+    # Rows are made as they come into sight.
+    assert page.evaluate("document.querySelectorAll('*').length") < 8000
+    queries = ("p", "pa", "paris", "get_weather", "nothing of this", "")
+    times = [page.evaluate(MEASURE, ["input[type=search]", query, "input"]) for query in queries]
+    assert sorted(times)[len(times) // 2] < SEARCH_MS
+    sort = ".toolbar label:last-of-type select"
+    for by in ("worst", "differ", "name", "suite"):
+        assert page.evaluate(MEASURE, [sort, by, "change"]) < 4 * SEARCH_MS
+    opened.assert_clean()
+
+
+def test_rows_appear_while_scrolling(open_page: Open, big: Path) -> None:
+    opened = open_page(big)
+    page = opened.page
+    first = len(opened.cases())
+    assert first < 300
+    page.locator(".tall").evaluate("(node) => node.scrollTo(0, node.scrollHeight)")
+    page.wait_for_function(f"document.querySelectorAll('.matrix tbody tr').length > {first}")
+
+
+def test_a_link_to_a_case_far_down_brings_it_into_sight(open_page: Open, big: Path) -> None:
+    opened = open_page(big, "#case=suites/travel.tooleval.json::case-0800")
+    assert opened.page.locator("#panel-title").inner_text() == "case-0800"
+    place = opened.page.evaluate(
+        """() => {
+          const row = document.querySelector("tr.open").getBoundingClientRect();
+          const box = document.querySelector(".tall").getBoundingClientRect();
+          return row.top >= box.top && row.bottom <= box.bottom;
+        }"""
+    )
+    assert place

@@ -1,0 +1,140 @@
+"""`--tooleval-baseline`: a drop that is no chance fails the run; the history and files as baselines."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from .project import Project
+from .project import call
+from .project import case
+from .project import right
+from .project import wrong
+
+CASES = 30
+
+
+def many(wrong_ones: int, **fields: Any) -> list[dict[str, Any]]:
+    """30 cases, of which the first ones are wrong."""
+    return [(wrong if i < wrong_ones else right)(f"c{i}", **fields) for i in range(CASES)]
+
+
+@pytest.fixture
+def before(project: Project) -> Project:
+    """A project with a run in old.json and in the history in which all 30 cases passed."""
+    project.suite(*many(0))
+    assert project.run("--tooleval-json=old.json").ret == 0
+    return project
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("baseline", ["old.json", "latest"])
+def test_a_drop_fails_the_run(before: Project, baseline: str, workers: Sequence[str]) -> None:
+    before.suite(*many(10))
+    run = before.run_subprocess if workers else before.run
+    options = ("--tooleval-fail-under=0.5", "--junitxml=out.xml", "--tooleval-json=out.json", *workers)
+    result = run(f"--tooleval-baseline={baseline}", *options)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["FAILED tooleval::baseline*", "gate passed: overall of agent*"])
+    suite = ET.parse(before.path / "out.xml").getroot()[0]
+    assert suite.get("failures") == "1"
+    comparison = before.document()["baseline"]
+    assert comparison["failed"]
+    assert comparison["cases"]["same"] == CASES
+    assert comparison["old"]["name"] == baseline
+    overall = next(m for m in comparison["models"][0]["metrics"] if m["metric"] == "overall")
+    assert overall["drop"] == pytest.approx(10 * 0.4 / 30)
+    assert overall["failed"]
+
+
+def test_without_a_change_it_passes(before: Project) -> None:
+    result = before.run("--tooleval-baseline=old.json", "--tooleval-json=out.json")
+    assert result.ret == 0
+    assert not before.document()["baseline"]["failed"]
+
+
+def test_one_case_in_thirty_is_no_significant_drop(before: Project) -> None:
+    before.suite(*many(1))
+    result = before.run("--tooleval-baseline=old.json", "--tooleval-fail-under=0.5")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*no significant drop*"])
+
+
+def test_a_drop_may_be_allowed(before: Project) -> None:
+    before.suite(*many(10))
+    options = ("--tooleval-baseline=old.json", "--tooleval-fail-under=0.5")
+    assert before.run(*options, "--tooleval-max-drop=0.4").ret == 0
+    assert before.run(*options, "--tooleval-max-drop=0.05").ret == 1
+
+
+def test_cases_that_changed_are_told_and_not_compared(before: Project) -> None:
+    cases = many(0)
+    cases[0]["expected_params"] = {"city": "Rome"}
+    cases[1]["id"] = "renamed"
+    added = case("added", {"calls": [call(city="Paris")]})
+    before.suite(*cases[:1], *cases[1:29], added)
+    result = before.run(
+        "--tooleval-baseline=old.json", "--tooleval-json=out.json", "--tooleval-fail-under=0"
+    )
+    assert result.ret == 0
+    found = before.document()["baseline"]["cases"]
+    assert [one["case"] for one in found["changed"]] == ["c0"]
+    assert [one["case"] for one in found["removed"]] == ["c29"]
+    assert [one["case"] for one in found["added"]] == ["added"]
+    assert [(one["old_case"], one["case"]) for one in found["renamed"]] == [("c1", "renamed")]
+    assert found["same"] == 28  # the renamed one, too
+
+
+def test_a_selection_does_not_remove_cases(before: Project) -> None:
+    node = "weather.tooleval.json::c3[agent]"
+    before.run(node, "--tooleval-baseline=old.json", "--tooleval-json=out.json")
+    found = before.document()["baseline"]["cases"]
+    assert (found["same"], found["removed"]) == (1, [])
+
+
+def test_across_models(before: Project) -> None:
+    before.suite(*many(10))
+    options = ("--tooleval-baseline=old.json", "--tooleval-baseline-model=agent=other")
+    result = before.run(*options, "--tooleval-fail-under=0.5", "--tooleval-json=out.json", model="other")
+    assert result.ret == 1
+    models = before.document()["baseline"]["models"]
+    assert [(one["old"], one["new"]) for one in models] == [("agent", "other")]
+
+
+def test_nothing_to_compare_does_not_pass(before: Project) -> None:
+    result = before.run("--tooleval-baseline=old.json", model="other")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["FAILED tooleval::baseline*"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--tooleval-baseline=nowhere.json"], "nowhere.json: there is no such file"),
+        (["--tooleval-baseline=weather.tooleval.json"], "is not a result document"),
+        (["--tooleval-baseline=2031"], "--tooleval-baseline=2031: "),
+        (["--tooleval-baseline="], "expected a file or the name of a run"),
+        (["--tooleval-max-drop=0.1"], "there is no baseline"),
+        (["--tooleval-baseline-model=a=b"], "there is no baseline"),
+        (["--tooleval-baseline=old.json", "--tooleval-baseline-model=a"], "expected OLD=NEW"),
+        (["--tooleval-baseline=old.json", "--tooleval-max-drop=5"], "expected a number from 0 to 1"),
+        (["--tooleval-baseline=old.json", "--tooleval-baseline-model=gpt=agent"], "gpt"),
+    ],
+)
+def test_what_cannot_be_compared(before: Project, options: list[str], message: str) -> None:
+    before.forget_calls()
+    result = before.run(*options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{message}*"])
+    assert before.calls == []
+
+
+def test_a_wrong_file_has_no_traceback(before: Project) -> None:
+    (before.path / "old.json").write_text(json.dumps({"version": 1, "run": {}, "cases": [{"case": 5}]}))
+    result = before.run("--tooleval-baseline=old.json")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "Traceback" not in result.stderr.str()

@@ -1,0 +1,228 @@
+"""Gates over all cases: single misses do not fail the run, a failed gate does, everywhere."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+
+import pytest
+
+from .project import Project
+from .project import raising
+from .project import right
+from .project import wrong
+
+
+def gates(project: Project) -> dict[str, bool]:
+    """The gates of out.json by name, and whether they passed."""
+    return {gate["name"]: gate["passed"] for gate in project.document()["gates"]}
+
+
+@pytest.fixture
+def three(project: Project) -> Project:
+    """Two right cases and one with 0.6: a mean of 0.87, two thirds passed."""
+    project.suite(right("a", tags=["smoke"]), wrong("b"), right("c"))
+    return project
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_gate_that_holds_lets_misses_pass(three: Project, workers: Sequence[str]) -> None:
+    run = three.run_subprocess if workers else three.run
+    result = run("--tooleval-fail-under=0.8", "--tooleval-json=out.json", *workers)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "missed: weather.tooleval.json::b?agent? - overall 0.60 < 1.00 (wrong value)",
+            "gate passed: overall of agent: 0.87 >= 0.80, over 3 cases",
+            "*2 passed, 1 missed*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*FAILURES*")
+    assert three.rows()["b[agent]"]["outcome"] == "missed"
+    assert three.document()["run"]["exitstatus"] == 0
+    assert gates(three) == {"overall of agent": True}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_gate_that_fails_is_a_failure(three: Project, workers: Sequence[str]) -> None:
+    run = three.run_subprocess if workers else three.run
+    result = run("--tooleval-fail-under=0.9", "--junitxml=out.xml", "--tooleval-json=out.json", *workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "FAILED tooleval::gate overall of agent*",
+            "gate FAILED: overall of agent: 0.87 < 0.90, over 3 cases",
+            "*1 failed, 2 passed, 1 missed*",
+        ]
+    )
+    suite = ET.parse(three.path / "out.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "1", "1")
+    found = [one for one in suite.iter("testcase") if one.find("failure") is not None]
+    assert [one.get("name") for one in found] == ["gate overall of agent"]
+    assert three.document()["run"]["exitstatus"] == 1
+
+
+def test_each_model_has_its_own_gate(three: Project) -> None:
+    three.run("--tooleval-fail-under=0.8", "--tooleval-json=out.json", model="agent,baseline/lexical")
+    assert gates(three) == {"overall of agent": True, "overall of baseline/lexical": True}
+
+
+@pytest.mark.parametrize(
+    ("gate", "expected"),
+    [
+        ("tool_selection=1", {"tool_selection of agent": True}),
+        ("parameter_accuracy=0.7", {"parameter_accuracy of agent": False}),
+        ("pass_rate=0.6", {"pass_rate of agent": True}),
+        ("pass_rate=0.7", {"pass_rate of agent": False}),
+        ("pass@1=0.7", {"pass@1 of agent": False}),
+        ("pass^1=0.6", {"pass^1 of agent": True}),
+        ("suite:overall=0.9", {"overall of agent, suite Weather": False}),
+        ("suite=Weather:0.8", {"overall of agent, suite Weather": True}),
+        ("tag:1", {"overall of agent, tag smoke": True}),
+        ("tag=smoke:pass_rate=1", {"pass_rate of agent, tag smoke": True}),
+        ("model=agent:0.9", {"overall of agent": False}),
+        ("model=other:0.1", {"overall": False}),
+        ("tag=nowhere:0.1", {"overall": False}),
+        ("brevity=0.1", {"brevity of agent": False}),
+    ],
+)
+def test_scopes_and_metrics(three: Project, gate: str, expected: dict[str, bool]) -> None:
+    result = three.run(f"--tooleval-fail-under={gate}", "--tooleval-json=out.json")
+    assert gates(three) == expected
+    assert result.ret == (0 if all(expected.values()) else 1)
+
+
+def test_a_selection_is_told(three: Project) -> None:
+    chosen = [f"weather.tooleval.json::{case}[agent]" for case in "ab"]
+    result = three.run("--tooleval-fail-under=0.9", *chosen)
+    result.stdout.fnmatch_lines(["gate FAILED: overall of agent: 0.80 < 0.90, over 2 of 3 cases"])
+
+
+def test_errors_block_a_gate(project: Project) -> None:
+    project.suite(right("a"), right("b"), raising("c"))
+    result = project.run("--tooleval-fail-under=0.5", "--tooleval-json=out.json")
+    assert result.ret == 1
+    result.assert_outcomes(passed=2, errors=1, failed=1)
+    message = "gate FAILED: overall of agent: 1.00 >= 0.50, over 2 of 3 cases; 1 case without an answer*"
+    result.stdout.fnmatch_lines([message])
+
+
+@pytest.mark.parametrize(("allowed", "ret"), [("1", 0), ("0", 1), ("50%", 0), ("20%", 1)])
+@pytest.mark.parametrize("gate", [(), ("--tooleval-fail-under=0.5",)])
+def test_errors_may_be_allowed(project: Project, allowed: str, ret: int, gate: Sequence[str]) -> None:
+    project.suite(right("a"), right("b"), raising("c"))
+    result = project.run(f"--tooleval-max-errors={allowed}", "--tooleval-json=out.json", *gate)
+    assert result.ret == ret
+    assert project.rows()["c[agent]"]["outcome"] == "error"
+    result.stdout.fnmatch_lines(["*2 passed*1 unanswered*"])
+    assert gates(project)["errors"] is (ret == 0)
+
+
+def test_a_suite_that_cannot_be_scored_stays_an_error(project: Project) -> None:
+    project.suite(right("a", thresholds={"completion": 0.5}), right("b"))
+    result = project.run("--tooleval-max-errors=5", "--tooleval-fail-under=0.1")
+    result.assert_outcomes(passed=1, errors=1)
+    assert result.ret == 1
+
+
+def test_confidence_judges_the_lower_bound(three: Project) -> None:
+    options = ("--tooleval-fail-under=tool_selection=0.9", "--tooleval-json=out.json")
+    assert three.run(*options).ret == 0
+    result = three.run(*options, "--tooleval-confidence=0.95")
+    assert result.ret == 1
+    message = "1.00, at 95% confidence at least 0.44 < 0.90, over 3 cases"
+    result.stdout.fnmatch_lines([f"gate FAILED: tool_selection of agent: {message}"])
+    gate = three.document()["gates"][0]
+    assert (gate["confidence"], gate["value"], gate["high"]) == (0.95, 1.0, 1.0)
+
+
+def test_first_failure_does_not_end_a_run_with_a_gate(three: Project) -> None:
+    result = three.run("-x", "--tooleval-fail-under=0.8")
+    result.stdout.fnmatch_lines(["*2 passed, 1 missed*"])
+
+
+def test_a_run_cut_short_is_not_judged(project: Project) -> None:
+    project.suite(raising("a"), right("b"))
+    result = project.run("-x", "--tooleval-fail-under=0.8", "--tooleval-json=out.json")
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["gates and baseline were not judged: the run was cut short"])
+    assert project.document()["gates"] == []
+
+
+def test_xfail_stays_pytests_own(project: Project) -> None:
+    project.suite(wrong("a", xfail="known"), right("b"))
+    result = project.run("--tooleval-fail-under=0.5")
+    result.assert_outcomes(xfailed=1, passed=1)
+    result.stdout.no_fnmatch_line("missed: *")
+
+
+def test_the_gate_of_the_ini_file(three: Project) -> None:
+    three.write("pytest.ini", "[pytest]\ntooleval_fail_under = 0.9 tool_selection=1\n")
+    result = three.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["gate FAILED: overall of agent*", "gate passed: tool_selection*"])
+    assert three.run("--tooleval-fail-under=0.5").ret == 0
+
+
+def test_the_gate_of_the_ini_file_says_nothing_of_other_tests(three: Project) -> None:
+    three.write("pytest.ini", "[pytest]\ntooleval_fail_under = 0.9\n")
+    three.write("test_other.py", "def test_it(): pass\n")
+    assert three.run("test_other.py").ret == 0
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_gate_asked_for_does_not_pass_without_a_case(three: Project, workers: Sequence[str]) -> None:
+    three.write("test_other.py", "def test_it(): pass\n")
+    run = three.run_subprocess if workers else three.run
+    result = run("test_other.py", "--tooleval-fail-under=0.9", *workers)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*no case of any model was evaluated*"])
+
+
+def test_without_a_model_the_gate_fails(three: Project) -> None:
+    result = three.run("--tooleval-fail-under=0.1", model=None)
+    assert result.ret == 1
+    result.assert_outcomes(skipped=3, failed=1)
+
+
+def test_collecting_judges_nothing(three: Project) -> None:
+    assert three.run("--collect-only", "--tooleval-fail-under=0.9").ret == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--tooleval-fail-under=90", "expected [[]SCOPE:][[]METRIC=]VALUE"),
+        ("--tooleval-fail-under=", "expected [[]SCOPE:][[]METRIC=]VALUE"),
+        ("--tooleval-fail-under=case:0.9", "a scope is model, suite or tag"),
+        ("--tooleval-fail-under=suite=:0.9", "expected [[]SCOPE:][[]METRIC=]VALUE"),
+        ("--tooleval-fail-under=pass@=0.9", "a number of trials after pass@"),
+        ("--tooleval-fail-under=nan", "a value from 0 to 1"),
+        ("--tooleval-max-errors=-1", "a number of cases, or a share"),
+        ("--tooleval-max-errors=", "a number of cases, or a share"),
+        ("--tooleval-max-errors=1.5", "a number of cases, or a share"),
+        ("--tooleval-max-errors=101%", "a number of cases, or a share"),
+        ("--tooleval-confidence=0.9", "there is no gate"),
+        ("--tooleval-confidence=95", "between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_read(three: Project, option: str, message: str) -> None:
+    result = three.run(option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{message}*"])
+    assert three.calls == []
+
+
+def test_github_gets_annotations_and_a_summary(three: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(three.path / "summary.md"))
+    result = three.run("--tooleval-fail-under=0.9")
+    result.stdout.fnmatch_lines(
+        [
+            "::error title=*gate*overall of agent*::*0.87 < 0.90*",
+            "::warning file=weather.tooleval.json,line=*",
+        ]
+    )
+    assert "0.87" in (three.path / "summary.md").read_text()
+    quiet = three.run("--tooleval-fail-under=0.9", "--tooleval-github=never")
+    quiet.stdout.no_fnmatch_line("::*")

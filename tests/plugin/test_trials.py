@@ -1,0 +1,175 @@
+"""Several trials of a case: rules for the verdict, pass@k and pass^k, stopping early."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from .project import Project
+from .project import right
+
+# Answers by turns: each prompt has a list of cities, one for each trial, in any order of asking.
+_AGENT = """
+import json
+import threading
+from pathlib import Path
+
+HERE = Path(__file__).parent
+lock = threading.Lock()
+asked = {}
+
+
+async def answer(messages, tools):
+    prompt = messages[-1]["content"]
+    with lock:
+        number = asked[prompt] = asked.get(prompt, -1) + 1
+        with open(HERE / "calls.log", "a", encoding="utf-8") as handle:
+            handle.write(json.dumps(prompt) + "\\n")
+    city = json.loads((HERE / "cities.json").read_text())[number]
+    if city == "error":
+        raise ValueError("the agent is broken")
+    arguments = json.dumps({"city": city})
+    return {"role": "assistant", "content": None, "tool_calls": [
+        {"id": "1", "type": "function", "function": {"name": "get_weather", "arguments": arguments}}]}
+"""
+P, F, E = "Paris", "London", "error"
+
+
+@pytest.fixture
+def trials(project: Project) -> Project:
+    project.write("my_agent.py", _AGENT)
+    project.suite(right("a"))
+    return project
+
+
+def ask(project: Project, cities: Sequence[str], *options: str) -> pytest.RunResult:
+    project.write("cities.json", json.dumps(cities))
+    return project.run(*options, "--tooleval-json=out.json", "--tooleval-no-history")
+
+
+@pytest.mark.parametrize(
+    ("rule", "cities", "outcome"),
+    [
+        ("mean", [P, P, F], "failed"),
+        ("all", [P, P, P], "passed"),
+        ("all", [P, P, F], "failed"),
+        ("any", [F, F, P], "passed"),
+        ("any", [F, F, F], "failed"),
+        ("2/3", [P, F, P], "passed"),
+        ("2/3", [P, F, F], "failed"),
+        # Trials without an answer make an error only where the verdict hangs on them.
+        ("any", [E, F, P], "passed"),
+        ("any", [E, F, F], "error"),
+        ("all", [E, F, P], "failed"),
+        ("all", [E, P, P], "error"),
+        ("2/3", [E, P, P], "passed"),
+        ("2/3", [E, P, F], "error"),
+        ("mean", [E, F, F], "error"),
+    ],
+)
+def test_the_rule_makes_the_verdict(trials: Project, rule: str, cities: list[str], outcome: str) -> None:
+    several = [] if "/" in rule else ["--tooleval-trials=3"]
+    result = ask(trials, cities, f"--tooleval-pass={rule}", *several)
+    row = trials.rows()["a[agent]"]
+    assert row["outcome"] == outcome
+    assert (row["pass_rule"], row["passes"]) == (rule, cities.count(P))
+    assert row["scored"] == 3 - cities.count(E)
+    assert result.ret == (0 if outcome == "passed" else 1)
+
+
+def test_the_reason_counts(trials: Project) -> None:
+    result = ask(trials, [P, F, F], "--tooleval-pass=2/3")
+    result.stdout.fnmatch_lines(["1 of 3 trials passed, needs 2 (wrong value)"])
+
+
+def test_the_table_has_pass_at_k(trials: Project) -> None:
+    result = ask(trials, [P, F, P], "--tooleval-trials=3")
+    result.stdout.fnmatch_lines(["model *pass@3  pass^3*", "agent *1.00    0.00*"])
+    reliability = trials.document()["models"][0]["reliability"]
+    assert reliability["trials"] == 3
+    assert reliability["pass@k"] == pytest.approx({"1": 2 / 3, "2": 1.0, "3": 1.0})
+    assert reliability["pass^k"] == pytest.approx({"1": 2 / 3, "2": 1 / 3, "3": 0.0})
+
+
+def test_junit_counts_the_trials(trials: Project) -> None:
+    ask(trials, [P, F, P], "--tooleval-trials=3", "--junitxml=out.xml")
+    assert 'name="tooleval.passes" value="2/3"' in (trials.path / "out.xml").read_text()
+
+
+def test_the_rule_of_the_file(trials: Project) -> None:
+    trials.suite(right("a", **{"pass": "2/3"}), right("b"), **{"pass": "any"})
+    ask(trials, [P, F, P])
+    rows = trials.rows()
+    assert (rows["a[agent]"]["outcome"], len(rows["a[agent]"]["trials"])) == ("passed", 3)
+    assert (rows["b[agent]"]["pass_rule"], len(rows["b[agent]"]["trials"])) == ("any", 1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "cities", "asked", "outcome"),
+    [
+        ("all", [F, P, P, P, P], 1, "failed"),
+        ("all", [P, P, P, P, P], 5, "passed"),
+        ("any", [P, F, F, F, F], 1, "passed"),
+        ("any", [F, F, P, P, P], 3, "passed"),
+        ("4/5", [F, F, P, P, P], 2, "failed"),
+        ("4/5", [P, P, P, P, F], 4, "passed"),
+        ("mean", [F, P, P, P, P], 1, "failed"),
+        ("mean", [P, P, P, P, P], 5, "passed"),
+        ("mean", [E, P, P, P, P], 1, "error"),
+    ],
+)
+def test_asking_stops_when_the_verdict_is_decided(
+    trials: Project, rule: str, cities: list[str], asked: int, outcome: str
+) -> None:
+    options = ["--tooleval-early-stop", f"--tooleval-pass={rule}", "--tooleval-trials=5"]
+    ask(trials, cities, *options)
+    row = trials.rows()["a[agent]"]
+    assert (len(trials.calls), len(row["trials"]), row["outcome"]) == (asked, asked, outcome)
+
+
+def test_stopping_early_under_xdist(trials: Project) -> None:
+    trials.write("cities.json", json.dumps([F, P, P]))
+    trials.suite(right("a"), right("b"))
+    result = trials.run_subprocess("-n", "2", "--tooleval-early-stop", "--tooleval-trials=3")
+    assert result.ret == 1
+    assert sorted(trials.calls) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--tooleval-pass=most"], "expected mean, all, any, or K/N"),
+        (["--tooleval-pass=6/5"], "expected mean, all, any, or K/N"),
+        (["--tooleval-pass=0/5"], "expected mean, all, any, or K/N"),
+        (["--tooleval-pass=4/5", "--tooleval-trials=3"], "--tooleval-trials=3 says otherwise"),
+    ],
+)
+def test_rules_that_cannot_be(trials: Project, options: list[str], message: str) -> None:
+    result = ask(trials, [P], *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{message}*"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"pass": "most"}, 'test_cases[[]0].pass: expected "mean", "all", "any", or "K/N"*'),
+        ({"pass": "3/2"}, "test_cases[[]0].pass: 3 of 2 trials can never pass"),
+        ({"pass": "2/3", "trials": 4}, 'test_cases[[]0].pass: "pass": "2/3" needs 3 trials, got 4*'),
+    ],
+)
+def test_rules_that_cannot_be_in_a_file(
+    trials: Project, fields: dict[str, object], message: str
+) -> None:
+    trials.suite(right("a", **fields))
+    result = ask(trials, [P])
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([f"*weather.tooleval.json:*{message}"])
+
+
+def test_the_command_line_against_the_rule_of_a_file(trials: Project) -> None:
+    trials.suite(right("a", **{"pass": "2/3"}))
+    result = ask(trials, [P], "--tooleval-trials=4")
+    result.stdout.fnmatch_lines(['*a: "pass": "2/3" needs 3 trials, got 4*--tooleval-pass=K/4*'])

@@ -1,0 +1,364 @@
+"""`tooleval history`, `show`, `compare`, `trend`, `export` and `prune`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result
+
+from pytest_tooleval.cli import main
+from pytest_tooleval.cli.tables import sparkline
+from pytest_tooleval.history import History
+from pytest_tooleval.history import open_history
+from pytest_tooleval.reports.document import write_json
+
+from ..history.runs import case_row
+from ..history.runs import gate
+from ..history.runs import packed
+from ..history.runs import run
+
+HOSTILE = "\x1b[31m\u202e\ud800\n"
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        if hasattr(time, "tzset"):
+            time.tzset()
+        yield
+    if hasattr(time, "tzset"):
+        time.tzset()
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    return open_history(tmp_path / ".tooleval")
+
+
+@pytest.fixture
+def invoke(tmp_path: Path) -> Invoke:
+    """Run `tooleval NAME ARGUMENTS` on the project in `tmp_path`."""
+
+    def invoke(name: str, *arguments: str, **options: Any) -> Result:
+        done = CliRunner().invoke(main, [name, "-C", str(tmp_path), *arguments], **options)
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
+        assert all(line.isprintable() for line in done.output.splitlines())
+        return done
+
+    return invoke
+
+
+def keep(history: History, day: int, *cases: dict[str, Any], **fields: Any) -> str:
+    gates = fields.pop("gates", [])
+    made = run(f"2026-11-{day:02}T10:00:00+00:00", id=f"2026-{day:02}", **fields)
+    writer = history.begin(made)
+    writer.add(packed(*(cases or [case_row()])))
+    writer.finish(made, gates)
+    return writer.id
+
+
+def many(outcome: Any, overall: float, count: int = 12, **fields: Any) -> list[dict[str, Any]]:
+    return [
+        case_row(f"case-{n}", outcome=outcome, overall=overall, content=f"{n:016x}", trials=3, **fields)
+        for n in range(count)
+    ]
+
+
+def test_the_list_of_runs(history: History, invoke: Invoke) -> None:
+    keep(history, 1, case_row(), case_row(model="gpt-4o", cost_usd=None, outcome="failed", overall=0.5))
+    keep(history, 2, git={"commit": "ab" * 20, "branch": "new", "dirty": True}, gates=[gate(False)])
+    writer = history.begin(run("2026-11-03T10:00:00Z", id="2026-03"))
+    done = invoke("history")
+    assert done.exit_code == 0
+    header, *rows = [line.split() for line in done.output.splitlines()]
+    assert header[:5] == ["id", "when", "commit", "branch", "models"]
+    assert rows[0] == "2026-03 2026-11-03 10:00 5bf4c1d0a main 0 0 0 0 - - running".split()
+    assert rows[1][:6] == "2026-02 2026-11-02 10:00 ababababa+ new claude-3".split()
+    assert rows[1][6:] == "1 1 0 0 1.00 $0.2500 1 of 1".split()
+    assert rows[2][5:7] == ["claude-3,", "gpt-4o"]
+    assert rows[2][7:] == "2 1 1 0 0.75 $0.2500".split()
+    writer.abandon()
+
+
+def test_the_list_can_be_narrowed(history: History, invoke: Invoke) -> None:
+    keep(history, 1, case_row(model="gpt-4o"))
+    keep(history, 2, git=None)
+    keep(history, 3)
+    assert len(invoke("history", "--limit=1").output.splitlines()) == 2
+    assert "2026-01" in invoke("history", "--model=gpt-4o").output
+    assert "2026-02" not in invoke("history", "--branch=main").output
+    assert invoke("history", "--branch=none").output == "no run matches\n"
+    found = json.loads(invoke("history", "--json", "--limit=2").output)
+    assert [entry["id"] for entry in found] == ["2026-03", "2026-02"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("history",),
+        ("show", "latest"),
+        ("compare", "latest~1", "latest"),
+        ("trend", "paris"),
+        ("export", "latest", "--format=json"),
+        ("prune", "--keep=1"),
+    ],
+)
+def test_no_history_and_a_damaged_one(
+    history: History, invoke: Invoke, arguments: tuple[str, ...]
+) -> None:
+    done = invoke(*arguments)
+    assert done.exit_code in (1, 2)
+    assert "no history yet" in done.output or "no runs yet" in done.output
+    assert not history.folder.exists()
+    history.folder.mkdir()
+    history.path.write_text("no database" * 1000)
+    done = invoke(*arguments)
+    assert done.exit_code == 1
+    assert "not a history, or a damaged one" in done.output
+    assert len(done.output.splitlines()) == 1
+
+
+def test_a_run_in_short(history: History, invoke: Invoke) -> None:
+    cases = [case_row(), case_row("rome", outcome="failed", overall=0.5, model="gpt-4o")]
+    keep(history, 1, *cases, gates=[gate(False), gate(True)], exitstatus=1)
+    text = invoke("show", "latest").output
+    assert text.startswith("run 2026-01  2026-11-01 10:00, 12.5 s\ncommit: 5bf4c1d0a main\n")
+    assert "options: trials=1\nversions: pytest-tooleval 0.1.0, pytest 9.2.0, Python" in text
+    assert "gate FAILED: overall is 0.5\ngate passed: overall is 0.5\n" in text
+    assert "failed  Weather :: rome [gpt-4o]: overall 0.5 < 1.00\n" in text
+    assert [line.split()[:4] for line in text.splitlines() if line.startswith(("claude", "gpt"))] == [
+        ["claude-3", "Weather", "1", "1"],
+        ["gpt-4o", "Weather", "1", "0"],
+    ]
+    only = invoke("show", "latest", "--model=claude-3").output
+    assert "gpt-4o" not in only
+    assert "rome" not in only
+    wrong = invoke("show", "latest", "--model=gpt-5")
+    assert (wrong.exit_code, wrong.output) == (
+        1,
+        "Error: the run 2026-01 has no model gpt-5, only claude-3, gpt-4o\n",
+    )
+
+
+def test_failed_cases_are_cut_unless_all_are_asked_for(history: History, invoke: Invoke) -> None:
+    keep(history, 1, *many("failed", 0.2, count=25))
+    assert invoke("show", "latest").output.endswith("and 5 more; --failed shows all\n")
+    text = invoke("show", "latest", "--failed").output
+    assert sum(line.startswith("failed ") for line in text.splitlines()) == 25
+
+
+def test_a_killed_run_says_so(history: History, invoke: Invoke) -> None:
+    writer = history.begin(run(id="2026-01"))
+    writer.add(packed(case_row()))
+    writer.abandon()
+    assert ", killed\n" in invoke("show", "2026-01").output
+    assert invoke("history").output.rstrip().endswith("killed")
+    keep(history, 23, exitstatus=2)
+    assert "interrupted" in invoke("show", "2026-23").output
+
+
+def test_a_case_with_its_transcripts(history: History, invoke: Invoke) -> None:
+    good = case_row("paris", answer="sunny", trials=2)
+    bad = case_row("paris", model="gpt-4o", answer="stormy", outcome="failed", overall=0.5)
+    bad["a_field_of_later"] = 1
+    keep(history, 1, good, bad)
+    for name in ("paris", "Weather::paris"):
+        text = invoke("show", "latest", name).output
+        assert "Weather :: paris [claude-3]  passed\nweather.tooleval.json:3\n" in text
+        assert "trial 2 of 2: passed" in text
+        assert "assistant  sunny" in text
+        assert 'calls get_weather(city="Paris")' in text
+        assert "overall  0.50  needs 1.00" in text
+    one = invoke("show", "latest", "weather.tooleval.json::paris[gpt-4o]").output
+    assert "stormy" in one
+    assert "sunny" not in one
+    assert "sunny" not in invoke("show", "latest", "paris", "--failed").output
+    assert "did you mean paris?" in invoke("show", "latest", "pariss").output
+
+
+def test_a_trial_without_an_answer(history: History, invoke: Invoke) -> None:
+    row = case_row("paris", outcome="error", overall=None)
+    error = {"kind": "timeout", "message": f"too slow {HOSTILE}"}
+    row["trials"][0] |= {"error": error, "scores": {}, "transcript": None}
+    keep(history, 1, row)
+    text = invoke("show", "latest", "paris").output
+    assert "trial 1 of 1: error\n  too slow \\x1b[31m\\u202e\\ud800\\n\n" in text
+
+
+@pytest.mark.parametrize("name", ["nope", "latest~7", "2026"])
+def test_a_wrong_name_of_a_run_is_one_line(history: History, invoke: Invoke, name: str) -> None:
+    keep(history, 1)
+    keep(history, 2)
+    for arguments in (("show", name), ("compare", name, "latest"), ("export", name, "--format=csv")):
+        done = invoke(*arguments)
+        assert done.exit_code == 1
+        assert done.output.startswith("Error: ")
+        assert len(done.output.splitlines()) == 1
+
+
+def test_a_drop_fails_the_comparison(history: History, invoke: Invoke) -> None:
+    keep(history, 1, *many("passed", 1.0))
+    keep(history, 2, *many("failed", 0.0))
+    done = invoke("compare", "latest~1", "latest")
+    assert done.exit_code == 1
+    assert "old: latest~1  2026-01  2026-11-01 10:00:00 UTC  5bf4c1d0a9  (main)\n" in done.output
+    assert "FAILED" in done.output
+    assert "3/3 -> 0/3" in done.output
+    assert invoke("compare", "latest", "latest").exit_code == 0
+    assert invoke("compare", "latest~1", "latest", "--max-drop=1").output.count("allowed") > 0
+    found = invoke("compare", "2026-01", "2026-02", "--json")
+    assert (found.exit_code, json.loads(found.output)["failed"]) == (1, True)
+
+
+def test_files_and_models_are_compared(history: History, invoke: Invoke, tmp_path: Path) -> None:
+    id = keep(history, 1, *many("passed", 1.0, model="old-model"))
+    write_json(tmp_path / "base.json", history.document(id))
+    keep(history, 2, *many("passed", 1.0, model="new"))
+    base = str(tmp_path / "base.json")
+    done = invoke("compare", base, "latest", "--model=old-model=new")
+    assert done.exit_code == 0
+    assert "old-model -> new" in done.output
+    assert invoke("compare", base, "latest", "--model=nothing").exit_code == 2
+    wrong = invoke("compare", base, "latest", "--model=x=new")
+    assert wrong.exit_code == 1
+    assert "old-model" in wrong.output
+    (tmp_path / "base.json").write_text("{}")
+    assert "is not a result document" in invoke("compare", base, "latest").output
+
+
+def test_the_trend_of_a_case(history: History, invoke: Invoke) -> None:
+    keep(history, 1, case_row(outcome="failed", overall=0.0, content="a" * 16, trials=2))
+    keep(history, 2, case_row(content="b" * 16, trials=2))
+    lines = invoke("trend", "paris").output.splitlines()
+    assert lines[0] == "Weather :: paris"
+    rows = [line.split() for line in lines[2:4]]
+    assert rows[0] == "2026-11-01 10:00 2026-01 5bf4c1d0a claude-3 failed 0/2 0.00".split()
+    assert rows[1] == "2026-11-02 10:00 2026-02 5bf4c1d0a claude-3 passed 2/2 1.00 case changed".split()
+    assert lines[4] == "claude-3  ▁█  overall 0.00 to 1.00"
+    points = json.loads(invoke("trend", "paris", "--json", "--limit=1").output)["points"]
+    assert [point["id"] for point in points] == ["2026-02"]
+
+
+def test_the_trend_of_a_suite(history: History, invoke: Invoke) -> None:
+    keep(history, 1, case_row(), case_row("rome", outcome="failed", overall=0.5))
+    lines = invoke("trend", "Weather", "--model=claude-3").output.splitlines()
+    assert lines[2].split()[-2:] == ["1/2", "0.75"]
+    wrong = invoke("trend", "Wether")
+    assert (wrong.exit_code, len(wrong.output.splitlines())) == (1, 1)
+
+
+def test_bars_stand_for_scores() -> None:
+    assert sparkline([0.0, 0.5, 1.0, None, -3.0, 7.0]) == "▁▅█·▁█"
+
+
+def test_export_to_each_format(history: History, invoke: Invoke, tmp_path: Path) -> None:
+    id = keep(history, 1, case_row(), case_row("rome"))
+    keep(history, 2)
+    out = tmp_path / "out" / "file"
+    assert invoke("export", id, "--format=json", "--out", str(out)).output == f"wrote {out}\n"
+    assert json.loads(out.read_text()) == history.document(id)
+    assert json.loads(invoke("export", id, "--format=json").output) == history.document(id)
+    invoke("export", id, "--format=csv", "--out", str(out))
+    with out.open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 2
+    assert invoke("export", id, "--format=md").output.startswith("#")
+    assert os.listdir(out.parent) == ["file"]
+
+
+def test_export_of_a_page_with_trends(history: History, invoke: Invoke, tmp_path: Path) -> None:
+    for day in (1, 2):
+        keep(history, day)
+    out = tmp_path / "page.html"
+    assert invoke("export", "latest", "--format=html", "--out", str(out)).exit_code == 0
+    page = out.read_text()
+    assert page.startswith("<!doctype html>")
+    assert "Trends" in page
+
+
+def test_export_to_a_place_that_cannot_be_written(
+    history: History, invoke: Invoke, tmp_path: Path
+) -> None:
+    keep(history, 1)
+    (tmp_path / "file").write_text("kept")
+    done = invoke("export", "latest", "--format=md", "--out", str(tmp_path / "file" / "x.md"))
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: cannot write ")
+    assert (tmp_path / "file").read_text() == "kept"
+    assert invoke("export", "latest", "--format=pdf").exit_code == 2
+
+
+def test_prune(history: History, invoke: Invoke) -> None:
+    for day in (1, 2, 3):
+        keep(history, day)
+    assert invoke("prune", "--keep=2", input="n\n").exit_code == 1
+    assert len(history.runs()) == 3
+    done = invoke("prune", "--keep=2", input="y\n")
+    assert "delete 1 run of " in done.output
+    assert "deleted 1 run with 1 case row" in done.output
+    assert invoke("prune", "--keep=2", "--yes").output == "nothing to delete\n"
+    assert invoke("prune", "--older-than=52w", "--yes").output == "nothing to delete\n"
+    assert invoke("prune", "--keep=0", "--yes").output.startswith("deleted 2 runs with 2 case rows")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--keep=-1",), ("--older-than=90",), ("--older-than=1y",), ("--older-than=999999d",)],
+)
+def test_prune_wants_to_know_what(history: History, invoke: Invoke, arguments: tuple[str, ...]) -> None:
+    keep(history, 1)
+    assert invoke("prune", "--yes", *arguments).exit_code == 2
+    assert len(history.runs()) == 1
+
+
+def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:
+    git = {"commit": "\x1b[1m" * 10, "branch": HOSTILE, "dirty": False}
+    texts = ("suite", "model", "answer", "file", "reason")
+    fields: dict[str, Any] = {**dict.fromkeys(texts, HOSTILE), "nodeid": "n"}
+    for day in (1, 2):
+        row = case_row(HOSTILE, outcome="failed", overall=0.5, **fields)
+        gates = [{**gate(False), "message": HOSTILE}]
+        keep(history, day, row, git=git, options={HOSTILE: HOSTILE}, gates=gates)
+    # `invoke` looks at every line.
+    for arguments in (
+        ("history",),
+        ("show", "latest"),
+        ("show", "latest", HOSTILE),
+        ("show", "latest", "x", f"--model={HOSTILE}"),
+        ("compare", "latest~1", "latest"),
+        ("trend", HOSTILE),
+        ("trend", "\x1b"),
+        ("history", "--json"),
+        ("export", "latest", "--format=json"),
+    ):
+        assert invoke(*arguments).output
+
+
+def test_options_of_another_kind(invoke: Invoke) -> None:
+    assert invoke("history", "--limit=0").exit_code == 2
+    assert invoke("compare", "a").exit_code == 2
+    assert invoke("compare", "a", "b", "--alpha=1").exit_code == 2
+
+
+def test_a_pipe_that_lacks_characters(history: History, tmp_path: Path) -> None:
+    for day in (1, 2):
+        keep(history, day)
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-c", "from pytest_tooleval.cli import main; main()", "trend", "paris"]
+    done = subprocess.run(
+        [*command, "-C", str(tmp_path)], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "claude-3  ??  overall 1.00 to 1.00" in done.stdout

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result
+
+from pytest_tooleval.cli.imports import import_
+from pytest_tooleval.cli.imports import lines_of
+from pytest_tooleval.errors import Problem
+from pytest_tooleval.suite.load import load_suite
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOL = {"type": "function", "function": {"name": "weather", "description": "It.", "parameters": SCHEMA}}
+
+
+def run(*arguments: object) -> Result:
+    done = CliRunner().invoke(import_, [str(argument) for argument in arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert all(line.isprintable() for line in done.output.splitlines())
+    return done
+
+
+def write(file: Path, *values: object) -> Path:
+    file.parent.mkdir(exist_ok=True)
+    texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
+    file.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return file
+
+
+def bfcl_files(folder: Path, count: int) -> Path:
+    questions, answers = [], []
+    for n in range(count):
+        function = {
+            "name": "a.b",
+            "parameters": {"type": "dict", "properties": {"n": {"type": "integer"}}},
+        }
+        turn = [{"role": "user", "content": f"Take {n}"}]
+        questions.append({"id": f"simple_{n}", "question": [turn], "function": [function]})
+        answers.append({"id": f"simple_{n}", "ground_truth": [{"a.b": {"n": [n]}}]})
+    write(folder / "possible_answer" / "BFCL_v3_simple.json", *answers)
+    return write(folder / "BFCL_v3_simple.json", *questions)
+
+
+def recorded(prompt: str, city: str = "Paris") -> dict[str, Any]:
+    call = {"function": {"name": "weather", "arguments": json.dumps({"city": city})}}
+    answer = {"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]}
+    return {"messages": [{"role": "user", "content": prompt}], "tools": [TOOL], "response": answer}
+
+
+def test_the_commands() -> None:
+    assert sorted(import_.commands) == ["bfcl", "mcp", "openai"]
+
+
+def test_bfcl_with_the_answers_beside(tmp_path: Path) -> None:
+    out = tmp_path / "s.tooleval.json"
+    questions = bfcl_files(tmp_path, 3)
+    done = run("bfcl", questions, "--out", out, "--limit", "2")
+    assert (done.exit_code, done.output) == (0, f"wrote {out}: 2 cases added\n")
+    suite = load_suite(out)
+    assert suite.name == "BFCL v3 simple"
+    assert [case.id for case in suite.test_cases] == ["simple_0", "simple_1"]
+
+
+def test_bfcl_again_keeps_what_was_edited(tmp_path: Path) -> None:
+    out = tmp_path / "s.tooleval.json"
+    questions = bfcl_files(tmp_path, 3)
+    run("bfcl", questions, "--out", out, "--limit", "2")
+    out.write_text(out.read_text("utf-8").replace("Take 1", "Take one"), encoding="utf-8")
+    done = run("bfcl", questions, "--out", out)
+    assert done.output.splitlines() == [
+        f"wrote {out}: 1 case added, 2 kept",
+        "of those kept, 1 differ from the file: simple_1",
+    ]
+    assert [case.prompt for case in load_suite(out).test_cases] == ["Take 0", "Take one", "Take 2"]
+    before = out.stat().st_mtime_ns
+    assert run("bfcl", questions, "--out", out).output.startswith(f"{out} is up to date: 0 cases added")
+    assert out.stat().st_mtime_ns == before
+
+
+def test_bfcl_shows_as_many_problems_as_fit_a_screen(tmp_path: Path) -> None:
+    out = tmp_path / "s.tooleval.json"
+    done = run("bfcl", write(tmp_path / "q.json", *[[n] for n in range(50)]), "--out", out)
+    lines = done.output.splitlines()
+    assert done.exit_code == 1
+    assert lines[0] == f'Error: {tmp_path}/q.json:1:1: expected an object with an "id", got the list [0]'
+    assert lines[-1] == "and 30 more problems"
+    assert len(lines) == 21
+    assert not out.exists()
+
+
+def test_openai_tools(tmp_path: Path) -> None:
+    out = tmp_path / "mine.tooleval.json"
+    done = run("openai", write(tmp_path / "t.json", [TOOL]), "--out", out)
+    assert (done.exit_code, done.output) == (0, f"wrote {out}: 1 tool, 1 draft to edit\n")
+    suite = load_suite(out)
+    assert suite.name == "mine"
+    assert suite.test_cases[0].skip == "draft"
+
+
+def test_openai_tools_again_say_what_changed_and_what_it_breaks(tmp_path: Path) -> None:
+    case = {
+        "id": "paris",
+        "prompt": "Paris?",
+        "expected_tool": "weather",
+        "expected_params": {"city": "P"},
+    }
+    out = write(tmp_path / "s.tooleval.json", {"name": "s", "tools": [TOOL], "test_cases": [case]})
+    changed = json.loads(json.dumps(TOOL).replace("city", "town"))
+    done = run("openai", write(tmp_path / "t.json", [changed]), "--out", out)
+    assert done.exit_code == 1
+    lines = done.output.splitlines()
+    assert lines[0] == f"wrote {out}: 1 tool, 0 drafts to edit"
+    assert lines[1].startswith('changed: "weather": ')
+    assert lines[2].startswith('broken: the case "paris": ')
+    assert json.loads(out.read_text("utf-8"))["test_cases"] == [case]
+
+
+def test_openai_answers(tmp_path: Path) -> None:
+    key = "sk-" + "abcdefghij" * 3
+    log = write(
+        tmp_path / "log.jsonl",
+        recorded("Paris?"),
+        recorded("Paris?"),
+        recorded("Paris?", "Lyon"),
+        recorded(f"With {key}"),
+        "{",
+        *[{"messages": [7], "\x1b[31m": n} for n in range(4)],
+    )
+    out = tmp_path / "s.tooleval.json"
+    done = run("openai", log, "--out", out)
+    assert done.exit_code == 0
+    assert done.output.splitlines() == [
+        f"{log}:5:2: left out: the text ends before the JSON is complete; it looks cut off",
+        f"{log}: 4 records left out: expected a chat message, got the number 7: lines 6, 7, 8, 9",
+        f"wrote {out}: 3 cases added, 1 folded that are the same, 5 left out",
+        "1 text held a key or token, which [secret] stands for now",
+        "paris and paris-2 ask the same and expect different calls: keep one",
+    ]
+    assert key not in out.read_text("utf-8")
+    assert len(load_suite(out).test_cases) == 3
+
+
+@pytest.mark.parametrize("command", ["bfcl", "openai"])
+@pytest.mark.parametrize(
+    "content", ["", "nonsense", '{"a": 1}', "[[[", "\ufeff[]", '["\x1b"]', "[1, NaN]"]
+)
+def test_what_cannot_be_imported_is_an_error_on_a_few_lines(
+    tmp_path: Path, command: str, content: str
+) -> None:
+    out = tmp_path / "s.tooleval.json"
+    file = tmp_path / "in\x1b[31m.json"
+    file.write_text(content, encoding="utf-8")
+    done = run(command, file, "--out", out)
+    assert done.exit_code == 1
+    assert done.output.startswith(f"Error: {tmp_path}/in\\x1b[31m.json:1:")
+    assert len(done.output.splitlines()) == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("command", ["bfcl", "openai"])
+def test_what_is_no_suite_is_not_overwritten(tmp_path: Path, command: str) -> None:
+    sources = {"bfcl": bfcl_files(tmp_path, 1), "openai": write(tmp_path / "t.json", [TOOL])}
+    for content in ('{"version": 1}', "text"):
+        out = write(tmp_path / "s.tooleval.json", content)
+        done = run(command, sources[command], "--out", out)
+        assert done.exit_code == 1
+        assert "not a suite, so it is not overwritten" in done.output or ":1:1:" in done.output
+        assert out.read_text("utf-8") == f"{content}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "better"),
+    [
+        ("s.json", "s.tooleval.json"),
+        ("s", "s.tooleval.json"),
+        ("s.tooleval", "s.tooleval.json"),
+        (".tooleval.json", "suite.tooleval.json"),
+    ],
+)
+def test_a_name_that_pytest_would_not_collect(tmp_path: Path, name: str, better: str) -> None:
+    done = run("openai", "t.json", "--out", tmp_path / name)
+    assert done.exit_code == 2
+    assert f"write {tmp_path / better}" in done.output
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    out = tmp_path / "none" / "s.tooleval.json"
+    done = run("openai", write(tmp_path / "t.json", [TOOL]), "--out", out)
+    assert done.exit_code == 1
+    assert done.output == f"Error: cannot write {out}: No such file or directory\n"
+
+
+def test_every_left_out_record_is_named() -> None:
+    problems = [Problem("f", n, 1, "", "why") for n in range(1, 6)]
+    assert list(lines_of(problems)) == ["f: 5 records left out: why: lines 1, 2, 3, 4, 5"]
+    assert list(lines_of([Problem("f", 1, 1, "data[3]", "why")])) == ["f:1:1: left out: data[3]: why"]

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result
+
+from pytest_tooleval.cli import new as module
+from pytest_tooleval.cli.new import new
+from pytest_tooleval.suite.lint import lint_suite
+from pytest_tooleval.suite.load import load_suite
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "can_ask", lambda: True)
+
+
+def run(*arguments: str, answers: str = "") -> Result:
+    done = CliRunner().invoke(new, arguments, input=answers)
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    return done
+
+
+def written(file: str) -> dict[str, Any]:
+    assert lint_suite(load_suite(file)) == []
+    made: dict[str, Any] = json.loads(Path(file).read_text("utf-8"))
+    return made
+
+
+def test_without_a_terminal_an_example_is_written() -> None:
+    done = run()
+    assert done.exit_code == 0
+    assert done.output.splitlines() == [
+        "wrote weather.tooleval.json: 1 tool, 1 case",
+        "run it, without network or key: pytest weather.tooleval.json --tooleval-model=baseline/lexical",
+        "after a change: tooleval validate weather.tooleval.json",
+    ]
+    (case,) = written("weather.tooleval.json")["test_cases"]
+    assert case["expected_params"] == {"city": "Paris"}
+
+
+def test_the_example_passes_with_the_built_in_model(pytester: pytest.Pytester) -> None:
+    run("a b.tooleval.json")
+    arguments = ("-p", "tooleval", "-p", "no:asyncio", "--tooleval-model=baseline/lexical")
+    done = pytester.runpytest_inprocess(*arguments, "a b.tooleval.json")
+    done.assert_outcomes(passed=1)
+
+
+def test_options_say_everything() -> None:
+    done = run(
+        "docs.tooleval.json", "--yes", "--name", "Docs", "--tool", "search", "--description", "Search.",
+        "--param", "query", "--param", "limit:integer", "--param", "tags:array",
+        "--prompt", "Find 3 pages on retries", "--expect", "limit=3", "--expect", 'tags=["a"]',
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    made = written("docs.tooleval.json")
+    assert made["name"] == "Docs"
+    assert made["tools"][0]["function"] == {
+        "name": "search",
+        "description": "Search.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string"},
+                "limit": {"type": "integer"},
+                "tags": {"type": "array"},
+            },
+            "required": ["query", "limit", "tags"],
+        },
+    }
+    assert made["test_cases"] == [
+        {
+            "prompt": "Find 3 pages on retries",
+            "expected_tool": "search",
+            "expected_params": {"limit": 3, "tags": ["a"]},
+        }
+    ]
+
+
+def test_the_examples_expectation_goes_with_its_prompt() -> None:
+    run("--prompt", "Is it warm in Rome?")
+    (case,) = written("weather.tooleval.json")["test_cases"]
+    assert "expected_params" not in case
+
+
+def test_the_file_is_named_for_the_suite() -> None:
+    run("--name", "../Größe: 1\x1b")
+    assert [file.name for file in Path().iterdir()] == ["Größe--1.tooleval.json"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tool", "search"], "--prompt is missing: what a user says so that the model calls search"),
+        (["--param", "q", "--tool", "a b", "--prompt", "x"], "providers refuse the name a b: write a_b"),
+        (
+            ["--param", "q:text", "--prompt", "x"],
+            "the parameter 'q:text': expected NAME:TYPE, the type one of",
+        ),
+        (["--param", ":string", "--prompt", "x"], "the parameter ':string': expected NAME:TYPE"),
+        (["--param", "q", "--param", "q", "--prompt", "x"], "the parameter 'q' stands twice"),
+        (["--expect", "city"], "--expect 'city': expected NAME=VALUE, NAME one of city"),
+        (["--expect", "town=x"], "--expect 'town=x': expected NAME=VALUE, NAME one of city"),
+        (
+            ["--param", "n:integer", "--prompt", "x", "--expect", "n=1.5"],
+            "'1.5' is not of the type integer",
+        ),
+        (
+            ["--param", "n:integer", "--prompt", "x", "--expect", "n=true"],
+            "'true' is not of the type integer",
+        ),
+        (
+            ["--param", "n:number", "--prompt", "x", "--expect", "n=NaN"],
+            "'NaN' is not of the type number",
+        ),
+        (["s.json"], "pytest collects files that end in .tooleval.json: write s.tooleval.json"),
+    ],
+)
+def test_options_that_cannot_be_used(arguments: list[str], message: str) -> None:
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert list(Path().iterdir()) == []
+
+
+def test_what_the_loader_refuses_is_not_written() -> None:
+    done = run("--prompt", " ")
+    assert done.exit_code == 1
+    assert "an empty prompt" in done.output
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "dangling link"])
+def test_nothing_is_overwritten(kind: str) -> None:
+    file = Path("weather.tooleval.json")
+    if kind == "file":
+        file.write_text("mine", encoding="utf-8")
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to("nowhere")
+    for arguments in ([], [str(file)]):
+        done = run(*arguments)
+        assert done.exit_code == 2
+        assert "is there already" in done.output or "is a directory" in done.output
+    assert kind != "file" or file.read_text("utf-8") == "mine"
+    assert not Path("nowhere").exists()
+
+
+@pytest.mark.usefixtures("terminal")
+def test_questions_have_the_example_as_their_default() -> None:
+    done = run(answers="\n" * 6)
+    assert done.exit_code == 0, done.output
+    (case,) = written("weather.tooleval.json")["test_cases"]
+    assert case["expected_params"] == {"city": "Paris"}
+
+
+@pytest.mark.usefixtures("terminal")
+def test_answers_that_do_not_fit_are_asked_for_again() -> None:
+    answers = ["Docs", "search", "", "query:txt", "query, limit:integer exact:boolean", "", "Find it",
+               "retries", "three", "3", ""]  # fmt: skip
+    done = run(answers="\n".join(answers) + "\n")
+    assert done.exit_code == 0, done.output
+    assert "Error: the parameter 'query:txt'" in done.output
+    assert "Error: 'three' is not of the type integer" in done.output
+    made = written("Docs.tooleval.json")
+    assert list(made["tools"][0]["function"]["parameters"]["properties"]) == ["query", "limit", "exact"]
+    assert made["test_cases"][0] == {
+        "prompt": "Find it",
+        "expected_tool": "search",
+        "expected_params": {"query": "retries", "limit": 3},
+    }
+
+
+@pytest.mark.usefixtures("terminal")
+def test_what_options_say_is_not_asked() -> None:
+    done = run(
+        "--name", "s", "--tool", "ping", "--param", "n:integer", "--expect", "n=1", answers="Pings\nGo\n"
+    )
+    assert done.exit_code == 0, done.output
+    assert done.output.count(":") < 12
+    assert written("s.tooleval.json")["test_cases"][0]["expected_params"] == {"n": 1}
+
+
+@pytest.mark.usefixtures("terminal")
+def test_yes_asks_nothing_and_a_broken_off_dialogue_writes_nothing() -> None:
+    assert run("--yes", "a.tooleval.json").exit_code == 0
+    done = run("b.tooleval.json", answers="b\n")
+    assert done.exit_code == 1
+    assert not Path("b.tooleval.json").exists()

@@ -1,0 +1,51 @@
+"""A history in an empty folder, and short ways to put runs into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.history import History
+from pytest_tooleval.history import RunWriter
+from pytest_tooleval.history import open_history
+
+from .runs import case_row
+from .runs import packed
+from .runs import run
+
+Keep = Callable[..., str]
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[History]:
+    """Its writers let go of their runs when the test is over."""
+    history = open_history(tmp_path / "project" / ".tooleval")
+    begin, writers = history.begin, []
+
+    def remember(about: Mapping[str, Any]) -> RunWriter:
+        writers.append(begin(about))
+        return writers[-1]
+
+    monkeypatch.setattr(history, "begin", remember)
+    yield history
+    for writer in writers:
+        writer.abandon()
+
+
+@pytest.fixture
+def keep(history: History) -> Keep:
+    """Keep a finished run on day `day` of November; returns its id."""
+
+    def keep(day: int, *cases: dict[str, Any], **fields: Any) -> str:
+        made = run(f"2026-11-{day:02}T10:00:00+00:00", **fields)
+        writer = history.begin(made)
+        writer.add(packed(*(cases or [case_row()])))
+        writer.finish(made)
+        return writer.id
+
+    return keep

@@ -1,0 +1,97 @@
+"""Runs and case rows as a pytest run hands them to the history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_tooleval.results import CaseResult
+from pytest_tooleval.results import Message
+from pytest_tooleval.results import Outcome
+from pytest_tooleval.results import Reply
+from pytest_tooleval.results import Round
+from pytest_tooleval.results import Score
+from pytest_tooleval.results import ToolCall
+from pytest_tooleval.results import Transcript
+from pytest_tooleval.results import TrialResult
+from pytest_tooleval.rows import pack
+
+COMMIT = "5bf4c1d0a9e8f7061524334455667788990011aa"
+
+
+def case_row(
+    case: str = "paris",
+    *,
+    suite: str = "Weather",
+    model: str = "claude-3",
+    outcome: Outcome = "passed",
+    overall: float | None = 1.0,
+    answer: str = "It rains.",
+    trials: int = 1,
+    cost_usd: float | None = 0.25,
+    **fields: Any,
+) -> dict[str, Any]:
+    """A row with whole trials, as it stands in the result document."""
+    reply = Reply(
+        Message({"role": "assistant", "content": answer}),
+        (ToolCall("get_weather", {"city": "Paris"}),),
+        cost_usd=cost_usd,
+        latency_s=0.5,
+    )
+    transcript = Transcript((Message({"role": "user", "content": "Rain?"}),), (Round(reply),))
+    results = tuple(
+        TrialResult(
+            scores={"overall": Score(overall, "half of it", ())},
+            passed=outcome == "passed",
+            transcript=transcript,
+            trial=number,
+        )
+        for number in range(trials)
+    )
+    given: dict[str, Any] = {
+        "nodeid": f"{suite.lower()}.tooleval.json::{case}[{model}]",
+        "file": f"{suite.lower()}.tooleval.json",
+        "thresholds": {"overall": 1.0},
+        "reason": "" if outcome == "passed" else f"overall {overall} < 1.00",
+        "tool_choice": "required",
+        "content": "c" * 16,
+        "suite_content": "5" * 16,
+        "suite_cases": 2,
+        "line": 3,
+    }
+    result = CaseResult(
+        suite=suite,
+        case=case,
+        model=model,
+        outcome=outcome,
+        scores={"overall": overall},
+        trials=results,
+        **{**given, **fields},
+    )
+    return result.to_dict()
+
+
+def packed(*cases: dict[str, Any]) -> list[dict[str, Any]]:
+    return [pack(case) for case in cases]
+
+
+def run(started: str = "2026-11-22T10:15:30+00:00", **fields: Any) -> dict[str, Any]:
+    """What the result document says of a run, when it is over."""
+    return {
+        "started": started,
+        "duration_s": 12.5,
+        "exitstatus": 0,
+        "collection_errors": 0,
+        "max_cost_usd": None,
+        "answers": "shared",
+        "pytest_tooleval": "0.1.0",
+        "pytest": "9.2.0",
+        "python": "3.11.7",
+        "options": {"trials": 1},
+        "models": [{"model": "claude-3", "calls": "x"}, {"model": "gpt-4o", "calls": "y"}],
+        "git": {"commit": COMMIT, "branch": "main", "dirty": False},
+        **fields,
+    }
+
+
+def gate(passed: bool) -> dict[str, Any]:
+    return {"kind": "fail_under", "name": "overall", "passed": passed, "message": "overall is 0.5"}

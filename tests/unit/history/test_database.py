@@ -1,0 +1,212 @@
+"""Stores that cannot be used, and errors that say so; versions and migrations."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pytest_tooleval.errors import ToolevalError
+from pytest_tooleval.history import History
+from pytest_tooleval.history import database
+from pytest_tooleval.history import open_history
+from pytest_tooleval.history import schema
+
+from .conftest import Keep
+from .runs import case_row
+from .runs import packed
+from .runs import run
+
+
+def write(history: History) -> None:
+    writer = history.begin(run())
+    writer.add(packed(case_row()))
+    writer.finish(run())
+
+
+def pragma(history: History, name: str) -> object:
+    with closing(sqlite3.connect(history.path)) as connection:
+        return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def test_the_store_has_a_version_and_is_in_wal_mode(history: History, keep: Keep) -> None:
+    keep(1)
+    assert pragma(history, "user_version") == schema.VERSION == 1
+    assert pragma(history, "journal_mode") == "wal"
+    assert pragma(history, "integrity_check") == "ok"
+
+
+def test_after_each_transaction_the_file_is_whole(history: History, keep: Keep) -> None:
+    keep(1)
+    assert sorted(path.name for path in history.folder.iterdir() if path.is_file()) == [
+        ".gitignore",
+        "history.db",
+    ]
+
+
+def test_an_older_store_is_migrated_once(
+    history: History, keep: Keep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = keep(1)
+    later = (*schema.MIGRATIONS, ("ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'old'",))
+    monkeypatch.setattr(schema, "MIGRATIONS", later)
+    monkeypatch.setattr(schema, "VERSION", 2)
+    assert history.document(id)["cases"][0]["case"] == "paris"
+    assert history.runs()[0].id == id
+    assert pragma(history, "user_version") == 2
+    with closing(sqlite3.connect(history.path)) as connection:
+        assert connection.execute("SELECT note FROM runs").fetchall() == [("old",)]
+
+
+def test_a_migration_that_fails_changes_nothing(
+    history: History, keep: Keep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = keep(1)
+    with monkeypatch.context() as patch:
+        broken = (*schema.MIGRATIONS, ("ALTER TABLE runs ADD COLUMN note TEXT", "NONSENSE"))
+        patch.setattr(schema, "MIGRATIONS", broken)
+        patch.setattr(schema, "VERSION", 2)
+        with pytest.raises(ToolevalError, match="NONSENSE"):
+            history.runs()
+    assert pragma(history, "user_version") == 1
+    assert history.find("latest") == id
+
+
+def test_a_newer_store_is_refused_and_left_alone(history: History, keep: Keep) -> None:
+    keep(1)
+    with closing(sqlite3.connect(history.path)) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    with pytest.raises(ToolevalError, match=r"store version 7, this one knows 1\); upgrade pytest-tool"):
+        history.runs()
+    with pytest.raises(ToolevalError, match="store version 7"):
+        history.begin(run())
+    assert pragma(history, "user_version") == 7
+
+
+def test_a_database_of_something_else_is_refused_and_left_alone(history: History) -> None:
+    history.folder.mkdir(parents=True)
+    with closing(sqlite3.connect(history.path)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    before = history.path.read_bytes()
+    for use in (history.runs, lambda: write(history)):
+        with pytest.raises(ToolevalError, match="a database of something else"):
+            use()
+    assert history.path.read_bytes() == before
+
+
+def test_a_file_that_is_no_database(history: History) -> None:
+    history.folder.mkdir(parents=True)
+    history.path.write_text("these are not the runs you are looking for\n" * 100)
+    for use in (history.runs, lambda: write(history), lambda: history.find("latest")):
+        with pytest.raises(ToolevalError, match=r"history.db: not a history, or a damaged one"):
+            use()
+
+
+def test_a_damaged_store(history: History, keep: Keep) -> None:
+    keep(1, *(case_row(str(number)) for number in range(200)))
+    data = bytearray(history.path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    history.path.write_bytes(data)
+    with pytest.raises(ToolevalError, match="damaged one"):
+        history.runs()
+
+
+def test_an_empty_file_becomes_a_store(history: History) -> None:
+    history.folder.mkdir(parents=True)
+    history.path.touch()
+    assert history.runs() == []
+    write(history)
+    assert len(history.runs()) == 1
+
+
+def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
+    (tmp_path / ".tooleval").write_text("")
+    history = open_history(tmp_path / ".tooleval")
+    assert history.runs() == []
+    with pytest.raises(ToolevalError, match=r"\.tooleval: cannot be written: .*[Ff]ile exists"):
+        history.begin(run())
+
+
+def test_a_folder_where_the_file_should_be(history: History) -> None:
+    history.path.mkdir(parents=True)
+    for use in (history.runs, lambda: write(history)):
+        with pytest.raises(ToolevalError, match=r"history.db: cannot be opened or written"):
+            use()
+
+
+def test_a_store_that_another_process_holds(
+    history: History, keep: Keep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(1)
+    monkeypatch.setattr(database, "PATIENCE_S", 0.2)
+    with closing(sqlite3.connect(history.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert len(history.runs()) == 1
+        with pytest.raises(ToolevalError, match="another process has kept it locked"):
+            history.begin(run())
+
+
+def test_pruning_while_another_process_reads_deletes_all_the_same(
+    history: History, keep: Keep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(1)
+    monkeypatch.setattr(database, "PATIENCE_S", 0.2)
+    with closing(sqlite3.connect(history.path, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM runs").fetchone()
+        assert history.prune(keep=0).runs == 1
+    assert history.runs() == []
+
+
+@pytest.fixture
+def folder_of_nobody() -> Iterator[Path]:
+    """A folder whose permissions hold for this process, which may be root's, too."""
+    if sys.platform == "win32":
+        pytest.skip("permissions of another kind")
+    root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        if root:
+            os.chown(folder, 65534, 65534)
+            os.seteuid(65534)
+        try:
+            yield folder
+        finally:
+            for path in [folder, *folder.rglob("*")]:
+                path.chmod(0o755)
+            if root:
+                os.seteuid(0)
+
+
+def test_a_folder_that_cannot_be_written(folder_of_nobody: Path) -> None:
+    folder_of_nobody.chmod(0o555)
+    history = open_history(folder_of_nobody / ".tooleval")
+    assert history.runs() == []
+    with pytest.raises(ToolevalError, match=r"\.tooleval: cannot be written: Permission denied"):
+        history.begin(run())
+
+
+def test_a_store_in_a_folder_that_cannot_be_written_is_read(folder_of_nobody: Path) -> None:
+    history = open_history(folder_of_nobody / ".tooleval")
+    write(history)
+    history.folder.chmod(0o555)
+    assert history.runs()[0].cases == 1
+    assert history.document(history.find("latest"))["cases"][0]["case"] == "paris"
+    with pytest.raises(ToolevalError, match=r"cannot be opened or written|Permission denied"):
+        history.begin(run())
+
+
+def test_a_file_that_cannot_be_written(folder_of_nobody: Path) -> None:
+    history = open_history(folder_of_nobody / ".tooleval")
+    write(history)
+    history.path.chmod(0o444)
+    assert history.runs()[0].cases == 1
+    with pytest.raises(ToolevalError, match=r"readonly.*check the permissions"):
+        history.begin(run())

@@ -1,0 +1,129 @@
+"""The state of the working copy, whatever state that is in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_tooleval.history import git
+from pytest_tooleval.history import git_state
+
+
+@pytest.fixture(autouse=True)
+def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "GITHUB_", "CI_")):
+            monkeypatch.delenv(name)
+
+
+def run_git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
+    command = ["git", *identity, *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one commit on the branch `trunk`, and a folder `deep/er`."""
+    folder = tmp_path / "repository"
+    (folder / "deep" / "er").mkdir(parents=True)
+    try:
+        run_git(folder, "init")
+    except FileNotFoundError:
+        pytest.skip("git is not installed")
+    run_git(folder, "checkout", "-b", "trunk")
+    (folder / "file").write_text("one")
+    run_git(folder, "add", "file")
+    run_git(folder, "commit", "-m", "first")
+    return folder
+
+
+def test_a_clean_copy(repository: Path) -> None:
+    commit = run_git(repository, "rev-parse", "HEAD")
+    expected = {"commit": commit, "branch": "trunk", "dirty": False}
+    assert git_state(repository) == git_state(repository / "deep" / "er") == expected
+
+
+def test_changes_make_it_dirty_and_new_files_do_not(repository: Path) -> None:
+    (repository / "new").write_text("untracked")
+    state = git_state(repository)
+    assert state is not None
+    assert state["dirty"] is False
+    (repository / "file").write_text("two")
+    state = git_state(repository)
+    assert state is not None
+    assert state["dirty"] is True
+
+
+@pytest.mark.parametrize(
+    ("environment", "branch"),
+    [
+        ({}, None),
+        ({"GITHUB_REF_NAME": "12/merge", "GITHUB_HEAD_REF": "fix/rain"}, "fix/rain"),
+        ({"GITHUB_REF_NAME": "main", "GITHUB_HEAD_REF": ""}, "main"),
+        ({"GITHUB_REF_NAME": "v1.0", "GITHUB_REF_TYPE": "tag"}, None),
+        ({"CI_COMMIT_REF_NAME": "topic"}, "topic"),
+        ({"CI_COMMIT_REF_NAME": "v1.0", "CI_COMMIT_TAG": "v1.0"}, None),
+    ],
+)
+def test_a_detached_head(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], branch: str | None
+) -> None:
+    run_git(repository, "checkout", "--detach")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    state = git_state(repository)
+    assert state is not None
+    assert state["branch"] == branch
+
+
+def test_a_checked_out_branch_is_not_what_ci_says(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_REF_NAME", "main")
+    state = git_state(repository)
+    assert state is not None
+    assert state["branch"] == "trunk"
+
+
+def test_inside_a_hook_of_another_repository(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other" / "index"))
+    state = git_state(repository)
+    assert state is not None
+    assert (state["branch"], state["dirty"]) == ("trunk", False)
+
+
+def test_no_commit_no_repository_no_folder(tmp_path: Path) -> None:
+    assert git_state(tmp_path) is None
+    assert git_state(tmp_path / "nowhere") is None
+    assert git_state(Path("nul\x00byte")) is None
+    run_git(tmp_path, "init")
+    assert git_state(tmp_path) is None
+
+
+def test_without_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert git_state(repository) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands in for git")
+def test_a_git_that_hangs_is_left_behind(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "bin" / "git"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\ncase $1 in rev-parse) echo abc;; *) exec sleep 30;; esac\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(git, "TIMEOUT_S", 0.2)
+    begin = time.monotonic()
+    assert git_state(repository) == {"commit": "abc", "branch": None, "dirty": None}
+    assert time.monotonic() - begin < 10

@@ -1,0 +1,84 @@
+"""What people call a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_tooleval.errors import ToolevalError
+from pytest_tooleval.history import History
+
+from .conftest import Keep
+from .runs import COMMIT
+from .runs import run
+
+
+def on(branch: str) -> dict[str, object]:
+    return {"commit": COMMIT, "branch": branch, "dirty": False}
+
+
+def test_latest_counts_back(history: History, keep: Keep) -> None:
+    ids = [keep(day) for day in (3, 1, 2)]
+    assert history.find("latest") == history.find("latest~0") == ids[0]
+    assert history.find("latest~1") == ids[2]
+    assert history.find("latest~2") == ids[1]
+    with pytest.raises(ToolevalError, match="3 runs went to the end, too few for latest~3"):
+        history.find("latest~3")
+
+
+def test_latest_of_a_branch(history: History, keep: Keep) -> None:
+    old, new = keep(1, git=on("main")), keep(2, git=on("main"))
+    keep(3, git=on("feature/x"))
+    keep(4, git=None)
+    assert history.find("latest:main") == new
+    assert history.find("latest:main~1") == old
+    with pytest.raises(
+        ToolevalError, match="2 runs on the branch main went to the end, too few for lat"
+    ):
+        history.find("latest:main~2")
+    with pytest.raises(ToolevalError, match="branches with runs: feature/x, main"):
+        history.find("latest:mian")
+
+
+@pytest.mark.parametrize("exitstatus", [2, 3, 4])
+def test_latest_went_to_its_end(history: History, keep: Keep, exitstatus: int) -> None:
+    id = keep(1, exitstatus=1)
+    keep(2, exitstatus=exitstatus)
+    writer = history.begin(run("2026-11-03T10:00:00Z"))
+    assert history.find("latest") == id
+    assert history.find(writer.id) == writer.id
+
+
+def test_runs_of_one_second_are_told_apart_by_their_order(history: History, keep: Keep) -> None:
+    first, second = keep(1), keep(1)
+    assert history.find("latest") == second
+    assert history.find("latest~1") == first
+
+
+def test_an_id_or_its_beginning(history: History) -> None:
+    for id in ("2026-a", "2026-b", "2027", "2027-c", "latest2"):
+        history.begin(run(id=id)).finish(run(id=id))
+    assert history.find("2026-b") == "2026-b"
+    assert history.find("2027") == "2027"  # though another one begins with it
+    assert history.find("2027-") == "2027-c"
+    assert history.find("latest2") == "latest2"
+    with pytest.raises(ToolevalError, match=r"2 runs begin with 2026: 2026-b \(.*, main\), 2026-a"):
+        history.find("2026")
+
+
+@pytest.mark.parametrize(
+    "name", ["nope", "", "latest~x", "latest~-1", "latest:", "%", "_", "\x1b\ud800"]
+)
+def test_no_such_run(history: History, keep: Keep, name: str) -> None:
+    id = keep(1)
+    with pytest.raises(ToolevalError) as caught:
+        history.find(name)
+    assert "there is no run" in str(caught.value)
+    assert id in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+def test_a_long_list_of_candidates_is_cut(history: History, keep: Keep) -> None:
+    for day in range(1, 12):
+        keep(day)
+    with pytest.raises(ToolevalError, match=r"11 runs begin with 2026.* and 3 more"):
+        history.find("2026")

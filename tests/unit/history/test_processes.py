@@ -1,0 +1,174 @@
+"""Several processes and threads at one store, and processes that are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_tooleval.history import History
+from pytest_tooleval.history import running
+from pytest_tooleval.history.running import Running
+from pytest_tooleval.history.running import is_locked
+
+from .conftest import Keep
+from .runs import case_row
+from .runs import packed
+from .runs import run
+
+TESTS = Path(__file__).parents[2]
+
+WRITE = """
+import sys
+from pathlib import Path
+from pytest_tooleval.history import open_history
+from unit.history.runs import case_row, packed, run
+
+name, count = sys.argv[2], int(sys.argv[3])
+history = open_history(Path(sys.argv[1]))
+writer = history.begin(run(id=name))
+print("begun", flush=True)
+for number in range(count):
+    writer.add(packed(*(case_row(f"{number}-{place}", answer=name) for place in range(20))))
+    print("added", flush=True)
+"""
+FINISH = WRITE + "writer.finish(run(id=name))\n"
+WAIT = WRITE + "import time\ntime.sleep(60)\n"
+
+
+def start(code: str, history: History, name: str, batches: int) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-c", code, str(history.folder), name, str(batches)]
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    return subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def read_lines(process: subprocess.Popen[str], count: int) -> None:
+    assert process.stdout is not None
+    for _ in range(count):
+        assert process.stdout.readline()
+
+
+def test_two_processes_write_at_once_while_a_third_reads(history: History) -> None:
+    processes = [start(FINISH, history, name, 40) for name in ("one", "two")]
+    seen = 0
+    while any(process.poll() is None for process in processes):
+        summaries = history.runs()
+        assert sum(summary.cases for summary in summaries) >= seen
+        assert all(summary.status != "killed" for summary in summaries)
+        seen = sum(summary.cases for summary in summaries)
+        time.sleep(0.01)
+    assert [process.communicate()[0].count("added") for process in processes] == [40, 40]
+    assert {(s.id, s.cases, s.status) for s in history.runs()} == {
+        ("one", 800, "finished"),
+        ("two", 800, "finished"),
+    }
+    for name in ("one", "two"):
+        texts = {
+            row["trials"][0]["transcript"]["rounds"][0]["reply"]["message"]["content"]
+            for row in history.document(name)["cases"]
+        }
+        assert texts == {name}
+
+
+def test_eight_processes_make_the_store_at_once(history: History) -> None:
+    processes = [start(FINISH, history, f"run{number}", 1) for number in range(8)]
+    assert [process.communicate()[0].count("added") for process in processes] == [1] * 8
+    assert [process.returncode for process in processes] == [0] * 8
+    assert len(history.runs()) == 8
+
+
+def test_threads_share_a_history(history: History) -> None:
+    def write(name: str) -> None:
+        writer = history.begin(run(id=name))
+        for number in range(10):
+            writer.add(packed(case_row(str(number))))
+            history.runs()
+        writer.finish(run(id=name))
+
+    threads = [threading.Thread(target=write, args=(f"run{number}",)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [(s.cases, s.status) for s in history.runs()] == [(10, "finished")] * 6
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9 on Windows")
+def test_a_killed_run_keeps_what_it_had(history: History, keep: Keep) -> None:
+    keep(1)
+    process = start(WAIT, history, "victim", 3)
+    read_lines(process, 4)
+    (alive, _) = history.runs()
+    assert (alive.id, alive.status, alive.cases) == ("victim", "running", 60)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    (dead, _) = history.runs()
+    assert (dead.status, dead.cases, dead.exitstatus) == ("killed", 60, None)
+    document = history.document("victim")
+    assert (document["run"]["status"], len(document["cases"])) == ("killed", 60)
+    assert document["run"]["duration_s"] >= 0
+    # `latest` is a run that went to its end, and the store goes on.
+    assert history.find("latest") != "victim"
+    keep(23)
+    assert history.delete("victim").cases == 60
+    assert [s.status for s in history.runs()] == ["finished", "finished"]
+    assert list((history.folder / "running").iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9 on Windows")
+def test_runs_killed_at_any_moment_leave_whole_batches(history: History) -> None:
+    for number in range(6):
+        process = start(FINISH, history, f"run{number}", 500)
+        read_lines(process, 1)
+        time.sleep(0.03 * number)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    summaries = history.runs()
+    assert [s.status for s in summaries] == ["killed"] * 6
+    assert all(s.cases % 20 == 0 for s in summaries)
+    assert [len(history.document(s.id)["cases"]) for s in summaries] == [s.cases for s in summaries]
+
+
+def test_a_run_of_this_process_is_seen_as_running(history: History) -> None:
+    writer = history.begin(run())
+    assert history.runs()[0].status == "running"
+    writer.abandon()
+    assert history.runs()[0].status == "killed"
+    writer.finish(run())
+    assert history.runs()[0].status == "finished"
+
+
+def test_looking_does_not_take_the_lock(tmp_path: Path) -> None:
+    sign = Running(tmp_path / "running" / "one")
+    assert [is_locked(tmp_path / "running" / "one") for _ in range(3)] == [True] * 3
+    sign.end()
+    assert is_locked(tmp_path / "running" / "one") is False
+    assert list((tmp_path / "running").iterdir()) == []
+
+
+def test_a_run_of_another_machine_counts_as_running_for_an_hour(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_tooleval.history.writer.this_host", lambda: "elsewhere")
+    writer = history.begin(run())
+    writer.abandon()  # a lock that cannot be seen from here
+    assert history.runs()[0].status == "running"
+    monkeypatch.setattr(running, "SILENCE_S", 0.0)
+    assert history.runs()[0].status == "killed"
+
+
+def test_without_locks_age_decides(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise OSError("no locks here")
+
+    monkeypatch.setattr(running, "_lock", refuse)
+    history.begin(run())
+    assert history.runs()[0].status == "running"
+    monkeypatch.setattr(running, "SILENCE_S", 0.0)
+    assert history.runs()[0].status == "killed"

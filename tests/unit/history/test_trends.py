@@ -1,0 +1,108 @@
+"""A case or a suite over the runs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_tooleval.errors import ToolevalError
+from pytest_tooleval.history import History
+
+from .conftest import Keep
+from .runs import case_row
+from .runs import packed
+from .runs import run
+
+
+def test_a_case_from_the_oldest_run_to_the_newest(history: History, keep: Keep) -> None:
+    second = keep(2, case_row("paris", trials=3), case_row("rome"))
+    first = keep(1, case_row("paris", outcome="failed", overall=0.5), case_row("paris", model="gpt-4o"))
+    keep(3, case_row("rome"))
+    found = history.trend("paris")
+    assert (found.kind, found.suite, found.case) == ("case", "Weather", "paris")
+    assert [(p.id, p.model, p.outcome, p.passes, p.scored, p.overall) for p in found.points] == [
+        (first, "claude-3", "failed", 0, 1, 0.5),
+        (first, "gpt-4o", "passed", 1, 1, 1.0),
+        (second, "claude-3", "passed", 3, 3, 1.0),
+    ]
+    assert found.points[0].git is not None
+    assert found.points[0].started == "2026-11-01T10:00:00+00:00"
+    assert json.loads(json.dumps(found.to_dict()))["points"][0]["id"] == first
+
+
+def test_a_suite_is_summed_up_by_weight(history: History, keep: Keep) -> None:
+    keep(
+        1,
+        case_row("a", weight=3.0),
+        case_row("b", outcome="failed", overall=0.0),
+        case_row("c", outcome="error", overall=0.7, trials=0),
+        case_row("d", suite="Travel"),
+    )
+    (point,) = history.trend("Weather").points
+    assert (point.cases, point.passed, point.outcome, point.overall) == (3, 1, None, 0.75)
+    assert (point.passes, point.scored) == (1, 2)
+    assert history.trend("weather.tooleval.json").points == (point,)
+
+
+def test_only_one_model_and_only_the_last_runs(history: History, keep: Keep) -> None:
+    ids = [keep(day, case_row(), case_row(model="gpt-4o")) for day in (1, 2, 3)]
+    keep(4, case_row(model="gpt-4o"))
+    found = history.trend("paris", model="claude-3", limit=2)
+    assert [(p.id, p.model) for p in found.points] == [(ids[1], "claude-3"), (ids[2], "claude-3")]
+    assert len(history.trend("paris", limit=1).points) == 1
+    with pytest.raises(ToolevalError, match="paris never ran on llama, only on claude-3, gpt-4o"):
+        history.trend("paris", model="llama")
+
+
+def test_a_change_of_the_question_shows(history: History, keep: Keep) -> None:
+    keep(1, case_row(content="a" * 16, suite_content="1" * 16))
+    keep(2, case_row(content="b" * 16, suite_content="2" * 16))
+    assert [p.content for p in history.trend("paris").points] == ["a" * 16, "b" * 16]
+    assert [p.content for p in history.trend("Weather").points] == ["1" * 16, "2" * 16]
+
+
+def test_a_case_without_a_number(history: History, keep: Keep) -> None:
+    keep(1, case_row(outcome="error", overall=None, trials=0))
+    (point,) = history.trend("paris").points
+    assert (point.outcome, point.overall, point.scored) == ("error", None, 0)
+
+
+def test_a_run_under_way_is_marked(history: History) -> None:
+    writer = history.begin(run())
+    writer.add(packed(case_row()))
+    assert history.trend("paris").points[0].status == "running"
+    writer.abandon()
+    assert history.trend("Weather").points[0].status == "killed"
+
+
+def test_one_id_in_several_suites(history: History, keep: Keep) -> None:
+    keep(1, case_row("paris", suite="Weather"), case_row("paris", suite="Travel::Air"))
+    with pytest.raises(
+        ToolevalError, match="2 suites have a case paris; name one of Travel::Air::paris, W"
+    ):
+        history.trend("paris")
+    assert history.trend("Weather::paris").suite == "Weather"
+    assert history.trend("weather.tooleval.json::paris").suite == "Weather"
+    assert history.trend("Travel::Air::paris").suite == "Travel::Air"
+
+
+def test_a_suite_goes_before_a_case_of_its_name(history: History, keep: Keep) -> None:
+    keep(1, case_row("Weather"))
+    assert history.trend("Weather").kind == "suite"
+    assert history.trend("Weather::Weather").kind == "case"
+
+
+@pytest.mark.parametrize(
+    "name", ["nowhere", "Weather::nowhere", "nowhere::paris", "", "::", "\ud800\x1b"]
+)
+def test_no_such_case(history: History, keep: Keep, name: str) -> None:
+    keep(1)
+    with pytest.raises(ToolevalError, match=r"no run has a suite or case .*a suite: Weather") as caught:
+        history.trend(name)
+    assert str(caught.value).isprintable()
+
+
+def test_a_trend_in_an_empty_store(history: History) -> None:
+    with pytest.raises(ToolevalError, match="or a suite: none"):
+        history.trend("paris")

@@ -1,0 +1,354 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from pytest_tooleval.imports.chats import Answer
+from pytest_tooleval.imports.chats import recorded_answers
+from pytest_tooleval.imports.openai_tools import UnusableError
+from pytest_tooleval.imports.openai_tools import looks_like_a_tool
+from pytest_tooleval.imports.openai_tools import tool_definition
+from pytest_tooleval.imports.openai_tools import tool_definitions
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+TOOL = {
+    "type": "function",
+    "function": {"name": "weather", "description": "The weather.", "parameters": SCHEMA},
+}
+FLAT = {"type": "function", "name": "weather", "description": "The weather.", "parameters": SCHEMA}
+USER = {"role": "user", "content": "Paris?"}
+CALL = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "weather", "arguments": '{"city": "Paris"}'},
+}
+CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+CHOICES = {"object": "chat.completion", "choices": [{"index": 0, "message": CALLED}]}
+REQUEST = {"model": "gpt-4o", "messages": [USER], "tools": [TOOL], "tool_choice": "auto"}
+RESPONSE = {
+    "object": "response",
+    "status": "completed",
+    "output": [
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": '{"city": "Paris"}'},
+    ],
+}
+
+SHAPES: dict[str, Any] = {
+    "request and response": {"request": REQUEST, "response": CHOICES},
+    "a stored completion with its messages": {**REQUEST, **CHOICES},
+    "messages beside the response": {**REQUEST, "response": CHOICES, "metadata": {"user_api_key": "x"}},
+    "bodies": {"request": {"body": REQUEST}, "response": {"status_code": 200, "body": CHOICES}},
+    "json in json": {"request": json.dumps(REQUEST), "response": json.dumps(CHOICES)},
+    "litellm": {
+        "messages": [USER],
+        "response": CHOICES,
+        "model_parameters": {"tools": [TOOL], "tool_choice": "auto"},
+        "hidden_params": {"api_key": "sk-1"},
+    },
+    "langfuse": {"type": "GENERATION", "input": REQUEST, "output": CALLED},
+    "langfuse with texts": {"input": json.dumps(REQUEST), "output": json.dumps(CALLED)},
+    "an event of langfuse": {"type": "generation-create", "body": {"input": REQUEST, "output": CALLED}},
+    "a cassette of vcr": {
+        "request": {"headers": {"authorization": ["Bearer x"]}, "body": json.dumps(REQUEST)},
+        "response": {"body": {"string": json.dumps(CHOICES)}},
+    },
+    "fine-tuning": {**REQUEST, "messages": [USER, CALLED]},
+    "functions": {
+        "messages": [USER],
+        "functions": [TOOL["function"]],
+        "function_call": "auto",
+        "response": {"choices": [{"message": {"role": "assistant", "function_call": CALL["function"]}}]},
+    },
+    "responses": {
+        "request": {"input": "Paris?", "tools": [FLAT], "tool_choice": "auto"},
+        "response": RESPONSE,
+    },
+    "responses with items": {
+        "request": {
+            "input": [
+                {
+                    "type": "message",
+                    "role": "user",
+                    "content": [{"type": "input_text", "text": "Paris?"}],
+                }
+            ],
+            "tools": [FLAT],
+            "tool_choice": "auto",
+        },
+        "response": RESPONSE,
+    },
+}
+
+
+def one(record: object) -> Answer:
+    (answer,), reasons = recorded_answers(record)
+    assert reasons == []
+    return answer
+
+
+def reason(record: object) -> str:
+    with pytest.raises(UnusableError) as caught:
+        recorded_answers(record)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("record", SHAPES.values(), ids=SHAPES)
+def test_every_shape_says_the_same(record: object) -> None:
+    assert one(record) == Answer([USER], [TOOL], "auto", [("weather", {"city": "Paris"})])
+
+
+def test_only_what_the_chat_api_takes_is_kept() -> None:
+    asked = {
+        "role": "user",
+        "name": "ann",
+        "content": "Paris?",
+        "metadata": {"authorization": "Bearer x"},
+        "cache_control": {"type": "ephemeral"},
+    }
+    before: dict[str, Any] = {
+        **CALLED,
+        "annotations": [],
+        "reasoning_content": "hm",
+        "provider_specific_fields": {},
+    }
+    told = {"role": "tool", "tool_call_id": "c1", "content": {"sun": True}, "name": "weather"}
+    record = {**REQUEST, "messages": [asked, before, told], "response": CHOICES}
+    assert one(record).messages == [
+        {"role": "user", "content": "Paris?", "name": "ann"},
+        CALLED,
+        {"role": "tool", "content": '{"sun": true}', "tool_call_id": "c1"},
+    ]
+
+
+def test_every_message_of_the_assistant_in_a_conversation_is_an_answer() -> None:
+    told = {"role": "tool", "tool_call_id": "c1", "content": "sun"}
+    messages = [
+        {"role": "assistant", "content": "Hello!"},
+        USER,
+        CALLED,
+        told,
+        {"role": "assistant", "content": "Not this.", "weight": 0},
+        {"role": "assistant", "content": "Sun."},
+    ]
+    answers, reasons = recorded_answers({**REQUEST, "messages": messages})
+    assert reasons == ["there is no message from the user before the answer"]
+    assert [len(answer.messages) for answer in answers] == [2, 5]
+    assert [bool(answer.calls) for answer in answers] == [True, False]
+    assert all("weight" not in message for answer in answers for message in answer.messages)
+
+
+def test_the_items_of_a_responses_request_become_messages() -> None:
+    items = [
+        {"role": "developer", "content": "Be brief."},
+        USER,
+        {"role": "assistant", "content": [{"type": "output_text", "text": "I look."}]},
+        {"type": "function_call", "call_id": "a", "name": "weather", "arguments": "{}"},
+        {"type": "function_call", "call_id": "b", "name": "weather", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "sun"},
+        {"role": "user", "content": [{"type": "input_image", "image_url": "https://e.org/a.png"}]},
+    ]
+    request = {"input": items, "instructions": "You are kind.", "tools": [FLAT]}
+    messages = one({"request": request, "response": RESPONSE}).messages
+    assert [message["role"] for message in messages] == [
+        "system", "developer", "user", "assistant", "tool", "user",
+    ]  # fmt: skip
+    assert messages[3]["content"] == "I look."
+    assert [call["id"] for call in messages[3]["tool_calls"]] == ["a", "b"]
+    assert messages[4] == {"role": "tool", "tool_call_id": "a", "content": "sun"}
+    assert messages[5]["content"] == [{"type": "image_url", "image_url": {"url": "https://e.org/a.png"}}]
+
+
+def test_old_functions_in_the_prompt_become_tools() -> None:
+    messages = [
+        USER,
+        {"role": "assistant", "content": None, "function_call": CALL["function"]},
+        {"role": "function", "name": "weather", "content": "sun"},
+    ]
+    record = {"messages": messages, "functions": [TOOL["function"]], "response": CHOICES}
+    _, called, told = one(record).messages
+    assert called["tool_calls"][0]["id"] == told["tool_call_id"]
+    assert told["role"] == "tool"
+
+
+@pytest.mark.parametrize(
+    ("choice", "names", "expected"),
+    [
+        ("required", ["weather", "news"], "required"),
+        ("any", ["weather", "news"], "required"),
+        ("none", ["weather", "news"], "none"),
+        ("nonsense", ["weather", "news"], None),
+        (None, ["weather", "news"], None),
+        ({"type": "function", "function": {"name": "weather"}}, ["weather"], "required"),
+        ({"type": "function", "name": "weather"}, ["weather"], "required"),
+        ({"type": "allowed_tools", "mode": "auto", "tools": [FLAT]}, ["weather"], "auto"),
+        (
+            {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [TOOL]}},
+            ["weather"],
+            "required",
+        ),
+    ],
+)
+def test_a_choice_of_named_tools_leaves_these(
+    choice: object, names: list[str], expected: str | None
+) -> None:
+    news = {"type": "function", "function": {"name": "news"}}
+    answer = one({**REQUEST, "tools": [TOOL, news], "tool_choice": choice, "response": CHOICES})
+    assert [tool["function"]["name"] for tool in answer.tools or []] == names
+    assert answer.tool_choice == expected
+
+
+def test_several_choices_and_several_calls() -> None:
+    twice = {"message": {**CALLED, "tool_calls": [CALL, CALL]}}
+    text = {"message": {"role": "assistant", "content": "Sun."}}
+    answers, _ = recorded_answers({**REQUEST, "response": {"choices": [twice, text]}})
+    assert [len(answer.calls) for answer in answers] == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ({"a": 1}, {"a": 1}),
+        ("", {}),
+        ('"{\\"a\\": 1}"', {"a": 1}),
+    ],
+)
+def test_arguments(arguments: object, expected: dict[str, Any]) -> None:
+    call = {"function": {"name": "weather", "arguments": arguments}}
+    message = {"role": "assistant", "tool_calls": [call]}
+    assert one({**REQUEST, "output": message}).calls == [("weather", expected)]
+
+
+@pytest.mark.parametrize("arguments", ["{", "[1]", "3", '{"a": NaN}', "[" * 100_000, None, 7])
+def test_arguments_that_are_no_object(arguments: object) -> None:
+    call = {"function": {"name": "weather", "arguments": arguments}}
+    answers, reasons = recorded_answers(
+        {**REQUEST, "output": {"role": "assistant", "tool_calls": [call]}}
+    )
+    assert answers == []
+    assert reasons[0].startswith('the arguments of "weather" are no JSON object')
+    assert len(reasons[0]) < 200
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ([], "expected an object with messages"),
+        ({}, "no messages"),
+        ({"messages": []}, "no messages"),
+        (CHOICES, "no messages"),
+        ({"messages": [7]}, "expected a chat message, got the number 7"),
+        ({"messages": [{"role": "robot"}]}, 'a message of the role "robot"'),
+        (REQUEST, "no answer is recorded"),
+        ({**REQUEST, "response": None}, "no answer is recorded"),
+        ({**REQUEST, "response": "data: {}\n\n"}, "a stream in pieces"),
+        ({**REQUEST, "response": [{"choices": [], "delta": {}}]}, "a stream in pieces"),
+        ({**REQUEST, "response": {"choices": [{"delta": {}}]}}, "a stream in pieces"),
+        ({**REQUEST, "response": {"error": {"message": "sk-secret"}}}, "the answer is an error"),
+        (
+            {**REQUEST, "response": {"choices": [{"message": CALLED, "finish_reason": "length"}]}},
+            'the answer is not complete: its finish_reason is "length"',
+        ),
+        (
+            {"input": "Hi", "response": {**RESPONSE, "status": "in_progress"}},
+            'the answer is not complete: its status is "in_progress"',
+        ),
+        ({**REQUEST, "previous_response_id": "resp_1", "response": RESPONSE}, "kept at the provider"),
+        ({**REQUEST, "tools": {"a": 1}, "response": CHOICES}, "expected a list of tools"),
+        (
+            {**REQUEST, "tools": [TOOL, {"type": "web_search"}], "response": CHOICES},
+            'a tool of the type "web_search", which only its provider can run',
+        ),
+        (
+            {"input": [{"type": "mcp_call"}], "response": RESPONSE},
+            'an item of the type "mcp_call", which the chat API does not have',
+        ),
+        (
+            {**REQUEST, "messages": [{"role": "user", "content": [{"type": "tool_use"}]}]},
+            'a content part of the type "tool_use"',
+        ),
+        (
+            {**REQUEST, "messages": [{"role": "assistant", "tool_calls": [{"type": "custom"}]}]},
+            'a call of the type "custom"',
+        ),
+    ],
+)
+def test_records_that_cannot_be_used_say_why(record: object, expected: str) -> None:
+    said = reason(record)
+    assert expected in said
+    assert "sk-secret" not in said
+
+
+@pytest.mark.parametrize("tool", [TOOL, FLAT, TOOL["function"], {**TOOL, "extra": 1}])
+def test_forms_of_tools(tool: dict[str, Any]) -> None:
+    assert looks_like_a_tool(tool)
+    assert tool_definition(tool) == TOOL
+
+
+def test_tools_once_each() -> None:
+    assert tool_definitions([TOOL, FLAT]) == [TOOL]
+    with pytest.raises(UnusableError, match='two different tools of the name "weather"'):
+        tool_definitions([TOOL, {**FLAT, "description": "Another."}])
+
+
+@pytest.mark.parametrize("key", ["input_schema", "inputSchema"])
+def test_tools_of_other_apis_are_named(key: str) -> None:
+    with pytest.raises(UnusableError, match=f"write its {key} as parameters"):
+        tool_definition({"name": "weather", key: SCHEMA})
+
+
+WORDS = (
+    "messages role content tool_calls function name arguments type tools response choices message "
+    "output input request body tool_choice object status id delta error text parameters"
+).split()
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(WORDS) | st.text(max_size=3),
+            inner
+            | st.sampled_from(["user", "assistant", "tool", "function", "function_call", "message"]),
+            max_size=5,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+def read(record: object) -> list[Answer]:
+    try:
+        return recorded_answers(record)[0]
+    except UnusableError:
+        return []
+
+
+@settings(deadline=None)
+@given(JSON)
+def test_no_record_breaks_the_reader(record: object) -> None:
+    answers = read(record)
+    json.dumps([(answer.messages, answer.tools, answer.calls) for answer in answers])
+
+
+@pytest.mark.parametrize("shape", ["request and response", "responses with items", "fine-tuning"])
+@settings(deadline=None)
+@given(data=st.data())
+def test_no_damage_to_a_record_breaks_the_reader(shape: str, data: st.DataObject) -> None:
+    record = json.loads(json.dumps(SHAPES[shape]))
+    holder = data.draw(st.sampled_from([holder for holder in _holders(record) if holder]))
+    key = data.draw(st.sampled_from(sorted(holder) if isinstance(holder, dict) else range(len(holder))))
+    holder[key] = data.draw(JSON)
+    assert all(isinstance(arguments, dict) for answer in read(record) for _, arguments in answer.calls)
+
+
+def _holders(value: Any) -> list[Any]:
+    if not isinstance(value, (dict, list)):
+        return []
+    inner = value.values() if isinstance(value, dict) else value
+    return [value, *(holder for member in inner for holder in _holders(member))]

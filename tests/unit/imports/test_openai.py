@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.imports.cases import new_ids
+from pytest_tooleval.imports.openai import Imported
+from pytest_tooleval.imports.openai import import_openai
+from pytest_tooleval.scoring import score_calls
+from pytest_tooleval.suite.lint import lint_suite
+from pytest_tooleval.suite.load import parse_suite
+
+SYSTEM = {"role": "system", "content": "Be brief."}
+KEY = "sk-" + "a1B2" * 10
+
+
+def tool(name: str = "weather", **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties or {"city": {"type": "string"}}}
+    return {"type": "function", "function": {"name": name, "description": "It.", "parameters": schema}}
+
+
+def called(*cities: object, name: str = "weather") -> dict[str, Any]:
+    calls = [
+        {
+            "id": f"c{n}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps({"city": c})},
+        }
+        for n, c in enumerate(cities)
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def record(prompt: str, answer: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    messages = [*fields.pop("before", []), {"role": "user", "content": prompt}]
+    request = {"model": "m", "messages": messages, "tools": [tool()], **fields}
+    return {"request": request, "response": {"choices": [{"message": answer}]}}
+
+
+def text(said: str = "Hello.") -> dict[str, Any]:
+    return {"role": "assistant", "content": said}
+
+
+def imported(tmp_path: Path, values: list[Any], existing: dict[str, Any] | None = None) -> Imported:
+    file = tmp_path / "log.jsonl"
+    lines = (value if isinstance(value, str) else json.dumps(value) for value in values)
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    made = import_openai(file, "log", existing)
+    parse_suite(json.dumps(made.suite))
+    return made
+
+
+def reasons(made: Imported) -> list[tuple[int, str]]:
+    return [(problem.line, problem.message) for problem in made.left_out]
+
+
+def refused(tmp_path: Path, values: list[Any]) -> list[str]:
+    with pytest.raises(SuiteError) as caught:
+        imported(tmp_path, values)
+    return [str(problem).removeprefix(f"{tmp_path / 'log.jsonl'}:") for problem in caught.value.problems]
+
+
+def test_one_call_several_and_none(tmp_path: Path) -> None:
+    made = imported(
+        tmp_path,
+        [
+            record("Paris?", called("Paris")),
+            record("Paris and Rome?", called("Paris", "Rome")),
+            record("Hi", text()),
+        ],
+    )
+    assert made.suite == {
+        "name": "log",
+        "tools": [tool()],
+        "test_cases": [
+            {
+                "id": "paris",
+                "prompt": "Paris?",
+                "expected_tool": "weather",
+                "expected_params": {"city": "Paris"},
+            },
+            {
+                "id": "paris-and-rome",
+                "prompt": "Paris and Rome?",
+                "expected_calls": [
+                    {"tool": "weather", "params": {"city": "Paris"}},
+                    {"tool": "weather", "params": {"city": "Rome"}},
+                ],
+            },
+            {"id": "hi", "prompt": "Hi", "expected_tool": None},
+        ],
+    }
+    assert lint_suite(parse_suite(json.dumps(made.suite))) == []
+
+
+def test_what_all_requests_share_stands_once(tmp_path: Path) -> None:
+    fields: dict[str, Any] = {"before": [SYSTEM], "tool_choice": "auto"}
+    made = imported(
+        tmp_path,
+        [record("Paris?", called("Paris"), **fields), record("Hi", text(), **fields)],
+    )
+    assert made.suite["system_prompt"] == "Be brief."
+    assert made.suite["tool_choice"] == "auto"
+    assert [case["prompt"] for case in made.suite["test_cases"]] == ["Paris?", "Hi"]
+    assert all("tool_choice" not in case for case in made.suite["test_cases"])
+
+
+def test_what_they_do_not_share_stays_with_the_case(tmp_path: Path) -> None:
+    made = imported(
+        tmp_path,
+        [
+            record("Paris?", called("Paris"), before=[SYSTEM]),
+            record("Rome?", called("Rome"), tool_choice="auto"),
+            record("News?", called(name="news"), tools=[tool("news")]),
+        ],
+    )
+    paris, rome, news = made.suite["test_cases"]
+    assert "system_prompt" not in made.suite
+    assert paris["prompt"][0] == SYSTEM
+    assert rome["tool_choice"] == "auto"
+    assert made.suite["tools"] == [tool()]
+    assert news["tools"] == [tool("news")]
+
+
+def test_a_choice_that_the_answer_did_not_follow_is_no_part_of_the_case(tmp_path: Path) -> None:
+    made = imported(tmp_path, [record("Hi", text(), tool_choice="required")])
+    assert parse_suite(json.dumps(made.suite)).test_cases[0].tool_choice == "auto"
+
+
+def test_a_request_that_forbids_calls_tests_nothing(tmp_path: Path) -> None:
+    nothing = "the request offers no tools or forbids calls, so there is nothing to test"
+    values = [record("Hi", text(), tool_choice="none"), record("Ho", text(), tools=[])]
+    assert refused(tmp_path, values) == [f"1:1: {nothing}", f"2:1: {nothing}"]
+
+
+def test_the_same_answers_are_folded_and_different_ones_are_told(tmp_path: Path) -> None:
+    made = imported(
+        tmp_path,
+        [
+            record("Paris?", called("Paris")),
+            record("Paris?", called("Paris")),
+            record("Paris?", called("paris, France")),
+        ],
+    )
+    assert (made.added, made.folded) == (2, 1)
+    assert made.ambiguous == (("paris", "paris-2"),)
+
+
+def test_broken_records_are_named_and_the_others_imported(tmp_path: Path) -> None:
+    made = imported(
+        tmp_path,
+        [
+            record("Paris?", called("Paris")),
+            '{"request": ',
+            {"request": {"messages": [{"role": "user", "content": "Hi"}]}, "response": {"error": "x"}},
+            record("Rome?", called("Rome", name="unknown")),
+            record("Oslo?", called("Oslo"), tools=[tool(city={"type": "strnig"})]),
+            record("", called("Oslo")),
+        ],
+    )
+    assert made.added == 1
+    (cut, error, unknown, schema, empty) = reasons(made)
+    assert cut == (2, "the text ends before the JSON is complete; it looks cut off")
+    assert error == (3, "the answer is an error of the provider")
+    assert unknown[0] == 4
+    assert 'the tool "unknown" is not defined' in unknown[1]
+    assert schema[0] == 5
+    assert 'did you mean "string"?' in schema[1]
+    assert empty == (6, "prompt: an empty prompt; write what the user says")
+
+
+def test_tools_that_cannot_be_used_do_not_become_those_of_the_suite(tmp_path: Path) -> None:
+    bad = tool(city={"type": "strnig"})
+    bad_values = [record(prompt, called("Oslo"), tools=[bad]) for prompt in ("a", "b", "c")]
+    made = imported(tmp_path, [*bad_values, record("Paris?", called("Paris"))])
+    assert made.suite["tools"] == [tool()]
+    assert [line for line, _ in reasons(made)] == [1, 2, 3]
+
+
+def test_nothing_of_use_is_an_error_that_says_why(tmp_path: Path) -> None:
+    assert refused(tmp_path, ["[]"]) == ["1:1: there is nothing in it to import"]
+    assert refused(tmp_path, [{"a": 1}, {"b": 2}]) == [
+        f'{line}:1: no messages: expected "messages", a list of chat messages' for line in (1, 2)
+    ]
+
+
+def test_a_list_from_an_api_is_unwrapped(tmp_path: Path) -> None:
+    stored = {"object": "chat.completion", "tools": [tool()], "choices": [{"message": called("Paris")}]}
+    messages = [{"role": "user", "content": "Paris?"}]
+    made = imported(tmp_path, [{"object": "list", "data": [{**stored, "messages": messages}, stored]}])
+    assert made.added == 1
+    (problem,) = made.left_out
+    assert problem.field == "data[1]"
+
+
+def test_a_secret_never_lands_in_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACME_API_KEY", "hush-hush-hush")
+    described = tool()
+    described["function"]["description"] = "Authorization: Bearer abcdefghijklmnopqrstuvwxyz"
+    value = record(
+        f"My key is {KEY}",
+        called(f"hush-hush-hush and {KEY}"),
+        tools=[described],
+        extra_headers={"authorization": "Bearer visible"},
+        metadata={"note": "visible"},
+    )
+    value["headers"] = {"x-api-key": "visible"}
+    made = imported(tmp_path, [value])
+    written = json.dumps(made.suite)
+    assert "visible" not in written
+    assert KEY not in written
+    assert "hush" not in written
+    assert "abcdefghijklm" not in written
+    assert made.secrets == 3
+    assert made.suite["test_cases"][0]["expected_params"] == {"city": "[secret] and [secret]"}
+
+
+KEYS = st.text(max_size=5) | st.sampled_from(["$regex", "$gt", "$any_of"])
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@settings(deadline=None)
+@given(st.dictionaries(KEYS, VALUES, max_size=4))
+def test_the_recorded_call_passes_its_case(
+    tmp_path_factory: pytest.TempPathFactory, arguments: dict[str, Any]
+) -> None:
+    function = {"name": "weather", "arguments": json.dumps(arguments)}
+    schemaless = {"type": "function", "function": {"name": "weather"}}
+    answer = {"role": "assistant", "tool_calls": [{"function": function}]}
+    made = imported(tmp_path_factory.mktemp("log"), [record("Go", answer, tools=[schemaless])])
+    suite = parse_suite(json.dumps(made.suite))
+    call = {"name": "weather", "arguments": arguments}
+    assert score_calls(suite, suite.test_cases[0], [call]).passed
+
+
+def test_tools_become_a_suite_with_drafts(tmp_path: Path) -> None:
+    flat = {"type": "function", **tool("news")["function"]}
+    made = imported(tmp_path, [[tool(), flat, {"type": "web_search"}]])
+    assert made.tools is not None
+    assert made.tools.added == ("weather", "news")
+    assert [case["skip"] for case in made.suite["test_cases"]] == ["draft", "draft"]
+    assert [message for _, message in reasons(made)] == [
+        'a tool of the type "web_search", which only its provider can run'
+    ]
+
+
+@pytest.mark.parametrize("key", ["tools", "functions"])
+def test_tools_inside_an_object(tmp_path: Path, key: str) -> None:
+    made = imported(tmp_path, [{key: [tool()["function"]]}])
+    assert made.suite["tools"] == [tool()]
+
+
+def test_a_tool_that_cannot_be_used_refuses_all(tmp_path: Path) -> None:
+    bad = tool("bad", city={"type": "strnig"})
+    (schema,) = refused(tmp_path, [[tool(), bad]])
+    assert schema.startswith("1:")
+    assert "function.parameters.properties.city.type: not a valid JSON Schema" in schema
+    (twice,) = refused(tmp_path, [[tool(), tool(days={"type": "integer"})]])
+    assert 'two different tools of the name "weather"' in twice
+    (foreign,) = refused(tmp_path, [[{"name": "a", "input_schema": {}}]])
+    assert "Anthropic's format" in foreign
+
+
+def test_an_existing_suite_gets_the_tools_and_keeps_its_cases(tmp_path: Path) -> None:
+    own = {"prompt": "Paris?", "expected_tool": "weather", "expected_params": {"city": "Paris"}}
+    existing = {"name": "mine", "tools": [tool(), tool("old")], "test_cases": [own]}
+    made = imported(tmp_path, [[tool(), tool("news")]], existing)
+    assert made.suite["name"] == "mine"
+    assert [each["function"]["name"] for each in made.suite["tools"]] == ["weather", "news"]
+    assert made.suite["test_cases"][0] == own
+    assert made.tools is not None
+    assert (made.tools.added, made.tools.removed) == (("news",), ("old",))
+
+
+def test_an_existing_suite_gets_the_cases_that_it_does_not_have(tmp_path: Path) -> None:
+    own = {
+        "prompt": "Paris?",
+        "expected_tool": "weather",
+        "expected_params": {"city": {"$contains": "par"}},
+    }
+    existing = {"name": "mine", "tools": [tool(), tool("own")], "test_cases": [own]}
+    values = [record("Paris?", called("Paris")), record("Rome?", called("Rome"))]
+    made = imported(tmp_path, values, existing)
+    assert (made.added, made.known) == (1, 1)
+    assert made.suite["tools"] == existing["tools"]
+    assert made.suite["test_cases"][0] == own
+    assert made.suite["test_cases"][1]["tools"] == [tool()]
+    again = imported(tmp_path, values, made.suite)
+    assert (again.added, again.known) == (0, 2)
+    assert again.suite == made.suite
+
+
+def test_answers_without_tools_take_those_of_the_suite(tmp_path: Path) -> None:
+    value = record("Paris?", called("Paris"))
+    del value["request"]["tools"]
+    (problem,) = refused(tmp_path, [value])
+    assert "the tools are not recorded; import them first" in problem
+    made = imported(tmp_path, [value], {"name": "mine", "tools": [tool()], "test_cases": []})
+    assert "tools" not in made.suite["test_cases"][0]
+
+
+def test_the_system_prompt_of_an_existing_suite(tmp_path: Path) -> None:
+    existing = {"name": "s", "system_prompt": "Be brief.", "tools": [tool()], "test_cases": []}
+    values = [record("Paris?", called("Paris"), before=[SYSTEM]), record("Rome?", called("Rome"))]
+    made = imported(tmp_path, values, existing)
+    assert [case["prompt"] for case in made.suite["test_cases"]] == ["Paris?"]
+    assert [line for line, _ in reasons(made)] == [2]
+
+
+def test_new_ids_leave_those_that_cases_have_and_would_get() -> None:
+    existing = [{"id": "rome", "prompt": "x"}, {"prompt": "Paris?"}, "no case", {"prompt": 7}]
+    assert new_ids(existing, ["Paris?", "Rome?", "!"]) == ["paris-2", "rome-2", "case-7"]

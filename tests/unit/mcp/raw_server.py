@@ -1,0 +1,92 @@
+"""A server on stdio that says what the SDK would refuse to say: `python raw_server.py MODE`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+MEGABYTE = 1024 * 1024
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def main(mode: str) -> None:
+    if mode == "exits":
+        print("Traceback: \x1b[31mno DATABASE_URL", file=sys.stderr)
+        print(f"the token was {os.environ.get('TOOLEVAL_TEST_TOKEN')}", file=sys.stderr)
+        sys.exit(3)
+    if mode == "silent":
+        time.sleep(3600)
+    if mode == "stubborn":  # ends neither when its stdin is closed, nor when it is asked to
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        print(f"pid {os.getpid()}", file=sys.stderr, flush=True)
+        with open(os.environ["TOOLEVAL_TEST_PIDS"], "w") as file:
+            file.write(str(os.getpid()))
+        time.sleep(3600)
+    if mode == "junk":
+        print("\x1b[1mListening on port 3000", flush=True)
+        time.sleep(3600)
+    if mode == "no newline":
+        for _ in range(100):
+            sys.stdout.write("x" * MEGABYTE)
+            sys.stdout.flush()
+        time.sleep(3600)
+    if mode == "flood":
+        note = {"jsonrpc": "2.0", "method": "notifications/message"}
+        line = json.dumps({**note, "params": {"level": "info", "data": "x" * 1000}}) + "\n"
+        while True:
+            sys.stdout.write(line)
+    if mode == "stderr flood":
+        while True:
+            os.write(2, b"x" * MEGABYTE)
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" not in request:
+            continue
+        answer(mode, request)
+
+
+def answer(mode: str, request: dict[str, Any]) -> None:
+    head = {"jsonrpc": "2.0", "id": request["id"]}
+    if request["method"] == "initialize":
+        info = {"name": "raw", "version": "1"}
+        capabilities: dict[str, Any] = {} if mode == "no tools" else {"tools": {}}
+        send(
+            {
+                **head,
+                "result": {
+                    "protocolVersion": "2025-03-26",
+                    "capabilities": capabilities,
+                    "serverInfo": info,
+                },
+            }
+        )
+    elif request["method"] != "tools/list":
+        send({**head, "error": {"code": -32601, "message": "Method not found"}})
+    elif mode == "dies":
+        sys.stdout.write('{"jsonrpc": "2.0", "id": ')
+        sys.stdout.flush()
+        print("out of memory", file=sys.stderr)
+        os._exit(137)
+    elif mode == "invalid":
+        tools = [{"name": "good", "inputSchema": CITY}, {"name": "no schema"}, {"inputSchema": CITY}]
+        send({**head, "result": {"tools": tools}})
+    elif mode == "too deep":
+        text = json.dumps({**head, "result": {"tools": [{"name": "deep", "inputSchema": "DEEP"}]}})
+        print(text.replace('"DEEP"', '{"a":' * 3000 + "1" + "}" * 3000), flush=True)
+    elif mode == "half":
+        print('{"jsonrpc": "2.0", "id": 3, "result": {"tools": [', flush=True)
+        time.sleep(3600)
+    else:
+        send({**head, "result": {"tools": [{"name": "good", "inputSchema": CITY}]}})
+
+
+def send(message: dict[str, Any]) -> None:
+    print(json.dumps(message), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

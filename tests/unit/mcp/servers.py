@@ -1,0 +1,64 @@
+"""Starts `server.py`: over stdio for one connection, over HTTP once for all tests of a process."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from pytest_tooleval.mcp.server import McpServer
+from pytest_tooleval.mcp.server import Transport
+
+SCRIPT = Path(__file__).with_name("server.py")
+RAW_SCRIPT = Path(__file__).with_name("raw_server.py")
+TRANSPORTS: tuple[Transport, ...] = ("stdio", "http", "sse")
+
+
+@functools.lru_cache(maxsize=1)
+def http_base() -> str:
+    """`http://127.0.0.1:PORT` of a server that runs until the tests end."""
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        port = chosen.getsockname()[1]
+    process = subprocess.Popen([sys.executable, str(SCRIPT), "http", str(port)])
+    atexit.register(process.kill)
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        assert process.poll() is None, "the test server did not start"
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return f"http://127.0.0.1:{port}"
+        time.sleep(0.05)
+    raise AssertionError("the test server did not start in time")
+
+
+def stdio_command(mode: str) -> str:
+    return shlex.join([sys.executable, str(SCRIPT), "stdio", mode])
+
+
+def target(transport: Transport, mode: str) -> str:
+    """What stands behind `--stdio`, `--http` or `--sse` for a mode of the server."""
+    if transport == "stdio":
+        return stdio_command(mode)
+    return f"{http_base()}/{mode}/" + ("http/mcp" if transport == "http" else "sse")
+
+
+def server_of(transport: Transport, mode: str, timeout_s: float = 30.0) -> McpServer:
+    if transport == "stdio":
+        command = (sys.executable, str(SCRIPT), "stdio", mode)
+        return McpServer("stdio", command, timeout_s=timeout_s)
+    return McpServer(transport, (target(transport, mode),), timeout_s=timeout_s)
+
+
+def raw_stdio(mode: str, timeout_s: float = 30.0, env: tuple[str, ...] = ()) -> McpServer:
+    return McpServer("stdio", (sys.executable, str(RAW_SCRIPT), mode), env=env, timeout_s=timeout_s)
+
+
+def raw_http(transport: Transport, path: str, timeout_s: float = 30.0) -> McpServer:
+    """A route of the HTTP server that is no MCP server at all, or a bad one."""
+    return McpServer(transport, (f"{http_base()}/raw/{path}",), timeout_s=timeout_s)

@@ -1,0 +1,134 @@
+"""Finding tools, over each transport, on servers that the SDK serves."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from pytest_tooleval.errors import ConfigError
+from pytest_tooleval.errors import McpError
+from pytest_tooleval.mcp import connect as connect_module
+from pytest_tooleval.mcp.connect import connect
+from pytest_tooleval.mcp.discover import MAX_PAGES
+from pytest_tooleval.mcp.discover import discover
+from pytest_tooleval.mcp.discover import discover_tools
+from pytest_tooleval.mcp.server import McpServer
+from pytest_tooleval.mcp.server import Transport
+
+from .servers import TRANSPORTS
+from .servers import server_of
+
+each_transport = pytest.mark.parametrize("transport", TRANSPORTS)
+
+
+@each_transport
+async def test_tools_come_whole(transport: Transport) -> None:
+    found = await discover(server_of(transport, "good"))
+    assert (found.name, found.version, found.cut_short) == ("good server", "1.0", None)
+    weather, delete = found.tools
+    assert weather == {
+        "name": "get_weather",
+        "description": "Get the weather in a city. It is current.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
+        "annotations": {"readOnlyHint": True, "destructiveHint": False},
+    }
+    assert delete["name"] == "delete_all"
+
+
+@each_transport
+async def test_pages_are_followed(transport: Transport) -> None:
+    found = await discover(server_of(transport, "pages"))
+    assert [tool["name"] for tool in found.tools] == ["page_1", "page_2", "page_3"]
+    assert found.cut_short is None
+
+
+@each_transport
+async def test_a_cursor_that_comes_again_ends_the_listing(transport: Transport) -> None:
+    found = await discover(server_of(transport, "repeating"))
+    assert {tool["name"] for tool in found.tools} == {"same"}
+    assert found.cut_short is not None
+    assert "back to one that was read already" in found.cut_short
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+@pytest.mark.parametrize(
+    ("mode", "message"),
+    [
+        ("endless", f"its tools go on after {MAX_PAGES} pages"),
+        ("many", "it lists more than 5000 tools"),
+        ("none", "it offers no tools"),
+        ("failing", "it answers with the error -32001: the \\x1b[31mdatabase is gone"),
+    ],
+)
+async def test_what_is_too_much_or_too_little(transport: Transport, mode: str, message: str) -> None:
+    server = server_of(transport, mode)
+    with pytest.raises(McpError) as caught:
+        await discover(server)
+    assert f"the MCP server {server.label}: {message}" in str(caught.value)
+
+
+@each_transport
+async def test_a_server_that_never_answers_is_given_up(transport: Transport) -> None:
+    with pytest.raises(McpError, match=r"no complete answer within 4 s \(--timeout\)"):
+        await discover(server_of(transport, "never", timeout_s=4))
+
+
+async def test_a_request_has_a_time_limit_of_its_own() -> None:
+    async with connect(server_of("http", "never", timeout_s=0.5)) as session:
+        with pytest.raises(McpError, match=r"no answer within 0.5 s \(--timeout\)"):
+            await session.tools_page()
+
+
+async def test_errors_of_the_block_come_out_as_they_are() -> None:
+    for transport in TRANSPORTS:
+        with pytest.raises(ZeroDivisionError) as caught:
+            async with connect(server_of(transport, "good")):
+                raise ZeroDivisionError("mine")
+        assert caught.value.__cause__ is None
+
+
+async def test_one_connection_answers_several_requests_at_a_time() -> None:
+    import asyncio
+
+    async with connect(server_of("http", "pages")) as session:
+        pages = await asyncio.gather(*(session.tools_page(str(number)) for number in (1, 2, 3)))
+    assert [page[0][0]["name"] for page in pages] == ["page_1", "page_2", "page_3"]
+    assert [page[1] for page in pages] == ["2", "3", None]
+
+
+def test_the_plain_function_needs_no_event_loop() -> None:
+    assert len(discover_tools(server_of("http", "good")).tools) == 2
+
+
+def test_a_missing_sdk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(connect_module, "version", missing)
+    with pytest.raises(ConfigError) as caught:
+        discover_tools(server_of("stdio", "good"))
+    assert str(caught.value) == "the MCP import needs the extra: pip install 'pytest-tooleval[mcp]'"
+
+
+@pytest.mark.parametrize(
+    ("found", "is_enough"), [("1.30.0", False), ("2.2.9", False), ("2.3.0", True), ("3.0a1", True)]
+)
+def test_an_old_sdk_is_refused(monkeypatch: pytest.MonkeyPatch, found: str, is_enough: bool) -> None:
+    monkeypatch.setattr(connect_module, "version", lambda name: found)
+    if is_enough:
+        connect_module.check_sdk()
+    else:
+        with pytest.raises(ConfigError, match=f"needs mcp 2.3 or newer, found {found}: pip install"):
+            connect_module.check_sdk()
+
+
+async def test_a_command_that_is_not_there() -> None:
+    with pytest.raises(ConfigError, match="there is no command no-such-server to start"):
+        await discover(McpServer("stdio", ("no-such-server", "--key", "hunter2")))

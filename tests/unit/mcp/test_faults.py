@@ -1,0 +1,195 @@
+"""Servers that say what no server should: each is one clear error, in bounded time."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from pytest_tooleval.errors import McpError
+from pytest_tooleval.mcp.discover import discover
+from pytest_tooleval.mcp.server import McpServer
+from pytest_tooleval.mcp.server import Transport
+from pytest_tooleval.mcp.watch import Limits
+
+from .servers import raw_http
+from .servers import raw_stdio
+from .servers import server_of
+
+SECRET = "hunter2-hunter2"
+TOO_MUCH = "one message has more than 8 MiB; that much is not read"
+
+
+async def refused(server: McpServer, limits: Limits | None = None) -> str:
+    with pytest.raises(McpError) as caught:
+        await discover(server, limits)
+    text = str(caught.value)
+    assert text.startswith(f"the MCP server {server.label}: ")
+    assert text.isprintable()
+    return text.partition(f"{server.label}: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("mode", "message"),
+    [
+        ("dies", "exited with code 137 before it had answered; it said: out of memory"),
+        (
+            "invalid",
+            "an answer that breaks the protocol: tools[1].inputSchema: Field required (and 1 more)",
+        ),
+        ("too deep", "it sent a message that cannot be read: Invalid JSON: recursion limit exceeded"),
+        ("half", "it sent a message that cannot be read: Invalid JSON: EOF while parsing"),
+        ("no tools", "it offers no tools"),
+        ("no newline", TOO_MUCH),
+    ],
+)
+async def test_over_stdio(mode: str, message: str) -> None:
+    assert (await refused(raw_stdio(mode))).startswith(message)
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_a_schema_of_100_megabytes(transport: Transport) -> None:
+    assert await refused(server_of(transport, "huge")) == TOO_MUCH
+
+
+@pytest.mark.parametrize("mode", ["silent", "flood", "stderr flood"])
+async def test_over_stdio_without_an_end(mode: str) -> None:
+    assert await refused(raw_stdio(mode, timeout_s=1)) == "no complete answer within 1 s (--timeout)"
+
+
+async def test_output_has_a_limit_as_a_whole() -> None:
+    limits = Limits(total=2_000_000)
+    message = "what it sent has more than 1.91 MiB; that much is not read"
+    assert await refused(raw_stdio("flood"), limits) == message
+
+
+async def test_a_server_that_exits_at_once_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", SECRET)
+    assert await refused(raw_stdio("exits", env=("TOOLEVAL_TEST_TOKEN",))) == (
+        "exited with code 3 before it had answered; it said: "
+        "Traceback: \\x1b[31mno DATABASE_URL the token was [secret]"
+    )
+
+
+async def test_a_command_gets_only_the_variables_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", SECRET)
+    assert (await refused(raw_stdio("exits"))).endswith("the token was None")
+
+
+async def test_what_is_no_message_is_shown_when_no_answer_comes() -> None:
+    assert await refused(raw_stdio("junk", timeout_s=1)) == (
+        "no complete answer within 1 s (--timeout); "
+        "it wrote what is no JSON-RPC message: \\x1b[1mListening on port 3000"
+    )
+
+
+async def test_an_old_server_without_discovery_is_shaken_hands_with() -> None:
+    found = await discover(raw_stdio("old"))
+    assert [tool["name"] for tool in found.tools] == ["good"]
+
+
+@pytest.mark.parametrize(
+    ("transport", "path", "message"),
+    [
+        ("http", "html", "answers with a web page (text/html), not with MCP; this may not be"),
+        (
+            "sse",
+            "html",
+            "Expected response with content type 'text/event-stream', got 'text/html'; this may",
+        ),
+        ("http", "not_json", "an answer that is not a JSON-RPC message"),
+        ("http", "elsewhere", "HTTP 307 Temporary Redirect: it leads to another address"),
+        ("sse", "elsewhere", "HTTP 307 Temporary Redirect: it leads to another address"),
+        ("http", "cut_off", "the connection broke: peer closed connection"),
+        ("http", "huge_json", TOO_MUCH),
+        ("http", "huge_event", TOO_MUCH),
+        ("sse", "huge_event", "one message is too large to be read over SSE; it may speak"),
+        ("http", "comments", "what it sent has more than 64 MiB"),
+        ("sse", "comments", "what it sent has more than 64 MiB"),
+        ("http", "bomb", "sends compressed answers, which it was asked not to do"),
+        ("sse", "bomb", "sends compressed answers, which it was asked not to do"),
+        (
+            "http",
+            "status/404",
+            "HTTP 404 Not Found: nothing is at this address; many servers are at /mcp",
+        ),
+        ("sse", "status/404", "HTTP 404 Not Found: nothing is at this address"),
+        ("http", "status/405", "HTTP 405 Method Not Allowed: this may not be the address"),
+        ("http", "status/500", "HTTP 500 Internal Server Error"),
+        ("sse", "status/500", "HTTP 500 Internal Server Error"),
+        (
+            "http",
+            "status/401",
+            "HTTP 401 Unauthorized: the server wants other credentials (give one with --header",
+        ),
+        (
+            "sse",
+            "status/403",
+            "HTTP 403 Forbidden: the server wants other credentials (give one with --header",
+        ),
+    ],
+)
+async def test_over_http(transport: Transport, path: str, message: str) -> None:
+    assert (await refused(raw_http(transport, path, timeout_s=20))).startswith(message)
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_an_endpoint_that_never_answers(transport: Transport) -> None:
+    assert (
+        await refused(raw_http(transport, "silent", timeout_s=1))
+        == "no complete answer within 1 s (--timeout)"
+    )
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_the_other_transport_is_suggested(transport: Transport) -> None:
+    other: Transport = "sse" if transport == "http" else "http"
+    server = McpServer(transport, server_of(other, "good").target)
+    assert f"it may speak the other transport: try --{other}" in await refused(server)
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_no_connection(transport: Transport) -> None:
+    assert (await refused(McpServer(transport, ("http://127.0.0.1:1/mcp",)))).startswith(
+        "no connection: "
+    )
+    nowhere = McpServer(transport, ("http://no-such-host.invalid/mcp",))
+    assert (await refused(nowhere)).startswith("no connection: ")
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+@pytest.mark.parametrize("path", ["status/401", "refused_in_words", "not_json"])
+async def test_values_of_headers_are_never_shown(
+    transport: Transport, path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", f"Bearer {SECRET}")
+    monkeypatch.setenv("MY_KEY", SECRET)
+    server = McpServer(
+        transport,
+        raw_http(transport, path).target,
+        headers={"Authorization": "MY_TOKEN", "X-Key": "MY_KEY"},
+    )
+    with caplog.at_level(logging.DEBUG):
+        text = await refused(server)
+    assert SECRET not in text
+    assert SECRET not in caplog.text or path == "refused_in_words"  # said by the server itself
+    if path == "status/401":
+        assert text.endswith("(it was sent: Authorization, X-Key)")
+    if (transport, path) == ("http", "refused_in_words"):
+        assert text.endswith("it says: wrong key [secret]")
+
+
+async def test_headers_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "planted-123")
+    target = raw_http("http", "refused_in_words").target
+    text = await refused(McpServer("http", target, headers={"X-Key": "MY_KEY"}))
+    assert "wrong key [secret]" in text  # the value came back, so it was sent
+
+
+async def test_the_sdk_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    await refused(raw_stdio("half"))
+    await refused(raw_http("http", "not_json"))
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "")

@@ -1,0 +1,129 @@
+"""A server's process ends with us, and memory stays bounded, whatever either side does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from .servers import RAW_SCRIPT
+from .servers import http_base
+from .servers import stdio_command
+from .servers import target
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and process ids of POSIX")
+
+IMPORT = """
+import sys
+from pytest_tooleval.cli.import_mcp import mcp
+mcp(sys.argv[1:])
+"""
+MEASURE = """
+import resource, sys
+from pytest_tooleval.errors import McpError
+from pytest_tooleval.mcp.discover import discover_tools
+from pytest_tooleval.mcp.server import McpServer, split_command
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 1024)
+transport, good, bad = sys.argv[1:]
+def ask(where):
+    words = split_command(where) if transport == "stdio" else (where,)
+    return discover_tools(McpServer(transport, words))
+ask(good)
+before = peak()
+try:
+    ask(bad)
+except McpError as error:
+    print(error)
+print(peak() - before)
+"""
+
+
+def import_stubborn(pids: Path, *more: str) -> subprocess.Popen[str]:
+    """Start an import from a server that ends neither by itself nor when it is asked to."""
+    command = [sys.executable, "-c", IMPORT, "--stdio", f"{sys.executable} {RAW_SCRIPT} stubborn"]
+    environment = {**os.environ, "TOOLEVAL_TEST_PIDS": str(pids)}
+    return subprocess.Popen(
+        [*command, "--env", "TOOLEVAL_TEST_PIDS", *more],
+        env=environment,
+        cwd=pids.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def server_pid(pids: Path) -> int:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if pids.exists() and pids.read_text():
+            return int(pids.read_text())
+        time.sleep(0.05)
+    raise AssertionError("the server did not start")
+
+
+def assert_ends(pid: int, within_s: float) -> None:
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    os.kill(pid, signal.SIGKILL)
+    raise AssertionError("the server outlived us")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_the_server_ends_with_us(tmp_path: Path, sent: signal.Signals) -> None:
+    pids = tmp_path / "pid"
+    process = import_stubborn(pids)
+    pid = server_pid(pids)
+    process.send_signal(sent)
+    output, _ = process.communicate(timeout=30)
+    assert_ends(pid, 10)
+    assert "Traceback" not in output
+    assert list(tmp_path.iterdir()) == [pids]
+    if sent == signal.SIGINT:
+        assert (process.returncode, output.strip()) == (1, "Aborted!")
+
+
+def test_the_server_ends_after_a_time_out(tmp_path: Path) -> None:
+    pids = tmp_path / "pid"
+    process = import_stubborn(pids, "--timeout", "1")
+    pid = server_pid(pids)
+    output, _ = process.communicate(timeout=30)
+    assert_ends(pid, 1)
+    assert "no complete answer within 1 s" in output
+
+
+@pytest.mark.parametrize(
+    ("transport", "mode"),
+    [("stdio", "huge"), ("http", "huge"), ("sse", "huge"), ("http", "huge_event"), ("http", "bomb")],
+)
+def test_100_megabytes_take_little_memory(transport: str, mode: str) -> None:
+    if transport == "stdio":
+        good, bad = stdio_command("good"), stdio_command(mode)
+    else:
+        good = target("http" if transport == "http" else "sse", "good")
+        path = (
+            f"{mode}/{'http/mcp' if transport == 'http' else 'sse'}" if mode == "huge" else f"raw/{mode}"
+        )
+        bad = f"{http_base()}/{path}"
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, transport, good, bad],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    message, grown = done.stdout.splitlines()
+    assert "MiB" in message or "too large" in message or "compressed" in message
+    assert float(grown) < 60, f"{grown} MiB more at the peak"

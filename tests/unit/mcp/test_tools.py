@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_tooleval.mcp.tools import as_functions
+from pytest_tooleval.suite.lint import lint_suite
+from pytest_tooleval.suite.load import parse_suite
+
+CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "x-own": [1]}
+
+
+def entry(name: str, schema: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    return {"name": name, "inputSchema": CITY if schema is None else schema, **more}
+
+
+def test_the_schema_stays_whole() -> None:
+    listed = entry("get_weather", description="Weather", title="W", annotations={"readOnlyHint": True})
+    functions = as_functions([listed])
+    assert functions.tools == (
+        {
+            "type": "function",
+            "function": {"name": "get_weather", "description": "Weather", "parameters": CITY},
+        },
+    )
+    assert (functions.originals, functions.left_out) == ({}, ())
+
+
+def test_names_that_providers_refuse_are_mapped() -> None:
+    functions = as_functions([entry("files/read"), entry("files.read"), entry("plain")])
+    names = [tool["function"]["name"] for tool in functions.tools]
+    assert names[2] == "plain"
+    assert set(functions.originals.values()) == {"files/read", "files.read"}
+    assert [functions.originals[name] for name in names[:2]] == ["files/read", "files.read"]
+    again = as_functions([entry("plain"), entry("files.read")], functions.originals)
+    assert [tool["function"]["name"] for tool in again.tools] == ["plain", names[1]]
+
+
+def test_a_name_listed_twice_stands_for_the_first() -> None:
+    functions = as_functions([entry("a"), entry("b"), entry("a"), entry("b", {"type": "object"})])
+    assert [tool["function"]["name"] for tool in functions.tools] == ["a", "b"]
+    assert functions.left_out == ('"b": a second tool of this name, and not the same',)
+
+
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
+
+
+def test_what_no_suite_can_hold_is_left_out_and_named() -> None:
+    functions = as_functions(
+        [
+            entry("deep", nested(60)),
+            entry("deeper", nested(10_000)),
+            entry("float", {"type": "object", "properties": {"a": {"type": "float"}}}),
+            entry("nan", {"type": "object", "default": float("nan")}),
+            entry("long", {"type": "object", "default": 10**5000}),
+            entry("lost", {"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}}),
+            entry("\x1b[31mred", {"type": "array"}),
+            entry("good", nested(30)),
+        ]
+    )
+    assert [tool["function"]["name"] for tool in functions.tools] == ["good"]
+    reasons = dict(line.split(": ", 1) for line in functions.left_out)
+    assert list(reasons) == [
+        '"deep"',
+        '"deeper"',
+        '"float"',
+        '"nan"',
+        '"long"',
+        '"lost"',
+        '"\\u001b[31mred"',
+    ]
+    assert reasons['"deep"'] == reasons['"deeper"'] == "its input schema is nested deeper than 95 levels"
+    assert reasons['"float"'].startswith("parameters.properties.a.type: not a valid JSON Schema")
+    assert "finite" in reasons['"nan"']
+    assert "not JSON" in reasons['"long"']
+    assert "refers to nothing" in reasons['"lost"']
+    assert functions.originals == {}
+    assert all(line.isprintable() for line in functions.left_out)
+
+
+def test_the_tools_make_a_suite_without_warnings() -> None:
+    import json
+
+    names = ["a" * 65, "a" * 64 + "b", "Fetch", "fetch", "9", "", "\ud800", "天気", "x\x00y"]
+    functions = as_functions([entry(name) for name in names])
+    case = {"prompt": "-", "expected_tool": None}
+    suite = parse_suite(json.dumps({"name": "s", "tools": functions.tools, "test_cases": [case]}))
+    assert len(suite.tools) == len(names)
+    assert lint_suite(suite) == []

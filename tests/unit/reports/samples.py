@@ -1,0 +1,165 @@
+"""Result documents to make reports of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from pytest_tooleval.reports.document import build_document
+from pytest_tooleval.results import CaseResult
+from pytest_tooleval.results import Message
+from pytest_tooleval.results import Outcome
+from pytest_tooleval.results import Reply
+from pytest_tooleval.results import Round
+from pytest_tooleval.results import Score
+from pytest_tooleval.results import ToolCall
+from pytest_tooleval.results import Transcript
+from pytest_tooleval.results import TrialError
+from pytest_tooleval.results import TrialResult
+
+RUN = {
+    "id": "20261122-101530-3fa9c1",
+    "started": "2026-11-22T10:15:30+00:00",
+    "duration_s": 12.5,
+    "pytest_tooleval": "0.1.0",
+    "pytest": "9.2.0",
+    "python": "3.11.7",
+    "exitstatus": 1,
+    "collection_errors": 0,
+    "max_cost_usd": None,
+    "answers": "replayed",
+    "models": [{"model": "gpt-4o", "calls": "openai/gpt-4o"}],
+    "options": {"trials": 2},
+    "git": {"commit": "0123456789abcdef", "branch": "main", "dirty": False},
+}
+
+# What hostile text is made of: everything that acts in some format, and a word to look for.
+_PIECES = (
+    "EVIL", "`", "``", "```\n", "|", "\\", "**", "~~", "[^1]", "&lt;", "$x$", "   ", "@org/team", "#12",
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</details>", "<!--", "-->",
+    "](http://evil.example)", "![i](http://evil.example/i.png)", "www.evil.example", "a@evil.example",
+    "\n", "\r\n\r\n# h\n", "\t", "\x00", "\x1b[31m", "\x85", "\u2028", "\u202e", "\u200b", "\ud800",
+    "::error::", "%0A", "%", ":", ",", ";", "=", "=1+1", "+", "-", "@SUM(A1)", '"', "'", "日本語",
+)  # fmt: skip
+hostile = st.lists(st.sampled_from(_PIECES), max_size=6).map(lambda pieces: "EVIL" + "".join(pieces))
+any_text = st.text(max_size=30) | hostile.map(lambda text: text.removeprefix("EVIL")) | hostile
+
+
+def trial(number: int = 0, overall: float = 1.0, *calls: ToolCall, **fields: Any) -> TrialResult:
+    reply = Reply(Message({"role": "assistant", "content": None}), calls, **fields)
+    return TrialResult(
+        scores={"overall": Score(overall, "because")},
+        passed=overall == 1.0,
+        failure=None if overall == 1.0 else "wrong_value",
+        transcript=Transcript((Message({"role": "user", "content": "hi"}),), (Round(reply),)),
+        trial=number,
+    )
+
+
+def no_answer(number: int = 0, message: str = "too slow") -> TrialResult:
+    return TrialResult(error=TrialError("timeout", message), trial=number)
+
+
+def row(outcome: Outcome = "passed", *trials: TrialResult, **fields: Any) -> dict[str, Any]:
+    """A case of a document; by default of the suite Weather on the model gpt-4o."""
+    given = {
+        "nodeid": "weather.tooleval.json::paris[gpt-4o]",
+        "suite": "Weather",
+        "case": "paris",
+        "model": "gpt-4o",
+        "tool_choice": "required",
+        "file": "weather.tooleval.json",
+        "line": 21,
+        "content": "0" * 16,
+        "suite_content": "f" * 16,
+        "suite_cases": 3,
+        "reason": "" if outcome == "passed" else "overall 0.60 < 1.00 (wrong value)",
+    }
+    means = [
+        score.value for trial in trials for score in trial.scores.values() if score.value is not None
+    ]
+    scores = {"overall": sum(means) / len(means)} if means else {}
+    return CaseResult(
+        **{**given, "outcome": outcome, "scores": scores, "trials": trials, **fields}
+    ).to_dict()
+
+
+def gate(passed: bool, message: str = "overall of gpt-4o: 0.80 < 0.90", **fields: Any) -> dict[str, Any]:
+    return {
+        "kind": "fail_under",
+        "name": "overall of gpt-4o",
+        "model": "gpt-4o",
+        "suite": None,
+        "tag": None,
+        "metric": "overall",
+        "needed": 0.9,
+        "value": 0.8,
+        "low": 0.7,
+        "high": 0.88,
+        "confidence": None,
+        "cases": 30,
+        "errors": 0,
+        "passed": passed,
+        "message": message,
+        **fields,
+    }
+
+
+def comparison(failed: bool = True, **texts: str) -> dict[str, Any]:
+    """A comparison in which every list has an entry; `texts` replace its names."""
+    model, metric = texts.get("model", "gpt-4o"), texts.get("metric", "overall")
+    case = {"suite": texts.get("suite", "Weather"), "case": texts.get("case", "paris")}
+    moved = {**case, "old": 1.0, "new": 0.6, "old_passes": "5/5", "new_passes": "0/5"}
+    measured = {
+        "metric": metric,
+        "old": 0.9,
+        "new": 0.8,
+        "drop": 0.1,
+        "n": 30,
+        "p": 0.001,
+        "p_adjusted": 0.004,
+        "test": "sign-flip",
+        "significant": True,
+        "failed": failed,
+    }
+    side = {"id": "20261121-101530-3fa9c1", "started": "2026-11-21T10:15:30+00:00", "git": RUN["git"]}
+    return {
+        "old": {"name": texts.get("name", "main.json"), **side},
+        "new": {"name": "this run", **side},
+        "alpha": 0.05,
+        "max_drop": 0.0,
+        "models": [
+            {
+                "old": model,
+                "new": model,
+                "cases": 30,
+                "metrics": [measured],
+                "flips": [{**case, "old": "5/5", "new": "0/5"}],
+                "flips_p": 0.01,
+                "flips_p_adjusted": 0.02,
+                "flips_failed": failed,
+                "worse": [moved],
+                "better": [moved],
+            }
+        ],
+        "cases": {
+            "same": 27,
+            "added": [case],
+            "removed": [case],
+            "changed": [case],
+            "renamed": [{**case, "old_suite": case["suite"], "old_case": case["case"]}],
+        },
+        "failed": failed,
+        "message": texts.get("message", "overall of gpt-4o dropped by 0.10 (p 0.004)"),
+    }
+
+
+def document(
+    *cases: dict[str, Any],
+    gates: tuple[dict[str, Any], ...] = (),
+    baseline: dict[str, Any] | None = None,
+    intervals: bool = False,
+    **run: Any,
+) -> dict[str, Any]:
+    return build_document({**RUN, **run}, cases, gates, baseline, intervals=intervals)

@@ -1,0 +1,142 @@
+"""A comparison as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_tooleval.reports.comparison import aligned
+from pytest_tooleval.reports.comparison import render_comparison
+
+HOSTILE = "\x1b[31m\u202e\ud800\n"
+
+
+def metric(name: str = "overall", **fields: Any) -> dict[str, Any]:
+    return {
+        "metric": name,
+        "old": 0.9,
+        "new": 0.7,
+        "drop": 0.2,
+        "n": 40,
+        "p": 0.0001,
+        "p_adjusted": 0.0004,
+        "test": "sign-flip",
+        "significant": True,
+        "failed": True,
+        **fields,
+    }
+
+
+def model(**fields: Any) -> dict[str, Any]:
+    return {
+        "old": "claude-3",
+        "new": "claude-3",
+        "cases": 40,
+        "metrics": [metric()],
+        "flips": [],
+        "flips_p": None,
+        "flips_p_adjusted": None,
+        "flips_failed": False,
+        "worse": [],
+        "better": [],
+        **fields,
+    }
+
+
+def comparison(*models: dict[str, Any], **cases: Any) -> dict[str, Any]:
+    git = {"commit": "ab" * 20, "branch": "main", "dirty": True}
+    return {
+        "old": {"name": "latest", "id": "2026-a", "started": "2026-11-22T10:15:30+00:00", "git": git},
+        "new": {"name": "this run", "id": None, "started": None, "git": None},
+        "alpha": 0.05,
+        "max_drop": 0.0,
+        "models": list(models),
+        "cases": {"same": 40, "added": [], "removed": [], "changed": [], "renamed": [], **cases},
+        "failed": True,
+        "message": "overall dropped",
+    }
+
+
+def change(case: str) -> dict[str, Any]:
+    share = {"old_passes": "5/5", "new_passes": "1/5"}
+    return {"suite": "Weather", "case": case, "old": 1.0, "new": None, **share}
+
+
+def test_the_whole_of_a_small_one() -> None:
+    flip = {"suite": "Weather", "case": "rome", "old": "5/5", "new": "0/5"}
+    found = model(
+        metrics=[
+            metric(),
+            metric("pass", p_adjusted=0.012, failed=False),
+            metric("grounded", drop=-0.1, new=1.0, failed=False),
+            metric("arguments_valid", old=None, p_adjusted=None, significant=False, failed=False),
+        ],
+        flips=[flip],
+        flips_p_adjusted=0.03,
+        flips_failed=True,
+        worse=[change("paris")],
+    )
+    assert render_comparison(comparison(found, added=[{"suite": "Weather", "case": "oslo"}])) == [
+        "old: latest  2026-a  2026-11-22 10:15:30 UTC  ababababab+  (main)",
+        "new: this run",
+        "",
+        "model     metric           cases   old   new   drop       p",
+        "claude-3  overall             40  0.90  0.70   0.20  <0.001  FAILED",
+        "claude-3  pass                40  0.90  0.70   0.20   0.012  allowed",
+        "claude-3  grounded            40  0.90  1.00  -0.10  <0.001  better",
+        "claude-3  arguments_valid     40     -  0.70   0.20       -",
+        "",
+        "passed always, now never (p 0.030, FAILED):",
+        "  Weather :: rome  5/5 -> 0/5",
+        "",
+        "worse:",
+        "  Weather :: paris  1.00 -> -  (5/5 -> 1/5)",
+        "",
+        "40 cases in both, 1 added, 0 removed, 0 changed, 0 renamed",
+        "",
+        "added:",
+        "  Weather :: oslo",
+        "",
+        "overall dropped",
+    ]
+
+
+def test_two_models_are_told_apart() -> None:
+    other = model(old="gpt-4", new="gpt-5", better=[change("oslo")])
+    lines = render_comparison(comparison(model(worse=[change("rome")]), other))
+    assert "worse on claude-3:" in lines
+    assert "better on gpt-4 -> gpt-5:" in lines
+    assert any(line.startswith("gpt-4 -> gpt-5  overall") for line in lines)
+
+
+def test_long_lists_are_cut() -> None:
+    cases = [{"suite": "s", "case": f"case-{n}"} for n in range(50)]
+    renamed = [{**case, "old_suite": "t", "old_case": "old"} for case in cases[:20]]
+    lines = render_comparison(comparison(model(), removed=cases, renamed=renamed))
+    assert lines.count("  and 30 more") == 1
+    assert lines[lines.index("removed:") + 20 :][:2] == ["  s :: case-19", "  and 30 more"]
+    assert "  t :: old -> s :: case-19" in lines
+
+
+def test_nothing_to_compare() -> None:
+    lines = render_comparison({**comparison(), "message": "no model is in both runs"})
+    assert lines[-1] == "no model is in both runs"
+    assert not any(line.startswith("model") for line in lines)
+
+
+def test_every_line_is_safe() -> None:
+    named = {"suite": HOSTILE, "case": HOSTILE}
+    hostile = {**named, "old": 1.0, "new": 0.0, "old_passes": "1/1", "new_passes": "0/1"}
+    found = model(
+        old=HOSTILE, new=HOSTILE * 2, metrics=[metric(HOSTILE)], worse=[hostile], better=[hostile]
+    )
+    renamed = {**named, "old_suite": HOSTILE, "old_case": HOSTILE * 50}
+    made = comparison(found, found, added=[named], removed=[named], changed=[named], renamed=[renamed])
+    git = {"commit": HOSTILE, "branch": HOSTILE, "dirty": False}
+    made |= {"old": {"name": HOSTILE, "id": HOSTILE, "started": HOSTILE, "git": git}, "message": HOSTILE}
+    lines = render_comparison(made)
+    assert all(line.isprintable() for line in lines)
+    assert max(map(len, lines)) < 300
+
+
+def test_columns() -> None:
+    assert aligned([["name", "n"], ["a", "10"]], texts=[0]) == ["name   n", "a     10"]

@@ -1,0 +1,249 @@
+"""GitHub: commands that say one thing each, whatever the text, and no more than GitHub shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from pytest_tooleval.reports import github
+from pytest_tooleval.reports.markdown import markdown_text
+
+from .samples import any_text
+from .samples import comparison
+from .samples import document
+from .samples import gate
+from .samples import row
+from .samples import trial
+
+FAILED = row("failed", trial(0, 0.6))
+ERROR = row("error", case="rome", reason="no connection")
+MISSED = row("missed", trial(0, 0.6), case="oslo", reason="overall 0.60 < 1.00")
+
+
+@pytest.fixture(autouse=True)
+def _no_workspace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+
+
+def parse(command: str) -> tuple[str, dict[str, str], str]:
+    """Level, properties and message as the runner reads them (actions/runner, ActionCommand.cs)."""
+    assert command.startswith("::")
+    info, _, data = command[2:].partition("::")
+    level, _, given = info.partition(" ")
+    properties = dict(pair.split("=", 1) for pair in given.split(",") if pair)
+    return level, {name: unescape(value) for name, value in properties.items()}, unescape(data)
+
+
+def unescape(text: str) -> str:
+    for token, replacement in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        text = text.replace(token, replacement)
+    return text
+
+
+def test_a_failed_case_stands_at_its_line() -> None:
+    [command] = github.annotations(document(FAILED, row("passed", trial())))
+    assert command == (
+        "::error file=weather.tooleval.json,line=21,title=paris[gpt-4o] failed"
+        "::overall 0.60 < 1.00 (wrong value)"
+    )
+
+
+def test_gates_come_first_and_misses_are_warnings() -> None:
+    gates = (gate(True), gate(False, "0.80 < 0.90, too low"))
+    found = document(MISSED, ERROR, FAILED, gates=gates, baseline=comparison())
+    parsed = [parse(command) for command in github.annotations(found)]
+    assert [(level, properties["title"]) for level, properties, _ in parsed] == [
+        ("error", "gate: overall of gpt-4o"),
+        ("error", "baseline"),
+        ("error", "paris[gpt-4o] failed"),
+        ("error", "rome[gpt-4o] error"),
+        ("warning", "oslo[gpt-4o] missed"),
+    ]
+    assert "file" not in parsed[0][1]
+    assert parsed[0][2] == "0.80 < 0.90, too low"
+
+
+def test_errors_that_a_gate_allows_are_warnings() -> None:
+    found = document(ERROR, gates=(gate(True, kind="errors"),))
+    assert [parse(command)[0] for command in github.annotations(found)] == ["warning"]
+
+
+def test_another_plugin_may_annotate_the_failures() -> None:
+    found = document(FAILED, ERROR, MISSED, gates=(gate(False),))
+    titles = [parse(command)[1]["title"] for command in github.annotations(found, failures=False)]
+    assert titles == ["gate: overall of gpt-4o", "rome[gpt-4o] error", "oslo[gpt-4o] missed"]
+
+
+def test_nothing_to_say() -> None:
+    found = document(row("passed", trial()), row("skipped"), baseline=comparison(False))
+    assert github.annotations(found) == []
+
+
+def test_ten_of_a_kind_and_no_more() -> None:
+    ten = [row("failed", case=f"case-{n}") for n in range(10)]
+    assert len(github.annotations(document(*ten))) == 10
+    cases = [*ten, FAILED, *(row("missed", case=f"miss-{n}") for n in range(12))]
+    parsed = [parse(command) for command in github.annotations(document(*cases, gates=(gate(False),)))]
+    assert [level for level, _, _ in parsed] == ["error"] * 10 + ["warning"] * 10
+    assert parsed[0][1]["title"] == "gate: overall of gpt-4o"
+    assert (parsed[9][1], parsed[19][1]) == ({"title": "3 more"}, {"title": "3 more"})
+    assert parsed[9][2].startswith("and 3 more, which GitHub would not show")
+
+
+def file_of(case: dict[str, Any], *places: Path | None) -> str:
+    [command] = github.annotations(document(case), True, *places)
+    return parse(command)[1]["file"]
+
+
+def test_files_are_relative_to_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    repository, root = Path("/repo"), Path("/repo/evals")
+    assert file_of(FAILED, root, repository) == "evals/weather.tooleval.json"
+    assert file_of(FAILED, repository, repository) == "weather.tooleval.json"
+    assert file_of(row("failed", file="../a.json"), root, repository) == "a.json"
+    assert file_of(FAILED, root) == "weather.tooleval.json"
+    monkeypatch.setenv("GITHUB_WORKSPACE", "/repo")
+    assert file_of(FAILED, root) == "evals/weather.tooleval.json"
+    assert file_of(FAILED) == "weather.tooleval.json"
+
+
+def test_a_file_outside_of_the_repository_has_its_full_path() -> None:
+    outside = Path("/elsewhere")
+    assert file_of(FAILED, outside, Path("/repo")) == (outside / "weather.tooleval.json").as_posix()
+
+
+def test_an_unknown_line_is_left_out() -> None:
+    [command] = github.annotations(document(row("failed", line=0)))
+    assert set(parse(command)[1]) == {"file", "title"}
+
+
+def test_an_annotation_is_never_without_a_message() -> None:
+    [command] = github.annotations(document(row("failed", reason="")))
+    assert parse(command)[2] == "(no reason given)"
+
+
+def test_the_documented_escapes() -> None:
+    case = row("failed", file="a:b,c%d.json", case="50%", reason="100% wrong: a, b\r\n::error::c")
+    [command] = github.annotations(document(case))
+    assert command == (
+        "::error file=a%3Ab%2Cc%25d.json,line=21,title=50%25[gpt-4o] failed"
+        "::100%25 wrong: a, b\\r\\n::error::c"
+    )
+
+
+@given(any_text, any_text)
+def test_hostile_text_is_one_command_with_the_properties_of_ours(one: str, two: str) -> None:
+    case = row("failed", file=one, case=two, model=one, reason=two)
+    for command in github.annotations(document(case, gates=(gate(False, one, name=two),))):
+        assert command.isprintable()
+        level, properties, message = parse(command)
+        assert level == "error"
+        assert set(properties) <= {"file", "line", "title"}
+        assert properties["title"].startswith("gate: ") or properties["title"].endswith(" failed")
+        assert message
+        # Read back as it was, but for control characters.
+        assert message in (show(one), show(two), "(no reason given)")
+
+
+def show(text: str) -> str:
+    from pytest_tooleval.text import printable
+
+    return printable(text)
+
+
+def test_long_text_is_cut() -> None:
+    [command] = github.annotations(document(row("failed", reason="x" * 100_000)))
+    assert len(command) < 1200
+
+
+def test_summaries_are_appended(tmp_path: Path) -> None:
+    path = tmp_path / "summary.md"
+    path.write_text("from another tool\n")
+    github.append_step_summary(path, markdown_text(document(FAILED, reason="größer")))
+    github.append_step_summary(path, "no newline")
+    text = path.read_bytes().decode("utf-8")
+    assert text.startswith("from another tool\n## Tool calling: FAILED\n")
+    assert text.endswith("no newline\n")
+    assert "\r" not in text
+
+
+def test_the_room_that_is_left_in_a_summary(tmp_path: Path) -> None:
+    path = tmp_path / "summary.md"
+    assert github.room_in_step_summary(path) == 1024 * 1024 - 1
+    path.write_bytes(b"x" * 1_000_000)
+    text = "y" * github.room_in_step_summary(path)
+    github.append_step_summary(path, text)
+    assert path.stat().st_size == 1024 * 1024
+    assert github.room_in_step_summary(path) == 0
+
+
+# ------------------------------------------------------------------------- what docs/ci.md tells
+
+CI = Path(__file__).parents[3] / "docs" / "ci.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(
+        rf"^```{language}\n(.*?)^```$", CI.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+
+
+def workflow(marker: str) -> dict[Any, Any]:
+    yaml = pytest.importorskip("yaml")
+    found: dict[Any, Any] = yaml.safe_load(next(text for text in blocks("yaml") if marker in text))
+    return found
+
+
+def test_the_workflow_for_github_can_be_read() -> None:
+    found = workflow("runs-on:")
+    # YAML 1.1 reads the key `on` as true.
+    assert set(found[True]) == {"pull_request", "schedule", "workflow_dispatch"}
+    for job in found["jobs"].values():
+        assert all(("uses" in step) != ("run" in step) for step in job["steps"])
+        [command] = [step["run"] for step in job["steps"] if step.get("run", "").startswith("pytest")]
+        assert "\n" not in command
+    assert set(found["jobs"]) == {"replay", "nightly"}
+
+
+def test_the_pipeline_for_gitlab_can_be_read() -> None:
+    found = workflow("stages:")
+    shared = found[".tooleval"]
+    assert shared["artifacts"]["reports"]["junit"] == "junit.xml"
+    assert shared["stage"] in found["stages"]
+    for name in ("replay", "nightly"):
+        assert found[name]["extends"] == ".tooleval"
+        command = found[name]["script"][-1]
+        assert command.startswith("pytest evals ")
+        assert "\n" not in command
+
+
+class Options:
+    """Collects what `add_options` adds."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.keys: set[str] = set()
+
+    def getgroup(self, *names: str) -> Options:
+        return self
+
+    def addoption(self, name: str, **fields: Any) -> None:
+        self.names.add(name)
+
+    def addini(self, name: str, *fields: Any, **more: Any) -> None:
+        self.keys.add(name)
+
+
+def test_every_option_of_the_documentation_exists() -> None:
+    from pytest_tooleval.plugin.options import add_options
+
+    options: Any = Options()
+    add_options(options)
+    text = CI.read_text(encoding="utf-8")
+    named = set(re.findall(r"--tooleval-[a-z]+(?:-[a-z]+)*", text))
+    assert named - options.names == set()
+    assert len(named) > 15
+    assert set(re.findall(r"`(tooleval_[a-z_]+)`", text)) <= options.keys

@@ -1,0 +1,299 @@
+"""Markdown: what a reader is told, what fits, and that hostile text stays text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from pytest_tooleval.reports.markdown import COMMENT_LIMIT
+from pytest_tooleval.reports.markdown import LEAST_LIMIT
+from pytest_tooleval.reports.markdown import SUMMARY_LIMIT
+from pytest_tooleval.reports.markdown import markdown_text
+from pytest_tooleval.results import Outcome
+
+from .samples import any_text
+from .samples import comparison
+from .samples import document
+from .samples import gate
+from .samples import hostile
+from .samples import row
+from .samples import trial
+
+# Code spans as CommonMark finds them: the next run of as many backticks ends one.
+CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+
+
+def report(*cases: dict[str, Any], **fields: Any) -> str:
+    return markdown_text(document(*cases, **fields))
+
+
+def table(text: str, title: str) -> list[list[str]]:
+    """The cells of the table below a title, without its line of dashes."""
+    lines = text.partition(title)[2].strip().splitlines()
+    end = next((i for i, line in enumerate(lines) if not line.startswith("|")), len(lines))
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[:end]]
+    assert all(len(cells) == len(rows[0]) for cells in rows)
+    return [rows[0], *rows[2:]]
+
+
+def test_the_verdict_comes_first() -> None:
+    text = report(row("passed", trial()), row("failed", trial(0, 0.6)))
+    assert text.startswith("## Tool calling: FAILED\n\n2 cases on 1 model: 1 passed, 1 failed.\n")
+
+
+@pytest.mark.parametrize(
+    ("cases", "fields", "word"),
+    [
+        ([row("passed", trial())], {}, "PASSED"),
+        ([row("failed", trial(0, 0.6))], {}, "FAILED"),
+        ([row("passed", trial()), row("error")], {}, "FAILED"),
+        ([row("passed", trial()), row("error")], {"exitstatus": 0}, "PASSED"),
+        ([row("missed", trial(0, 0.6))], {"gates": (gate(True),)}, "PASSED"),
+        ([row("missed", trial(0, 0.6))], {"gates": (gate(True), gate(False))}, "FAILED"),
+        ([row("passed", trial())], {"baseline": comparison(True)}, "FAILED"),
+        ([row("passed", trial())], {"baseline": comparison(False)}, "PASSED"),
+        ([row("skipped")], {}, "NOTHING WAS EVALUATED"),
+        ([], {"exitstatus": 5}, "NOTHING WAS EVALUATED"),
+        (
+            [row("passed", trial())],
+            {"exitstatus": 2},
+            "INCOMPLETE (the run was interrupted, or files could not be collected)",
+        ),
+    ],
+)
+def test_the_verdict(cases: list[dict[str, Any]], fields: dict[str, Any], word: str) -> None:
+    assert report(*cases, **fields).splitlines()[0] == f"## Tool calling: {word}"
+
+
+def test_files_that_could_not_be_collected_are_named() -> None:
+    text = report(row("passed", trial()), exitstatus=2, collection_errors=2)
+    assert "2 files could not be collected." in text
+
+
+def test_gates_that_failed_come_first() -> None:
+    text = report(row("passed", trial()), gates=(gate(True, "first"), gate(False, "second")))
+    assert "1 of 2 gates passed." in text
+    assert "### Gates\n\n- **FAILED**: `second`\n- passed: `first`\n" in text
+
+
+def test_scores_per_model_and_no_column_without_a_value() -> None:
+    text = report(
+        row("passed", trial(latency_s=1.5, prompt_tokens=900, completion_tokens=100)),
+        row("failed", trial(0, 0.6), model="other"),
+    )
+    assert table(text, "### Scores") == [
+        ["model", "suite", "cases", "passed", "failed", "`overall`", "tokens", "latency (s)"],
+        ["`gpt-4o`", "`Weather`", "1", "1", "0", "1.00", "1,000", "1.50"],
+        ["`other`", "`Weather`", "1", "0", "1", "0.60", "-", "-"],
+    ]
+    assert "Scores by suite" not in text
+
+
+def test_several_suites_have_a_table_of_their_own() -> None:
+    text = report(row("passed", trial()), row("failed", trial(0, 0.6), suite="Travel", file="t.json"))
+    assert table(text, "### Scores")[1:] == [["`gpt-4o`", "2", "1", "1", "0.80"]]
+    assert table(text, "Scores by suite</summary>")[1:] == [
+        ["`gpt-4o`", "`Weather`", "1", "1", "0", "1.00"],
+        ["`gpt-4o`", "`Travel`", "1", "0", "1", "0.60"],
+    ]
+
+
+def test_suites_of_one_name_are_told_apart_by_their_files() -> None:
+    text = report(row("passed", trial()), row("passed", trial(), file="b.json"))
+    names = [cells[1] for cells in table(text, "Scores by suite</summary>")[1:]]
+    assert names == ["`Weather (weather.tooleval.json)`", "`Weather (b.json)`"]
+
+
+def test_trials_show_intervals_and_reliability() -> None:
+    text = report(
+        row("failed", trial(0), trial(1, 0.6)), row("passed", trial(0), trial(1)), intervals=True
+    )
+    header, cells = table(text, "### Scores")
+    assert re.fullmatch(r"0\.90 \(0\.\d\d to [01]\.\d\d\)", cells[header.index("`overall`")])
+    assert cells[header.index("`pass@k`")] == "1.00 (k = 2)"
+    assert cells[header.index("`pass^k`")] == "0.50 (k = 2)"
+    assert "- `paris` on `gpt-4o`, 1 of 2 trials passed: `overall" in text
+
+
+def test_a_cost_that_is_known_in_part_says_so() -> None:
+    text = report(row("passed", trial(0, cost_usd=0.25), trial(1)))
+    header, cells = table(text, "### Scores")
+    assert cells[header.index("cost (USD)")] == "0.2500+"
+    assert "$" not in text  # which GitHub would read as mathematics
+
+
+def test_what_did_not_pass_is_listed_with_its_place() -> None:
+    text = report(
+        row("failed", trial(0, 0.6)),
+        row("error", case="rome", reason="no connection"),
+        row("missed", trial(0, 0.6), case="oslo", reason="overall 0.60 < 1.00", line=0),
+        row("passed", trial(), case="lima"),
+    )
+    assert "<details open><summary>1 case failed</summary>\n\n- `paris` on `gpt-4o`: " in text
+    assert "`overall 0.60 < 1.00 (wrong value)` (`weather.tooleval.json:21`)\n\n</details>" in text
+    assert "1 case without a verdict (errors)</summary>\n\n- `rome` on `gpt-4o`: `no connection`" in text
+    assert "1 case missed</summary>\n\n- `oslo`" in text
+    assert "(`weather.tooleval.json`)" in text
+    assert "`lima`" not in text
+
+
+def test_fifty_failed_cases_are_listed_and_more_are_counted() -> None:
+    text = report(*(row("failed", trial(0, 0.6), case=f"case-{n}") for n in range(1051)))
+    assert "1051 cases failed</summary>" in text
+    assert ("`case-49`" in text, "`case-50`" in text) == (True, False)
+    assert "\n... and 1,001 more\n\n</details>" in text
+    assert "Cut to" not in text
+
+
+def test_the_comparison_with_the_baseline() -> None:
+    text = report(row("passed", trial()), baseline=comparison())
+    assert (
+        "### Baseline `main.json`\n\n**FAILED**: `overall of gpt-4o dropped by 0.10 (p 0.004)`" in text
+    )
+    lines = table(text, "(p 0.004)`")
+    assert lines[1] == ["`gpt-4o`", "`overall`", "0.900", "0.800", "-0.100", "30", "0.004", "**FAILED**"]
+    assert "1 case turned from always passing to always failing</summary>" in text
+    assert "- `paris` of `Weather` on `gpt-4o`: `5/5` to `0/5` trials passed\n" in text
+    assert "`5/5` to `0/5` trials passed, overall 1.00 to 0.60\n" in text
+    assert "baseline: 1 added, 1 removed, 1 changed, 1 renamed</summary>" in text
+    assert "- added: `paris` of `Weather`\n- removed: `paris` of `Weather`\n" in text
+    assert "- renamed: `paris` of `Weather`, was `paris` of `Weather`\n" in text
+
+
+def test_models_under_two_names() -> None:
+    baseline = comparison()
+    baseline["models"][0]["old"] = "gpt-4"
+    assert "| `gpt-4 = gpt-4o` |" in report(row("passed", trial()), baseline=baseline)
+
+
+def test_it_ends_with_where_it_comes_from() -> None:
+    last = report(row("passed", trial())).splitlines()[-1]
+    assert last == (
+        "run `20261122-101530-3fa9c1`, started `2026-11-22T10:15:30+00:00`, took 12.5 s, "
+        "commit `0123456789abcdef` on `main`, pytest-tooleval `0.1.0`"
+    )
+    assert "commit" not in report(row("passed", trial()), git=None).splitlines()[-1]
+
+
+# ---------------------------------------------------------------------------------------- limits
+
+
+def large(cases: int = 300) -> dict[str, Any]:
+    rows = [
+        row(
+            "failed", trial(0, 0.6), case=f"case-{n}", model=f"m{n}", suite=f"s{n % 7}", reason="ö" * 500
+        )
+        for n in range(cases)
+    ]
+    gates = tuple(gate(n % 2 == 0, f"gate {n} " + "é" * 200) for n in range(cases))
+    return document(*rows, gates=gates, baseline=comparison())
+
+
+@pytest.mark.parametrize("limit", [LEAST_LIMIT, 10_000, COMMENT_LIMIT])
+def test_it_keeps_to_the_limit_and_says_what_it_cut(limit: int) -> None:
+    text = markdown_text(large(), limit)
+    assert limit * 0.9 < len(text.encode()) <= limit
+    assert re.search(rf"^Cut to {limit:,} bytes: [\d,]+ entries were left out\.$", text, re.MULTILINE)
+    assert text.startswith("## Tool calling: FAILED\n\n300 cases on 300 models")
+    assert text.splitlines()[-1].endswith("pytest-tooleval `0.1.0`")
+    assert text.count("<details") == text.count("</details>")
+    # Whole entries only, so every fence is closed.
+    assert all(CODE.sub("", line).count("`") == 0 for line in text.splitlines())
+
+
+def test_a_summary_of_thousands_of_models_fits() -> None:
+    text = markdown_text(large(5000))
+    assert SUMMARY_LIMIT * 0.9 < len(text.encode()) <= SUMMARY_LIMIT
+
+
+def test_what_fits_is_whole() -> None:
+    assert markdown_text(large(3), COMMENT_LIMIT) == markdown_text(large(3))
+
+
+def test_a_limit_below_what_any_report_needs_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected at least 4096 bytes, got 100"):
+        markdown_text(document(), 100)
+
+
+# --------------------------------------------------------------------------------- hostile text
+
+
+def everywhere(evil: str, limit: int = SUMMARY_LIMIT) -> str:
+    """A report in which every text that is not ours is this one."""
+    names = {"suite": evil, "case": evil, "model": evil, "file": evil, "reason": evil}
+    outcomes: list[Outcome] = ["failed", "error", "missed"]
+    cases = [row(outcome, trial(0, 0.6), trial(1), **names) for outcome in outcomes]
+    cases[0]["scores"][evil] = 0.5
+    cases.append(row("passed", trial(), **{**names, "suite": "other"}))
+    found = document(
+        *cases,
+        gates=(gate(False, evil, name=evil), gate(True, evil)),
+        baseline=comparison(name=evil, model=evil, metric=evil, suite=evil, case=evil, message=evil),
+        id=evil,
+        git={"commit": evil, "branch": evil, "dirty": True},
+    )
+    return markdown_text(found, limit)
+
+
+def outside_code(text: str) -> str:
+    """What is left of a report without its code spans, which no line can carry into the next one."""
+    return "\n".join(CODE.sub("", line) for line in text.split("\n"))
+
+
+@given(hostile)
+def test_hostile_text_stands_in_code_spans_and_nowhere_else(evil: str) -> None:
+    text = everywhere(evil)
+    left = outside_code(text)
+    assert text.count("EVIL") > 40
+    assert "EVIL" not in left
+    assert text.replace("\n", "").isprintable()
+    # What is ours is plain, but for titles, bold words, tables and folds.
+    for ours in ("### ", "## ", "**FAILED**", "<details>", "<details open>", "</details>"):
+        left = left.replace(ours, "")
+    left = left.replace("<summary>", "").replace("</summary>", "")
+    assert not re.search(r"[^\w\s|:.,+()=-]", left)
+
+
+@given(hostile)
+def test_hostile_text_breaks_no_table_and_no_line(evil: str) -> None:
+    tame = everywhere("tame").split("\n")
+    lines = everywhere(evil).split("\n")
+    assert [_cells(line) for line in lines] == [_cells(line) for line in tame]
+
+
+def _cells(line: str) -> int:
+    """How many cells a line of a table has; 0 outside of tables."""
+    return len(re.findall(r"(?<!\\)\|", line)) - 1 if line.startswith("|") else 0
+
+
+@given(any_text)
+def test_hostile_text_keeps_to_the_limit(evil: str) -> None:
+    assert len(everywhere(evil * 100, LEAST_LIMIT).encode()) <= LEAST_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "`plain`"),
+        ("a`b", "``a`b``"),
+        ("`a", "`` `a ``"),
+        ("a``", "``` a`` ```"),
+        (" a", "`  a `"),
+        ("a\nb", "`a\\nb`"),
+        ("a|b", "`a|b`"),
+        ("@me #1 <b>", "`@me #1 <b>`"),
+        ("\u202e", "`\\u202e`"),
+        ("x" * 400, f"`{'x' * 299}…`"),
+        ("", "-"),
+        ("  ", "-"),
+    ],
+)
+def test_how_text_is_shown(text: str, shown: str) -> None:
+    assert f"- **FAILED**: {shown}\n" in report(gates=(gate(False, text),))
+
+
+def test_a_pipe_in_a_table_is_escaped() -> None:
+    assert "\n| `a\\|b` | `Weather` |" in report(row("passed", trial(), model="a|b"))
