@@ -10,7 +10,6 @@ import math
 import random
 from collections.abc import Callable
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import Any
 
 # What the spread of scores is measured with besides the scores themselves, see `mean_interval`.
@@ -121,6 +120,9 @@ def mean_interval(
 def _quantile(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: expected a number between 0 and 1, got {confidence}")
+    # Brings decimal and fractions along, which a run without intervals need not load.
+    from statistics import NormalDist
+
     return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 

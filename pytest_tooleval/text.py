@@ -15,7 +15,8 @@ def printable(text: str, *, keep_newlines: bool = False) -> str:
 
     These are control characters (the ESC of ANSI sequences among them), bidirectional controls,
     zero-width characters, spaces other than the plain one, and lone surrogates; also the bracket of
-    `##[`, with which the log of a CI job gives orders. With `keep_newlines` a newline and a tab stay what they are.
+    `##[`, with which the log of a CI job gives orders. With `keep_newlines` a newline and a tab stay
+    what they are.
     """
     if text.isprintable():
         return text.replace("##[", _HARMLESS) if "##[" in text else text

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 
 from ..engine.answers import work_folder
 from ..errors import ToolevalError
-from ..history import RunWriter
-from ..history import open_history
+
+if TYPE_CHECKING:
+    from ..history import RunWriter
 
 _EVERY_S = 2.0
 
@@ -40,6 +42,9 @@ class Keeper:
         if not row["model"] or self.problem:
             return
         self._rows.append(row)
+        if self._thread is None:
+            # The first row already begins the run, while the others are waited for.
+            self._flush()
         if time.monotonic() - self._written >= _EVERY_S:
             self._flush()
 
@@ -53,6 +58,9 @@ class Keeper:
     def _write(self, rows: Sequence[Row]) -> None:
         if self.problem:
             return
+        # SQLite is loaded here, beside the run, and not while everybody waits for its start.
+        from ..history import open_history
+
         try:
             if self._writer is None:
                 self._writer = open_history(work_folder(self._root)).begin(self._about())
@@ -77,6 +85,8 @@ class Keeper:
 
     def trends(self, document: Mapping[str, Any]) -> dict[str, Any] | None:
         """Per model and suite the overall mean of the last runs, for the report; None without any."""
+        from ..history import open_history
+
         try:
             return open_history(work_folder(self._root)).trends_for(document)
         except (ToolevalError, OSError):

@@ -28,6 +28,7 @@ from ..engine.answers import last_run
 from ..engine.answers import make_room
 from ..engine.answers import new_run
 from ..engine.cassette import Cassette
+from ..engine.garbage import seldom_collected
 from ..engine.models import LEXICAL
 from ..engine.replay import recorded
 from ..engine.runner import Answer
@@ -36,8 +37,6 @@ from ..engine.runner import Trial
 from ..engine.spending import Budget
 from ..errors import ConfigError
 from ..errors import ModelError
-from ..history import git_state
-from ..history import new_run_id
 from ..reports.document import build_document
 from ..results import Transcript
 from ..rows import unpack
@@ -98,7 +97,6 @@ class EvalSession:
         self.damaged_elsewhere: dict[str, list[int]] = {}
         self._started = datetime.now(timezone.utc)
         self._begin = time.monotonic()
-        self.id = new_run_id(self._started)
         self.keeper: Keeper | None = None
         if settings.history and not self._is_worker:
             self.keeper = Keeper(config.rootpath, self.about)
@@ -108,10 +106,11 @@ class EvalSession:
         """Ask ahead for everything selected; at the end cancel what is still under way."""
         try:
             # A worker of xdist has everybody's items and learns only one by one which are its own.
-            if not self._is_worker and _will_run(session) and not self.settings.estimate:
-                for item in session.items:
-                    self._ask_ahead(item)
-            yield
+            with seldom_collected():
+                if not self._is_worker and _will_run(session) and not self.settings.estimate:
+                    for item in session.items:
+                        self._ask_ahead(item)
+                yield
         finally:
             self.close()
 
@@ -329,7 +328,16 @@ class EvalSession:
         }
 
     @cached_property
+    def id(self) -> str:
+        """The name of this run in the history and in its document."""
+        from ..history import new_run_id
+
+        return new_run_id(self._started)
+
+    @cached_property
     def _git(self) -> dict[str, Any] | None:
+        from ..history import git_state
+
         return git_state(self.config.rootpath)
 
     @property

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from ..gates.aggregate import judge_gates
 from ..results import CaseResult
 from ..text import printable
 from .settings import Settings
@@ -44,6 +43,8 @@ def judge_run(cases: Sequence[Row], settings: Settings) -> list[dict[str, Any]]:
     gates = settings.gates
     if not gates or (not gates.asked and not any(case["model"] for case in cases)):
         return []
+    from ..gates.aggregate import judge_gates
+
     return judge_gates(cases, gates.fail_under, gates.max_errors, gates.confidence)
 
 

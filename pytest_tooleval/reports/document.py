@@ -43,16 +43,20 @@ def build_document(
     With `intervals` each mean has the bounds of its 95% interval.
     """
     cases = list(rows)
-    total = summarise(cases)
+    total = summarise(cases, intervals=intervals)
+
+    def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        # Of one suite on one model everything is the same.
+        return total if len(rows) == len(cases) else summarise(rows, intervals=intervals)
+
     return {
         "version": VERSION,
         "run": {**run, "total": total},
         "models": [
-            {"model": model, **summarise(rows, intervals=intervals)}
-            for (model,), rows in group(cases, "model").items()
+            {"model": model, **summary(rows)} for (model,), rows in group(cases, "model").items()
         ],
         "suites": [
-            {"model": model, "suite": suite, "file": file, **summarise(rows, intervals=intervals)}
+            {"model": model, "suite": suite, "file": file, **summary(rows)}
             for (model, suite, file), rows in group(cases, "model", "suite", "file").items()
         ],
         "cases": [dict(case) for case in cases],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from playwright.sync_api import Page
 
+_TELL_VIOLATIONS = """addEventListener("securitypolicyviolation", (event) => {
+  console.error("policy", event.violatedDirective);
+});"""
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -43,9 +47,7 @@ class Opened:
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("dialog", self._dialog)
         page.on("request", lambda request: self.requests.append(request.url))
-        page.add_init_script(
-            "addEventListener('securitypolicyviolation', (e) => console.error('policy', e.violatedDirective))"
-        )
+        page.add_init_script(_TELL_VIOLATIONS)
 
     def _dialog(self, dialog: Any) -> None:
         self.complaints.append(f"dialog: {dialog.message}")
@@ -60,8 +62,9 @@ class Opened:
         return str(self.page.evaluate("location.hash"))
 
     def cases(self) -> list[str]:
-        """The ids of the cases that the matrix shows now."""
+        """The ids of the cases that the matrix holds now, drawn to the last."""
         self.settle()
+        self.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         return self.page.locator(".matrix tbody .id").all_inner_texts()
 
     def status(self) -> str:
@@ -73,6 +76,13 @@ class Opened:
         self.page.evaluate(
             "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
+
+    def wait(self, expression: str) -> None:
+        """Until it is true; the page's policy forbids Playwright's own `wait_for_function`."""
+        deadline = time.monotonic() + 10
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < deadline, expression
+            self.page.wait_for_timeout(20)
 
     def assert_clean(self) -> None:
         assert self.complaints == []

@@ -53,11 +53,9 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def assert_no_sideways_scroll(opened: Opened) -> None:
     for selector in ("html", "body", ".panel"):
-        wide = opened.page.evaluate(
-            "(s) => { const e = document.querySelector(s); return e ? e.scrollWidth - e.clientWidth : 0 }",
-            selector,
-        )
-        assert wide <= 0, selector
+        found = opened.page.locator(selector)
+        if found.count():
+            assert found.evaluate("(node) => node.scrollWidth - node.clientWidth") <= 0, selector
 
 
 # ---- hostile texts ----
@@ -72,8 +70,7 @@ def test_nothing_of_a_hostile_document_runs(
     page = opened.page
     assert len(opened.cases()) == len(EVIL) + 1
     assert_no_sideways_scroll(opened)
-    for summary in page.locator("details:not([open]) > summary").all():
-        summary.evaluate("(node) => { node.parentElement.open = true }")
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     assert_no_sideways_scroll(opened)
     for _ in range(len(EVIL)):
         if page.locator(".panel").is_hidden():
@@ -102,31 +99,38 @@ def test_no_invisible_character_is_left(open_page: Open, hostile: Path) -> None:
 def test_scripts_cannot_get_in_by_other_ways(open_page: Open, rich: Path) -> None:
     """The policy itself, should a mistake ever let markup through."""
     opened = open_page(rich)
-    outcome = opened.page.evaluate(
+    thrown = opened.page.evaluate(
         """() => {
-          const thrown = [];
-          try { document.body.innerHTML += "<img src=x onerror='window.evil=1'>" } catch (e) { thrown.push(e.name) }
-          const node = document.createElement("script");
-          try { node.textContent = "window.evil=1"; document.body.append(node) } catch (e) { thrown.push(e.name) }
-          document.body.append(Object.assign(document.createElement("img"), { src: "http://evil.example/i.png" }));
-          return [thrown, window.evil];
+          try { document.body.innerHTML += "<img src=x onerror='window.evil=1'>" }
+          catch (error) { return error.name }
         }"""
     )
-    assert outcome[0][0] == "TypeError"
-    assert outcome[1] is None
-    assert not any("evil.example" in url for url in opened.requests if url.startswith("http"))
+    assert thrown == "TypeError"
+    opened.page.evaluate(
+        """() => {
+          const image = document.createElement("img");
+          image.src = "http://evil.example/i.png";
+          document.body.append(image);
+        }"""
+    )
+    opened.page.evaluate(
+        """() => {
+          const script = document.createElement("script");
+          script.append("window.evil = 1");
+          document.body.append(script);
+        }"""
+    )
+    opened.settle()
+    assert opened.page.evaluate("window.evil") is None
+    assert any("policy img-src" in each for each in opened.complaints)
+    assert any("policy script-src" in each or "require-trusted" in each for each in opened.complaints)
 
 
 def test_the_same_texts_are_shown_as_in_the_terminal(open_page: Open, rich: Path) -> None:
     opened = open_page(rich)
-    texts = [text for text in EVIL if "\n" not in text]
-    shown = opened.page.evaluate(
-        "(texts) => texts.map(shown)",
-        [t.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for t in texts],
-    )
-    assert shown == [
-        printable(t.encode("utf-16", "surrogatepass").decode("utf-16", "replace")) for t in texts
-    ]
+    # Lone surrogates do not survive the way into the browser; they are tried below.
+    texts = [text.encode("utf-8", "replace").decode() for text in EVIL]
+    assert opened.page.evaluate("(texts) => texts.map(shown)", texts) == [printable(t) for t in texts]
     assert opened.page.evaluate("shown('\\ud800') + shown('\\u{e0041}')") == "\\ud800\\U000e0041"
 
 
@@ -168,16 +172,16 @@ def test_search_looks_at_ids_prompts_reasons_and_tools(open_page: Open, rich: Pa
 def test_filters_belong_to_one_and_the_same_cell(open_page: Open, rich: Path) -> None:
     opened = open_page(rich)
     page = opened.page
-    page.get_by_label("Failure").select_option("wrong_tool")
+    page.get_by_role("combobox", name="Failure").select_option("wrong_tool")
     page.get_by_role("button", name="passed").first.click()
     assert "No case matches" in opened.status()
     page.get_by_role("button", name="passed").first.click()
-    page.get_by_label("Model").select_option(QWEN)
+    page.get_by_role("combobox", name="Model").select_option(QWEN)
     assert 0 < len(opened.cases()) < 60
     assert page.locator(".matrix thead th").count() == 2
-    page.get_by_label("Tag").select_option("smoke")
+    page.get_by_role("combobox", name="Tag").select_option("smoke")
     assert all(int(each[-4:]) % 5 == 0 for each in opened.cases())
-    page.get_by_label("Suite").select_option("Weather")
+    page.get_by_role("combobox", name="Suite").select_option("Weather")
     assert all(int(each[-4:]) % 15 == 0 for each in opened.cases())
 
 
@@ -186,7 +190,7 @@ def test_sorting(open_page: Open, rich: Path) -> None:
     page = opened.page
 
     def scores(column: int) -> list[float]:
-        opened.settle()
+        assert len(opened.cases()) == 60
         texts = page.locator(f".matrix tbody tr td:nth-child({column}) .value").all_inner_texts()
         return [float(text) for text in texts if text[0].isdigit()]
 
@@ -196,10 +200,11 @@ def test_sorting(open_page: Open, rich: Path) -> None:
     assert page.locator(".matrix th[aria-sort=ascending]").inner_text().startswith(QWEN)
     page.get_by_role("columnheader", name=QWEN).get_by_role("button").click()
     assert scores(4) == sorted(found, reverse=True)
-    page.get_by_label("Sort by").select_option("worst")
+    page.get_by_role("combobox", name="Sort by").select_option("worst")
     lowest = [min(row) for row in zip(scores(2), scores(3), scores(4), strict=True)]
     assert lowest == sorted(lowest)
-    page.get_by_label("Sort by").select_option("differ")
+    page.get_by_role("combobox", name="Sort by").select_option("differ")
+    assert len(opened.cases()) == 60
     shares = [
         [int(text[0]) / int(text[2]) for text in texts]
         for texts in itertools.zip_longest(
@@ -217,7 +222,7 @@ def test_the_address_keeps_the_view(open_page: Open, rich: Path) -> None:
     opened = open_page(rich)
     page = opened.page
     page.get_by_label("Search").fill("tokyo")
-    page.get_by_label("Sort by").select_option("worst")
+    page.get_by_role("combobox", name="Sort by").select_option("worst")
     page.get_by_role("button", name="failed").first.click()
     before = opened.cases()
     assert opened.hash == "#q=tokyo&outcome=failed&sort=worst"
@@ -377,7 +382,7 @@ def test_the_page_fits_its_screen(open_page: Open, rich: Path, width: int, scrip
     for heading in ("Gates", "Against the baseline", "Scores", "Cases", "Plots", "Trends"):
         assert opened.page.get_by_role("heading", name=heading, exact=True).is_visible()
     assert opened.page.get_by_text("overall of qwen2.5-coder-1.5b: 0.64 < 0.90").is_visible()
-    assert opened.page.get_by_text("needs JavaScript").is_visible() is not scripts
+    assert opened.page.locator("noscript table").is_visible() is not scripts
     opened.assert_clean()
 
 
@@ -404,14 +409,15 @@ def test_links_to_sections_keep_the_view(open_page: Open, rich: Path) -> None:
     opened = open_page(rich, "#q=tokyo")
     opened.page.get_by_role("navigation").get_by_role("link", name="Plots").click()
     assert opened.hash == "#q=tokyo"
-    opened.page.wait_for_function("document.getElementById('plots').getBoundingClientRect().top < 300")
+    opened.wait("document.getElementById('plots').getBoundingClientRect().top < 300")
 
 
 def test_everything_to_press_has_a_name(open_page: Open, rich: Path) -> None:
     opened = open_page(rich, "#case=suites/travel.tooleval.json::case-0008")
     nameless = opened.page.evaluate(
         """() => [...document.querySelectorAll("button, select, input, a, [role=region], [role=img]")]
-          .filter((node) => !(node.getAttribute("aria-label") || node.innerText || node.closest("label")))
+          .filter((node) => !node.getAttribute("aria-label") && !node.innerText)
+          .filter((node) => !node.closest("label"))
           .map((node) => node.outerHTML.slice(0, 100))"""
     )
     assert nameless == []
@@ -459,10 +465,10 @@ def test_a_thousand_cases_on_three_models_stay_usable(open_page: Open, big: Path
 def test_rows_appear_while_scrolling(open_page: Open, big: Path) -> None:
     opened = open_page(big)
     page = opened.page
-    first = len(opened.cases())
+    first = page.locator(".matrix tbody tr").count()
     assert first < 300
     page.locator(".tall").evaluate("(node) => node.scrollTo(0, node.scrollHeight)")
-    page.wait_for_function(f"document.querySelectorAll('.matrix tbody tr').length > {first}")
+    opened.wait(f"document.querySelectorAll('.matrix tbody tr').length > {first}")
 
 
 def test_a_link_to_a_case_far_down_brings_it_into_sight(open_page: Open, big: Path) -> None:

@@ -1,7 +1,7 @@
 // @ts-check
 // The matrix: a row per case, a column per model. Rows are made when they come into sight.
 
-const CHUNK = 60;
+const CHUNK = 40;
 
 /**
  * What a cell shows: the score, or the outcome when there is none, and what else one must know.
@@ -86,7 +86,7 @@ class Matrix {
       (entries) => {
         if (entries.some((entry) => entry.isIntersecting)) this.drawMore();
       },
-      { root: this.scroller, rootMargin: "800px" },
+      { root: this.scroller, rootMargin: "400px" },
     ).observe(this.end);
     window.addEventListener("beforeprint", () => this.drawMore(this.view.length));
   }

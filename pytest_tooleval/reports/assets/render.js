@@ -241,7 +241,7 @@ function difference(left, right) {
   if (a.length * b.length > MOST_COMPARED) return null;
   const [inLeft, inRight] = commonWords(a, b);
   const common = a.filter((word, i) => inLeft[i] && /[\p{L}\p{N}]/u.test(word)).join("").length;
-  if (common * 5 < Math.min(left.length, right.length)) return null;
+  if (common === 0 || common * 5 < Math.min(left.length, right.length)) return null;
   return [pieces(a, inLeft), pieces(b, inRight)];
 }
 
@@ -499,7 +499,7 @@ function renderFacts(trial) {
     ["Latency", secondsText(trial.latency_s)],
     ["Tokens", tokensText(trial.prompt_tokens, trial.completion_tokens)],
     ["Cost", usdText(trial.cost_usd)],
-    ["Answer", trial.transcript ? (trial.cached ? "from the cassette" : "asked in this run") : ""],
+    ["Answer", trial.transcript ? (trial.cached ? "replayed" : "asked in this run") : ""],
     ["Format", trial.format === "recovered" ? "recovered from text" : ""],
     ["Extra calls", trial.extra_calls ? countText(trial.extra_calls) : ""],
     ["tool_choice sent", trial.tool_choice ? shown(trial.tool_choice) : ""],

@@ -203,7 +203,8 @@ class _Shared:
 def _trial(trial: Mapping[str, Any], shared: _Shared) -> dict[str, Any]:
     transcript = trial["transcript"]
     return {
-        **_without_nothing(trial, leave_out=("scores", "transcript")),
+        **_without_nothing(trial, leave_out=("scores", "transcript", "error")),
+        "error": trial["error"] and {key: _cut(each) for key, each in trial["error"].items()},
         "scores": {
             metric: {
                 "value": value["value"],

@@ -50,7 +50,8 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     step = next(step * factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= most)
     first = math.floor(low / step)
     count = math.ceil(high / step - 1e-9) - first
-    return [round((first + i) * step, 12) for i in range(count + 1)]
+    # Without the rounding 3 times 0.1 would be 0.30000000000000004.
+    return [float(f"{(first + i) * step:.12g}") for i in range(count + 1)]
 
 
 def powers(low: float, high: float) -> list[float]:
