@@ -28,6 +28,7 @@ ErrorKind = Literal[
     "callable",  # a Python callable used as a model raised, or returned something else than a message
     "budget",  # the run may not spend more
     "replay",  # the answer is not on the cassette and must not be asked for
+    "tool_server",  # the server that a chain's tools really run on
     "cancelled",
 ]
 

@@ -75,6 +75,8 @@ def mcp(
     from ..mcp.discover import discover_tools
     from ..mcp.tools import as_functions
 
+    if out is not None and out != _STDOUT and not out.name.endswith(_SUFFIX):
+        raise click.UsageError(f"--out: pytest collects files that end in {_SUFFIX}")
     try:
         server = _server(stdio, http, sse, headers, env, timeout)
         # Read before the server is asked, for a mistake in --out to show at once.
@@ -106,6 +108,8 @@ def _server(
     from ..mcp.server import McpServer
     from ..mcp.server import split_command
 
+    if any("=" not in header for header in headers):
+        raise click.UsageError("--header is NAME=VARIABLE, the variable being the one with the value")
     pairs = dict(header.partition("=")[::2] for header in headers)
     if sum(option is not None for option in (stdio, http, sse)) != 1:
         raise click.UsageError("give one of --stdio, --http and --sse")

@@ -41,7 +41,7 @@ def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
         "version": VERSION,
         "model": spec.identity,
         "api_base": spec.api_base,
-        "messages": _normalised(request.messages),
+        "messages": normalised(request.messages),
         "tools": list(request.tools),
         "tool_choice": request.tool_choice if request.tools else None,
         "sampling": dict(request.sampling),
@@ -54,7 +54,7 @@ def key_of(asked: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(asked).encode()).hexdigest()
 
 
-def _normalised(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def normalised(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The messages with their tool calls' ids numbered in order: providers draw them at random."""
     numbers: dict[Any, str] = {}
 

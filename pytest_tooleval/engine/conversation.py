@@ -19,15 +19,23 @@ from ..scoring.tool_selection import is_expected
 from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
 from .client import ChatRequest
+from .live import LiveTools
 from .mocks import Mocks
 
 Ask = Callable[[ChatRequest], Awaitable[Reply]]
 
 
 async def converse(
-    case: ResolvedCase, ask: Ask, sampling: Mapping[str, Any], trial: int = 0
+    case: ResolvedCase,
+    ask: Ask,
+    sampling: Mapping[str, Any],
+    trial: int = 0,
+    live: LiveTools | None = None,
 ) -> Transcript:
-    """Hold the conversation of one trial. Raises ModelError when an answer could not be had."""
+    """Hold the conversation of one trial. Raises ModelError when an answer could not be had.
+
+    Calls are answered by the case's mocks, and by `live` where there is no mock and it runs the tool.
+    """
     prompt = tuple(Message(dict(message)) for message in case.messages)
     tools = [tool.to_wire() for tool in case.tools]
     messages: list[Mapping[str, Any]] = [message.data for message in prompt]
@@ -44,14 +52,33 @@ async def converse(
         if finished:
             return Transcript(prompt, (*rounds, Round(reply)))
         ids = _ids(reply, len(rounds))
-        # In a thread: a slow pattern under `$when` must not hold up the loop, and all models with it.
-        contents = await asyncio.to_thread(mocks.answers, reply.calls)
+        carried = carried_back(reply, ids)
+        contents = await _contents(reply.calls, mocks, live, [*messages, carried])
         answers = tuple(
             Message({"role": "tool", "tool_call_id": id, "content": content})
             for id, content in zip(ids, contents, strict=True)
         )
         rounds.append(Round(reply, answers))
-        messages += [carried_back(reply, ids), *(answer.data for answer in answers)]
+        messages += [carried, *(answer.data for answer in answers)]
+
+
+async def _contents(
+    calls: Sequence[ToolCall],
+    mocks: Mocks,
+    live: LiveTools | None,
+    messages: Sequence[Mapping[str, Any]],
+) -> list[str]:
+    """What each call of a reply is answered, one after the other."""
+    if live is None:
+        # In a thread: a slow pattern under `$when` must not hold up the loop, and all models with it.
+        return await asyncio.to_thread(mocks.answers, calls)
+    contents = []
+    for call in calls:
+        if call.arguments is not None and not mocks.has(call.name) and live.runs(call.name):
+            contents.append(await live.answer(call, messages))
+        else:
+            contents.append(await asyncio.to_thread(mocks.answer, call))
+    return contents
 
 
 def _ids(reply: Reply, round_number: int) -> list[str]:

@@ -34,9 +34,12 @@ def canonical(value: object) -> str:
 
 def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
     """A question as a cassette's line shows it: tools by name, with a hash of their definitions."""
+    shown = {field: value for field, value in asked.items() if field not in ("tools", "version")}
+    if "tools" not in asked:  # of a server that tools run on
+        return shown
     tools = asked["tools"]
     return {
-        **{field: value for field, value in asked.items() if field not in ("tools", "version")},
+        **shown,
         "tools": [tool["function"]["name"] for tool in tools],
         "tools_sha256": hashlib.sha256(canonical(tools).encode()).hexdigest()[:16],
     }

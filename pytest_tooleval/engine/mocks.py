@@ -28,6 +28,10 @@ class Mocks:
         self._mocks = {name.casefold(): mock for name, mock in case.case.mock_responses.items()}
         self._calls: dict[str, int] = {}
 
+    def has(self, tool: str) -> bool:
+        """Whether there is a mock for the tool."""
+        return tool.casefold() in self._mocks
+
     def answers(self, calls: Iterable[ToolCall]) -> list[str]:
         """`answer` for each call of a reply, in order."""
         return [self.answer(call) for call in calls]

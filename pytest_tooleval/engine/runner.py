@@ -30,6 +30,8 @@ from .lane import Origin
 from .lane import Run
 from .lane import sampling_for
 from .limits import Slots
+from .live import Live
+from .live import LiveTools
 from .models import ModelSpec
 from .retry import RetryPolicy
 from .spending import Budget
@@ -44,7 +46,10 @@ DEFAULT_TIMEOUT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One trial to run. `priority`: lower goes first; `fresh` ignores a recorded answer."""
+    """One trial to run. `priority`: lower goes first; `fresh` ignores a recorded answer.
+
+    `live` is the server of the tools that a chain may really run.
+    """
 
     case: ResolvedCase
     model: ModelSpec
@@ -52,6 +57,7 @@ class Trial:
     priority: int = 0
     cassette: Cassette | None = None
     fresh: bool = False
+    live: Live | None = None
 
 
 class Runner:
@@ -122,7 +128,14 @@ class Runner:
         async def ask(request: ChatRequest) -> Reply:
             return await lane.ask(request, origin)
 
-        return await converse(trial.case, ask, sampling_for(trial.model, trial.case), trial.number)
+        sampling = sampling_for(trial.model, trial.case)
+        if trial.live is None or not trial.case.live_tools:
+            return await converse(trial.case, ask, sampling, trial.number)
+        live = LiveTools(trial.live, trial.case.live_tools, trial.number, fresh=trial.fresh)
+        try:
+            return await converse(trial.case, ask, sampling, trial.number, live)
+        finally:
+            await live.close()
 
     def _lane(self, spec: ModelSpec) -> Lane:
         lane = self._lanes.get(spec.label)

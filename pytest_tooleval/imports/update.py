@@ -72,7 +72,8 @@ def update_suite(
     cases stay as they are. With `drafts` each new tool gets a draft. A draft that nobody edited
     follows its tool: it is made again when the tool changed, and goes when the tool went.
     """
-    before = dict(existing or {"name": name, "tools": [], "test_cases": []})
+    before = {"name": name, "tools": [], "test_cases": []} if existing is None else dict(existing)
+    before.setdefault("test_cases", [])
     old = _by_name(before.get("tools"))
     new = _by_name(tools)
     update = _Update(old, new, before.get("param_scoring"))
@@ -89,9 +90,8 @@ def update_suite(
         drafted=update.drafted,
         dropped=update.dropped,
     )
-    after = {key: value for key, value in before.items() if key != "test_cases"}
-    after["tools"] = [dict(tool) for tool in tools]
-    return _in_order({**after, "test_cases": cases}, before), changes
+    after = {**before, "tools": [dict(tool) for tool in tools], "test_cases": cases}
+    return _in_order(after, before), changes
 
 
 class _Update:
@@ -101,7 +101,7 @@ class _Update:
         self.scoring = scoring
         both = (key for key in new if key in old)
         self.changed = {
-            key: _differences(old[key], new[key]) for key in both if _differ(old[key], new[key])
+            key: _differences(old[key], new[key]) for key in both if not _same(old[key], new[key])
         }
         self.broken: list[BrokenCase] = []
         self.drafted = self.dropped = 0
@@ -173,9 +173,10 @@ class _Update:
 
 
 def _in_order(suite: dict[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys in their old order; one that is new stands before the cases."""
-    keys = [key for key in before if key != "test_cases" or "tools" in before]
-    keys += [key for key in suite if key not in keys]
+    """The keys in their old order; tools that are new stand before the cases."""
+    keys = [key for key in before if key in suite]
+    if "tools" not in before:
+        keys.insert(keys.index("test_cases"), "tools")
     return {key: suite[key] for key in keys}
 
 
@@ -227,10 +228,6 @@ def _free(id: str, taken: Collection[str]) -> str:
 def _same(one: Any, other: Any) -> bool:
     """Whether two JSON values are alike in types too, and in the order of lists but not of keys."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
-def _differ(old: Tool, new: Tool) -> bool:
-    return not _same(old, new)
 
 
 def _differences(old: Tool, new: Tool) -> tuple[str, ...]:

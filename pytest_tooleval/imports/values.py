@@ -140,20 +140,21 @@ class _Values:
 
     def flat(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         """The schema with what `$ref` at its top and `allOf` bring in."""
-        flat: Mapping[str, Any] = schema
-        for _ in range(_MAX_DEPTH):
-            parts = _list(flat.get("allOf"))
-            reference = flat.get("$ref")
-            if not parts and not isinstance(reference, str):
-                return flat
-            flat = {key: value for key, value in flat.items() if key not in ("allOf", "$ref")}
-            if isinstance(reference, str):
-                flat = _merged(self.target(reference), flat)
-            for part in parts:
-                self.steps -= 1
-                if self.steps < 0:
-                    return flat
-                flat = _merged(flat, part)
+        if "allOf" not in schema and "$ref" not in schema:
+            return schema
+        flat: dict[str, Any] = {}
+        followed: set[str] = set()
+        waiting: list[Any] = [schema]
+        while waiting and self.steps > 0:
+            self.steps -= 1
+            part = _mapping(waiting.pop())
+            waiting += reversed(_list(part.get("allOf")))
+            reference = part.get("$ref")
+            if isinstance(reference, str) and reference not in followed:
+                followed.add(reference)
+                waiting.append(self.target(reference))
+            own = {key: value for key, value in part.items() if key not in ("allOf", "$ref")}
+            flat = _merged(own, flat)
         return flat
 
     def target(self, reference: str) -> Any:

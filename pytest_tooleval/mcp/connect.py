@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import shutil
 import sys
 from collections.abc import AsyncIterator
 from collections.abc import Awaitable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 NEEDED = (2, 3)  # of the SDK: before, it sent headers after redirects, and read events of any size
 _RELAY = Path(__file__).with_name("relay.py")
+
+_SILENT = logging.NullHandler()
 
 T = TypeVar("T")
 
@@ -69,6 +74,12 @@ class Session:
         tools = [tool.model_dump(by_alias=True, exclude_unset=True) for tool in page.tools]
         return tools, page.next_cursor
 
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """What a tool answers, as text; also when the tool itself says that it failed."""
+        result = await self._asked(self._client.call_tool(tool, dict(arguments)))
+        data = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return content_text(data.get("content") or (), data.get("structuredContent"))
+
     async def _asked(self, answer: Awaitable[T]) -> T:
         """The answer to a request; McpError when there is none, or none that can be used."""
         from mcp import MCPError
@@ -78,6 +89,19 @@ class Session:
             return await answer
         except (MCPError, ValidationError) as error:
             raise await _explained(error, self._server, self._watch) from None
+
+
+def content_text(blocks: Sequence[Mapping[str, Any]], structured: object = None) -> str:
+    """The text of a tool's answer: its texts by line, other contents as JSON without their bytes."""
+    texts = [
+        str(block["text"])
+        if block.get("type") == "text"
+        else json.dumps({name: value for name, value in block.items() if name not in ("data", "blob")})
+        for block in blocks
+    ]
+    if not texts and structured is not None:
+        return json.dumps(structured, ensure_ascii=False)
+    return "\n".join(texts)
 
 
 @asynccontextmanager
@@ -95,13 +119,14 @@ async def connect(
 
     watch = Watch(limits or Limits())
     own: BaseException | None = None
-    start = anyio.current_time()
-    scope = anyio.CancelScope(deadline=start + min(server.timeout_s, within_s))
+    start, limit_s = anyio.current_time(), min(server.timeout_s, within_s)
+    scope = anyio.CancelScope(deadline=start + limit_s)
     watch.give_up = scope.cancel
     try:
         with scope:
             async with _client(server, watch) as client:
-                scope.deadline = start + within_s
+                limit_s = within_s
+                scope.deadline = start + limit_s
                 try:
                     yield Session(client, server, watch)
                 except BaseException as error:
@@ -112,7 +137,7 @@ async def connect(
             raise own from own.__cause__
         raise (await _explained(error, server, watch)) from None
     if scope.cancelled_caught:
-        raise timed_out(server, watch, min(server.timeout_s, within_s))
+        raise timed_out(server, watch, limit_s)
 
 
 def check_sdk() -> None:
@@ -127,7 +152,7 @@ def check_sdk() -> None:
         needed = ".".join(map(str, NEEDED))
         raise ConfigError(f"the MCP import needs mcp {needed} or newer, found {found}: {install}")
     # Without a handler Python itself would print what the SDK logs, tracebacks and all.
-    logging.getLogger("mcp").addHandler(logging.NullHandler())
+    logging.getLogger("mcp").addHandler(_SILENT)
 
 
 def _client(server: McpServer, watch: Watch) -> Client:
@@ -148,7 +173,9 @@ def _client(server: McpServer, watch: Watch) -> Client:
 
 
 def _note_junk(error: Exception, watch: Watch) -> None:
-    """Something came that is no message: a greeting on stdout does no harm, a broken message does."""
+    """Something came that is no message: what a server logs on stdout, which does no harm, or half of
+    a message or one that is too deep, for whose answer nobody has to wait.
+    """
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):
@@ -157,7 +184,7 @@ def _note_junk(error: Exception, watch: Watch) -> None:
     first = error.errors(include_url=False, include_context=False)[0]
     text = first["input"] if isinstance(first["input"], str) else str(error)
     watch.saw_junk(text)
-    if text.lstrip().startswith("{"):
+    if '"jsonrpc"' in text[:200]:
         watch.broken(McpError(f"it sent a message that cannot be read: {first['msg']}"))
 
 

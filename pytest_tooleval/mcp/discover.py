@@ -14,7 +14,6 @@ from .watch import Limits
 
 MAX_PAGES = 200
 MAX_TOOLS = 5000
-_MAX_CURSOR = 65536  # characters
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ async def _all_tools(session: Session, server: McpServer) -> Discovery:
             raise about(server, f"it lists more than {MAX_TOOLS} tools; that many are not imported")
         if not cursor:
             break
-        if cursor in seen or len(cursor) > _MAX_CURSOR:
+        if cursor in seen:
             cut_short = "it leads from a page of tools back to one that was read already"
             break
         seen.add(cursor)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -26,6 +27,13 @@ _GRACE_S = 2.0
 def main(arguments: list[str]) -> int:
     """Run the command; the code that the server exited with, or 1."""
     token, max_line, max_total, *command = arguments
+    # Whoever ends us asks the whole group: we stay to reap the server. A handler and not SIG_IGN, which
+    # the server would inherit.
+    signal.signal(signal.SIGTERM, lambda number, frame: None)
+    if os.name != "nt":
+        # Before the first message, whoever started us may give up half-way and kill us alone; a
+        # server that ran already would have nobody left to end it.
+        select.select([0], [], [])
     try:
         server = subprocess.Popen(command, stdout=subprocess.PIPE)
     except OSError as error:
@@ -57,16 +65,15 @@ def _pass_on(source: int, max_line: int, max_total: int) -> dict[str, int] | Non
         if max_total and total > max_total:
             return {"max_total": max_total}
         complete, newline, rest = chunk.rpartition(b"\n")
-        if newline:
-            first = complete.find(b"\n") if b"\n" in complete else len(complete)
-            if length + first > max_line:
-                return {"max_line": max_line}
-            _write(b"".join([*waiting, complete, newline]))
-            waiting, length = [], 0
-        waiting.append(rest)
-        length += len(rest)
-        if length > max_line:
+        lengths = [len(line) for line in chunk.split(b"\n")]
+        lengths[0] += length
+        if max(lengths) > max_line:
             return {"max_line": max_line}
+        if newline:
+            _write(b"".join([*waiting, complete, newline]))
+            waiting = []
+        waiting.append(rest)
+        length = lengths[-1]
     _write(b"".join(waiting))
     return None
 

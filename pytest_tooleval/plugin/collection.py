@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
+from ..engine.live import Live
 from ..engine.models import ModelSpec
 from ..errors import ConfigError
+from ..errors import McpError
 from ..errors import ModelError
 from ..errors import ScoringError
 from ..errors import SuiteError
@@ -31,7 +33,6 @@ from ..rows import pack
 from ..scoring.registry import ScorerRegistry
 from ..suite.content import content_of_bytes
 from ..suite.content import content_of_case
-from ..suite.load import load_suite
 from ..suite.model import METRICS
 from ..suite.model import Overrides
 from ..suite.model import ResolvedCase
@@ -42,6 +43,7 @@ from ..suite.model import resolve
 from ..text import printable
 from . import eval_session
 from .settings import NO_MODEL
+from .suites import load
 from .verdicts import EXPECTED_FAILURE
 from .verdicts import soften
 
@@ -55,10 +57,11 @@ class CaseError(Exception):
 
 
 class Origin(NamedTuple):
-    """The suite that a case comes from, and the fingerprint of its file."""
+    """The suite that a case comes from, the fingerprint of its file, the server of its tools."""
 
     suite: Suite
     content: str
+    live: Live | None
 
 
 class SuiteFile(pytest.File):
@@ -73,11 +76,13 @@ class SuiteFile(pytest.File):
         registry = ScorerRegistry()
         try:
             self.ihook.pytest_tooleval_register_scorers(register=registry.register)
-            suite = load_suite(self.path, metrics=registry.metrics)
+            suite, live = load(self.path, registry.metrics, session.cassette_for(self.path))
+        except McpError as error:
+            raise self.CollectError(f"{self.nodeid}: tools_from: {error}") from None
         except (SuiteError, ConfigError) as error:
             raise self.CollectError(self._relative(str(error))) from None
         overrides = Overrides(**session.settings.overrides)
-        origin = Origin(suite, content_of_bytes(self.path.read_bytes()))
+        origin = Origin(suite, content_of_bytes(self.path.read_bytes()), live)
         known = {*METRICS, *registry.metrics}
         for metric in overrides.thresholds or {}:
             if metric not in known:
@@ -176,7 +181,7 @@ class CaseItem(pytest.Item):
 
     @property
     def _place(self) -> Place:
-        suite, suite_content = self.origin
+        suite, suite_content, _ = self.origin
         return Place(
             nodeid=self.nodeid,
             file=self.nodeid.partition("::")[0],

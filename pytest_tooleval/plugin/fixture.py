@@ -19,7 +19,6 @@ from ..gates.evaluation import evaluate
 from ..results import CaseResult
 from ..results import Transcript
 from ..scoring.registry import ScorerRegistry
-from ..suite.load import load_suite
 from ..suite.model import Overrides
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
@@ -28,6 +27,7 @@ from ..suite.model import resolve
 from .session import EvalSession
 from .settings import NO_MODEL
 from .settings import config_tables
+from .suites import load
 from .workers import worker_model
 
 Asked = list["concurrent.futures.Future[Transcript]"]
@@ -75,16 +75,16 @@ class Tooleval:
     ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, Asked]:
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
-        cassette = None
+        cassette = live = None
         if not isinstance(suite, Suite):
             path = (self._request.path.parent / suite).resolve()
-            suite = load_suite(path, metrics=registry.metrics)
             cassette = self._session.cassette_for(path)
+            suite, live = load(path, registry.metrics, cassette)
         if isinstance(case, str):
             case = _find(suite, case)
         spec = self._spec(model)
         resolved = resolve(suite, case, Overrides(**self._session.settings.overrides))
-        trials = [Trial(resolved, spec, n, 0, cassette) for n in range(resolved.trials)]
+        trials = [Trial(resolved, spec, n, 0, cassette, live=live) for n in range(resolved.trials)]
         return resolved, spec, registry, [self._session.runner.submit(trial) for trial in trials]
 
     def _spec(self, name: str | None) -> ModelSpec:

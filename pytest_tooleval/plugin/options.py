@@ -96,6 +96,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="with a baseline: drops of a mean up to this (0 to 1, default 0) never fail the run",
     )
     group.addoption(
+        "--tooleval-allow-tools",
+        action="append",
+        metavar="NAME[,NAME...]",
+        help="tools that multi-turn cases may really run on the suite's MCP server, beside those in "
+        "live_tools; * for all that only read",
+    )
+    group.addoption(
         "--tooleval-concurrency",
         type=int,
         default=DEFAULTS["tooleval_concurrency"],

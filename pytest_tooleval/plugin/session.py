@@ -156,8 +156,9 @@ class EvalSession:
         fresh, item.runs = item.runs > 0, item.runs + 1
         # The baseline is not kept: asking it costs nothing.
         cassette = None if item.spec.model == LEXICAL else self.cassette_for(item.path)
+        live = item.origin.live
         trials = [
-            Trial(item.case, item.spec, number, self.asked + number, cassette, fresh)
+            Trial(item.case, item.spec, number, self.asked + number, cassette, fresh, live)
             for number in range(item.case.trials)
         ]
         self.asked += len(trials)

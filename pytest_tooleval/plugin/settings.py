@@ -96,6 +96,7 @@ def read_settings(config: pytest.Config) -> Settings:
         "temperature": temperature,
         "trials": trials,
         "pass_rule": _pass_rule(config, trials),
+        "live_tools": _names(config.getoption("tooleval_allow_tools")),
         "thresholds": _thresholds(config.getoption("tooleval_threshold")),
     }
     max_cost = config.getoption("tooleval_max_cost")
@@ -180,6 +181,10 @@ def _thresholds(entries: list[str]) -> dict[str, float] | None:
             )
         thresholds[metric] = value
     return thresholds or None
+
+
+def _names(entries: list[str] | None) -> tuple[str, ...]:
+    return tuple(name.strip() for entry in entries or () for name in entry.split(",") if name.strip())
 
 
 def _pass_rule(config: pytest.Config, trials: int | None) -> str | None:

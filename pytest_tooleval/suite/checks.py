@@ -41,6 +41,7 @@ _RESERVED_TAGS = frozenset(
     ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "tooleval")
 )
 _EXPRESSION_WORDS = frozenset(("and", "or", "not"))
+_TRANSPORTS = ("stdio", "http", "sse")
 _COUNTED_RULE = re.compile(r"[1-9][0-9]{0,5}/[1-9][0-9]{0,5}")
 _XFAIL_TYPES = {"reason": (str,), "strict": (bool, type(None))}
 _ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -55,6 +56,12 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings
     yield from _thresholds(data.get("thresholds"), ("thresholds",), known)
     yield from _pass_rule(data, (), data)
     suite_tools = ToolNames(raw_tools, "the suite")
+    yield from source_findings(data)
+    if data.get("tools_from") is not None:
+        # Unknown until the server is asked, who then stands for the suite's own list.
+        suite_tools = ToolNames(raw_tools, "the MCP server of tools_from")
+        suite_tools.complete = bool(raw_tools)
+    yield from _live_tools(data, (), data, suite_tools)
     cases = data.get("test_cases")
     if not isinstance(cases, list):
         return
@@ -74,6 +81,7 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings
         if "thresholds" in case:
             yield from _thresholds(case["thresholds"], (*loc, "thresholds"), known)
         yield from _pass_rule(case, loc, data)
+        yield from _live_tools(case, loc, data, tools)
         if "tags" in case:
             yield from _tags(case["tags"], (*loc, "tags"))
         yield from _skip_and_xfail(case, loc)
@@ -271,6 +279,37 @@ def _thresholds(thresholds: Any, at: Loc, known: Collection[str]) -> Findings:
                 f"unknown metric{f', did you mean {near}?' if near else f'; known are {listing(known)}'}"
             )
         yield Finding((*at, metric), message, at_key=True)
+
+
+def source_findings(data: dict[str, Any]) -> Findings:
+    """Exactly one way to the server."""
+    source = data.get("tools_from")
+    server = source.get("mcp") if isinstance(source, dict) else None
+    if not isinstance(server, dict):
+        return
+    at: Loc = ("tools_from", "mcp")
+    named = [transport for transport in _TRANSPORTS if server.get(transport) is not None]
+    if len(named) != 1:
+        got = " and ".join(named) or "none"
+        yield Finding(at, f"expected one of stdio, http and sse, got {got}", at_key=True)
+    stdio = server.get("stdio")
+    if stdio is not None and (not isinstance(stdio, (str, list)) or not stdio):
+        yield Finding((*at, "stdio"), wrong_value((*at, "stdio"), stdio))
+
+
+def _live_tools(holder: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames) -> Findings:
+    live, at = holder.get("live_tools"), (*loc, "live_tools")
+    if not isinstance(live, list) or not live:
+        return
+    if suite.get("tools_from") is None:
+        yield Finding(at, "there is no server to run them on; add tools_from to the suite", at_key=True)
+    elif loc and holder.get("multi_turn") is not True:
+        yield Finding(
+            at, 'only for multi-turn cases; add "multi_turn": true, or remove this', at_key=True
+        )
+    for index, name in enumerate(live):
+        if isinstance(name, str) and name and tools.lacks(name):
+            yield Finding((*at, index), tools.complaint(name))
 
 
 def _pass_rule(holder: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findings:

@@ -17,9 +17,11 @@ from .explain import show
 from .matchers import matcher_problems
 from .model import ExpectedCall
 from .model import Function
+from .model import McpSource
 from .model import Suite
 from .model import TestCase
 from .model import Tool
+from .model import ToolsFrom
 from .model import XFail
 from .source import Finding
 from .source import Findings
@@ -28,19 +30,21 @@ from .source import Loc
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-Kind = Literal["suite", "case", "tool", "function", "call", "xfail", "message"]
+Kind = Literal["suite", "case", "tool", "function", "call", "xfail", "message", "tools_from", "mcp"]
 
 # Fields that may hold several types: pydantic reports once for each type, `suite.checks` once.
 UNIONS = {
     "case": ("prompt", "expected_tool", "skip", "xfail"),
     "call": ("tool",),
     "message": ("content",),
+    "mcp": ("stdio",),
 }
 
 TOOL_EXAMPLE = '{"type": "function", "function": {"name": ..., "description": ..., "parameters": ...}}'
 _CALL = '{"tool": "get_weather", "params": {"city": "Paris"}}'
 _COUNT = "a whole number of at least 1"
 _TOOLS = f"a list of tools, each {TOOL_EXAMPLE}"
+_TOOLS_FROM = 'an object such as {"mcp": {"stdio": "uvx mcp-server-time"}}'
 _SHARED = {
     "name": "a non-empty string",
     "description": "a string",
@@ -50,6 +54,7 @@ _SHARED = {
     "temperature": "a number from 0 to 2",
     "max_tokens": _COUNT,
     "trials": _COUNT,
+    "live_tools": 'a list of tool names, or ["*"] for all that only read',
     "pass": '"mean", "all", "any", or "K/N" such as "4/5"',
     "param_scoring": '"exact", "case_sensitive", "contains", "numeric_tolerance", "regex", "fuzzy" '
     'or "bfcl"',
@@ -62,6 +67,7 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "$schema": "a string",
         "test_cases": "a list of cases",
         "system_prompt": "a string",
+        "tools_from": _TOOLS_FROM,
     },
     "case": {
         **_SHARED,
@@ -94,6 +100,19 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "params": _PARAMS,
     },
     "xfail": {"reason": "a string", "strict": "true or false"},
+    "tools_from": {
+        "mcp": 'an object such as {"stdio": "uvx mcp-server-time"} or {"http": "https://..."}',
+        "pin": "a fingerprint of 16 hex digits",
+        "on_drift": '"error" or "warn"',
+    },
+    "mcp": {
+        "stdio": "a command as a string, or a list of its words",
+        "http": "a URL",
+        "sse": "a URL",
+        "headers": 'an object such as {"Authorization": "MY_TOKEN"}, with names of variables',
+        "env": "a list of names of variables",
+        "timeout": "a number of seconds above 0",
+    },
     "message": {
         "role": '"system", "developer", "user", "assistant" or "tool"',
         "content": "a string, a list of content parts, or null",
@@ -105,6 +124,9 @@ _ITEMS = {
     "expected_calls": f"an object such as {_CALL}",
     "tags": "a string",
     "valid_prerequisites": "the name of a tool",
+    "live_tools": "the name of a tool",
+    "env": "the name of a variable",
+    "headers": "the name of a variable",
     "thresholds": "a number from 0 to 1",
 }
 _MODELS: Mapping[Kind, type[BaseModel]] = {
@@ -114,6 +136,8 @@ _MODELS: Mapping[Kind, type[BaseModel]] = {
     "function": Function,
     "call": ExpectedCall,
     "xfail": XFail,
+    "tools_from": ToolsFrom,
+    "mcp": McpSource,
 }
 # What people write for a field when they come from another tool, and too far off to be guessed.
 _ALIASES: Mapping[Kind, Mapping[str, str]] = {
@@ -180,6 +204,10 @@ def kind_at(loc: Loc) -> Kind | None:
         if len(rest) == 2 and rest[0] == "prompt":
             return "message"
         loc = rest
+    if loc == ("tools_from",):
+        return "tools_from"
+    if loc == ("tools_from", "mcp"):
+        return "mcp"
     if loc[0] == "tools" and len(loc) == 2:
         return "tool"
     if loc[0] == "tools" and len(loc) == 3 and loc[2] == "function":

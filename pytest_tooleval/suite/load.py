@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 from typing import NoReturn
 
@@ -15,9 +18,11 @@ from ..errors import SuiteError
 from ..results import Message
 from .checks import check_ids
 from .checks import check_suite
+from .checks import source_findings
 from .explain import describe
 from .fields import model_findings
 from .model import Suite
+from .model import ToolsFrom
 from .slugs import assign_ids
 from .source import Document
 from .source import Finding
@@ -27,14 +32,24 @@ from .source import read_document
 MAX_BYTES = 256 * 1024 * 1024
 
 
-def load_suite(path: str | os.PathLike[str], *, metrics: Collection[str] = ()) -> Suite:
+FetchTools = Callable[[ToolsFrom], Sequence[Mapping[str, Any]]]
+
+
+def load_suite(
+    path: str | os.PathLike[str],
+    *,
+    metrics: Collection[str] = (),
+    fetch_tools: FetchTools | None = None,
+) -> Suite:
     """Read a suite file.
 
     `metrics` are the names of metrics beside the built-in ones that thresholds may use.
+    `fetch_tools` reads the tools of a suite with `tools_from`; without it, such a suite has no tools
+    and its cases' tools are not checked.
     SuiteError, with every problem of the file in the file's order, when it cannot be used; a file
     that cannot be read at all is such a problem too, at line 1, column 1.
     """
-    return load_document(path, metrics=metrics)[0]
+    return load_document(path, metrics=metrics, fetch_tools=fetch_tools)[0]
 
 
 def parse_suite(text: str | bytes, path: str = "<string>", *, metrics: Collection[str] = ()) -> Suite:
@@ -43,15 +58,22 @@ def parse_suite(text: str | bytes, path: str = "<string>", *, metrics: Collectio
 
 
 def load_document(
-    path: str | os.PathLike[str], *, metrics: Collection[str] = ()
+    path: str | os.PathLike[str],
+    *,
+    metrics: Collection[str] = (),
+    fetch_tools: FetchTools | None = None,
 ) -> tuple[Suite, Document]:
     """The suite together with its text, in which `Document` finds the place of any value."""
     name = os.fspath(path)
-    return parse_document(_read(name), name, metrics=metrics)
+    return parse_document(_read(name), name, metrics=metrics, fetch_tools=fetch_tools)
 
 
 def parse_document(
-    text: str | bytes, path: str = "<string>", *, metrics: Collection[str] = ()
+    text: str | bytes,
+    path: str = "<string>",
+    *,
+    metrics: Collection[str] = (),
+    fetch_tools: FetchTools | None = None,
 ) -> tuple[Suite, Document]:
     """Like `load_document`, from the content of a file."""
     if len(text) > MAX_BYTES:
@@ -64,6 +86,12 @@ def parse_document(
     cases = data.get("test_cases")
     if isinstance(cases, list):
         findings += check_ids(cases, document.line)
+    if "tools" in data and data.get("tools_from") is not None:
+        findings.append(Finding(("tools",), "stands beside tools_from; keep one of them", at_key=True))
+    elif fetch_tools is not None:
+        source = _readable_source(data)
+        if source is not None:
+            data = {**data, "tools": list(fetch_tools(source))}
     findings += check_suite(data, metrics)
     suite: Suite | None = None
     try:
@@ -75,6 +103,17 @@ def parse_document(
     for case, line in zip(suite.test_cases, document.case_lines(), strict=True):
         case._line = line
     return suite, document
+
+
+def _readable_source(data: dict[str, Any]) -> ToolsFrom | None:
+    """`tools_from` if it is there and can be used; what is wrong with it is found later."""
+    source = data.get("tools_from")
+    if source is None or any(source_findings(data)):
+        return None
+    try:
+        return ToolsFrom.model_validate(source)
+    except ValidationError:
+        return None
 
 
 def _read(path: str) -> bytes:

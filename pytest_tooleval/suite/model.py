@@ -167,6 +167,11 @@ class TestCase(_Strict):
         description="Tool to the answer of its mock: any JSON value, "
         '{"$sequence": [...]} or {"$when": [{"params": {...}, "answer": ...}]}.',
     )
+    live_tools: list[Name] | None = Field(
+        None,
+        description="Tools that this chain may really run, on the server of the suite's tools_from: "
+        'names, or "*" for all that only read.',
+    )
 
     _line: int = PrivateAttr(default=0)
 
@@ -192,6 +197,35 @@ class TestCase(_Strict):
         )
 
 
+class McpSource(_Strict):
+    """How to reach an MCP server: exactly one of `stdio`, `http` and `sse`."""
+
+    stdio: str | Annotated[list[Name], Field(min_length=1)] | None = Field(
+        None, description='The command that starts the server, such as "uvx mcp-server-time".'
+    )
+    http: Name | None = Field(None, description="The URL of a server over streamable HTTP.")
+    sse: Name | None = Field(None, description="The URL of an older server over SSE.")
+    headers: dict[str, Name] = Field(
+        default_factory=dict, description="HTTP headers; each value is the name of a variable."
+    )
+    env: list[Name] = Field(default_factory=list, description="Variables that the command gets.")
+    timeout: Annotated[float, Field(gt=0.0)] | None = Field(
+        None, description="Seconds for connecting and for each request; default 30."
+    )
+
+
+class ToolsFrom(_Strict):
+    """A server that the suite's tools are read from when it is run."""
+
+    mcp: McpSource = Field(description="The MCP server.")
+    pin: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = Field(
+        None, description="The fingerprint of the tools that the cases were written for."
+    )
+    on_drift: Literal["error", "warn"] = Field(
+        "error", description="What to do when the server's tools are not the pinned ones."
+    )
+
+
 class Suite(_Strict):
     """A collection of tools and test cases."""
 
@@ -199,6 +233,12 @@ class Suite(_Strict):
     name: Name
     description: str = ""
     tools: list[Tool] = Field(default_factory=list)
+    tools_from: ToolsFrom | None = Field(
+        None, description="Where the tools are read from at run time, in place of tools."
+    )
+    live_tools: list[Name] | None = Field(
+        None, description="Tools that chains may really run, on the server of tools_from."
+    )
     test_cases: list[TestCase]
     system_prompt: str | None = Field(None, description="Put before every prompt.")
     tool_choice: ToolChoice | None = None
@@ -228,6 +268,7 @@ class Overrides:
     trials: int | None = None
     pass_rule: str | None = None
     thresholds: Mapping[str, float] | None = None
+    live_tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +276,8 @@ class ResolvedCase:
     """A case with the suite's defaults applied: what the engine runs and what scorers read.
 
     `temperature` and `max_tokens` are None where neither case, suite nor command line sets them;
-    `pass_rule` is `mean`, `all`, `any` or `K/N` with N the trials.
+    `pass_rule` is `mean`, `all`, `any` or `K/N` with N the trials; `live_tools` are those that may
+    really be run.
     """
 
     case: TestCase
@@ -250,6 +292,7 @@ class ResolvedCase:
     thresholds: Mapping[str, float]
     trials: int
     pass_rule: str = "mean"
+    live_tools: tuple[str, ...] = ()
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -282,6 +325,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         thresholds=thresholds,
         trials=_trials(trials, rule),
         pass_rule=rule,
+        live_tools=(*(_first(case.live_tools, suite.live_tools) or ()), *over.live_tools),
     )
 
 

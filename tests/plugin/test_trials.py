@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,7 @@ async def answer(messages, tools):
         {"id": "1", "type": "function", "function": {"name": "get_weather", "arguments": arguments}}]}
 """
 P, F, E = "Paris", "London", "error"
+RULE: dict[str, Any] = {"pass": "2/3"}
 
 
 @pytest.fixture
@@ -99,7 +101,7 @@ def test_junit_counts_the_trials(trials: Project) -> None:
 
 
 def test_the_rule_of_the_file(trials: Project) -> None:
-    trials.suite(right("a", **{"pass": "2/3"}), right("b"), **{"pass": "any"})
+    trials.suite(right("a", **RULE), right("b"), **{"pass": "any"})
     ask(trials, [P, F, P])
     rows = trials.rows()
     assert (rows["a[agent]"]["outcome"], len(rows["a[agent]"]["trials"])) == ("passed", 3)
@@ -161,7 +163,7 @@ def test_rules_that_cannot_be(trials: Project, options: list[str], message: str)
     ],
 )
 def test_rules_that_cannot_be_in_a_file(
-    trials: Project, fields: dict[str, object], message: str
+    trials: Project, fields: dict[str, Any], message: str
 ) -> None:
     trials.suite(right("a", **fields))
     result = ask(trials, [P])
@@ -170,6 +172,6 @@ def test_rules_that_cannot_be_in_a_file(
 
 
 def test_the_command_line_against_the_rule_of_a_file(trials: Project) -> None:
-    trials.suite(right("a", **{"pass": "2/3"}))
+    trials.suite(right("a", **RULE))
     result = ask(trials, [P], "--tooleval-trials=4")
     result.stdout.fnmatch_lines(['*a: "pass": "2/3" needs 3 trials, got 4*--tooleval-pass=K/4*'])

@@ -42,6 +42,9 @@ def main(mode: str) -> None:
     if mode == "stderr flood":
         while True:
             os.write(2, b"x" * MEGABYTE)
+    if mode == "logs":
+        print("Starting up", flush=True)
+        print('{"level": 30, "msg": "as some loggers write"}', flush=True)
     for line in sys.stdin:
         request = json.loads(line)
         if "id" not in request:

@@ -26,7 +26,8 @@ def http_base() -> str:
         chosen.bind(("127.0.0.1", 0))
         port = chosen.getsockname()[1]
     process = subprocess.Popen([sys.executable, str(SCRIPT), "http", str(port)])
-    atexit.register(process.kill)
+    atexit.register(process.wait)
+    atexit.register(process.kill)  # runs first
     end = time.monotonic() + 30
     while time.monotonic() < end:
         assert process.poll() is None, "the test server did not start"

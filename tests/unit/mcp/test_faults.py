@@ -85,8 +85,9 @@ async def test_what_is_no_message_is_shown_when_no_answer_comes() -> None:
     )
 
 
-async def test_an_old_server_without_discovery_is_shaken_hands_with() -> None:
-    found = await discover(raw_stdio("old"))
+@pytest.mark.parametrize("mode", ["old", "logs"])
+async def test_an_old_server_and_one_that_logs_on_stdout_are_borne(mode: str) -> None:
+    found = await discover(raw_stdio(mode))
     assert [tool["name"] for tool in found.tools] == ["good"]
 
 

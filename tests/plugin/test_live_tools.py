@@ -1,0 +1,213 @@
+"""`tools_from` and live chains: tools of a real MCP server, read and run, recorded and replayed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .project import Project
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+SERVER = Path(__file__).with_name("live_server.py")
+
+# Calls the tools of script.json one after the other, then says what the last one answered.
+_AGENT = """
+import json
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def answer(messages, tools):
+    done = sum(message["role"] == "tool" for message in messages)
+    name, arguments = json.loads((HERE / "script.json").read_text())[done]
+    call = {"name": name, "arguments": json.dumps(arguments)}
+    return {"role": "assistant", "content": None,
+            "tool_calls": [{"id": f"c{done}", "type": "function", "function": call}]}
+"""
+FIRST = ["find_station", {"city": "Paris"}]
+LAST = ["get_weather", {"city": "S7"}]
+
+
+@pytest.fixture
+def live(project: Project) -> Project:
+    project.write("my_agent.py", _AGENT)
+    return project
+
+
+def write(project: Project, *calls: Any, source: Any = None, **fields: Any) -> None:
+    """A suite with one chain, in which the agent makes these calls."""
+    project.write("script.json", json.dumps([*calls]))
+    command = [sys.executable, str(SERVER), str(project.path / "server.log")]
+    chain = {
+        "id": "chain",
+        "prompt": "What is the weather in Paris?",
+        "multi_turn": True,
+        "valid_prerequisites": ["find_station"],
+        "expected_tool": "get_weather",
+        "expected_params": {"city": "S7"},
+        "live_tools": ["*"],
+        **fields,
+    }
+    suite = {
+        "name": "S",
+        "tools_from": {"mcp": {"stdio": command}, **(source or {})},
+        "test_cases": [chain],
+    }
+    project.write("s.tooleval.json", json.dumps(suite))
+
+
+def answers(project: Project) -> list[str]:
+    """What the tools answered in the first trial."""
+    rounds = project.rows()["chain[agent]"]["trials"][0]["transcript"]["rounds"]
+    return [answer["content"] for one in rounds for answer in one["answers"]]
+
+
+def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Project) -> None:
+    write(live, FIRST, LAST)
+    tape = "--tooleval-cassette=tapes"
+    result = live.run(tape, "--tooleval-json=out.json")
+    result.assert_outcomes(passed=1)
+    assert answers(live) == ["station of Paris: S7"]
+    # The server's own name; the call that ends the chain is scored and not run.
+    assert live.log("server") == [["find.station", {"city": "Paris"}]]
+    before = live.rows()["chain[agent]"]["scores"]
+    (live.path / "server.log").unlink()
+    replayed = live.run(tape, "--tooleval-record=none", "--tooleval-json=out.json")
+    replayed.assert_outcomes(passed=1)
+    assert live.rows()["chain[agent]"]["scores"] == before
+    assert answers(live) == ["station of Paris: S7"]
+    assert not (live.path / "server.log").exists()
+
+
+def test_each_trial_has_a_session_and_an_answer_of_its_own(live: Project) -> None:
+    write(live, FIRST, LAST)
+    live.run("--tooleval-trials=3").assert_outcomes(passed=1)
+    assert len(live.log("server")) == 3
+
+
+def test_under_xdist(live: Project) -> None:
+    write(live, FIRST, LAST)
+    live.run_subprocess("-n", "2").assert_outcomes(passed=1)
+    assert len(live.log("server")) == 1
+
+
+@pytest.mark.parametrize(
+    ("allowed", "option", "ran"),
+    [
+        (["*"], None, False),
+        ([], None, False),
+        (["find_station"], None, False),
+        (["delete_station"], None, True),
+        ([], "delete_station", True),
+        ([], "*", False),
+        (["*"], "find_station,delete_station", True),
+    ],
+)
+def test_what_may_destroy_runs_only_by_name(
+    live: Project, allowed: list[str], option: str | None, ran: bool
+) -> None:
+    write(live, ["delete_station", {"city": "Paris"}], LAST, live_tools=allowed)
+    options = [] if option is None else [f"--tooleval-allow-tools={option}"]
+    live.run("--tooleval-json=out.json", *options)
+    assert bool(live.log("server")) is ran
+    if not ran:
+        assert answers(live) == ['{"error": "delete_station is not available"}']
+
+
+def test_a_mock_wins_over_the_server(live: Project) -> None:
+    write(live, FIRST, LAST, mock_responses={"find_station": {"id": "S7"}})
+    live.run("--tooleval-json=out.json").assert_outcomes(passed=1)
+    assert answers(live) == ['{"id": "S7"}']
+    assert live.log("server") == []
+
+
+def test_what_a_tool_calls_an_error_is_an_answer(live: Project) -> None:
+    write(live, ["fails", {"city": "Paris"}], LAST)
+    live.run("--tooleval-json=out.json")
+    assert answers(live) == ["station of Paris: S7"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "message"), [("dies", "dies: *"), ("slow", "*within 2 s*"), ("huge", "*")]
+)
+def test_a_server_that_fails_is_an_error_and_no_failure(live: Project, tool: str, message: str) -> None:
+    write(live, [tool, {"city": "Paris"}], LAST)
+    path = live.path / "s.tooleval.json"
+    suite = json.loads(path.read_text())
+    suite["tools_from"]["mcp"]["timeout"] = 2 if tool == "slow" else 30
+    path.write_text(json.dumps(suite))
+    result = live.run("--tooleval-json=out.json")
+    result.assert_outcomes(errors=1)
+    row = live.rows()["chain[agent]"]
+    assert row["trials"][0]["error"]["kind"] == "tool_server"
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_drift_is_an_error_or_a_warning(live: Project) -> None:
+    write(live, FIRST, LAST, source={"pin": "0" * 16})
+    result = live.run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["s.tooleval.json: tools_from: *have changed: pinned is 0000000000000000*"]
+    )
+    assert live.log("server") == []
+    pin = result.stdout.str().partition('write "pin": "')[2][:16]
+    write(live, FIRST, LAST, source={"pin": pin})
+    live.run().assert_outcomes(passed=1)
+    write(live, FIRST, LAST, source={"pin": "0" * 16, "on_drift": "warn"})
+    live.run().assert_outcomes(passed=1, warnings=1)
+
+
+def test_a_server_that_cannot_be_started(live: Project) -> None:
+    write(live, FIRST, LAST)
+    path = live.path / "s.tooleval.json"
+    path.write_text(path.read_text().replace(str(SERVER), "nowhere.py"))
+    result = live.run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["s.tooleval.json: tools_from: the MCP server *"])
+
+
+def test_a_strict_replay_asks_no_server(live: Project) -> None:
+    write(live, FIRST, LAST)
+    result = live.run("--tooleval-cassette=tapes", "--tooleval-record=none")
+    result.stdout.fnmatch_lines(["*tools_from: the tools of * are not on the cassette*"])
+
+
+def test_cases_are_checked_against_the_servers_tools(live: Project) -> None:
+    write(live, FIRST, LAST, expected_tool="get_wether")
+    result = live.run()
+    result.stdout.fnmatch_lines(
+        ['*the tool "get_wether" is not defined in the MCP server*did you mean "get_weather"?*']
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tools": []}, "*tools: stands beside tools_from; keep one of them"),
+        ({"tools_from": {"mcp": {}}}, "*tools_from.mcp: expected one of stdio, http and sse, got none"),
+        (
+            {"tools_from": {"mcp": {"stdoi": "x"}}},
+            "*tools_from.mcp.stdoi: unknown field, did you mean stdio?",
+        ),
+        ({"tools_from": None}, "*live_tools: there is no server to run them on; add tools_from*"),
+        ({"tools_from": {"mcp": {"stdio": 5}}}, "*tools_from.mcp.stdio: expected a command*"),
+    ],
+)
+def test_what_is_wrong_in_the_file(live: Project, change: dict[str, Any], message: str) -> None:
+    write(live, FIRST, LAST)
+    path = live.path / "s.tooleval.json"
+    suite = {k: v for k, v in {**json.loads(path.read_text()), **change}.items() if v is not None}
+    path.write_text(json.dumps(suite))
+    live.run().stdout.fnmatch_lines([message])
+
+
+def test_single_turn_cases_run_nothing(live: Project) -> None:
+    write(live, FIRST, multi_turn=False, valid_prerequisites=[], expected_tool="find_station")
+    live.run().stdout.fnmatch_lines(['*live_tools: only for multi-turn cases; add "multi_turn": true*'])
