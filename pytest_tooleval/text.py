@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 ELLIPSIS = "…"
-# GitHub's runner obeys `##[command]` anywhere in a line of a log.
+# GitHub's runner obeys `::command::` at the start of a line of a log, and `##[command]` anywhere.
+_COMMAND = re.compile(r"^(\s*)::", re.MULTILINE)
 _HARMLESS = "##\\x5b"
 
 
@@ -14,15 +16,19 @@ def printable(text: str, *, keep_newlines: bool = False) -> str:
     """Write every character that a terminal could obey or hide as a visible escape.
 
     These are control characters (the ESC of ANSI sequences among them), bidirectional controls,
-    zero-width characters, spaces other than the plain one, and lone surrogates; also the bracket of
-    `##[`, with which the log of a CI job gives orders. With `keep_newlines` a newline and a tab stay
-    what they are.
+    zero-width characters, spaces other than the plain one, and lone surrogates; also what gives
+    orders in the log of a CI job: the bracket of `##[`, and `::` that begins a line. With
+    `keep_newlines` a newline and a tab stay what they are.
     """
     if text.isprintable():
-        return text.replace("##[", _HARMLESS) if "##[" in text else text
+        return _without_commands(text) if "##[" in text or "::" in text else text
     kept = "\n\t" if keep_newlines else ""
     shown = "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
-    return shown.replace("##[", _HARMLESS)
+    return _without_commands(shown)
+
+
+def _without_commands(text: str) -> str:
+    return _COMMAND.sub(r"\1\\x3a:", text).replace("##[", _HARMLESS)
 
 
 def _escaped(character: str) -> str:

@@ -8,14 +8,15 @@ from .. import __version__
 from .cassettes import cassette
 from .history import compare
 from .history import export
-from .history import history
+from .history import history as history_
 from .history import prune
 from .history import show
 from .history import trend
 from .imports import import_
-from .new import new
+from .new import new as new_
 from .suites import schema
 from .suites import validate
+from .ui import ui as ui_
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,18 +25,20 @@ def main() -> None:
     """Tools around suites of tool-calling cases; pytest itself runs them."""
 
 
+# The modules keep their names, which commands of the same name would hide.
 _COMMANDS = (
-    new,
+    new_,
     import_,
     validate,
     schema,
     cassette,
-    history,
+    history_,
     show,
     compare,
     trend,
     export,
     prune,
+    ui_,
 )
 
 for command in _COMMANDS:

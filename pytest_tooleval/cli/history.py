@@ -40,6 +40,11 @@ _folder_option = click.option(
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
+class _Unusable(click.ClickException):
+    # 1 is for a comparison that fails.
+    exit_code = 2
+
+
 def _reports_errors(command: _F) -> _F:
     """A wrong name or a damaged store is one line for the user, never a traceback."""
 
@@ -48,7 +53,7 @@ def _reports_errors(command: _F) -> _F:
         try:
             return command(*args, **kwargs)
         except ToolevalError as error:
-            raise click.ClickException(printable(str(error), keep_newlines=True)) from None
+            raise _Unusable(printable(str(error), keep_newlines=True)) from None
 
     return run  # type: ignore[return-value]
 
@@ -172,7 +177,7 @@ def compare(
     from ..history import load_document
     from ..reports.comparison import render_comparison
 
-    pairs = dict(map(_pair, models)) or None
+    pairs = list(map(_pair, models))
     documents = [load_document(name, _store(folder)) for name in (old, new)]
     found = compare_documents(*documents, models=pairs, alpha=alpha, max_drop=max_drop, names=(old, new))
     if as_json:

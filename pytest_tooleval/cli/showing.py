@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from ..plugin.terminal import render_table
+from ..reports.comparison import render_comparison
 from ..reports.text import render_scores
 from ..reports.text import render_transcript
 from ..results import CaseResult
@@ -40,6 +41,8 @@ def run_lines(document: Row, model: str | None, *, all_failed: bool) -> Iterator
         yield ""
     for gate in document["gates"]:
         yield f"gate {'passed' if gate['passed'] else 'FAILED'}: {printable(gate['message'])}"
+    if document.get("baseline"):
+        yield from ["", *render_comparison(document["baseline"])]
     wrong = [
         row for row in document["cases"] if row["outcome"] in _WRONG and model in (None, row["model"])
     ]

@@ -31,6 +31,16 @@ def seldom_collected() -> Iterator[None]:
 
 
 @contextmanager
+def kept_to_the_end() -> Iterator[None]:
+    """Leave out of collections what there is now: thousands of items that live as long as the run."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+@contextmanager
 def not_collected() -> Iterator[None]:
     """Without any collection, for imports that make thousands of classes and no garbage."""
     was_enabled = gc.isenabled()

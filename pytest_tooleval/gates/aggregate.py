@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from ..scoring.thresholds import TOLERANCE
 from ..statistics import mean_interval
 from ..statistics import pass_at_k
 from ..statistics import pass_hat_k
+from ..suite.model import PENALTIES
 from ..text import counted
 
 Scope = Literal["model", "suite", "tag"]
@@ -42,6 +44,11 @@ class FailUnder:
     scope: Scope = "model"
     name: str | None = None
 
+    @property
+    def is_derived(self) -> bool:
+        """Whether the metric comes from verdicts and passes, and not from a scorer."""
+        return self.metric == PASS_RATE or _RELIABILITY.fullmatch(self.metric) is not None
+
     @classmethod
     def parse(cls, text: str) -> FailUnder:
         """Read `[SCOPE:][METRIC=]VALUE`; ConfigError when it cannot be read."""
@@ -61,6 +68,8 @@ class FailUnder:
             raise ConfigError(
                 f"--tooleval-fail-under={text}: expected a number of trials after {metric[:5]}"
             )
+        if metric in PENALTIES:
+            raise ConfigError(f"--tooleval-fail-under={text}: of {metric} less is better; use overall")
         chosen: Scope = next(known for known in _SCOPES if known == scope)
         return cls(metric, needed, chosen, name.strip() or None)
 
@@ -80,7 +89,8 @@ class MostErrors:
             value = float(text.strip().removesuffix("%"))
         except ValueError:
             value = -1.0
-        if not (0 <= value <= 100 if percent else value >= 0 and value == int(value)):
+        most = 100 if percent else sys.maxsize
+        if not 0 <= value <= most or not (percent or value.is_integer()):
             raise ConfigError(
                 f"--tooleval-max-errors={text}: expected a number of cases, or a share such as 2%"
             )
@@ -186,6 +196,9 @@ def _judge_group(
         reached = decisive >= gate.needed - TOLERANCE
         text = _figures(value, decisive, gate.needed, reached, confidence)
     text += f", over {_how_many(gate, pairs, scored)}"
+    silent = sum(len(case["trials"]) - case["scored"] for case in scored)
+    if silent:
+        text += f"; {counted(silent, 'trial')} of them without an answer"
     if errors:
         text += f"; {counted(errors, 'case')} without an answer"
         text += "" if errors_allowed else ", more than allowed"
@@ -215,7 +228,7 @@ def _figures(
     comparison = f"{shown} {'>=' if reached else '<'} {bound}"
     if confidence is None:
         return comparison
-    return f"{value:.{digits}f}, at {100 * confidence:g}% confidence at least {comparison}"
+    return f"{value:.{digits}f}, its {100 * confidence:g}% interval begins at {comparison}"
 
 
 def value_of(case: Row, metric: str) -> float | None:

@@ -7,6 +7,7 @@ raises a false alarm or misses a drop.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -88,14 +89,14 @@ def compare(
     old: Mapping[str, Any],
     new: Mapping[str, Any],
     *,
-    models: Mapping[str, str] | None = None,
+    models: Collection[tuple[str, str]] = (),
     alpha: float = 0.05,
     max_drop: float = 0.0,
     names: tuple[str, str] = ("baseline", "this run"),
 ) -> dict[str, Any]:
     """Compare two result documents: the COMPARISON that stands under `baseline` in a document.
 
-    `models` maps labels of `old` to labels of `new`; without it each model is compared with the one
+    `models` are pairs of a label of `old` and one of `new`; every other model is compared with the one
     of the same label. The comparison fails if, for some model and metric, the mean dropped by more
     than `max_drop` and Holm's adjusted p is below `alpha`, or if that of the flips is: cases that
     passed always and now fail always. It also fails when there is nothing to compare. Raises
@@ -121,7 +122,8 @@ def compare(
         judged = [result for result in results if result["cases"]]
         texts.append(verdict_text(judged, max_drop, blind=blind))
         unscored = sum(len(model.pairing.same) - len(model.cases) for model in compared)
-        strange = [] if models else [label for label in sides[1] if label not in sides[0]]
+        compared_labels = {label for _, label in pairs}
+        strange = [label for label in sides[1] if label not in compared_labels]
         left_out = left_out_text(unscored, changes, strange)
         texts += [f"not compared: {left_out}"] if left_out else []
     failed = any(
@@ -157,18 +159,18 @@ def _by_model(document: Mapping[str, Any]) -> dict[str, list[Row]]:
 def _model_pairs(
     old: Mapping[str, Sequence[Row]],
     new: Mapping[str, Sequence[Row]],
-    models: Mapping[str, str] | None,
+    models: Collection[tuple[str, str]],
     names: tuple[str, str],
 ) -> list[tuple[str, str]]:
-    if not models:
-        return [(label, label) for label in new if label in old]
-    for labels, known, name in ((models.keys(), old, names[0]), (models.values(), new, names[1])):
+    paired = {label for _, label in models}
+    sides = zip(*models, strict=True) if models else ()
+    for labels, known, name in zip(sides, (old, new), names, strict=False):
         for label in labels:
             if label not in known:
                 raise ConfigError(
                     f"model {shown(label)} is not in {shown(name)}, which has {labels_text(known)}"
                 )
-    return list(models.items())
+    return [*models, *((label, label) for label in new if label in old and label not in paired)]
 
 
 def _stops_early(document: Mapping[str, Any]) -> bool:
@@ -267,22 +269,28 @@ def _metric(name: str, cases: Sequence[_Case]) -> _Metric | None:
 def _adjust(models: Sequence[_Model]) -> list[tuple[list[float], float | None]]:
     """Holm's adjusted p of each model's metrics, and of its flips, over the whole run.
 
-    A metric in which nothing differs is no test, and metrics that differ in the very same way are
+    A metric in which nothing differs is no test, and metrics whose differences are in proportion are
     one: both stay so however chance sets the signs.
     """
     family: dict[tuple[int, tuple[float, ...] | None], float] = {}
     for number, model in enumerate(models):
-        family |= {(number, m.differences): m.p for m in model.metrics if any(m.differences)}
+        family |= {(number, _direction(m.differences)): m.p for m in model.metrics if any(m.differences)}
         if model.flips_p is not None:
             family[number, None] = model.flips_p
     adjusted = dict(zip(family, holm(list(family.values())), strict=True))
     return [
         (
-            [adjusted.get((number, m.differences), 1.0) for m in model.metrics],
+            [adjusted.get((number, _direction(m.differences)), 1.0) for m in model.metrics],
             adjusted.get((number, None)),
         )
         for number, model in enumerate(models)
     ]
+
+
+def _direction(differences: Sequence[float]) -> tuple[float, ...]:
+    """The differences in units of the largest: what the test of signs sees of them."""
+    largest = max(map(abs, differences), default=0.0)
+    return tuple(round(value / largest, 9) for value in differences) if largest else (0.0,)
 
 
 def _best_p(model: _Model) -> float:

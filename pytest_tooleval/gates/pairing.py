@@ -1,4 +1,7 @@
-"""Which case of one run is which of another: by name and content, else by content, else by name."""
+"""Which case of one run is which of another: by name and content, else by content, else by name.
+
+Suites of one name may lie in several files, so what lies in the same file is paired first.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,9 @@ def pair_cases(old: Sequence[Row], new: Sequence[Row]) -> Pairing:
     Rows of old files without `content` are paired by suite and case id alone. Cases that are
     there several times are paired in the order of the runs.
     """
-    exact, old, new = _match(old, new, _name_and_content)
+    same_file, old, new = _match(old, new, _file_name_and_content)
+    moved, old, new = _match(old, new, _name_and_content)
+    exact = [*same_file, *moved]
     renamed, old, new = _match(old, new, _content)
     named, old, new = _match(old, new, _name)
     known = [pair for pair in named if not (_content(pair[0]) and _content(pair[1]))]
@@ -44,7 +49,12 @@ def pair_cases(old: Sequence[Row], new: Sequence[Row]) -> Pairing:
 
 
 def _content(row: Row) -> Hashable:
-    return row.get("content") or None
+    """What is asked and expected; with other thresholds or another rule, a pass is another thing."""
+    content = row.get("content")
+    thresholds = row.get("thresholds") or {}
+    if not content:
+        return None
+    return content, tuple(sorted(thresholds.items())), row.get("pass_rule", "mean")
 
 
 def _name(row: Row) -> Hashable:
@@ -54,6 +64,11 @@ def _name(row: Row) -> Hashable:
 def _name_and_content(row: Row) -> Hashable:
     content = _content(row)
     return content and (content, row["suite"], row["case"])
+
+
+def _file_name_and_content(row: Row) -> Hashable:
+    named = _name_and_content(row)
+    return named and (row.get("file"), named)
 
 
 def _match(

@@ -21,6 +21,9 @@ _COUNTS = {"passes": int, "scored": int}
 _JSON = {str: "a string", dict: "an object", list: "an array", int: "a whole number"}
 
 
+_LOOSE = {"content": str, "thresholds": dict, "pass_rule": str, "file": str}
+
+
 def load_document(name: str, folder: Path, *, bulk: bool = False) -> dict[str, Any]:
     """The result document in the file `name` if there is one, else that of the run of this name.
 
@@ -65,6 +68,7 @@ def _wrong_fields(document: Mapping[str, Any]) -> Iterator[str]:
             continue
         yield from _wrong_types(place, row, _ROW)
         yield from _wrong_types(place, row, _COUNTS, optional=True)
+        yield from _wrong_types(place, row, _LOOSE, optional=True)
         for trial in row["trials"]:
             if not isinstance(trial, dict) or not {"error", "passed"} <= trial.keys():
                 yield f"{place}.trials: one is not a trial's result"

@@ -1,4 +1,4 @@
-"""What people call a run: `latest`, `latest~2`, `latest:main`, the beginning of an id."""
+"""What people call a run: `latest`, `good~2`, `latest:main`, the beginning of an id."""
 
 from __future__ import annotations
 
@@ -12,24 +12,34 @@ from ..text import counted
 from ..text import printable
 from .codec import safe_text
 
-_LATEST = re.compile(r"latest(?::(?P<branch>[^~]+))?(?:~(?P<back>[0-9]{1,9}))?")
+_NAMED = re.compile(r"(?P<word>latest|good)(?::(?P<branch>[^~]+))?(?:~(?P<back>[0-9]{1,9}))?")
 _SHOWN = 8
 # What pytest left early (interrupted, internal error, wrong usage) is no run to measure others by.
 _COMPLETE = "finished AND (exitstatus IS NULL OR exitstatus IN (0, 1))"
+# Or a drop would be the baseline of the next run, and pass there; so would the few cases of a selection.
+_WHICH = {
+    "latest": _COMPLETE,
+    "good": f"{_COMPLETE} AND gates_failed = 0 AND run NOT LIKE '%\"partial\": true%'",
+}
+
+
+_SAID = {"latest": "went to the end", "good": "ran everything without a failed gate"}
 
 
 def find_run(connection: sqlite3.Connection, place: str, name: str) -> str:
     """The id of the run that a name means.
 
     `latest` is the newest run that went to its end, `latest~2` the second before it, and
-    `latest:BRANCH` and `latest:BRANCH~2` count on one git branch only. Anything else is an id, or
-    the beginning of one. Raises ToolevalError, with what there is, for no run and for several.
+    `latest:BRANCH` and `latest:BRANCH~2` count on one git branch only. `good` in its place is the
+    newest that ran all cases of its suites and in which no gate and no baseline failed. Anything else
+    is an id, or the beginning of one. Raises ToolevalError, with what there is, for no run and for
+    several.
     """
     if connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
         raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")
-    match = _LATEST.fullmatch(name)
+    match = _NAMED.fullmatch(name)
     if match:
-        return _find_latest(connection, place, match["branch"], int(match["back"] or 0))
+        return _find_newest(connection, place, match["word"], match["branch"], int(match["back"] or 0))
     prefix = safe_text(name)
     rows = connection.execute(
         "SELECT id, started, branch FROM runs WHERE substr(id, 1, ?) = ? "
@@ -45,22 +55,25 @@ def find_run(connection: sqlite3.Connection, place: str, name: str) -> str:
     ).fetchall()
     raise ToolevalError(
         f"{place}: there is no run {printable(name) or '(no name)'}; expected latest, latest~N, "
-        f"latest:BRANCH, or the beginning of one of {_listed(newest)}"
+        f"latest:BRANCH, good, or the beginning of one of {_listed(newest)}"
     )
 
 
-def _find_latest(connection: sqlite3.Connection, place: str, branch: str | None, back: int) -> str:
+def _find_newest(
+    connection: sqlite3.Connection, place: str, word: str, branch: str | None, back: int
+) -> str:
+    which = _WHICH[word]
     on_branch = "" if branch is None else " AND branch = :branch"
     bound = {"branch": None if branch is None else safe_text(branch), "back": back}
     row = connection.execute(
-        f"SELECT id FROM runs WHERE {_COMPLETE}{on_branch} "
+        f"SELECT id FROM runs WHERE {which}{on_branch} "
         "ORDER BY started DESC, number DESC LIMIT 1 OFFSET :back",
         bound,
     ).fetchone()
     if row:
         return str(row[0])
     (number,) = connection.execute(
-        f"SELECT COUNT(*) FROM runs WHERE {_COMPLETE}{on_branch}", bound
+        f"SELECT COUNT(*) FROM runs WHERE {which}{on_branch}", bound
     ).fetchone()
     where = "" if branch is None else f" on the branch {printable(branch)}"
     branches = ""
@@ -69,9 +82,9 @@ def _find_latest(connection: sqlite3.Connection, place: str, branch: str | None,
             "SELECT DISTINCT branch FROM runs WHERE branch IS NOT NULL ORDER BY branch"
         ).fetchall()
         branches = f"; branches with runs: {', '.join(printable(b) for (b,) in known) or 'none'}"
-    asked = f"latest{'' if branch is None else f':{printable(branch)}'}{f'~{back}' if back else ''}"
+    asked = f"{word}{'' if branch is None else f':{printable(branch)}'}{f'~{back}' if back else ''}"
     raise ToolevalError(
-        f"{place}: {counted(number, 'run')}{where} went to the end, too few for {asked}{branches}"
+        f"{place}: {counted(number, 'run')}{where} {_SAID[word]}, too few for {asked}{branches}"
     )
 
 

@@ -122,7 +122,10 @@ class RunWriter:
         baseline: Mapping[str, Any] | None = None,
     ) -> None:
         """Say that the run is over, with the result document's `run`, `gates` and `baseline`."""
-        failed = sum(not gate["passed"] for gate in gates)
+        # The baseline is a gate, too.
+        verdicts = [bool(gate["passed"]) for gate in gates]
+        verdicts += [] if baseline is None else [not baseline.get("failed")]
+        failed = verdicts.count(False)
         with self._database.writing() as connection:
             connection.execute(
                 "UPDATE runs SET finished = 1, updated = ?, duration_s = ?, exitstatus = ?, "
@@ -131,7 +134,7 @@ class RunWriter:
                     time.time(),
                     run.get("duration_s"),
                     run.get("exitstatus"),
-                    len(gates) - failed,
+                    len(verdicts) - failed,
                     failed,
                     self._run_text(run),
                     json.dumps(list(gates)),

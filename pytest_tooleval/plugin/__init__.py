@@ -172,7 +172,7 @@ def pytest_runtest_makereport(
     report = yield
     attach = getattr(item, "tooleval_attach", None)
     if attach is not None:
-        attach(report)
+        attach(report, call)
     return report
 
 

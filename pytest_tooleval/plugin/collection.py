@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from ..engine.garbage import seldom_collected
 from ..engine.live import Live
 from ..engine.models import ModelSpec
 from ..errors import ConfigError
@@ -71,7 +72,11 @@ class SuiteFile(pytest.File):
         super().__init__(*args, **kwargs)
         self._tags: set[str] = set()
 
-    def collect(self) -> Iterator[pytest.Item]:
+    def collect(self) -> list[pytest.Item]:
+        with seldom_collected():
+            return list(self._items())
+
+    def _items(self) -> Iterator[pytest.Item]:
         session = eval_session(self.config)
         registry = ScorerRegistry()
         try:
@@ -89,6 +94,12 @@ class SuiteFile(pytest.File):
                 raise self.CollectError(
                     f"--tooleval-threshold={metric}=...: unknown metric; known are: "
                     + ", ".join(sorted(known))
+                )
+        for gate in session.settings.gates.fail_under:
+            if gate.metric not in known and not gate.is_derived:
+                raise self.CollectError(
+                    f"--tooleval-fail-under={gate.metric}=...: unknown metric; known are: "
+                    + ", ".join([*sorted(known), "pass_rate", "pass@K", "pass^K"])
                 )
         for position, case in enumerate(suite.test_cases):
             try:
@@ -219,7 +230,7 @@ class CaseItem(pytest.Item):
             return render_case(self._result)
         return super().repr_failure(excinfo, style)
 
-    def tooleval_attach(self, report: pytest.TestReport) -> None:
+    def tooleval_attach(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
         """Put the result on the report, as plain data that crosses to xdist's controller."""
         result = self._result_of(report)
         if report.when == "setup" and report.failed and result is not None and result is self._result:
@@ -227,7 +238,8 @@ class CaseItem(pytest.Item):
             report.longrepr = printable(f"{result.model}: {result.reason}")
         if result is not None:
             settings = eval_session(self.config).settings
-            softened = soften(report, result, settings)
+            own = call.excinfo is not None and isinstance(call.excinfo.value, (CaseFailure, CaseError))
+            softened = soften(report, result, settings, of_the_model=own)
             if softened == "missed":
                 result = dataclasses.replace(result, outcome="missed")
             # Explanations are built only where somebody looks: in a failure and in the document.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -25,57 +25,61 @@ Row = Mapping[str, Any]
 class Keeper:
     """Collects rows and writes them every few seconds. A history that fails never fails the run.
 
-    A thread of its own writes: packing and the disk must not hold up the tests.
+    A thread of its own writes: packing and the disk must not hold up the tests, and a case that takes
+    minutes must not hold back the rows of those before it.
     """
 
     def __init__(self, root: Path, about: Callable[[], Mapping[str, Any]]) -> None:
         self._root = root
         self._about = about
-        self._rows: list[Row] = []
-        self._thread: ThreadPoolExecutor | None = None
+        self._rows: SimpleQueue[Row] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._over = threading.Event()
+        self._writing = threading.Lock()
         self._writer: RunWriter | None = None
-        self._written = time.monotonic()
         self.problem = ""
 
     def add(self, row: Row) -> None:
         """Keep a packed row. Cases without a model were not evaluated and are not kept."""
         if not row["model"] or self.problem:
             return
-        self._rows.append(row)
+        self._rows.put(row)
         if self._thread is None:
-            # The first row already begins the run, while the others are waited for.
-            self._flush()
-        if time.monotonic() - self._written >= _EVERY_S:
-            self._flush()
+            self._thread = threading.Thread(target=self._run, name="tooleval-history", daemon=True)
+            self._thread.start()
 
-    def _flush(self) -> None:
-        if self._rows:
-            self._thread = self._thread or ThreadPoolExecutor(1, "tooleval-history")
-            self._thread.submit(self._write, self._rows)
-        self._rows = []
-        self._written = time.monotonic()
+    def _run(self) -> None:
+        # The first row already begins the run, while the others are waited for.
+        self._write()
+        while not self._over.wait(_EVERY_S):
+            self._write()
 
-    def _write(self, rows: Sequence[Row]) -> None:
-        if self.problem:
-            return
+    def _write(self) -> None:
+        """Write all rows that have come so far."""
         # SQLite is loaded here, beside the run, and not while everybody waits for its start.
         from ..history import open_history
 
-        try:
-            if self._writer is None:
-                self._writer = open_history(work_folder(self._root)).begin(self._about())
-            self._writer.add(rows)
-        except (ToolevalError, OSError) as error:
-            self._fail(error)
+        with self._writing:
+            rows = []
+            while not self._rows.empty():
+                rows.append(self._rows.get())
+            if not rows or self.problem:
+                return
+            try:
+                if self._writer is None:
+                    self._writer = open_history(work_folder(self._root)).begin(self._about())
+                self._writer.add(rows)
+            except (ToolevalError, OSError) as error:
+                self._fail(error)
 
     def finish(
         self, about: Mapping[str, Any], gates: Sequence[Row], comparison: Mapping[str, Any] | None
     ) -> None:
         """Write what is left, and how the run ended."""
-        self._flush()
+        self._over.set()
         if self._thread is not None:
-            self._thread.shutdown()
-            self._thread = None
+            self._thread.join()
+        self._write()
         if self._writer is None or self.problem:
             return
         try:
@@ -87,6 +91,7 @@ class Keeper:
         """Per model and suite the overall mean of the last runs, for the report; None without any."""
         from ..history import open_history
 
+        self._write()
         try:
             return open_history(work_folder(self._root)).trends_for(document)
         except (ToolevalError, OSError):

@@ -81,7 +81,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--tooleval-baseline",
         metavar="FILE|RUN",
         help="compare with an earlier run, a file of --tooleval-json or a run of the history such as "
-        "latest, and fail on a significant drop",
+        "good, the last whole one whose gates passed, and fail on a significant drop",
     )
     group.addoption(
         "--tooleval-baseline-model",

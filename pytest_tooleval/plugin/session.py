@@ -28,6 +28,7 @@ from ..engine.answers import last_run
 from ..engine.answers import make_room
 from ..engine.answers import new_run
 from ..engine.cassette import Cassette
+from ..engine.garbage import kept_to_the_end
 from ..engine.garbage import seldom_collected
 from ..engine.models import LEXICAL
 from ..engine.replay import recorded
@@ -110,7 +111,8 @@ class EvalSession:
                 if not self._is_worker and _will_run(session) and not self.settings.estimate:
                     for item in session.items:
                         self._ask_ahead(item)
-                yield
+                with kept_to_the_end():
+                    yield
         finally:
             self.close()
 
@@ -326,7 +328,19 @@ class EvalSession:
             "models": [{"model": spec.label, "calls": spec.identity} for spec in self.settings.models],
             "options": given_options(self.config),
             "git": self._git,
+            "partial": self._partial,
         }
+
+    @property
+    def _partial(self) -> bool:
+        """Whether some case of a suite was not selected, or did not come to its turn."""
+        ran: dict[tuple[str, str], int] = {}
+        whole: dict[tuple[str, str], int] = {}
+        for row in list(self.rows.values()):
+            key = row["file"], row["model"]
+            ran[key] = ran.get(key, 0) + 1
+            whole[key] = row["suite_cases"]
+        return any(ran[key] < cases for key, cases in whole.items())
 
     @cached_property
     def id(self) -> str:
@@ -356,17 +370,18 @@ class EvalSession:
         if self._is_worker:
             damaged = self.damaged_cassettes
             self.config.workeroutput["tooleval_damaged"] = damaged  # type: ignore[attr-defined]
-        elif not session.config.option.collectonly and not self.settings.estimate:
-            self._judge(session)
         try:
+            if not self._is_worker and _judges(session) and not self.settings.estimate:
+                self._judge(session)
             return (yield)
         finally:
             self.close()
             self._exitstatus = int(session.exitstatus)
-            if not self._is_worker and not session.config.option.collectonly:
+            if not self._is_worker and _judges(session):
+                self._write_files(session)
+                self._exitstatus = int(session.exitstatus)
                 if self.keeper is not None:
                     self.keeper.finish(self.about(), self.gates, self.comparison)
-                self._write_files(session)
 
     def _judge(self, session: pytest.Session) -> None:
         """Judge the gates and the baseline, before anybody writes what the run has come to."""
@@ -411,6 +426,10 @@ class EvalSession:
         self._pending.clear()
         if not self._is_worker and "ledger" in vars(self):
             shutil.rmtree(self.ledger.parent, ignore_errors=True)
+
+
+def _judges(session: pytest.Session) -> bool:
+    return not session.config.option.collectonly
 
 
 def _is_skipped(item: pytest.Item) -> bool:

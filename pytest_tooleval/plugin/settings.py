@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +48,7 @@ class Baseline:
 
     name: str
     document: Mapping[str, Any]
-    models: Mapping[str, str]
+    models: Sequence[tuple[str, str]]
     max_drop: float
 
 
@@ -99,6 +100,7 @@ def read_settings(config: pytest.Config) -> Settings:
         "live_tools": _names(config.getoption("tooleval_allow_tools")),
         "thresholds": _thresholds(config.getoption("tooleval_threshold")),
     }
+    _check_files(config)
     max_cost = config.getoption("tooleval_max_cost")
     if max_cost is not None and not max_cost > 0:
         raise pytest.UsageError(f"--tooleval-max-cost: expected US dollars above 0, got {max_cost:g}")
@@ -208,9 +210,9 @@ def _gates(config: pytest.Config) -> Gates:
     given_errors: str | None = config.getoption("tooleval_max_errors")
     errors: str = given_errors if given_errors is not None else config.getini("tooleval_max_errors")
     confidence: float | None = config.getoption("tooleval_confidence")
-    if confidence is not None and not 0 < confidence < 1:
+    if confidence is not None and not 0.5 <= confidence <= 0.9999:
         raise pytest.UsageError(
-            f"--tooleval-confidence: expected a number between 0 and 1, got {confidence:g}"
+            f"--tooleval-confidence: expected a number from 0.5 to 0.9999, got {confidence:g}"
         )
     if confidence is not None and not entries:
         raise pytest.UsageError(
@@ -222,6 +224,8 @@ def _gates(config: pytest.Config) -> Gates:
     from ..gates.aggregate import FailUnder
     from ..gates.aggregate import MostErrors
 
+    if config.getoption("tooleval_early_stop"):
+        _check_early_stop(entries, confidence)
     asked = given is not None or given_errors is not None
     try:
         return Gates(
@@ -232,6 +236,20 @@ def _gates(config: pytest.Config) -> Gates:
         )
     except ConfigError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _check_early_stop(entries: list[str], confidence: float | None) -> None:
+    """Refuse gates on figures that stopping early bends: the cases that stop are not like the others."""
+    if confidence is not None:
+        raise pytest.UsageError(
+            "--tooleval-confidence: intervals do not hold with --tooleval-early-stop"
+        )
+    for entry in entries:
+        if entry.rpartition(":")[2].startswith(("pass@", "pass^")):
+            raise pytest.UsageError(
+                f"--tooleval-fail-under={entry}: needs all trials, and --tooleval-early-stop does not "
+                "ask them"
+            )
 
 
 def _baseline(config: pytest.Config) -> Baseline | None:
@@ -251,13 +269,13 @@ def _baseline(config: pytest.Config) -> Baseline | None:
         raise pytest.UsageError(
             "--tooleval-baseline=: expected a file or the name of a run, got nothing"
         )
-    models = {}
+    models = []
     for pair in pairs:
         # Of two names with `=` nobody could tell which is which; litellm has none.
         old, equals, new = pair.partition("=")
         if not (equals and old.strip() and new.strip()):
             raise pytest.UsageError(f"--tooleval-baseline-model={pair}: expected OLD=NEW, two models")
-        models[old.strip()] = new.strip()
+        models.append((old.strip(), new.strip()))
     if hasattr(config, "workerinput"):
         return None  # compared where all rows come together
     from ..errors import ToolevalError
@@ -268,13 +286,24 @@ def _baseline(config: pytest.Config) -> Baseline | None:
     except ToolevalError as error:
         raise pytest.UsageError(f"--tooleval-baseline={name}: {error}") from None
     known = dict.fromkeys(row["model"] for row in document["cases"])
-    for old, new in models.items():
+    for old, new in models:
         if old not in known:
             raise pytest.UsageError(
                 f"--tooleval-baseline-model={old}={new}: {name} has no model {old}, it has: "
                 + ", ".join(filter(None, known))
             )
     return Baseline(name, document, models, max_drop or 0.0)
+
+
+def _check_files(config: pytest.Config) -> None:
+    named: dict[Path, str] = {}
+    for name in FORMATS:
+        path = _file(config, name)
+        other = None if path is None else named.setdefault(path.resolve(), name)
+        if other not in (None, name):
+            raise pytest.UsageError(
+                f"--tooleval-{other} and --tooleval-{name} name the same file, {path}"
+            )
 
 
 def _file(config: pytest.Config, format: str) -> Path | None:

@@ -20,13 +20,17 @@ GATE_FILE = "tooleval"
 EXPECTED_FAILURE = "expected to fail"
 
 
-def soften(report: pytest.TestReport, result: CaseResult, settings: Settings) -> str | None:
+def soften(
+    report: pytest.TestReport, result: CaseResult, settings: Settings, *, of_the_model: bool
+) -> str | None:
     """Let a miss, or an error that may be allowed, not fail the run where a gate will judge.
+
+    Only what the model or its endpoint did is softened (`of_the_model`), and no broken hook.
 
     The report becomes a skipped one with the reason, as pytest itself does with an expected
     failure. Returns the outcome for the row, None when the report stays as it is.
     """
-    if not report.failed:
+    if not report.failed or not of_the_model:
         return None
     missed = result.outcome == "failed" and bool(settings.gates.fail_under) and report.when == "call"
     allowed = result.outcome == "error" and settings.gates.max_errors is not None and result.trials
@@ -61,7 +65,7 @@ def compare_run(
     new = {"run": about, "cases": evaluated}
     old = {**baseline.document, "cases": _selected(baseline.document["cases"], evaluated)}
     names = (baseline.name, "this run")
-    return compare(old, new, models=baseline.models or None, max_drop=baseline.max_drop, names=names)
+    return compare(old, new, models=baseline.models, max_drop=baseline.max_drop, names=names)
 
 
 def _selected(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
@@ -92,5 +96,12 @@ def fail_run(session: pytest.Session, name: str, message: str) -> None:
     if terminal is not None:
         terminal.ensure_newline()  # the line of dots ends with [100%]
     session.testscollected += 1
+    # All tests have run, so there is nothing left that --maxfail could stop.
+    most, session.config.option.maxfail = session.config.option.maxfail, 0
     session.config.hook.pytest_runtest_logreport(report=report)
+    session.config.option.maxfail = most
+    # No later run could report it as passed, and --lf would remember it for ever.
+    remembered = getattr(session.config.pluginmanager.getplugin("lfplugin"), "lastfailed", {})
+    for key in [key for key in remembered if str(key) == report.nodeid]:
+        del remembered[key]
     session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -43,11 +43,18 @@ def build_document(
     With `intervals` each mean has the bounds of its 95% interval.
     """
     cases = list(rows)
-    total = summarise(cases, intervals=intervals)
+    # Cases that stop early are not like those that go on, so the share of K trials says nothing.
+    whole_trials = not (run.get("options") or {}).get("early-stop")
+
+    def of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        found = summarise(rows, intervals=intervals)
+        return found if whole_trials else {**found, "reliability": None}
+
+    total = of(cases)
 
     def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         # Of one suite on one model everything is the same.
-        return total if len(rows) == len(cases) else summarise(rows, intervals=intervals)
+        return total if len(rows) == len(cases) else of(rows)
 
     return {
         "version": VERSION,
@@ -161,6 +168,11 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[str]]:
     """A UTF-8 file that takes the place of `path` only when it has been written as a whole."""
+    path = path.resolve()  # of a link, what it leads to
+    if path.exists() and not path.is_file():  # a pipe or a device is written to, and not replaced
+        with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+            yield file
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name[:50], suffix=".tmp")
     try:

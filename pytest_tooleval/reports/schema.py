@@ -98,6 +98,10 @@ def _run() -> dict[str, Schema]:
             "description": "The options of pytest-tooleval that were given, and their values.",
         },
         "git": _nullable(_ref("Git"), "The state of the repository; null outside of one."),
+        "partial": {
+            "type": "boolean",
+            "description": "Whether some case of a suite was not selected, or did not come to its turn.",
+        },
         "total": _ref("Summary", "Sums over all cases."),
     }
     return {

@@ -153,7 +153,7 @@ class TestCase(_Strict):
     tags: list[str] = Field(default_factory=list, description="Keywords for -k and -m.")
     skip: bool | str = Field(False, description="true, or the reason.")
     xfail: bool | str | XFail = Field(False, description="true, the reason, or an object.")
-    weight: Annotated[float, Field(gt=0.0)] = Field(1.0, description="Weight in means.")
+    weight: Annotated[float, Field(gt=0.0, le=1e6)] = Field(1.0, description="Weight in means.")
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
 
     multi_turn: bool = Field(False, description="Whether this is a chain of calls with mocks.")

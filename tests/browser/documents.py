@@ -48,6 +48,7 @@ def run(**fields: Any) -> dict[str, Any]:
         "models": [{"model": MODELS[0], "calls": "openai/gpt-4o-mini"}],
         "options": {"--tooleval-trials": 5, "--tooleval-fail-under": "0.9"},
         "git": {"commit": "3fa9c1d2e4b5a697", "branch": "main", "dirty": True},
+        "partial": False,
         **fields,
     }
 

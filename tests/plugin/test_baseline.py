@@ -138,3 +138,21 @@ def test_a_wrong_file_has_no_traceback(before: Project) -> None:
     result = before.run("--tooleval-baseline=old.json")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "Traceback" not in result.stderr.str()
+
+
+def test_a_drop_is_no_good_run_for_the_next_one(before: Project) -> None:
+    before.suite(*many(10))
+    options = ("--tooleval-fail-under=0.1", "--tooleval-baseline=good")
+    assert before.run(*options).ret == 1
+    assert before.run(*options).ret == 1
+    before.run("weather.tooleval.json::c29[agent]")
+    assert before.run(*options).ret == 1
+
+
+def test_two_models_against_one(before: Project) -> None:
+    before.suite(*many(10))
+    pairs = ["--tooleval-baseline-model=agent=agent", "--tooleval-baseline-model=agent=other"]
+    before.run("--tooleval-baseline=old.json", *pairs, "--tooleval-json=out.json", model="agent,other")
+    models = before.document()["baseline"]["models"]
+    assert [(one["old"], one["new"]) for one in models] == [("agent", "agent"), ("agent", "other")]
+    assert before.document()["baseline"]["failed"]

@@ -83,7 +83,6 @@ def test_each_model_has_its_own_gate(three: Project) -> None:
         ("model=agent:0.9", {"overall of agent": False}),
         ("model=other:0.1", {"overall": False}),
         ("tag=nowhere:0.1", {"overall": False}),
-        ("brevity=0.1", {"brevity of agent": False}),
     ],
 )
 def test_scopes_and_metrics(three: Project, gate: str, expected: dict[str, bool]) -> None:
@@ -130,7 +129,7 @@ def test_confidence_judges_the_lower_bound(three: Project) -> None:
     assert three.run(*options).ret == 0
     result = three.run(*options, "--tooleval-confidence=0.95")
     assert result.ret == 1
-    message = "1.00, at 95% confidence at least 0.44 < 0.90, over 3 cases"
+    message = "1.00, its 95% interval begins at 0.44 < 0.90, over 3 cases"
     result.stdout.fnmatch_lines([f"gate FAILED: tool_selection of agent: {message}"])
     gate = three.document()["gates"][0]
     assert (gate["confidence"], gate["value"], gate["high"]) == (0.95, 1.0, 1.0)
@@ -198,12 +197,14 @@ def test_collecting_judges_nothing(three: Project) -> None:
         ("--tooleval-fail-under=suite=:0.9", "expected [[]SCOPE:][[]METRIC=]VALUE"),
         ("--tooleval-fail-under=pass@=0.9", "a number of trials after pass@"),
         ("--tooleval-fail-under=nan", "a value from 0 to 1"),
+        ("--tooleval-fail-under=redundancy_penalty=0.5", "less is better"),
+        ("--tooleval-max-errors=inf", "a number of cases, or a share"),
         ("--tooleval-max-errors=-1", "a number of cases, or a share"),
         ("--tooleval-max-errors=", "a number of cases, or a share"),
         ("--tooleval-max-errors=1.5", "a number of cases, or a share"),
         ("--tooleval-max-errors=101%", "a number of cases, or a share"),
         ("--tooleval-confidence=0.9", "there is no gate"),
-        ("--tooleval-confidence=95", "between 0 and 1"),
+        ("--tooleval-confidence=95", "from 0.5 to 0.9999"),
     ],
 )
 def test_what_cannot_be_read(three: Project, option: str, message: str) -> None:
@@ -226,3 +227,53 @@ def test_github_gets_annotations_and_a_summary(three: Project, monkeypatch: pyte
     assert "0.87" in (three.path / "summary.md").read_text()
     quiet = three.run("--tooleval-fail-under=0.9", "--tooleval-github=never")
     quiet.stdout.no_fnmatch_line("::*")
+
+
+def test_a_misspelt_metric_is_found_before_anything_is_asked(three: Project) -> None:
+    result = three.run("--tooleval-fail-under=tool_selectoin=0.5")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*--tooleval-fail-under=tool_selectoin=...: unknown metric*"])
+    assert three.calls == []
+
+
+@pytest.mark.parametrize(
+    "gate", ["--tooleval-fail-under=pass^2=0.5", "--tooleval-fail-under=tag:pass@2=0.5"]
+)
+def test_what_stopping_early_bends_is_refused(three: Project, gate: str) -> None:
+    assert three.run(gate, "--tooleval-early-stop").ret == pytest.ExitCode.USAGE_ERROR
+    options = ("--tooleval-fail-under=0.5", "--tooleval-confidence=0.9", "--tooleval-early-stop")
+    assert three.run(*options).ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_broken_hook_is_no_miss(three: Project) -> None:
+    three.pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_call(item):
+            if item.name.startswith("a"):
+                raise RuntimeError("the hook is broken")
+            return (yield)
+        """
+    )
+    result = three.run("--tooleval-fail-under=0.1")
+    result.assert_outcomes(passed=1, failed=1)
+
+
+def test_an_unexpected_pass_stays_a_failure(project: Project) -> None:
+    project.suite(right("a", xfail={"reason": "known", "strict": True}), right("b"))
+    project.run("--tooleval-fail-under=0.1").assert_outcomes(passed=1, failed=1)
+
+
+def test_a_failed_gate_is_not_remembered_as_a_failed_test(three: Project) -> None:
+    result = three.run("-x", "--tooleval-fail-under=0.9")
+    assert "stopping after" not in result.stdout.str()
+    again = three.run("--lf", "--lfnf=none", "--tooleval-fail-under=0.9")
+    again.stdout.fnmatch_lines(["*no previously failed tests*"])
+
+
+def test_reports_that_share_a_file(three: Project) -> None:
+    result = three.run("--tooleval-json=one", "--tooleval-csv=one")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--tooleval-json and --tooleval-csv name the same file*"])

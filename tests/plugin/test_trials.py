@@ -162,9 +162,7 @@ def test_rules_that_cannot_be(trials: Project, options: list[str], message: str)
         ({"pass": "2/3", "trials": 4}, 'test_cases[[]0].pass: "pass": "2/3" needs 3 trials, got 4*'),
     ],
 )
-def test_rules_that_cannot_be_in_a_file(
-    trials: Project, fields: dict[str, Any], message: str
-) -> None:
+def test_rules_that_cannot_be_in_a_file(trials: Project, fields: dict[str, Any], message: str) -> None:
     trials.suite(right("a", **fields))
     result = ask(trials, [P])
     assert result.ret == pytest.ExitCode.INTERRUPTED

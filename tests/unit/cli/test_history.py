@@ -127,7 +127,7 @@ def test_no_history_and_a_damaged_one(
     history.folder.mkdir()
     history.path.write_text("no database" * 1000)
     done = invoke(*arguments)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "not a history, or a damaged one" in done.output
     assert len(done.output.splitlines()) == 1
 
@@ -149,7 +149,7 @@ def test_a_run_in_short(history: History, invoke: Invoke) -> None:
     assert "rome" not in only
     wrong = invoke("show", "latest", "--model=gpt-5")
     assert (wrong.exit_code, wrong.output) == (
-        1,
+        2,
         "Error: the run 2026-01 has no model gpt-5, only claude-3, gpt-4o\n",
     )
 
@@ -205,7 +205,7 @@ def test_a_wrong_name_of_a_run_is_one_line(history: History, invoke: Invoke, nam
     keep(history, 2)
     for arguments in (("show", name), ("compare", name, "latest"), ("export", name, "--format=csv")):
         done = invoke(*arguments)
-        assert done.exit_code == 1
+        assert done.exit_code == 2
         assert done.output.startswith("Error: ")
         assert len(done.output.splitlines()) == 1
 
@@ -234,7 +234,7 @@ def test_files_and_models_are_compared(history: History, invoke: Invoke, tmp_pat
     assert "old-model -> new" in done.output
     assert invoke("compare", base, "latest", "--model=nothing").exit_code == 2
     wrong = invoke("compare", base, "latest", "--model=x=new")
-    assert wrong.exit_code == 1
+    assert wrong.exit_code == 2
     assert "old-model" in wrong.output
     (tmp_path / "base.json").write_text("{}")
     assert "is not a result document" in invoke("compare", base, "latest").output
@@ -258,7 +258,7 @@ def test_the_trend_of_a_suite(history: History, invoke: Invoke) -> None:
     lines = invoke("trend", "Weather", "--model=claude-3").output.splitlines()
     assert lines[2].split()[-2:] == ["1/2", "0.75"]
     wrong = invoke("trend", "Wether")
-    assert (wrong.exit_code, len(wrong.output.splitlines())) == (1, 1)
+    assert (wrong.exit_code, len(wrong.output.splitlines())) == (2, 1)
 
 
 def test_bars_stand_for_scores() -> None:
@@ -295,7 +295,7 @@ def test_export_to_a_place_that_cannot_be_written(
     keep(history, 1)
     (tmp_path / "file").write_text("kept")
     done = invoke("export", "latest", "--format=md", "--out", str(tmp_path / "file" / "x.md"))
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert done.output.startswith("Error: cannot write ")
     assert (tmp_path / "file").read_text() == "kept"
     assert invoke("export", "latest", "--format=pdf").exit_code == 2

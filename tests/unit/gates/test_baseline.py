@@ -369,7 +369,7 @@ def test_each_model_is_compared_with_itself() -> None:
 
 
 def test_models_can_be_compared_with_others() -> None:
-    comparison = compare(runs([5] * 20, 5, "old"), runs([3] * 20, 5, "new"), models={"old": "new"})
+    comparison = compare(runs([5] * 20, 5, "old"), runs([3] * 20, 5, "new"), models=[("old", "new")])
     assert comparison["failed"]
     assert comparison["models"][0]["old"] == "old"
 
@@ -384,7 +384,7 @@ def test_models_can_be_compared_with_others() -> None:
 def test_a_label_that_a_run_does_not_have_is_an_error(models: dict[str, str], message: str) -> None:
     runs_ = two_models([5], [5])
     with pytest.raises(ConfigError, match=message):
-        compare(runs_, runs_, models=models)
+        compare(runs_, runs_, models=list(models.items()))
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.5, math.nan])

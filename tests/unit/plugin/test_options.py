@@ -54,6 +54,7 @@ def test_defaults(tmp_path: Path) -> None:
     assert not found.gates
     assert found.baseline is None
     assert found.history
+    assert found.overrides.pop("live_tools") == ()  # type: ignore[attr-defined]
     assert set(found.overrides.values()) == {None}
 
 

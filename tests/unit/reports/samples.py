@@ -32,6 +32,7 @@ RUN = {
     "models": [{"model": "gpt-4o", "calls": "openai/gpt-4o"}],
     "options": {"trials": 2},
     "git": {"commit": "0123456789abcdef", "branch": "main", "dirty": False},
+    "partial": False,
 }
 
 # What hostile text is made of: everything that acts in some format, and a word to look for.

@@ -1,0 +1,45 @@
+"""`tooleval ui`."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import click
+
+from ..errors import ToolevalError
+from ..text import printable
+
+_NEEDED = ("starlette", "uvicorn")
+
+
+@click.command()
+@click.argument(
+    "folder", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8501, show_default=True, help="0 takes a free one."
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 1000),
+    default=32,
+    show_default=True,
+    help="Requests under way at a time, over all runs.",
+)
+def ui(folder: Path, port: int, no_browser: bool, concurrency: int) -> None:
+    """Show, edit and run the suites in FOLDER on a page in the browser.
+
+    FOLDER is the root of a project (default: the current folder): its config tables name the models,
+    and its .tooleval holds the history, as for pytest. Only this machine's user can open the page, by
+    the token in the printed address.
+    """
+    if any(importlib.util.find_spec(name) is None for name in _NEEDED):
+        raise click.ClickException("the page needs the extra: pip install 'pytest-tooleval[ui]'")
+    from ..web.server import serve
+
+    try:
+        serve(folder, port, concurrency, browser=not no_browser, say=click.echo)
+    except ToolevalError as error:
+        raise click.ClickException(printable(str(error), keep_newlines=True)) from None

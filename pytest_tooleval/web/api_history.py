@@ -1,0 +1,202 @@
+"""`/api/history`: the runs that were kept, one of them, trends, and two runs compared."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ..errors import ConfigError
+from ..errors import ToolevalError
+from ..history import History
+from ..history import RunSummary
+from ..history import open_history
+from ..reports.document import build_document
+from .responses import ApiError
+from .responses import field_error
+from .responses import json_bytes
+from .responses import json_response
+
+_DEFAULT_LIMIT = 50
+_MAX_LIMIT = 1000
+_CACHED = 4
+
+
+def _history(request: Request) -> History:
+    return open_history(request.app.state.folder.root / ".tooleval")
+
+
+def runs_of(
+    request: Request,
+    limit: int,
+    *,
+    model: str | None = None,
+    suite: str | None = None,
+    branch: str | None = None,
+) -> list[RunSummary]:
+    """The newest runs. ApiError 500 when the history cannot be read."""
+    try:
+        return _history(request).runs(limit, model=model, suite=suite, branch=branch)
+    except ToolevalError as error:
+        raise ApiError(500, str(error)) from None
+
+
+def _find(request: Request, name: str, field: str = "id") -> str:
+    """The id of the run of this name. ApiError 404 for none, 500 when the history cannot be read."""
+    runs_of(request, 1)
+    try:
+        return _history(request).find(name)
+    except ToolevalError as error:
+        raise field_error(404, field, str(error)) from None
+
+
+def document_of(request: Request, name: str, field: str = "id") -> dict[str, Any]:
+    """The result document of a run without transcripts, up to date also while it goes on."""
+    id = _find(request, name, field)
+    request.app.state.manager.flush(id)
+    try:
+        found = _history(request).document(id, bulk=False)
+    except ToolevalError as error:
+        raise field_error(404, field, str(error)) from None
+    return build_document(
+        found["run"], found["cases"], found["gates"], found["baseline"], intervals=True
+    )
+
+
+async def _in_thread(make: Callable[[], Any]) -> Response:
+    return await run_in_threadpool(lambda: json_response(make()))
+
+
+async def list_history(request: Request) -> Response:
+    limit = _limit(request)
+    names = ("model", "suite", "branch")
+    filters = {name: request.query_params[name] for name in names if name in request.query_params}
+    return await _in_thread(lambda: [run.to_dict() for run in runs_of(request, limit, **filters)])
+
+
+class DocumentCache:
+    """The last documents that were shown, of finished runs: ten thousand rows take a second to read.
+
+    May be used from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[str, bytes] = {}
+
+    def get(self, id: str) -> bytes | None:
+        with self._lock:
+            return self._kept.get(id)
+
+    def add(self, id: str, content: bytes) -> None:
+        with self._lock:
+            self._kept[id] = content
+            for old in list(self._kept)[:-_CACHED]:
+                del self._kept[old]
+
+
+async def show_document(request: Request) -> Response:
+    cache: DocumentCache = request.app.state.documents
+
+    def document() -> Response:
+        id = _find(request, request.path_params["id"])
+        content = cache.get(id)
+        if content is None:
+            found = document_of(request, id)
+            content = json_bytes(found)
+            if "status" not in found["run"]:  # one that has ended, and does not change any more
+                cache.add(id, content)
+        return Response(content, media_type="application/json")
+
+    return await run_in_threadpool(document)
+
+
+async def show_case(request: Request) -> Response:
+    nodeid = _needed(request, "nodeid")
+
+    def case() -> dict[str, Any]:
+        id = _find(request, request.path_params["id"])
+        request.app.state.manager.flush(id)
+        try:
+            return _history(request).case(id, nodeid)
+        except ToolevalError as error:
+            raise field_error(404, "nodeid", str(error)) from None
+
+    return await _in_thread(case)
+
+
+async def delete_run(request: Request) -> Response:
+    def delete() -> Response:
+        id = request.path_params["id"]
+        if _find(request, id) != id:
+            raise field_error(404, "id", "expected the whole id of a run")
+        try:
+            _history(request).delete(id)
+        except ToolevalError as error:
+            raise field_error(409, "id", str(error)) from None
+        return Response(status_code=204)
+
+    return await run_in_threadpool(delete)
+
+
+async def show_trend(request: Request) -> Response:
+    name, limit = _needed(request, "name"), _limit(request)
+    model = request.query_params.get("model")
+
+    def trend() -> dict[str, Any]:
+        runs_of(request, 1)
+        try:
+            return _history(request).trend(name, model=model, limit=limit).to_dict()
+        except ToolevalError as error:
+            raise field_error(404, "name", str(error)) from None
+
+    return await _in_thread(trend)
+
+
+async def compare_runs(request: Request) -> Response:
+    old, new = _needed(request, "old"), _needed(request, "new")
+    models = [request.query_params.get(f"{side}_model") for side in ("old", "new")]
+    if (models[0] is None) != (models[1] is None):
+        raise field_error(400, "old_model", "expected with new_model, or neither of them")
+    pairs = [(models[0], models[1])] if models[0] and models[1] else []
+
+    def compared() -> dict[str, Any]:
+        from ..gates.baseline import compare
+
+        documents = document_of(request, old, "old"), document_of(request, new, "new")
+        try:
+            return compare(*documents, models=pairs, names=(old, new))
+        except ConfigError as error:
+            raise ApiError(422, str(error)) from None
+
+    return await _in_thread(compared)
+
+
+def _needed(request: Request, name: str) -> str:
+    value = request.query_params.get(name)
+    if not value:
+        raise field_error(400, name, "expected in the query")
+    return value
+
+
+def _limit(request: Request) -> int:
+    text = request.query_params.get("limit", str(_DEFAULT_LIMIT))
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if not 1 <= number <= _MAX_LIMIT:
+        raise field_error(400, "limit", f"expected a number from 1 to {_MAX_LIMIT}")
+    return number
+
+
+ROUTES = [
+    Route("/api/history", list_history, methods=["GET"]),
+    Route("/api/history/trend", show_trend, methods=["GET"]),
+    Route("/api/history/compare", compare_runs, methods=["GET"]),
+    Route("/api/history/{id}", show_document, methods=["GET"]),
+    Route("/api/history/{id}", delete_run, methods=["DELETE"]),
+    Route("/api/history/{id}/cases", show_case, methods=["GET"]),
+]

@@ -1,0 +1,120 @@
+"""`/api/import/mcp`: the tools of an MCP server, to look at or as a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ..errors import ConfigError
+from ..errors import McpError
+from ..suite.content import content_of_bytes
+from ..suite.source import Document
+from ..text import printable
+from ..text import shorten
+from .bodies import read_object
+from .edits import suite_to_text
+from .files import SuiteFolder
+from .names import check_name
+from .responses import ApiError
+from .responses import json_response
+
+if TYPE_CHECKING:
+    from ..mcp.discover import Discovery
+
+_OF_SERVER = ("stdio", "http", "sse", "headers", "env", "timeout")
+
+
+async def import_mcp(request: Request) -> Response:
+    """Discover the tools; with `file` bring that suite up to date; with `save` write it."""
+    from ..mcp.discover import discover
+    from ..mcp.server import McpServer
+
+    body = await read_object(request, "McpImport")
+    folder: SuiteFolder = request.app.state.folder
+    if "file" in body:
+        check_name(body["file"])
+    try:
+        server = McpServer.from_dict({name: body[name] for name in _OF_SERVER if name in body})
+        found = await discover(server)
+    except (ConfigError, McpError) as error:
+        raise ApiError(422, str(error)) from None
+    answer, status = await run_in_threadpool(_imported, folder, body, found)
+    return json_response(answer, status)
+
+
+def _imported(
+    folder: SuiteFolder, body: Mapping[str, Any], found: Discovery
+) -> tuple[dict[str, Any], int]:
+    from ..imports.update import update_suite
+    from ..mcp.tools import as_functions
+
+    file, before = body.get("file"), _existing(folder, body.get("file"))
+    data = None if before is None else before.data
+    functions = as_functions(found.tools, _metadata(data).get("mcp_names"))
+    if not functions.tools:
+        raise ApiError(422, "none of the tools can stand in a suite")
+    title = body.get("name") or printable(shorten(found.name)) or "MCP server"
+    suite, changes = update_suite(data, title, functions.tools, body.get("drafts", True))
+    suite = _with_metadata(suite, found.name, functions.originals)
+    etag = None
+    if body.get("save"):
+        file, etag = _save(folder, file, suite, before)
+    answer = {
+        "server": {"name": found.name, "version": found.version},
+        "tools": list(functions.tools),
+        "left_out": list(functions.left_out),
+        "warnings": [found.cut_short] if found.cut_short else [],
+        "changes": changes.lines() if before is not None else [],
+        "suite": suite,
+        "file": file if etag else None,
+        "etag": etag,
+    }
+    return answer, 201 if etag and before is None else 200
+
+
+def _existing(folder: SuiteFolder, file: str | None) -> Document | None:
+    if file is None:
+        return None
+    try:
+        content = folder.read(file)
+    except ApiError as error:
+        if error.status == 404:
+            return None
+        raise
+    return folder.examine(content, file).whole()[1]
+
+
+def _save(
+    folder: SuiteFolder, file: str | None, suite: dict[str, Any], before: Document | None
+) -> tuple[str, str]:
+    text = suite_to_text(suite, before)
+    folder.examine(text, file or "").whole()
+    if file is None or before is None:
+        return folder.create(file, suite["name"], text.encode())
+    etag = content_of_bytes(before.text.encode())
+    return file, folder.replace(file, text.encode(), etag)
+
+
+def _metadata(suite: Any) -> dict[str, Any]:
+    metadata = suite.get("metadata") if isinstance(suite, dict) else None
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _with_metadata(suite: dict[str, Any], server: str, originals: Mapping[str, str]) -> dict[str, Any]:
+    """The suite with the server's name and the names that had to change in its metadata."""
+    metadata = {key: value for key, value in _metadata(suite).items() if key != "mcp_names"}
+    metadata["mcp_server"] = server
+    if originals:
+        metadata["mcp_names"] = dict(originals)
+    if "metadata" in suite:
+        return {**suite, "metadata": metadata}
+    return {"name": suite["name"], "metadata": metadata, **suite}
+
+
+ROUTES = [Route("/api/import/mcp", import_mcp, methods=["POST"])]

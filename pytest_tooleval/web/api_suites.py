@@ -1,0 +1,245 @@
+"""`/api/suites` and `/api/tool-eval/import`: the suite files, and the cases in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor
+from starlette.convertors import register_url_convertor
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ..suite.content import content_of_bytes
+from .bodies import read_body
+from .bodies import read_object
+from .edits import expected_etag
+from .edits import index_of
+from .edits import new_text
+from .edits import suite_to_text
+from .edits import with_case
+from .edits import without_case
+from .files import Examined
+from .files import SuiteFolder
+from .files import text_of
+from .names import check_name
+from .responses import field_error
+from .responses import json_response
+from .responses import problem_dicts
+
+
+def _folder(request: Request) -> SuiteFolder:
+    folder: SuiteFolder = request.app.state.folder
+    return folder
+
+
+def _file(request: Request) -> str:
+    file: str = request.path_params["file"]
+    check_name(file)
+    return file
+
+
+def _etag_header(etag: str) -> dict[str, str]:
+    return {"ETag": f'"{etag}"'}
+
+
+async def list_suites(request: Request) -> Response:
+    return json_response(await run_in_threadpool(_folder(request).summaries))
+
+
+async def create_suite(request: Request) -> Response:
+    body = await read_object(request, "NewSuite")
+
+    def create() -> Response:
+        return _create(_folder(request), body.get("file"), new_text(body))
+
+    return await run_in_threadpool(create)
+
+
+async def import_suite(request: Request) -> Response:
+    """The body is the suite, as `curl -d @suite.json` sends it: without its line breaks."""
+    raw = await read_body(request)
+
+    def create() -> Response:
+        folder = _folder(request)
+        _, document = folder.examine(raw, "").whole()
+        return _create(folder, None, suite_to_text(document.data))
+
+    return await run_in_threadpool(create)
+
+
+def _create(folder: SuiteFolder, file: str | None, text: str) -> Response:
+    if file is not None:
+        check_name(file)
+    examined = folder.examine(text, file or "", lint=True)
+    suite, _ = examined.whole()
+    file, etag = folder.create(file, suite.name, text.encode())
+    return json_response(_written(file, etag, examined), 201, _etag_header(etag))
+
+
+def _written(file: str, etag: str, examined: Examined) -> dict[str, Any]:
+    return {"file": file, "etag": etag, "warnings": problem_dicts(examined.warnings)}
+
+
+async def show_suite(request: Request) -> Response:
+    file = _file(request)
+
+    def show() -> Response:
+        content = _folder(request).read(file)
+        examined = _folder(request).examine(content, file, lint=True)
+        etag = content_of_bytes(content)
+        shown = {
+            "file": file,
+            "etag": etag,
+            "text": text_of(content),
+            "suite": examined.document.data if examined.document else None,
+            "ids": [case.id for case in examined.suite.test_cases] if examined.suite else [],
+            "problems": problem_dicts(examined.problems),
+            "warnings": problem_dicts(examined.warnings),
+        }
+        return json_response(shown, headers=_etag_header(etag))
+
+    return await run_in_threadpool(show)
+
+
+async def replace_suite(request: Request) -> Response:
+    file, etag = _file(request), expected_etag(request)
+    body = await read_object(request, "SuiteContent")
+
+    def replace() -> Response:
+        folder = _folder(request)
+        before = folder.read_seen(file, etag)
+        text = new_text(body, folder.examine(before, file).document if "suite" in body else None)
+        return _replace(folder, file, etag, text)
+
+    return await run_in_threadpool(replace)
+
+
+def _replace(folder: SuiteFolder, file: str, etag: str, text: str) -> Response:
+    examined = folder.examine(text, file, lint=True)
+    examined.whole()
+    new_etag = folder.replace(file, text.encode(), etag)
+    return json_response(_written(file, new_etag, examined), headers=_etag_header(new_etag))
+
+
+async def delete_suite(request: Request) -> Response:
+    file, etag = _file(request), expected_etag(request)
+    await run_in_threadpool(_folder(request).delete, file, etag)
+    return Response(status_code=204)
+
+
+async def check_suite(request: Request) -> Response:
+    file = _file(request)
+    body = await read_object(request, "SuiteContent")
+
+    def check() -> Response:
+        examined = _folder(request).examine(new_text(body), file, lint=True)
+        found = {"problems": examined.problems, "warnings": examined.warnings}
+        return json_response({name: problem_dicts(each) for name, each in found.items()})
+
+    return await run_in_threadpool(check)
+
+
+async def list_cases(request: Request) -> Response:
+    file = _file(request)
+
+    def show() -> Response:
+        content = _folder(request).read(file)
+        suite, document = _folder(request).examine(content, file).whole()
+        raw = document.data["test_cases"]
+        cases = [
+            {"id": case.id, "line": case.line, "case": data}
+            for case, data in zip(suite.test_cases, raw, strict=True)
+        ]
+        etag = content_of_bytes(content)
+        return json_response({"etag": etag, "cases": cases}, headers=_etag_header(etag))
+
+    return await run_in_threadpool(show)
+
+
+async def create_case(request: Request) -> Response:
+    body = await read_object(request, "NewCase")
+    return await _put_case(request, body["case"], body.get("position"), id=None)
+
+
+async def replace_case(request: Request) -> Response:
+    body = await read_object(request, "CaseContent")
+    return await _put_case(request, body["case"], None, id=request.path_params["id"])
+
+
+async def _put_case(
+    request: Request, case: dict[str, Any], position: int | None, id: str | None
+) -> Response:
+    file, etag = _file(request), expected_etag(request)
+    folder = _folder(request)
+
+    def put() -> Response:
+        suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
+        index = position if id is None else index_of(suite, id)
+        if index is not None and index > len(suite.test_cases):
+            message = f"expected at most {len(suite.test_cases)}, the number of cases"
+            raise field_error(422, "position", message)
+        data = with_case(document, case, index, replaces=id is not None)
+        text = suite_to_text(data, document)
+        examined = folder.examine(text, file, lint=True)
+        changed, _ = examined.whole()
+        new_etag = folder.replace(file, text.encode(), etag)
+        written = {
+            "id": changed.test_cases[-1 if index is None else index].id,
+            "etag": new_etag,
+            "warnings": problem_dicts(examined.warnings),
+        }
+        return json_response(written, 201 if id is None else 200, _etag_header(new_etag))
+
+    return await run_in_threadpool(put)
+
+
+async def delete_case(request: Request) -> Response:
+    file, etag, id = _file(request), expected_etag(request), request.path_params["id"]
+    folder = _folder(request)
+
+    def delete() -> Response:
+        suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
+        data = without_case(document, index_of(suite, id))
+        return _replace(folder, file, etag, suite_to_text(data, document))
+
+    return await run_in_threadpool(delete)
+
+
+async def refuse_name(request: Request) -> Response:
+    """What is no suite's name in a place where one should be."""
+    check_name(request.path_params["file"])
+    raise field_error(404, "file", "there is no such address")
+
+
+class _SuiteName(Convertor[str]):
+    """A file's name in an address, with slashes; other addresses go on behind it."""
+
+    regex = r".+?\.tooleval\.json"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("suite", _SuiteName())
+
+_ONE = "/api/suites/{file:suite}"
+_ALL = ["GET", "POST", "PUT", "DELETE", "PATCH"]
+ROUTES = [
+    Route("/api/suites", list_suites, methods=["GET"]),
+    Route("/api/suites", create_suite, methods=["POST"]),
+    Route("/api/tool-eval/import", import_suite, methods=["POST"]),
+    Route(_ONE, show_suite, methods=["GET"]),
+    Route(_ONE, replace_suite, methods=["PUT"]),
+    Route(_ONE, delete_suite, methods=["DELETE"]),
+    Route(_ONE + "/check", check_suite, methods=["POST"]),
+    Route(_ONE + "/cases", list_cases, methods=["GET"]),
+    Route(_ONE + "/cases", create_case, methods=["POST"]),
+    Route(_ONE + "/cases/{id:path}", replace_case, methods=["PUT"]),
+    Route(_ONE + "/cases/{id:path}", delete_case, methods=["DELETE"]),
+    Route("/api/suites/{file:path}", refuse_name, methods=_ALL),
+]

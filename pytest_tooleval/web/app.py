@@ -1,0 +1,101 @@
+"""The ASGI application: routes, errors as JSON, and the guard before everything."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+from starlette.types import Message
+from starlette.types import Receive
+from starlette.types import Scope
+from starlette.types import Send
+
+from ..engine.runner import DEFAULT_CONCURRENCY
+from . import api_history
+from . import api_import
+from . import api_runs
+from . import api_suites
+from . import pages
+from .files import SuiteFolder
+from .manager import RunManager
+from .openapi import document
+from .responses import ApiError
+from .responses import error_response
+from .responses import json_response
+from .security import Access
+from .security import Guard
+
+_logger = logging.getLogger("pytest_tooleval.web")
+
+
+async def _openapi(request: Request) -> Response:
+    return json_response(document())
+
+
+def create_app(folder: Path, access: Access, concurrency: int = DEFAULT_CONCURRENCY) -> Starlette:
+    """The application for the suites in a folder. `app.state.manager` has to be closed in the end."""
+    app = Starlette(
+        routes=[
+            *api_suites.ROUTES,
+            *api_runs.ROUTES,
+            *api_history.ROUTES,
+            *api_import.ROUTES,
+            Route("/api/openapi.json", _openapi, methods=["GET"]),
+            *pages.ROUTES,
+        ],
+        middleware=[Middleware(Guard, access=access), Middleware(_Net)],
+        exception_handlers={ApiError: _api_error, HTTPException: _http_error},
+    )
+    app.router.redirect_slashes = False
+    app.state.access = access
+    app.state.folder = SuiteFolder(folder)
+    app.state.documents = api_history.DocumentCache()
+    app.state.manager = RunManager(app.state.folder.root, concurrency)
+    return app
+
+
+async def _api_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ApiError)
+    return error_response(error)
+
+
+_HTTP_MESSAGES = {404: "there is no such address", 405: "this address does not take the method"}
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    message = _HTTP_MESSAGES.get(error.status_code, "the request cannot be answered")
+    response = error_response(ApiError(error.status_code, message))
+    response.headers.update(error.headers or {})
+    return response
+
+
+class _Net:
+    """Catches what nobody expected: the log gets the traceback, the browser a plain sentence."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def send_noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noted)
+        except Exception as error:
+            _logger.exception("%s %s failed", scope.get("method"), scope.get("path"))
+            if not begun and scope["type"] == "http":
+                name = type(error).__name__
+                answer = error_response(ApiError(500, f"an error inside pytest-tooleval: {name}"))
+                await answer(scope, receive, send)

@@ -1,0 +1,77 @@
+"""The page itself and its static files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse
+from starlette.responses import HTMLResponse
+from starlette.responses import RedirectResponse
+from starlette.responses import Response
+from starlette.routing import Mount
+from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from .security import Access
+
+STATIC = Path(__file__).with_name("static")
+# What the HTML report draws transcripts and comparisons with, for the page to do the same.
+_REPORT = Path(__file__).parents[1] / "reports" / "assets"
+
+_PLAIN = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>tooleval</title></head>
+<body><h1>{title}</h1><p>{text}</p></body></html>
+"""
+
+
+async def index(request: Request) -> Response:
+    """The page. With the token in the address: the cookie, and the same address without the token."""
+    access: Access = request.app.state.access
+    if "token" in request.query_params:
+        tokens = request.query_params.getlist("token")
+        if len(tokens) != 1 or not access.is_token(tokens[0]):
+            return _plain(
+                401, "This is not the token", "Open the address that tooleval ui printed last."
+            )
+        rest = [pair for pair in request.query_params.multi_items() if pair[0] != "token"]
+        address = "/" + (f"?{urlencode(rest)}" if rest else "")
+        return _signed_in(address, access, request.headers.get("sec-fetch-site"))
+    if not access.has_cookie(request.headers):
+        return _plain(401, "Who is there?", "Open the address that tooleval ui printed.")
+    page = STATIC / "index.html"
+    if not await run_in_threadpool(page.is_file):
+        return _plain(200, "tooleval", "The API is there; this installation has no page.")
+    return FileResponse(page, headers={"Cache-Control": "no-store"})
+
+
+def _signed_in(address: str, access: Access, site: str | None) -> Response:
+    headers = {"Set-Cookie": access.set_cookie}
+    if site in (None, "none", "same-origin"):
+        return RedirectResponse(address, 303, headers)
+    # Clicked on another site's page, such as a terminal in the browser: a strict cookie would not be
+    # sent along a redirect from there, but it is from a page of ours.
+    page = _PLAIN.format(title="Welcome", text="One moment.")
+    return HTMLResponse(page, headers={"Refresh": f"0; url={address}", **headers})
+
+
+def _plain(status: int, title: str, text: str) -> Response:
+    return HTMLResponse(_PLAIN.format(title=title, text=text), status)
+
+
+class _Static(StaticFiles):
+    """Files that a browser asks for again each time, by their ETag: an upgrade shows at once."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+ROUTES = [
+    Route("/", index, methods=["GET"]),
+    Mount("/static/report", _Static(directory=_REPORT, check_dir=False), name="report"),
+    Mount("/static", _Static(directory=STATIC, check_dir=False), name="static"),
+]

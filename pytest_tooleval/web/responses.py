@@ -1,0 +1,79 @@
+"""What the API answers: JSON that every browser can read, and errors that name their place."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from ..errors import Problem
+
+
+class ApiError(Exception):
+    """A request that cannot be answered as it stands. `extra` stands beside `error` in the body."""
+
+    def __init__(
+        self, status: int, message: str, problems: Sequence[Problem] = (), **extra: Any
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.problems = tuple(problems)
+        self.extra = extra
+
+    def to_dict(self) -> dict[str, Any]:
+        """`{"error": {"message", "problems"}}`, and what `extra` holds."""
+        error = {"message": self.message, "problems": problem_dicts(self.problems)}
+        return {"error": error, **self.extra}
+
+
+def field_error(status: int, field: str, message: str, file: str = "") -> ApiError:
+    """An error about one field of a request's body, path or query."""
+    return ApiError(status, f"{field}: {message}", [Problem(file, 1, 1, field, message)])
+
+
+def problem_dicts(problems: Iterable[Problem]) -> list[dict[str, Any]]:
+    return [
+        {
+            "file": problem.path,
+            "line": problem.line,
+            "column": problem.column,
+            "field": problem.field,
+            "message": problem.message,
+        }
+        for problem in problems
+    ]
+
+
+def json_bytes(value: Any) -> bytes:
+    """ASCII JSON. NaN and the infinities, which a model's answer may hold, become texts."""
+    try:
+        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), separators=(",", ":"))
+    return text.encode("ascii")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(member) for key, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(member) for member in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(json_bytes(value), status, headers, media_type="application/json")
+
+
+def error_response(error: ApiError) -> Response:
+    # Of a body that was refused the rest may be on its way: it must not be read as a next request.
+    headers = {"Connection": "close"} if error.status in (408, 413) else None
+    return json_response(error.to_dict(), error.status, headers)

@@ -1,0 +1,99 @@
+"""Serving the application on this machine alone, until Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+from starlette.concurrency import run_in_threadpool
+
+from ..errors import ConfigError
+from .app import create_app
+from .manager import RunManager
+from .security import Access
+
+_HOST = "127.0.0.1"
+_GRACE_S = 2
+
+
+class _Server(uvicorn.Server):
+    """Ends the runs, and with them the streams of events, before it waits for connections to close."""
+
+    def __init__(self, config: uvicorn.Config, manager: RunManager, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._manager = manager
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await run_in_threadpool(self._manager.close)
+        await super().shutdown(sockets)
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on this machine's own address; port 0 takes a free one. ConfigError if it is taken."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if sys.platform == "win32":
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((_HOST, port))
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        reason = (
+            "is in use; name another one, or 0 for any that is free"
+            if error.errno == errno.EADDRINUSE
+            else f"cannot be used: {error.strerror or error}"
+        )
+        raise ConfigError(f"--port={port}: the port {reason}") from None
+    return made
+
+
+def serve(
+    folder: Path, port: int, concurrency: int, *, browser: bool, say: Callable[[str], None]
+) -> None:
+    """Serve until Ctrl-C. `say` gets the lines for the terminal. ConfigError when it cannot begin."""
+    listening = listen(port)
+    access = Access(listening.getsockname()[1])
+    app = create_app(folder, access, concurrency)
+    config = uvicorn.Config(
+        app,
+        # No access log: addresses hold the token.
+        access_log=False,
+        log_config=None,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+
+    def ready() -> None:
+        say(f"tooleval ui: {access.url}")
+        say("Ctrl-C ends it.")
+        if browser:
+            # In a thread: some browsers keep their caller waiting.
+            threading.Thread(target=webbrowser.open, args=(access.url,), daemon=True).start()
+
+    server = _Server(config, app.state.manager, ready)
+    try:
+        asyncio.run(server.serve([listening]))
+    except KeyboardInterrupt:
+        pass  # uvicorn raises it again once everything has ended
+    finally:
+        listening.close()
+        app.state.manager.close()

@@ -1,0 +1,82 @@
+// @ts-check
+// Which two runs, and on which models, are compared.
+
+import { replaceHash } from "./address.js";
+import { call, query } from "./api.js";
+import { comparisonNodes } from "./comparison.js";
+import { emptyState, errorBox, field, link, pageHead, select } from "./dom.js";
+
+/** @param {import("./main.js").Visit} visit */
+export async function show({ place, params, isGone }) {
+  place.append(pageHead("Comparison"));
+  const runs = await call("GET", "/api/history?limit=200");
+  if (isGone()) return;
+  if (runs.length < 2) {
+    place.append(emptyState("A comparison needs two runs in the history.", link("#/run", "Run a suite", { class: "button main" })));
+    return;
+  }
+  new ComparePage(place, runs, params, isGone);
+}
+
+class ComparePage {
+  /** @param {HTMLElement} place @param {any[]} runs newest first @param {URLSearchParams} params @param {() => boolean} isGone */
+  constructor(place, runs, params, isGone) {
+    this.runs = runs;
+    this.isGone = isGone;
+    const now = params.get("new") || runs[0].id;
+    const at = runs.findIndex((run) => run.id === now);
+    // The run before that has a model of this one; else just the run before.
+    const older = runs.slice(at + 1);
+    const near = older.find((run) => run.models.some((/** @type {string} */ model) => runs[at]?.models.includes(model))) || older[0] || runs[1];
+    const old = params.get("old") || near.id;
+    /** @type {[string, string][]} */
+    const options = runs.map((run) => [run.id, `${run.started.replace("T", " ").slice(0, 19)} · ${run.models.join(", ")} · ${scoreText(run.overall)}`]);
+    for (const id of [old, now]) if (!runs.some((run) => run.id === id)) options.push([id, id]);
+    this.old = select(options, old);
+    this.now = select(options, now);
+    this.oldModel = select([["", "the same models"]]);
+    this.newModel = select([["", "the same models"]]);
+    this.wanted = [params.get("old_model") || "", params.get("new_model") || ""];
+    this.result = el("div", { class: "comparison", "aria-live": "polite" });
+    const modelFields = el("details", { class: "wide" }, el("summary", {}, "Compare two different models"), el("div", { class: "form" }, field("Model of the old run", this.oldModel), field("Model of the new run", this.newModel)));
+    if (this.wanted[0]) modelFields.setAttribute("open", "");
+    for (const control of [this.old, this.now]) {
+      control.addEventListener("change", () => {
+        this.wanted = ["", ""];
+        this.models();
+        void this.load();
+      });
+    }
+    for (const control of [this.oldModel, this.newModel]) control.addEventListener("change", () => void this.load());
+    place.append(el("div", { class: "card form" }, field("Old run", this.old), field("New run", this.now), modelFields), this.result);
+    this.models();
+    void this.load();
+  }
+
+  models() {
+    [[this.old, this.oldModel], [this.now, this.newModel]].forEach(([run, control], i) => {
+      const models = this.runs.find((each) => each.id === run.value)?.models || [];
+      const options = models.map((/** @type {string} */ model) => el("option", { value: model }, shown(model)));
+      control.replaceChildren(el("option", { value: "" }, "the same models"), ...options);
+      control.value = models.includes(this.wanted[i]) ? this.wanted[i] : "";
+    });
+  }
+
+  async load() {
+    const [a, b] = [this.oldModel.value, this.newModel.value];
+    const asked = query({ old: this.old.value, new: this.now.value, ...(a && b ? { old_model: a, new_model: b } : {}) });
+    replaceHash(`#/compare${asked}`);
+    if (Boolean(a) !== Boolean(b)) {
+      this.result.replaceChildren(el("p", { class: "muted" }, "Choose a model of both runs."));
+      return;
+    }
+    this.result.replaceChildren(el("p", { class: "muted" }, "Comparing …"));
+    try {
+      const comparison = await call("GET", "/api/history/compare" + asked);
+      if (this.isGone() || location.hash !== `#/compare${asked}`) return;
+      this.result.replaceChildren(...comparisonNodes(comparison));
+    } catch (error) {
+      if (!this.isGone()) this.result.replaceChildren(errorBox(error, "These runs cannot be compared"));
+    }
+  }
+}

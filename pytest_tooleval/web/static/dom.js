@@ -1,0 +1,262 @@
+// @ts-check
+// Pieces that every page is made of. `el`, `button`, `shown` and others come from the report's
+// render.js, a plain script: texts are hostile, and become nodes in one place only.
+
+/** @import { ApiError, Problem } from "./api.js" */
+
+let serial = 0;
+
+/** A name for an element that others refer to. */
+export function newId() {
+  serial += 1;
+  return `id-${serial}`;
+}
+
+/**
+ * Text that cannot reorder what stands around it.
+ * @param {unknown} text
+ */
+export function isolated(text) {
+  return el("bdi", {}, shownNodes(String(text ?? "")));
+}
+
+/**
+ * @param {string} hash
+ * @param {Node | string} label
+ * @param {Record<string, string>} [attributes]
+ */
+export function link(hash, label, attributes = {}) {
+  return el("a", { href: hash, ...attributes }, label);
+}
+
+/**
+ * The beginning of a page: its heading, which gets the focus, and what stands beside it.
+ * @param {Node | string} title
+ * @param {...(Node | string | null)} actions
+ */
+export function pageHead(title, ...actions) {
+  const heading = el("h1", { tabindex: -1 }, title);
+  return el("div", { class: "page-head" }, heading, el("div", { class: "row" }, ...actions));
+}
+
+/**
+ * Say something to those who do not see the page.
+ * @param {string} text
+ */
+export function announce(text) {
+  const place = document.getElementById("spoken");
+  if (place) place.textContent = shown(text);
+}
+
+/**
+ * An error in words, with the places it names.
+ * @param {unknown} error
+ * @param {string} [what] what could not be done
+ */
+export function errorBox(error, what = "") {
+  const message = error instanceof Error ? error.message : String(error);
+  const problems = /** @type {Problem[]} */ ((error && /** @type {any} */ (error).problems) || []);
+  const rest = problems.filter((problem) => !message.includes(problem.message) || problems.length > 1);
+  return el(
+    "div",
+    { class: "alert", role: "alert" },
+    el("p", {}, outcomeText("failed", what ? `${what}: ` : ""), shownNodes(message)),
+    rest.length > 0 && problemList(rest),
+  );
+}
+
+/** @param {Problem[]} problems */
+export function problemList(problems) {
+  return el("ul", { class: "problem-list" }, ...problems.map((problem) => el("li", {}, problemNodes(problem))));
+}
+
+/** @param {Problem} problem */
+export function problemNodes(problem) {
+  const nodes = document.createDocumentFragment();
+  if (problem.line > 1 || problem.column > 1) nodes.append(el("small", {}, `line ${problem.line}, column ${problem.column} `));
+  if (problem.field) nodes.append(el("code", {}, shownNodes(problem.field)), ": ");
+  nodes.append(shownNodes(problem.message));
+  return nodes;
+}
+
+/**
+ * A control with its label, a hint, and a place for messages.
+ * @param {string} label
+ * @param {HTMLElement} control
+ * @param {{hint?: string, wide?: boolean}} [options]
+ */
+export function field(label, control, { hint = "", wide = false } = {}) {
+  const id = control.id || newId();
+  control.id = id;
+  const slot = el("div", { class: "slot", id: `${id}-slot` });
+  const described = [hint && `${id}-hint`, `${id}-slot`].filter(Boolean).join(" ");
+  control.setAttribute("aria-describedby", described);
+  const labelled = el("label", { for: id }, label);
+  return el(
+    "div",
+    { class: wide ? "field wide" : "field" },
+    labelled,
+    control,
+    hint && el("small", { id: `${id}-hint` }, hint),
+    slot,
+  );
+}
+
+/**
+ * @param {Record<string, string | number | null | undefined>} attributes
+ * @returns {HTMLInputElement}
+ */
+export function input(attributes = {}) {
+  return /** @type {HTMLInputElement} */ (el("input", { type: "text", autocomplete: "off", ...attributes }));
+}
+
+/**
+ * @param {Record<string, string | number | null | undefined>} attributes
+ * @returns {HTMLTextAreaElement}
+ */
+export function textArea(attributes = {}) {
+  return /** @type {HTMLTextAreaElement} */ (el("textarea", { rows: 2, ...attributes }));
+}
+
+/**
+ * @param {[string, string][]} options pairs of value and text
+ * @param {string} value
+ * @returns {HTMLSelectElement}
+ */
+export function select(options, value = "") {
+  const made = options.map(([each, text]) => el("option", { value: each }, shown(text)));
+  const control = /** @type {HTMLSelectElement} */ (el("select", {}, ...made));
+  control.value = value;
+  return control;
+}
+
+/**
+ * A box to tick, with its label.
+ * @param {Node | string} label
+ * @param {boolean} checked
+ * @param {(checked: boolean) => void} [action]
+ */
+export function checkbox(label, checked, action) {
+  const box = input({ type: "checkbox" });
+  box.checked = checked;
+  if (action) box.addEventListener("change", () => action(box.checked));
+  return { box, node: el("label", { class: "check" }, box, el("span", {}, label)) };
+}
+
+/**
+ * A table whose headings stand over numbers as the numbers do; narrow, each row becomes a block.
+ * @param {string[]} columns
+ * @param {HTMLElement[]} rows
+ * @param {string} label
+ */
+export function listTable(columns, rows, label) {
+  const made = table(columns, rows, label, "list");
+  const heads = made.querySelectorAll("thead th");
+  [...(rows[0]?.children || [])].forEach((cell, i) => heads[i].classList.toggle("number", cell.classList.contains("number")));
+  // On narrow screens the style sheet makes a block of each row: what the table is has to be said.
+  made.querySelector("table")?.setAttribute("role", "table");
+  for (const row of made.querySelectorAll("tr")) row.setAttribute("role", "row");
+  for (const head of heads) head.setAttribute("role", "columnheader");
+  for (const row of rows) {
+    [...row.children].forEach((cell, i) => {
+      cell.setAttribute("role", cell.tagName === "TH" ? "rowheader" : "cell");
+      if (cell.tagName === "TD") /** @type {HTMLElement} */ (cell).dataset.label = columns[i];
+    });
+  }
+  return made;
+}
+
+/**
+ * A moment as the reader's clock has it.
+ * @param {string} iso
+ */
+export function moment(iso) {
+  const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return el("span", {}, UNKNOWN);
+  const text = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" }).format(date);
+  return el("time", { datetime: iso, title: iso }, text);
+}
+
+/**
+ * How long something took.
+ * @param {unknown} seconds
+ */
+export function durationText(seconds) {
+  if (!isKnown(seconds) || seconds < 60) return secondsText(seconds);
+  const whole = Math.round(seconds);
+  return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
+/**
+ * @param {number} count
+ * @param {string} one
+ * @param {string} [many]
+ */
+export function plural(count, one, many = `${one}s`) {
+  return `${countText(count)} ${count === 1 ? one : many}`;
+}
+
+/**
+ * Ask before something happens that cannot be undone. The value of the button, "" when it was closed.
+ * @param {string} title
+ * @param {string} text
+ * @param {[string, string][]} choices pairs of value and label; the last is the careful one
+ * @returns {Promise<string>}
+ */
+export function ask(title, text, choices) {
+  const id = newId();
+  const dialog = /** @type {HTMLDialogElement} */ (el("dialog", { "aria-labelledby": id }));
+  const buttons = choices.map(([value, label]) => button(label, () => dialog.close(value)));
+  dialog.append(el("h2", { id }, shownNodes(title)), el("p", {}, shownNodes(text)), el("div", { class: "row end-row" }, ...buttons));
+  document.body.append(dialog);
+  dialog.showModal();
+  buttons[buttons.length - 1].focus();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue);
+    });
+  });
+}
+
+/**
+ * What to say where there is nothing yet.
+ * @param {string} text
+ * @param {...Node} actions
+ */
+export function emptyState(text, ...actions) {
+  return el("div", { class: "empty" }, el("p", {}, text), el("div", { class: "row" }, ...actions));
+}
+
+/**
+ * A function that runs a while after its last call.
+ * @param {() => void} action
+ * @param {() => number} wait in milliseconds
+ */
+export function debounced(action, wait) {
+  let timer = 0;
+  const start = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(action, wait());
+  };
+  return { start, stop: () => clearTimeout(timer) };
+}
+
+/**
+ * Run something once per frame, however often it is asked for. In a page that is not seen there are
+ * no frames; then after a while.
+ * @param {() => void} draw
+ */
+export function perFrame(draw) {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    const run = () => {
+      waiting = false;
+      draw();
+    };
+    if (document.hidden) setTimeout(run, 200);
+    else requestAnimationFrame(run);
+  };
+}

@@ -1,0 +1,135 @@
+// @ts-check
+// The runs that were kept, those of pytest and of this page.
+
+import { runHash } from "./address.js";
+import { call, query } from "./api.js";
+import { announce, ask, durationText, emptyState, errorBox, input, isolated, link, listTable, moment, pageHead, plural } from "./dom.js";
+
+const STEP = 50;
+const MOST = 1000;
+
+/** @param {import("./main.js").Visit} visit */
+export async function show({ place, isGone }) {
+  const page = new HistoryPage(place, isGone);
+  await page.load();
+}
+
+class HistoryPage {
+  /** @param {HTMLElement} place @param {() => boolean} isGone */
+  constructor(place, isGone) {
+    this.isGone = isGone;
+    this.limit = STEP;
+    this.loads = 0;
+    /** @type {string[]} the runs that are ticked, in their order */
+    this.ticked = [];
+    this.compare = link("#/compare", "Compare the two", { class: "button" });
+    this.filters = ["suite", "model", "branch"].map((name) => {
+      const control = input({ type: "search", placeholder: `any ${name}`, spellcheck: "false", "data-name": name });
+      control.addEventListener("change", () => void this.load());
+      return control;
+    });
+    const labels = this.filters.map((control) => el("label", {}, metric(control.dataset.name), control));
+    const form = el("form", { class: "toolbar", role: "search" }, ...labels, el("button", { type: "submit" }, "Filter"));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.load();
+    });
+    this.messages = el("div", {});
+    this.list = el("div", {});
+    this.more = el("div", { class: "row" });
+    place.append(pageHead("History", this.compare), form, this.messages, this.list, this.more);
+    this.showCompare();
+  }
+
+  async load() {
+    const filters = Object.fromEntries(this.filters.map((control) => [control.dataset.name, control.value.trim()]));
+    this.loads += 1;
+    const loads = this.loads;
+    try {
+      const runs = await call("GET", "/api/history" + query({ ...filters, limit: this.limit }));
+      if (this.isGone() || loads !== this.loads) return;
+      this.messages.replaceChildren();
+      this.draw(runs, Object.values(filters).some(Boolean));
+    } catch (error) {
+      if (!this.isGone()) this.messages.replaceChildren(errorBox(error, "The history cannot be read"));
+    }
+  }
+
+  /** @param {any[]} runs @param {boolean} isFiltered */
+  draw(runs, isFiltered) {
+    this.ticked = this.ticked.filter((id) => runs.some((run) => run.id === id));
+    this.showCompare();
+    if (runs.length === 0) {
+      const words = isFiltered ? "No run fits. The names have to be whole." : "No run has been kept yet. Run a suite here, or with pytest in this folder.";
+      this.list.replaceChildren(emptyState(words, ...(isFiltered ? [] : [link("#/run", "Run a suite", { class: "button main" })])));
+      this.more.replaceChildren();
+      return;
+    }
+    this.list.replaceChildren(listTable(["Compare", "Started", "Models", "Result", "Overall", "Cost", "Commit", ""], runs.map((run) => this.row(run)), "Runs"));
+    const isMore = runs.length === this.limit && this.limit < MOST;
+    const more = button("Show older runs", () => {
+      this.limit = Math.min(MOST, this.limit * 2);
+      void this.load();
+    });
+    this.more.replaceChildren(...(isMore ? [more] : []));
+  }
+
+  /** @param {any} run */
+  row(run) {
+    const tick = input({ type: "checkbox", "aria-label": `Compare the run of ${run.started}` });
+    tick.checked = this.ticked.includes(run.id);
+    tick.addEventListener("change", () => {
+      this.ticked = this.ticked.filter((id) => id !== run.id);
+      if (tick.checked) this.ticked.push(run.id);
+      this.showCompare();
+    });
+    const asked = run.cases - run.skipped;
+    const outcome = run.errors ? "error" : run.failed || run.gates_failed ? "failed" : "passed";
+    const result = run.status === "running" ? el("span", {}, "● running") : outcomeText(outcome, `${countText(run.passed)}/${countText(asked)} passed`);
+    const bad = [run.failed && plural(run.failed, "failed", "failed"), run.missed && plural(run.missed, "missed", "missed"), run.errors && `${countText(run.errors)} without an answer`].filter(Boolean);
+    const gates = run.gates_failed > 0 && plural(run.gates_failed, "gate failed", "gates failed");
+    const killed = run.status === "killed" && "ended by force";
+    const under = [...bad, gates, killed].filter(Boolean).join(" · ");
+    const commit = run.git ? [el("code", {}, shown(run.git.commit.slice(0, 8))), el("small", { class: "under" }, isolated(run.git.branch || ""), run.git.dirty ? " + changes" : "")] : [UNKNOWN];
+    const remove = button("Delete", () => void this.remove(run), { "aria-label": `Delete the run of ${run.started}` });
+    const few = run.models.slice(0, 4).join(", ") + (run.models.length > 4 ? " …" : "");
+    return el(
+      "tr",
+      {},
+      el("td", {}, tick),
+      el("th", { scope: "row", class: "when" }, link(runHash(run.id), moment(run.started)), el("small", { class: "under" }, durationText(run.duration_s))),
+      el("td", {}, isolated(few || UNKNOWN)),
+      el("td", {}, result, el("small", { class: "under" }, under)),
+      el("td", { class: "number strong" }, scoreText(run.overall)),
+      el("td", { class: "number" }, usdText(run.cost_usd)),
+      el("td", {}, ...commit),
+      el("td", {}, remove),
+    );
+  }
+
+  showCompare() {
+    const [a, b] = this.ticked;
+    const ready = this.ticked.length === 2;
+    const [old, now] = ready && a > b ? [b, a] : [a, b];
+    this.compare.setAttribute("href", ready ? `#/compare${query({ old, new: now })}` : "#/compare");
+    this.compare.textContent = ready ? "Compare the two" : "Compare runs";
+  }
+
+  /** @param {any} run */
+  async remove(run) {
+    const answer = await ask("Delete this run?", `The run of ${run.started} with ${plural(run.cases, "result")} will be gone from the history.`, [["delete", "Delete the run"], ["", "Keep it"]]);
+    if (answer !== "delete") return;
+    try {
+      await call("DELETE", `/api/history/${encodeURIComponent(run.id)}`);
+      announce("Deleted");
+      await this.load();
+    } catch (error) {
+      this.messages.replaceChildren(errorBox(error, "Not deleted"));
+    }
+  }
+}
+
+/** @param {string | undefined} name */
+function metric(name = "") {
+  return name[0].toUpperCase() + name.slice(1);
+}

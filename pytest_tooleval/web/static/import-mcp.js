@@ -1,0 +1,164 @@
+// @ts-check
+// Import from MCP: where a server is, a look at its tools, and a suite of them.
+
+import { go, suiteHash } from "./address.js";
+import { call } from "./api.js";
+import { announce, checkbox, errorBox, field, input, link, pageHead, plural, select } from "./dom.js";
+
+/** @typedef {{type: string, function: {name: string, description?: string, parameters?: object}}} Tool */
+
+/** @type {[string, string][]} */
+const WAYS = [
+  ["http", "URL (streamable HTTP)"],
+  ["sse", "URL (HTTP with SSE, older)"],
+  ["stdio", "Command"],
+];
+
+/** @param {import("./main.js").Visit} visit */
+export async function show({ place, isGone }) {
+  const way = select(WAYS, "http");
+  const target = input({ required: "", spellcheck: "false" });
+  const env = input({ spellcheck: "false", placeholder: "API_KEY, REGION" });
+  const name = input({ placeholder: "the server's own name" });
+  const file = input({ placeholder: "made from the name", spellcheck: "false" });
+  const drafts = checkbox("Draft a test case for each tool (skipped until its prompt is written)", true);
+  const headers = headerRows();
+  const messages = el("div", {});
+  const preview = el("section", { "aria-label": "Tools found" });
+  const find = /** @type {HTMLButtonElement} */ (el("button", { type: "submit", class: "main" }, "Find tools"));
+  const targetField = field("URL", target, { wide: true });
+  const envField = field("Environment variables", env, { hint: "Names only: the command gets these from where tooleval ui was started." });
+  const headersField = el("fieldset", { class: "field wide" }, el("legend", {}, "Headers"), headers.node, el("small", {}, "Each value is read from an environment variable, so that no secret is typed here or stored."));
+  const into = el("div", { class: "field" });
+  const intoList = await suiteChoice();
+  if (isGone()) return;
+  into.append(...field("Into", intoList).childNodes);
+
+  const adapt = () => {
+    const isCommand = way.value === "stdio";
+    const label = targetField.querySelector("label");
+    if (label) label.textContent = isCommand ? "Command" : "URL";
+    target.placeholder = isCommand ? "python my_server.py" : "http://127.0.0.1:8000/mcp";
+    envField.hidden = !isCommand;
+    headersField.hidden = isCommand;
+  };
+  way.addEventListener("change", adapt);
+  adapt();
+  const adaptTarget = () => {
+    for (const each of [name, file]) each.toggleAttribute("disabled", intoList.value !== "");
+  };
+  intoList.addEventListener("change", adaptTarget);
+
+  /** @param {boolean} save */
+  const body = (save) => {
+    const names = env.value.split(",").map((each) => each.trim()).filter(Boolean);
+    const isCommand = way.value === "stdio";
+    return {
+      [way.value]: target.value.trim(),
+      ...(isCommand ? (names.length ? { env: names } : {}) : headers.value()),
+      ...(intoList.value ? { file: intoList.value } : file.value.trim() ? { file: file.value.trim() } : {}),
+      ...(name.value.trim() && !intoList.value ? { name: name.value.trim() } : {}),
+      drafts: drafts.box.checked,
+      save,
+    };
+  };
+  /** @param {boolean} save */
+  const send = async (save) => {
+    find.disabled = true;
+    messages.replaceChildren(el("p", { class: "muted" }, save ? "Saving …" : "Asking the server for its tools …"));
+    try {
+      const found = await call("POST", "/api/import/mcp", { body: body(save) });
+      if (isGone()) return;
+      messages.replaceChildren();
+      if (save && found.file) go(suiteHash(found.file));
+      else preview.replaceChildren(...previewOf(found, () => void send(true), Boolean(intoList.value)));
+    } catch (error) {
+      if (isGone()) return;
+      if (!save) preview.replaceChildren();
+      messages.replaceChildren(errorBox(error, save ? "The suite was not saved" : "No tools were found"));
+    }
+    find.disabled = false;
+  };
+  const form = el(
+    "form",
+    { class: "card form" },
+    field("Server", way),
+    targetField,
+    headersField,
+    envField,
+    into,
+    field("Suite name", name),
+    field("Save as", file, { hint: "Ends in .tooleval.json. May stay empty." }),
+    el("div", { class: "field wide" }, drafts.node),
+    messages,
+    el("div", { class: "row wide" }, find, link("#/suites", "Cancel", { class: "button" })),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void send(false);
+  });
+  form.addEventListener("input", () => preview.replaceChildren());
+  place.append(pageHead("Import from MCP"), form, preview);
+}
+
+/** The suites that the tools may go into. */
+async function suiteChoice() {
+  const suites = await call("GET", "/api/suites");
+  const rows = suites.filter((/** @type {any} */ row) => row.name !== null);
+  return select([["", "a new suite"], ...rows.map((/** @type {any} */ row) => [row.file, `${row.name} (${row.file})`])]);
+}
+
+/** Pairs of a header's name and an environment variable, as many as wanted. */
+function headerRows() {
+  const list = el("div", { class: "pairs" });
+  const add = () => {
+    const name = input({ placeholder: "Authorization", "aria-label": "Header", spellcheck: "false" });
+    const variable = input({ placeholder: "MCP_TOKEN", "aria-label": "Environment variable", spellcheck: "false" });
+    const row = el("div", { class: "row pair" }, name, " from ", variable);
+    row.append(button("Remove", () => row.remove(), { "aria-label": "Remove this header" }));
+    list.append(row);
+    return name;
+  };
+  const more = button("Add a header", () => add().focus());
+  const value = () => {
+    /** @type {Record<string, string>} */
+    const headers = {};
+    for (const row of list.children) {
+      const [name, variable] = [...row.querySelectorAll("input")].map((each) => each.value.trim());
+      if (name) headers[name] = variable;
+    }
+    return Object.keys(headers).length ? { headers } : {};
+  };
+  return { node: el("div", {}, list, more), value };
+}
+
+/**
+ * @param {{server: {name: string, version: string}, tools: Tool[], left_out: string[], warnings: string[], changes: string[]}} found
+ * @param {() => void} save
+ * @param {boolean} isUpdate
+ */
+function previewOf(found, save, isUpdate) {
+  announce(`${plural(found.tools.length, "tool")} found`);
+  const tools = found.tools.map((tool) => {
+    const parameters = Object.keys(/** @type {any} */ (tool.function.parameters)?.properties || {});
+    return el(
+      "li",
+      {},
+      el("details", {},
+        el("summary", {}, el("code", {}, shownNodes(tool.function.name)), " ", el("small", {}, `(${shown(parameters.join(", "))})`)),
+        tool.function.description && longText(tool.function.description, ""),
+        longText(prettyJson(JSON.stringify(tool.function.parameters ?? null)), "code block"),
+      ),
+    );
+  });
+  const list = (/** @type {string} */ title, /** @type {string[]} */ lines) =>
+    lines.length > 0 && el("div", {}, el("h3", {}, title), el("ul", {}, ...lines.map((line) => el("li", {}, shownNodes(line)))));
+  return [
+    el("h2", {}, `${plural(found.tools.length, "tool")} of `, el("bdi", {}, shownNodes(found.server.name)), " ", el("small", {}, shownNodes(found.server.version || ""))),
+    el("ul", { class: "tool-list card" }, ...tools),
+    list("Left out", found.left_out),
+    list("Warnings", found.warnings),
+    list("What would change", found.changes),
+    el("div", { class: "row" }, button(isUpdate ? "Update the suite" : "Save as a new suite", save, { class: "main" })),
+  ].filter((each) => each !== false);
+}

@@ -1,0 +1,105 @@
+// @ts-check
+// Which page is shown: the part of the address behind the #.
+
+import { show as showCompare } from "./compare.js";
+import { show as showHistory } from "./history.js";
+import { show as showImport } from "./import-json.js";
+import { show as showMcp } from "./import-mcp.js";
+import { show as showNew } from "./new-suite.js";
+import { show as showRunForm } from "./run-form.js";
+import { show as showRun } from "./run-page.js";
+import { show as showSuite } from "./suite.js";
+import { show as showSuites } from "./suites.js";
+import { show as showTrend } from "./trend.js";
+import { address } from "./address.js";
+import { ask, errorBox } from "./dom.js";
+
+/**
+ * A page draws itself into `place`. What it returns is asked before another one comes.
+ * @typedef {{leave?: () => void, isDirty?: () => boolean}} Page
+ * @typedef {{place: HTMLElement, rest: string, params: URLSearchParams, isGone: () => boolean}} Visit
+ * @typedef {(visit: Visit) => Promise<Page | void>} Show
+ */
+
+/** @type {Record<string, {show: Show, title: string, nav: string}>} */
+const PAGES = {
+  suites: { show: showSuites, title: "Suites", nav: "suites" },
+  new: { show: showNew, title: "New suite", nav: "suites" },
+  import: { show: showImport, title: "Import JSON", nav: "suites" },
+  mcp: { show: showMcp, title: "Import from MCP", nav: "suites" },
+  suite: { show: showSuite, title: "Suite", nav: "suites" },
+  run: { show: showRunForm, title: "Run", nav: "run" },
+  runs: { show: showRun, title: "Run", nav: "run" },
+  history: { show: showHistory, title: "History", nav: "history" },
+  trend: { show: showTrend, title: "Trends", nav: "trend" },
+  compare: { show: showCompare, title: "Comparison", nav: "history" },
+};
+
+/** @type {Page} */
+let current = {};
+let visits = 0;
+
+/** @param {string} hash */
+function parse(hash) {
+  const [path, search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const slash = path.indexOf("/");
+  const name = slash < 0 ? path : path.slice(0, slash);
+  let rest = slash < 0 ? "" : path.slice(slash + 1);
+  try {
+    rest = decodeURIComponent(rest);
+  } catch {
+    // An address that somebody broke; the page says what is not there.
+  }
+  return { name, rest, params: new URLSearchParams(search) };
+}
+
+async function route() {
+  const hash = location.hash;
+  if (hash === "#main") return; // the link that skips the navigation
+  if (current.isDirty && current.isDirty() && hash !== address.hash) {
+    history.pushState(null, "", address.hash);
+    const answer = await ask("Leave without saving?", "The changes of this suite have not been saved.", [
+      ["leave", "Leave without saving"],
+      ["", "Stay"],
+    ]);
+    if (answer !== "leave") return;
+    history.replaceState(null, "", hash);
+  }
+  current.leave?.();
+  current = {};
+  address.hash = hash;
+  const { name, rest, params } = parse(hash);
+  const page = PAGES[Object.hasOwn(PAGES, name) ? name : "suites"];
+  const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+  visits += 1;
+  const visit = visits;
+  const place = el("div", { class: "page" });
+  document.title = `${page.title} · tooleval`;
+  for (const each of document.querySelectorAll("nav a")) {
+    if (each.getAttribute("href") === `#/${page.nav}`) each.setAttribute("aria-current", "page");
+    else each.removeAttribute("aria-current");
+  }
+  document.body.classList.remove("with-panel");
+  main.replaceChildren(place);
+  window.scrollTo(0, 0);
+  const isGone = () => visit !== visits;
+  try {
+    const shownPage = await page.show({ place, rest, params, isGone });
+    if (isGone()) shownPage?.leave?.();
+    else current = shownPage || {};
+  } catch (error) {
+    if (isGone()) return;
+    place.append(el("h1", { tabindex: -1 }, page.title), errorBox(error));
+  }
+  if (!isGone() && (document.activeElement === document.body || document.activeElement === null)) {
+    /** @type {HTMLElement | null} */ (place.querySelector("h1"))?.focus({ preventScroll: true });
+  }
+}
+
+window.addEventListener("hashchange", () => {
+  if (location.hash !== address.hash) void route();
+});
+window.addEventListener("beforeunload", (event) => {
+  if (current.isDirty && current.isDirty()) event.preventDefault();
+});
+void route();

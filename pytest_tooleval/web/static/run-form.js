@@ -1,0 +1,258 @@
+// @ts-check
+// What to run: suites or some cases of one, models, and settings. Above it, the runs under way.
+
+import { go, runHash } from "./address.js";
+import { call, suitePath } from "./api.js";
+import { checkbox, emptyState, errorBox, field, input, link, moment, pageHead, plural, select, textArea } from "./dom.js";
+
+const KEPT = "tooleval-run-form";
+const CHUNK = 200;
+
+/** @param {import("./main.js").Visit} visit */
+export async function show({ place, params, isGone }) {
+  place.append(pageHead("Run"));
+  const [suites, models, runs] = await Promise.all([
+    call("GET", "/api/suites"),
+    call("GET", "/api/models").catch((error) => error),
+    call("GET", "/api/tool-eval").catch(() => []),
+  ]);
+  if (isGone()) return;
+  const usable = suites.filter((/** @type {any} */ row) => row.problems === 0 && row.cases > 0);
+  const running = runs.filter((/** @type {any} */ run) => run.status === "running");
+  if (running.length) place.append(underWay(running));
+  if (usable.length === 0) {
+    place.append(emptyState("There is no suite with cases to run.", link("#/suites", "To the suites", { class: "button main" })));
+    return;
+  }
+  place.append(new Form(usable, models, params).node);
+}
+
+/** @param {any[]} runs */
+function underWay(runs) {
+  const items = runs.map((run) =>
+    el("li", {}, link(runHash(run.id), el("bdi", {}, shownNodes(run.models.join(", ")))), ` ${countText(run.done)} of ${plural(run.total, "case")}, since `, moment(run.started)),
+  );
+  return el("section", { class: "card" }, el("h2", {}, "Under way"), el("ul", {}, ...items));
+}
+
+class Form {
+  /** @param {any[]} suites @param {any} models @param {URLSearchParams} params */
+  constructor(suites, models, params) {
+    this.suites = suites;
+    const kept = keptChoices();
+    const files = params.getAll("file");
+    const wanted = files.length ? files : suites.length === 1 ? [suites[0].file] : [];
+    const wantedModels = params.getAll("model").length ? params.getAll("model") : kept.models;
+    /** @type {Set<string>} */
+    this.files = new Set(suites.map((row) => row.file).filter((file) => wanted.includes(file)));
+    /** @type {Set<string>} */
+    this.models = new Set();
+    this.cases = new CaseChoice(() => this.count());
+    this.summary = el("p", { class: "muted", role: "status" });
+    this.messages = el("div", {});
+    this.others = textArea({ rows: 1, spellcheck: "false", placeholder: "one name per line" });
+    this.temperature = input({ inputmode: "decimal", placeholder: "as the suites have it (0.0)", value: params.get("temperature") ?? kept.temperature ?? "" });
+    this.trials = input({ inputmode: "numeric", placeholder: "as the suites have it (1)", value: params.get("trials") ?? kept.trials ?? "" });
+    this.choice = select([["", "as the suites have it (required)"], ["required", "required"], ["auto", "auto"], ["none", "none"]], params.get("tool_choice") ?? kept.choice ?? "");
+    this.start = /** @type {HTMLButtonElement} */ (el("button", { type: "submit", class: "main" }, "Run Eval"));
+    this.node = el(
+      "form",
+      { class: "run-form" },
+      el("fieldset", { class: "card" }, el("legend", {}, "Suites"), this.suiteList(), this.cases.node),
+      el("fieldset", { class: "card" }, el("legend", {}, "Models"), this.modelList(models, wantedModels), field("Other models", this.others, { hint: "Any name that litellm knows, such as openai/gpt-4o-mini." })),
+      el(
+        "fieldset",
+        { class: "card form" },
+        el("legend", {}, "Settings"),
+        field("Temperature", this.temperature, { hint: "0 to 2" }),
+        field("tool_choice", this.choice, { hint: "required: the model must call a tool." }),
+        field("Trials per case", this.trials, { hint: "How many times each case is asked." }),
+      ),
+      this.messages,
+      el("div", { class: "row" }, this.start, this.summary),
+    );
+    this.node.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.send();
+    });
+    this.node.addEventListener("input", () => this.count());
+    this.count();
+    void this.chosenSuites();
+  }
+
+  suiteList() {
+    const rows = this.suites.map((row) => {
+      const label = el("span", {}, el("bdi", {}, shownNodes(row.name)), el("small", {}, ` ${plural(row.cases, "case")} · `, el("bdi", {}, shownNodes(row.file))));
+      const made = checkbox(label, this.files.has(row.file), (checked) => {
+        if (checked) this.files.add(row.file);
+        else this.files.delete(row.file);
+        void this.chosenSuites();
+      });
+      made.box.dataset.file = row.file;
+      return el("li", {}, made.node);
+    });
+    return el("ul", { class: "choices" }, ...rows);
+  }
+
+  /** @param {any} models @param {string[]} wanted */
+  modelList(models, wanted) {
+    if (models instanceof Error) return errorBox(models, "The models of the config cannot be listed");
+    const known = models.map((/** @type {any} */ row) => row.model);
+    this.others.value = wanted.filter((name) => !known.includes(name)).join("\n");
+    const rows = models.map((/** @type {any} */ row) => {
+      if (wanted.includes(row.model)) this.models.add(row.model);
+      const about = row.problem ? outcomeText("missed", row.problem) : row.calls && row.calls !== row.model ? isolatedSmall(row.calls) : "";
+      const label = el("span", {}, el("bdi", {}, shownNodes(row.model)), " ", el("small", {}, about));
+      const made = checkbox(label, this.models.has(row.model), (checked) => {
+        if (checked) this.models.add(row.model);
+        else this.models.delete(row.model);
+        this.count();
+      });
+      return el("li", {}, made.node);
+    });
+    return el("ul", { class: "choices" }, ...rows);
+  }
+
+  async chosenSuites() {
+    const [file] = this.files;
+    await this.cases.show(this.files.size === 1 ? file : "");
+    this.count();
+  }
+
+  allModels() {
+    const others = this.others.value.split("\n").map((each) => each.trim()).filter(Boolean);
+    return [...new Set([...this.models, ...others])];
+  }
+
+  count() {
+    const chosen = this.suites.filter((row) => this.files.has(row.file));
+    const cases = this.cases.chosen()?.length ?? chosen.reduce((sum, row) => sum + row.cases, 0);
+    const models = this.allModels().length;
+    const words = !chosen.length ? "Choose a suite." : !models ? "Choose a model." : `${plural(cases, "case")} on ${plural(models, "model")}`;
+    this.summary.textContent = words;
+    this.start.disabled = !chosen.length || !models || cases === 0;
+  }
+
+  body() {
+    const cases = this.cases.chosen();
+    const number = (/** @type {HTMLInputElement} */ control) => {
+      const text = control.value.trim();
+      const value = Number(text);
+      return Number.isFinite(value) ? value : text;
+    };
+    return {
+      files: [...this.files],
+      models: this.allModels(),
+      ...(cases ? { cases } : {}),
+      ...(this.temperature.value.trim() ? { temperature: number(this.temperature) } : {}),
+      ...(this.choice.value ? { tool_choice: this.choice.value } : {}),
+      ...(this.trials.value.trim() ? { trials: number(this.trials) } : {}),
+    };
+  }
+
+  async send() {
+    this.start.disabled = true;
+    const kept = { models: this.allModels(), temperature: this.temperature.value, trials: this.trials.value, choice: this.choice.value };
+    try {
+      const { id } = await call("POST", "/api/tool-eval", { body: this.body() });
+      localStorage.setItem(KEPT, JSON.stringify(kept));
+      go(runHash(id));
+    } catch (error) {
+      this.messages.replaceChildren(errorBox(error, "The run did not begin"));
+      this.start.disabled = false;
+    }
+  }
+}
+
+/** @param {string} text */
+function isolatedSmall(text) {
+  return el("bdi", {}, shownNodes(text));
+}
+
+/** What was chosen the last time. @returns {{models: string[], temperature?: string, trials?: string, choice?: string}} */
+function keptChoices() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEPT) || "{}");
+    return { ...kept, models: Array.isArray(kept.models) ? kept.models : [] };
+  } catch {
+    return { models: [] };
+  }
+}
+
+/** All cases of a suite, or some of them. */
+class CaseChoice {
+  /** @param {() => void} changed */
+  constructor(changed) {
+    this.changed = changed;
+    this.file = "";
+    /** @type {{id: string, prompt: string}[]} */
+    this.cases = [];
+    /** @type {Set<string> | null} */
+    this.picked = null;
+    this.list = el("ul", { class: "choices tall" });
+    this.filter = input({ type: "search", placeholder: "Filter the cases", "aria-label": "Filter the cases" });
+    this.filter.addEventListener("input", () => this.draw());
+    this.limit = CHUNK;
+    this.state = el("small", {});
+    const all = button("All", () => this.pick(null));
+    const none = button("None", () => this.pick(new Set()));
+    this.node = el("details", { class: "case-choice" }, el("summary", {}, "Choose cases ", this.state), el("div", { class: "row" }, this.filter, all, none), this.list);
+    this.node.hidden = true;
+  }
+
+  /** The ids picked; null for all. */
+  chosen() {
+    return this.picked === null ? null : this.cases.map((each) => each.id).filter((id) => this.picked?.has(id));
+  }
+
+  /** @param {Set<string> | null} picked */
+  pick(picked) {
+    this.picked = picked;
+    this.draw();
+    this.changed();
+  }
+
+  /** @param {string} file of the one suite that is chosen, or "" */
+  async show(file) {
+    this.node.hidden = file === "";
+    if (file === this.file) return;
+    this.file = file;
+    this.picked = null;
+    this.cases = [];
+    if (!file) return;
+    const found = await call("GET", suitePath(file)).catch(() => null);
+    if (file !== this.file || !found?.suite) return;
+    const cases = found.suite.test_cases;
+    this.cases = found.ids.map((/** @type {string} */ id, /** @type {number} */ i) => ({ id, prompt: typeof cases[i]?.prompt === "string" ? cases[i].prompt : "" }));
+    this.limit = CHUNK;
+    this.draw();
+  }
+
+  draw() {
+    const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = this.cases.filter(({ id, prompt }) => words.every((word) => `${id} ${prompt}`.toLowerCase().includes(word)));
+    const rows = found.slice(0, this.limit).map(({ id, prompt }) => {
+      const label = el("span", {}, el("bdi", {}, shownNodes(id)), el("small", {}, " ", el("bdi", {}, shownNodes(prompt.slice(0, 120)))));
+      const made = checkbox(label, this.picked === null || this.picked.has(id), (checked) => {
+        this.picked ??= new Set(this.cases.map((each) => each.id));
+        if (checked) this.picked.add(id);
+        else this.picked.delete(id);
+        this.label();
+        this.changed();
+      });
+      return el("li", {}, made.node);
+    });
+    const left = found.length - this.limit;
+    const more = button(`Show more (${countText(left)} left)`, () => {
+      this.limit += CHUNK;
+      this.draw();
+    });
+    this.list.replaceChildren(...rows, ...(left > 0 ? [el("li", {}, more)] : []));
+    this.label();
+  }
+
+  label() {
+    const chosen = this.chosen();
+    this.state.textContent = chosen === null ? `all ${countText(this.cases.length)}` : `${countText(chosen.length)} of ${countText(this.cases.length)}`;
+  }
+}

@@ -1,0 +1,87 @@
+// @ts-check
+// The fields of suites, tools and cases: their labels, and how each is typed.
+
+/**
+ * @typedef {"text" | "long" | "number" | "choice" | "flag" | "reason" | "json" | "words" | "tools"} Kind
+ * @typedef {{key: string, label: string, kind: Kind, hint?: string, wide?: boolean, required?: boolean,
+ *   options?: string[], unset?: string}} Field
+ */
+
+const SCORING = ["exact", "case_sensitive", "contains", "numeric_tolerance", "regex", "fuzzy", "bfcl"];
+const CHOICES = ["required", "auto", "none"];
+
+/** @type {Field[]} */
+const SHARED = [
+  { key: "tool_choice", label: "tool_choice", kind: "choice", options: CHOICES, unset: "required" },
+  { key: "temperature", label: "Temperature", kind: "number", unset: "0.0" },
+  { key: "max_tokens", label: "Most tokens of an answer", kind: "number", unset: "the model's own" },
+  { key: "param_scoring", label: "Parameter scoring", kind: "choice", options: SCORING, unset: "exact" },
+  { key: "trials", label: "Trials per case", kind: "number", unset: "1" },
+  { key: "pass", label: "Passes when", kind: "text", unset: "mean", hint: "mean, all, any, or K/N such as 4/5" },
+  { key: "thresholds", label: "Thresholds", kind: "json", wide: true, unset: '{"overall": 1.0}', hint: 'The least score per metric, such as {"overall": 0.8}' },
+];
+
+/** @type {Field[]} */
+export const SUITE_MAIN = [
+  { key: "name", label: "Name", kind: "text", required: true, wide: true },
+  { key: "description", label: "Description", kind: "long", wide: true },
+];
+
+/** @type {Field[]} */
+export const SUITE_MORE = [
+  { key: "system_prompt", label: "System prompt", kind: "long", wide: true, hint: "Put before every prompt." },
+  { key: "tools_from", label: "Tools from a live MCP server (JSON)", kind: "json", wide: true },
+  { key: "live_tools", label: "Tools that chains may really run", kind: "words", wide: true, hint: "On that server, separated by commas; * for all that only read." },
+  ...SHARED,
+];
+
+/** @type {Field[]} */
+export const TOOL = [
+  { key: "name", label: "Name", kind: "text", required: true },
+  { key: "description", label: "Description", kind: "long", wide: true },
+  { key: "parameters", label: "Parameters (JSON Schema)", kind: "json", wide: true },
+];
+
+/** @type {Field[]} */
+export const CASE_MAIN = [
+  { key: "prompt", label: "Prompt", kind: "long", required: true, wide: true },
+  { key: "id", label: "Id", kind: "text", unset: "made from the prompt", hint: "The name in reports and in pytest." },
+];
+
+/** @type {Field} */
+export const EXPECTED_TOOL = { key: "expected_tool", label: "Expected tool", kind: "tools", hint: "Several: any of them is right.", wide: true };
+
+/** @type {Field} */
+export const EXPECTED_PARAMS = {
+  key: "expected_params",
+  label: "Expected parameters (JSON)",
+  kind: "json",
+  wide: true,
+  hint: 'Empty: not scored. A value may be a matcher, such as {"$any_of": ["NYC", "New York"]}.',
+};
+
+/** @type {Field[]} */
+export const EXPECTED_CALLS = [
+  { key: "expected_calls", label: "Expected calls (JSON)", kind: "json", wide: true, required: true, hint: 'A list of {"tool": …, "params": …}.' },
+  { key: "call_order", label: "Order of the calls", kind: "choice", options: ["any", "strict"], unset: "any" },
+];
+
+/** @type {Field[]} */
+export const MULTI_TURN = [
+  { key: "max_rounds", label: "Most rounds", kind: "number", unset: "10" },
+  { key: "optimal_hops", label: "Calls of the shortest chain", kind: "number" },
+  { key: "valid_prerequisites", label: "Tools that may come before", kind: "tools", wide: true },
+  { key: "mock_responses", label: "Answers of the mocks (JSON)", kind: "json", wide: true, hint: "Tool to what it answers." },
+  { key: "live_tools", label: "Tools that may really run", kind: "words", wide: true, unset: "as the suite has it", hint: "On the suite's live MCP server; * for all that only read." },
+];
+
+/** @type {Field[]} */
+export const CASE_MORE = [
+  ...SHARED.map((field) => ({ ...field, unset: field.unset && "as the suite has it" })),
+  { key: "weight", label: "Weight in means", kind: "number", unset: "1" },
+  { key: "tags", label: "Tags", kind: "words", hint: "Separated by commas." },
+  { key: "skip", label: "Skip", kind: "reason" },
+  { key: "xfail", label: "Expected to fail", kind: "reason" },
+  { key: "tools", label: "Tools of this case alone (JSON)", kind: "json", wide: true, hint: "Replaces the suite's tools." },
+  { key: "metadata", label: "Metadata (JSON)", kind: "json", wide: true, hint: "Yours; never sent." },
+];

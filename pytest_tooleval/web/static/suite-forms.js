@@ -1,0 +1,400 @@
+// @ts-check
+// The forms of a suite: its settings, its tools and its cases. Each change is one of the text.
+
+import { field, select } from "./dom.js";
+import { insertItem, moveItem, pathText, rawOf, removeAt, setRaw, setValue, spell } from "./json-text.js";
+import { makeField } from "./suite-controls.js";
+import * as fields from "./suite-fields.js";
+import { ItemList } from "./suite-items.js";
+
+/** @import { Problem } from "./api.js" */
+/** @import { Path } from "./json-text.js" */
+/** @import { Field } from "./suite-fields.js" */
+
+/** @type {[string, string][]} */
+const EXPECTATIONS = [
+  ["call", "a call of one tool"],
+  ["calls", "several calls"],
+  ["none", "no call"],
+];
+const LAST_PART = /(\.[^.[\]]+|\[[^\]]*\])$/;
+
+export class SuiteForms {
+  /**
+   * @param {{text: string, data: any, syntax: string, change: (text: string) => void}} editor
+   * @param {HTMLElement} place
+   */
+  constructor(editor, place) {
+    this.editor = editor;
+    this.place = place;
+    /** @type {Set<HTMLElement>} */
+    this.broken = new Set();
+    /** @type {Problem[]} */
+    this.problems = [];
+    /** @type {Problem[]} */
+    this.warnings = [];
+    this.tools = new ItemList(this.toolKind(), () => editor.data?.tools);
+    this.cases = new ItemList(this.caseKind(), () => editor.data?.test_cases);
+    this.tools.changed = this.cases.changed = () => this.showProblems(this.problems, this.warnings);
+    this.settings = el("section", { class: "card form", "aria-label": "The suite" });
+    this.moreIsOpen = false;
+  }
+
+  draw() {
+    this.broken.clear();
+    const { data, syntax } = this.editor;
+    if (data === undefined) {
+      this.place.replaceChildren(el("div", { class: "empty" }, el("p", {}, "The text is no JSON object, so there is no form for it. Mend it in the JSON view."), el("p", { class: "muted" }, shownNodes(syntax))));
+      return;
+    }
+    const more = this.details("More settings", fields.SUITE_MORE, [], this.moreIsOpen);
+    more.addEventListener("toggle", () => (this.moreIsOpen = more.open));
+    this.settings.replaceChildren(...this.fieldsOf(fields.SUITE_MAIN, []), more);
+    this.tools.draw();
+    this.cases.draw();
+    const parts = [this.settings, this.tools.node, this.cases.node];
+    if (parts.some((part, i) => this.place.children[i] !== part)) this.place.replaceChildren(...parts);
+    this.showProblems(this.problems, this.warnings);
+  }
+
+  // ---- fields ----
+
+  /**
+   * @param {Field[]} specs
+   * @param {Path} parent
+   * @param {() => void} [written]
+   */
+  fieldsOf(specs, parent, written) {
+    return specs.map((spec) => this.field(spec, parent, written));
+  }
+
+  /**
+   * @param {Field} spec
+   * @param {Path} parent
+   * @param {() => void} [written] what to do after a change
+   */
+  field(spec, parent, written) {
+    const { editor } = this;
+    const path = [...parent, spec.key];
+    const made = makeField({
+      spec,
+      value: at(editor.data, path),
+      get raw() {
+        return rawOf(editor.text, path);
+      },
+      tools: this.toolNames(parent),
+      write: (raw) => {
+        this.edit(raw === undefined ? removeAt(editor.text, path) : setRaw(editor.text, path, raw));
+        written?.();
+      },
+      broken: (control, isBroken) => this.setBroken(control, isBroken),
+    });
+    made.node.dataset.path = pathText(path);
+    return made.node;
+  }
+
+  /** The names of the tools that a case may expect. @param {Path} path of the case */
+  toolNames(path) {
+    const own = at(this.editor.data, [...path, "tools"]);
+    const tools = path.length && Array.isArray(own) ? own : this.editor.data.tools;
+    const names = (Array.isArray(tools) ? tools : []).map((tool) => tool?.function?.name);
+    return [...new Set(names.filter((name) => typeof name === "string" && name))];
+  }
+
+  /**
+   * Fields that are seldom needed, with a count of those that are set.
+   * @param {string} title
+   * @param {Field[]} specs
+   * @param {Path} parent
+   * @param {boolean} isOpen
+   */
+  details(title, specs, parent, isOpen) {
+    const set = specs.filter((spec) => at(this.editor.data, [...parent, spec.key]) !== undefined).length;
+    const summary = el("summary", {}, title, set > 0 && el("small", {}, ` ${set} set`));
+    return /** @type {HTMLDetailsElement} */ (
+      el("details", { class: "wide", open: isOpen ? "" : null }, summary, el("div", { class: "form" }, ...this.fieldsOf(specs, parent)))
+    );
+  }
+
+  /** @param {string} text */
+  edit(text) {
+    this.editor.change(text);
+  }
+
+  /** @param {HTMLElement} control @param {boolean} isBroken */
+  setBroken(control, isBroken) {
+    if (isBroken) this.broken.add(control);
+    else this.broken.delete(control);
+    this.showProblems(this.problems, this.warnings);
+    this.editor.change(this.editor.text);
+  }
+
+  hasBroken() {
+    return [...this.broken].some((control) => control.isConnected);
+  }
+
+  forgetBroken() {
+    this.broken.clear();
+  }
+
+  /** Whether there is a field that holds no JSON; it then has the focus. */
+  focusBroken() {
+    const control = [...this.broken].find((each) => each.isConnected);
+    control?.focus();
+    return control !== undefined;
+  }
+
+  // ---- messages beside the fields ----
+
+  /** @param {Problem[]} problems @param {Problem[]} warnings */
+  showProblems(problems, warnings) {
+    this.problems = problems;
+    this.warnings = warnings;
+    const places = this.slots();
+    /** @type {Map<Element, number>} */
+    const counts = new Map();
+    for (const place of places.values()) {
+      slotOf(place)?.replaceChildren();
+      controlOf(place)?.removeAttribute("aria-invalid");
+      place.querySelector(":scope > h3 .badge")?.replaceChildren();
+    }
+    for (const [list, outcome] of /** @type {[Problem[], string][]} */ ([[problems, "failed"], [warnings, "missed"]])) {
+      for (const problem of list) {
+        const place = nearest(problem.field, places);
+        if (!place) continue;
+        const card = place.closest("[data-item]");
+        if (card && outcome === "failed") counts.set(card, (counts.get(card) || 0) + 1);
+        if (card === place && !place.querySelector(":scope > .item-body:not([hidden])")) continue;
+        slotOf(place)?.append(el("p", {}, outcomeText(outcome, ""), shownNodes(problem.message)));
+        if (outcome === "failed") controlOf(place)?.setAttribute("aria-invalid", "true");
+      }
+    }
+    for (const [card, count] of counts) {
+      card.querySelector(".badge")?.replaceChildren(outcomeText("failed", count === 1 ? "1 problem" : `${count} problems`));
+    }
+    for (const control of this.broken) {
+      const place = control.closest("[data-path]");
+      if (!place) continue;
+      control.setAttribute("aria-invalid", "true");
+      slotOf(place)?.replaceChildren(el("p", {}, outcomeText("failed", "not JSON yet; the suite keeps the value from before")));
+    }
+  }
+
+  /** @returns {Map<string, Element>} */
+  slots() {
+    const found = /** @type {NodeListOf<HTMLElement>} */ (this.place.querySelectorAll("[data-path]"));
+    return new Map([...found].map((each) => [each.dataset.path || "", each]));
+  }
+
+  /**
+   * Put the focus on the field of a problem, its card opened. False when no form has it.
+   * @param {string} name
+   */
+  focusField(name) {
+    const found = /^(tools|test_cases)\[([0-9]+)\]/.exec(name);
+    if (this.editor.data === undefined) return false;
+    if (found) (found[1] === "tools" ? this.tools : this.cases).reveal(Number(found[2]));
+    const place = nearest(name, this.slots());
+    if (!place) return false;
+    const hidden = place.closest("details:not([open])");
+    if (hidden) hidden.toggleAttribute("open", true);
+    const control = controlOf(place) || place.querySelector("button");
+    control?.scrollIntoView({ block: "center" });
+    control?.focus();
+    return Boolean(control);
+  }
+
+  // ---- tools and cases ----
+
+  /** What both lists do in the same way. @param {"tools" | "test_cases"} key */
+  changes(key) {
+    const { editor } = this;
+    return {
+      canChange: () => !this.focusBroken(),
+      move: (/** @type {number} */ from, /** @type {number} */ to) => this.edit(moveItem(editor.text, [key], from, to)),
+      remove: (/** @type {number} */ i) => this.edit(removeAt(editor.text, [key, i])),
+    };
+  }
+
+  /** @param {"tools" | "test_cases"} key @param {unknown} item */
+  add(key, item) {
+    const { text, data } = this.editor;
+    const raw = spell(text, item);
+    this.edit(Array.isArray(data[key]) ? insertItem(text, [key], data[key].length, raw) : setValue(text, [key], [item]));
+  }
+
+  /** @returns {import("./suite-items.js").Kind} */
+  toolKind() {
+    const { editor } = this;
+    return {
+      ...this.changes("tools"),
+      key: "tools",
+      one: "tool",
+      many: "tools",
+      empty: "No tools yet. A tool is a function that a model may call.",
+      title: (tool) => text(tool?.function?.name) || "(no name)",
+      about: (tool) => text(tool?.function?.description),
+      body: (_, i) => this.fieldsOf(fields.TOOL, ["tools", i, "function"], () => this.tools.refresh(i)),
+      add: () => {
+        const name = unique("new_tool", this.toolNames([]), "_");
+        this.add("tools", { type: "function", function: { name, description: "", parameters: { type: "object", properties: {}, required: [] } } });
+        this.tools.open.add(editor.data.tools.length - 1);
+      },
+      duplicate: (i) => {
+        const raw = rawOf(editor.text, ["tools", i]) || "{}";
+        const name = unique(text(editor.data.tools[i]?.function?.name), this.toolNames([]), "_");
+        this.edit(insertItem(editor.text, ["tools"], i + 1, raw));
+        this.edit(setRaw(editor.text, ["tools", i + 1, "function", "name"], JSON.stringify(name)));
+      },
+    };
+  }
+
+  /** @returns {import("./suite-items.js").Kind} */
+  caseKind() {
+    const { editor } = this;
+    return {
+      ...this.changes("test_cases"),
+      key: "test_cases",
+      one: "case",
+      many: "cases",
+      empty: "No cases yet. A case is a prompt, and what the model should call.",
+      title: (item) => text(item?.id) || promptText(item?.prompt) || "(no prompt)",
+      about: (item) => [text(item?.id) && promptText(item?.prompt), expected(item), item?.skip && "skipped"].filter(Boolean).join(" · "),
+      body: (item, i, redraw) => this.caseBody(item, i, redraw),
+      add: () => {
+        this.add("test_cases", { prompt: "", expected_tool: this.toolNames([])[0] ?? null });
+        this.cases.open.add(editor.data.test_cases.length - 1);
+      },
+      duplicate: (i) => {
+        const id = editor.data.test_cases[i]?.id;
+        const ids = editor.data.test_cases.map((/** @type {any} */ each) => each?.id);
+        this.edit(insertItem(editor.text, ["test_cases"], i + 1, rawOf(editor.text, ["test_cases", i]) || "{}"));
+        if (typeof id === "string") this.edit(setRaw(editor.text, ["test_cases", i + 1, "id"], JSON.stringify(unique(id, ids, "-"))));
+      },
+    };
+  }
+
+  /** @param {any} item @param {number} i @param {() => void} redraw */
+  caseBody(item, i, redraw) {
+    /** @type {Path} */
+    const path = ["test_cases", i];
+    if (typeof item !== "object" || item === null) return [el("p", {}, "Not an object; see the JSON view.")];
+    const written = () => this.cases.refresh(i);
+    const kind = item.expected_calls !== undefined ? (Array.isArray(item.expected_calls) && item.expected_calls.length === 0 ? "none" : "calls") : item.expected_tool === null ? "none" : "call";
+    const choice = select(EXPECTATIONS, kind);
+    choice.addEventListener("change", () => {
+      if (this.focusBroken()) {
+        choice.value = kind;
+        return;
+      }
+      this.expect(path, choice.value);
+      redraw();
+      this.showProblems(this.problems, this.warnings);
+      /** @type {HTMLElement | null | undefined} */ (this.cases.cardOf(i)?.querySelector("select"))?.focus();
+    });
+    const expectation = field("The model should make", choice, {});
+    const specs = kind === "calls" ? fields.EXPECTED_CALLS : kind === "call" ? [fields.EXPECTED_TOOL, fields.EXPECTED_PARAMS] : [];
+    const flag = this.field({ key: "multi_turn", label: "Multi-turn: a chain of calls with mocks", kind: "flag" }, path, () => {
+      redraw();
+      this.showProblems(this.problems, this.warnings);
+      /** @type {HTMLElement | null | undefined} */ (this.cases.cardOf(i)?.querySelector('[data-path$=".multi_turn"] input'))?.focus();
+    });
+    flag.classList.add("bare", "wide");
+    const isChain = item.multi_turn === true || fields.MULTI_TURN.some((each) => item[each.key] !== undefined);
+    return [
+      ...this.fieldsOf(fields.CASE_MAIN, path, written),
+      expectation,
+      ...this.fieldsOf(specs, path, written),
+      flag,
+      ...(isChain ? this.fieldsOf(fields.MULTI_TURN, path, written) : []),
+      this.details("More settings", fields.CASE_MORE, path, false),
+    ];
+  }
+
+  /** Another kind of expectation for a case. @param {Path} path @param {string} kind */
+  expect(path, kind) {
+    const { editor } = this;
+    const item = at(editor.data, path);
+    const drop = (/** @type {string[]} */ keys) => {
+      for (const key of keys) this.edit(removeAt(editor.text, [...path, key]));
+    };
+    const put = (/** @type {string} */ key, /** @type {unknown} */ value) => this.edit(setValue(editor.text, [...path, key], value));
+    if (kind === "call") {
+      const first = Array.isArray(item.expected_calls) ? item.expected_calls[0] : undefined;
+      drop(["expected_calls", "call_order"]);
+      put("expected_tool", first?.tool ?? this.toolNames(path)[0] ?? "*");
+      if (first?.params) put("expected_params", first.params);
+    } else if (kind === "none") {
+      drop(["expected_calls", "call_order", "expected_params"]);
+      put("expected_tool", null);
+    } else {
+      const call = { tool: item.expected_tool ?? this.toolNames(path)[0] ?? "*", ...(item.expected_params ? { params: item.expected_params } : {}) };
+      drop(["expected_tool", "expected_params"]);
+      put("expected_calls", [call]);
+    }
+  }
+}
+
+/** @param {any} data @param {Path} path */
+function at(data, path) {
+  let value = data;
+  for (const key of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
+  }
+  return value;
+}
+
+/** @param {unknown} value */
+function text(value) {
+  return typeof value === "string" ? value : "";
+}
+
+/** @param {any} prompt @returns {string} */
+function promptText(prompt) {
+  if (!Array.isArray(prompt)) return text(prompt);
+  const users = prompt.filter((message) => message?.role === "user");
+  return contentText(users.length ? users[users.length - 1].content : "");
+}
+
+/** @param {any} item */
+function expected(item) {
+  if (Array.isArray(item?.expected_calls)) return `${item.expected_calls.length} calls`;
+  const tools = item?.expected_tool;
+  return tools === null ? "no call" : [tools ?? []].flat().join(" or ");
+}
+
+/** A name that none of the others is. @param {string} name @param {unknown[]} taken @param {string} sign */
+function unique(name, taken, sign) {
+  if (!taken.includes(name)) return name;
+  let number = 1;
+  let made = `${name}${sign}copy`;
+  while (taken.includes(made)) made = `${name}${sign}copy${sign}${++number}`;
+  return made;
+}
+
+/**
+ * The place of a field, or the closest one that encloses it.
+ * @param {string} name
+ * @param {Map<string, Element>} places
+ */
+function nearest(name, places) {
+  for (let path = name; path; ) {
+    const place = places.get(path);
+    if (place) return place;
+    const shorter = path.replace(LAST_PART, "");
+    if (shorter === path) return undefined;
+    path = shorter;
+  }
+  return undefined;
+}
+
+/** @param {Element} place */
+function slotOf(place) {
+  return place.querySelector(":scope > .slot");
+}
+
+/** @param {Element} place @returns {HTMLElement | null} */
+function controlOf(place) {
+  return place.matches(".field") ? place.querySelector("input, textarea, select") : null;
+}

@@ -1,0 +1,201 @@
+// @ts-check
+// A list of tools or of cases: cards that open into forms, some at a time, so that thousands are no burden.
+
+import { announce, input } from "./dom.js";
+
+/**
+ * What differs between tools and cases.
+ * @typedef {{key: "tools" | "test_cases", one: string, many: string, empty: string,
+ *   title: (item: any, index: number) => string, about: (item: any) => string,
+ *   body: (item: any, index: number, redraw: () => void) => HTMLElement[],
+ *   add: () => void, move: (from: number, to: number) => void,
+ *   duplicate: (index: number) => void, remove: (index: number) => void, canChange: () => boolean}} Kind
+ */
+
+const CHUNK = 100;
+const FILTER_FROM = 12;
+
+export class ItemList {
+  /** @param {Kind} kind @param {() => any} data the list as it stands now */
+  constructor(kind, data) {
+    this.kind = kind;
+    this.data = data;
+    /** @type {Set<number>} */
+    this.open = new Set();
+    this.limit = CHUNK;
+    this.query = "";
+    this.count = el("small", {});
+    this.filter = input({ type: "search", placeholder: `Filter the ${kind.many}`, "aria-label": `Filter the ${kind.many}` });
+    this.filter.addEventListener("input", () => {
+      this.query = this.filter.value;
+      this.limit = CHUNK;
+      this.draw();
+    });
+    this.list = el("ol", { class: "items" });
+    this.more = el("div", { class: "row" });
+    const add = button(`Add a ${kind.one}`, () => this.act(() => kind.add(), this.items.length));
+    this.node = el(
+      "section",
+      { class: "card", "data-path": kind.key, "aria-label": kind.many },
+      el("div", { class: "row between" }, el("h2", {}, kind.many[0].toUpperCase() + kind.many.slice(1), " ", this.count), this.filter),
+      el("div", { class: "slot" }),
+      this.list,
+      this.more,
+      el("div", { class: "row" }, add),
+    );
+  }
+
+  /** @returns {any[]} */
+  get items() {
+    const found = this.data();
+    return Array.isArray(found) ? found : [];
+  }
+
+  draw() {
+    const items = this.items;
+    const words = this.query.toLowerCase().split(/\s+/).filter(Boolean);
+    const places = [...items.keys()].filter((i) => this.matches(items[i], i, words));
+    this.filter.hidden = items.length < FILTER_FROM && !this.query;
+    this.count.textContent = words.length ? `${places.length} of ${items.length}` : countText(items.length);
+    this.list.replaceChildren(...places.slice(0, this.limit).map((i) => this.card(items[i], i)));
+    const left = places.length - this.limit;
+    const more = left > 0 ? button(`Show ${Math.min(left, CHUNK)} more (${countText(left)} left)`, () => this.showMore()) : null;
+    this.more.replaceChildren(...(more ? [more] : []));
+    if (items.length === 0) this.list.replaceChildren(el("li", { class: "muted" }, this.kind.empty));
+  }
+
+  /** @param {any} item @param {number} i @param {string[]} words */
+  matches(item, i, words) {
+    if (words.length === 0) return true;
+    const text = `${this.kind.title(item, i)} ${this.kind.about(item)}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  }
+
+  showMore() {
+    const before = this.list.children.length;
+    this.limit += CHUNK;
+    this.draw();
+    /** @type {HTMLElement | null} */ (this.list.children[before]?.querySelector("button"))?.focus();
+  }
+
+  /** @param {any} item @param {number} i */
+  card(item, i) {
+    const body = el("div", { class: "item-body form" });
+    const toggle = button("", () => this.toggle(i), { class: "item-head", "aria-expanded": "false" });
+    const card = el("li", { "data-item": i, "data-path": `${this.kind.key}[${i}]` }, el("h3", {}, toggle), el("div", { class: "slot" }), body);
+    this.fillHead(card, item, i);
+    if (this.open.has(i)) this.fillBody(card, item, i);
+    else body.hidden = true;
+    return card;
+  }
+
+  /** @param {Element} card @param {any} item @param {number} i */
+  fillHead(card, item, i) {
+    const title = el("span", { class: "item-title" }, el("bdi", {}, shownNodes(this.kind.title(item, i).slice(0, 300))));
+    const about = el("small", {}, el("bdi", {}, shownNodes(this.kind.about(item).slice(0, 300))));
+    const head = /** @type {Element} */ (card.querySelector(".item-head"));
+    head.replaceChildren(el("span", { class: "item-number" }, String(i + 1)), title, el("span", { class: "badge" }), about);
+  }
+
+  /** @param {Element} card @param {any} item @param {number} i */
+  fillBody(card, item, i) {
+    const body = /** @type {HTMLElement} */ (card.querySelector(".item-body"));
+    const count = this.items.length;
+    const { one } = this.kind;
+    const up = button("Move up", () => this.act(() => this.move(i, i - 1), i - 1), { "aria-label": `Move this ${one} up` });
+    const down = button("Move down", () => this.act(() => this.move(i, i + 1), i + 1), { "aria-label": `Move this ${one} down` });
+    up.toggleAttribute("disabled", i === 0);
+    down.toggleAttribute("disabled", i === count - 1);
+    const copy = button("Duplicate", () => this.act(() => this.shift(i + 1, 1, () => this.kind.duplicate(i)), i + 1), { "aria-label": `Duplicate this ${one}` });
+    const remove = button("Delete", () => this.act(() => this.shift(i, -1, () => this.kind.remove(i)), Math.min(i, count - 2)), { "aria-label": `Delete this ${one}` });
+    const redraw = () => {
+      this.fillBody(card, this.items[i], i);
+      this.fillHead(card, this.items[i], i);
+    };
+    body.replaceChildren(...this.kind.body(item, i, redraw), el("div", { class: "row wide" }, up, down, copy, remove));
+    body.hidden = false;
+    card.querySelector(".item-head")?.setAttribute("aria-expanded", "true");
+  }
+
+  /** @param {number} i */
+  toggle(i) {
+    const card = this.cardOf(i);
+    if (!card) return;
+    const body = /** @type {HTMLElement} */ (card.querySelector(".item-body"));
+    if (this.open.has(i)) {
+      if (!this.kind.canChange()) return;
+      this.open.delete(i);
+      body.replaceChildren();
+      body.hidden = true;
+      card.querySelector(".item-head")?.setAttribute("aria-expanded", "false");
+    } else {
+      this.open.add(i);
+      this.fillBody(card, this.items[i], i);
+    }
+    this.changed();
+  }
+
+  /** What the forms do after a card was opened; set by them. */
+  changed() {}
+
+  /** @param {number} i */
+  cardOf(i) {
+    return this.list.querySelector(`:scope > [data-item="${i}"]`);
+  }
+
+  /** The words of a card after a field of it changed. @param {number} i */
+  refresh(i) {
+    const card = this.cardOf(i);
+    const badge = card?.querySelector(".badge");
+    if (!card) return;
+    this.fillHead(card, this.items[i], i);
+    if (badge) card.querySelector(".badge")?.replaceWith(badge);
+  }
+
+  /** Show a card, opened. @param {number} i */
+  reveal(i) {
+    if (this.query) {
+      this.query = this.filter.value = "";
+      this.draw();
+    }
+    if (i >= this.limit) {
+      this.limit = (Math.floor(i / CHUNK) + 1) * CHUNK;
+      this.draw();
+    }
+    if (!this.open.has(i)) this.toggle(i);
+  }
+
+  /**
+   * Do something to the list, and put the focus on the card that it is about.
+   * @param {() => void} action
+   * @param {number} focus
+   */
+  act(action, focus) {
+    if (!this.kind.canChange()) return;
+    action();
+    this.draw();
+    this.changed();
+    const next = Math.max(0, focus);
+    if (next < this.items.length && next >= this.limit) this.reveal(next);
+    /** @type {HTMLElement | null | undefined} */ (this.cardOf(next)?.querySelector(".item-head"))?.focus();
+    announce(`${countText(this.items.length)} ${this.kind.many}`);
+  }
+
+  /** @param {number} from @param {number} to */
+  move(from, to) {
+    this.kind.move(from, to);
+    const wasOpen = [this.open.has(from), this.open.has(to)];
+    [[to, wasOpen[0]], [from, wasOpen[1]]].forEach(([at, isOpen]) => {
+      if (isOpen) this.open.add(Number(at));
+      else this.open.delete(Number(at));
+    });
+  }
+
+  /** Cards from `at` on change their numbers. @param {number} at @param {number} by @param {() => void} action */
+  shift(at, by, action) {
+    action();
+    const kept = [...this.open].filter((i) => by > 0 || i !== at);
+    this.open = new Set(kept.map((i) => (i >= at ? i + by : i)));
+    if (by > 0) this.open.add(at);
+  }
+}

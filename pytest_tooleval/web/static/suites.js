@@ -1,0 +1,85 @@
+// @ts-check
+// The list of suites.
+
+import { runHash, suiteHash } from "./address.js";
+import { call, query } from "./api.js";
+import { emptyState, link, listTable, moment, pageHead, plural } from "./dom.js";
+
+/** @typedef {{file: string, name: string | null, cases: number, drafts: number, tools: number, problems: number, modified: string}} Row */
+
+const MOST_RESULTS = 60;
+const AT_ONCE = 4;
+
+/** @param {import("./main.js").Visit} visit */
+export async function show({ place, isGone }) {
+  const actions = [
+    link("#/new", "New Suite", { class: "button main" }),
+    link("#/import", "Import JSON", { class: "button" }),
+    link("#/mcp", "Import from MCP", { class: "button" }),
+  ];
+  place.append(pageHead("Suites", ...actions));
+  /** @type {Row[]} */
+  const rows = await call("GET", "/api/suites");
+  if (isGone()) return;
+  if (rows.length === 0) {
+    place.append(
+      emptyState(
+        "There are no suites in this folder yet. A suite holds tools and test cases: make one, import a JSON file, or take the tools of an MCP server.",
+        ...actions.map((each) => /** @type {Node} */ (each.cloneNode(true))),
+      ),
+    );
+    return;
+  }
+  /** @type {Map<Row, HTMLElement>} */
+  const results = new Map();
+  const made = rows.map((row) => {
+    const result = el("td", {}, UNKNOWN);
+    results.set(row, result);
+    return rowOf(row, result);
+  });
+  place.append(listTable(["Suite", "Cases", "Tools", "Last result", "Changed", ""], made, "Suites"));
+  await fillResults(rows.filter((row) => row.name !== null).slice(0, MOST_RESULTS), results, isGone);
+}
+
+/** @param {Row} row @param {HTMLElement} result */
+function rowOf(row, result) {
+  const name = link(suiteHash(row.file), row.name === null ? "(cannot be read)" : shown(row.name) || "(no name)", { class: "strong" });
+  const cases = el("td", { class: "number" }, countText(row.cases), row.drafts > 0 && el("small", {}, ` ${plural(row.drafts, "draft")}`));
+  const problems = row.problems > 0 && el("span", {}, " ", outcomeText("failed", plural(row.problems, "problem")));
+  const run = row.problems > 0 || row.cases === 0 ? null : link(`#/run${query({ file: row.file })}`, "Run", { "aria-label": `Run ${shown(row.name || row.file)}` });
+  return el(
+    "tr",
+    {},
+    el("th", { scope: "row" }, el("bdi", {}, name), problems, el("small", { class: "under" }, el("bdi", {}, shownNodes(row.file)))),
+    row.name === null ? el("td", { class: "number" }, UNKNOWN) : cases,
+    el("td", { class: "number" }, row.name === null ? UNKNOWN : countText(row.tools)),
+    result,
+    el("td", { class: "when" }, moment(row.modified)),
+    el("td", {}, run),
+  );
+}
+
+/**
+ * The last run of each suite, some at a time.
+ * @param {Row[]} rows
+ * @param {Map<Row, HTMLElement>} results
+ * @param {() => boolean} isGone
+ */
+async function fillResults(rows, results, isGone) {
+  const waiting = [...rows];
+  const work = async () => {
+    for (let row = waiting.shift(); row && !isGone(); row = waiting.shift()) {
+      const found = await call("GET", "/api/history" + query({ suite: row.name, limit: 1 })).catch(() => []);
+      const run = found[0];
+      if (!run) continue;
+      const bad = run.failed + run.errors;
+      const scored = run.passed + run.failed + run.missed;
+      const words = `${scoreText(run.overall)} · ${run.passed}/${scored + run.errors} passed`;
+      results.get(row)?.replaceChildren(
+        link(runHash(run.id), outcomeText(run.errors ? "error" : bad ? "failed" : "passed", words)),
+        el("small", { class: "under" }, moment(run.started), " · ", shownNodes(run.models.slice(0, 3).join(", ")), run.models.length > 3 ? " …" : ""),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}

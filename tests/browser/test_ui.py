@@ -1,0 +1,795 @@
+"""The pages of `tooleval ui` in a real browser, served by the real command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+from tests.unit.mcp.servers import stdio_command
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page
+
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+pytest.importorskip("starlette", reason="the page needs starlette")
+pytest.importorskip("uvicorn", reason="the page needs uvicorn")
+
+# Answers as script.json says; a prompt that ends in a number waits until that many are released.
+_AGENT = """
+import asyncio
+import json
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+async def answer(messages, tools):
+    prompt = messages[-1]["content"]
+    number = prompt.rpartition(" ")[2]
+    while number.isdigit() and int(number) >= int((HERE / "released").read_text() or 0):
+        await asyncio.sleep(0.02)
+    script = json.loads((HERE / "script.json").read_text(encoding="utf-8"))
+    calls = script.get(prompt, script.get("*", []))
+    return {
+        "role": "assistant",
+        "content": script.get("text:" + prompt),
+        "tool_calls": [
+            {"id": f"c{i}", "type": "function", "function": {"name": n, "arguments": json.dumps(a)}}
+            for i, (n, a) in enumerate(calls)
+        ],
+    }
+"""
+_COMMAND = "from pytest_tooleval.cli import main; main()"
+_SEED = """{
+  "name": "Weather API Suite",
+  "description": "Tests weather tool calling",
+  "tools": [
+    {
+      "type": "function",
+      "function": {
+        "name": "get_weather",
+        "description": "Get current weather for a city",
+        "parameters": {
+          "type": "object",
+          "properties": {
+            "city": { "type": "string", "description": "City name" },
+            "units": { "type": "string", "enum": ["celsius", "fahrenheit"] }
+          },
+          "required": ["city"]
+        }
+      }
+    }
+  ],
+  "test_cases": [
+    {
+      "prompt": "What's the weather in Paris?",
+      "expected_tool": "get_weather",
+      "expected_params": { "city": "Paris" }
+    },
+    {
+      "prompt": "Temperature in Tokyo in Fahrenheit",
+      "expected_tool": "get_weather",
+      "expected_params": { "city": "Tokyo", "units": "fahrenheit" }
+    }
+  ]
+}"""
+_PARIS, _TOKYO = "What's the weather in Paris?", "Temperature in Tokyo in Fahrenheit"
+_MARKUP = "<img src=x onerror=evil()></script><script>window.evil=1</script>"
+_HOSTILE = _MARKUP + "\x1b[31m\u202egnp.exe\u2066"
+_WATCH = """
+addEventListener("securitypolicyviolation", (event) => {
+  console.error("policy", event.violatedDirective, event.blockedURI);
+});"""
+
+
+class Site:
+    """A folder, the server for it, and a browser's page that remembers what went wrong in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.page: Page
+        self.complaints: list[str] = []
+        folder.mkdir()
+        (folder / "my_agent.py").write_text(_AGENT, encoding="utf-8")
+        model = '[models.agent]\ncallable = "my_agent:answer"\n'
+        (folder / "tooleval.toml").write_text(model, encoding="utf-8")
+        self.release(0)
+        self.script({})
+        self.log = (folder.parent / "server.log").open("w+")
+        self.server = subprocess.Popen(
+            [sys.executable, "-u", "-c", _COMMAND, "ui", str(folder), "--port", "0", "--no-browser"],
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        )
+        self.url = self._wait_for_url()
+        self.base = self.url.partition("?")[0]
+
+    def _wait_for_url(self) -> str:
+        end = time.monotonic() + 30
+        while time.monotonic() < end and self.server.poll() is None:
+            found = re.search(r"http://\S+", Path(self.log.name).read_text())
+            if found:
+                return found[0]
+            time.sleep(0.05)
+        raise AssertionError(Path(self.log.name).read_text())
+
+    def open(self, browser: Browser, **options: Any) -> None:
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+        self.page = context.new_page()
+        self.page.set_default_timeout(15_000)
+        self.page.add_init_script(_WATCH)
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.goto(self.url)
+        self.page.wait_for_selector("h1")
+
+    def close(self) -> None:
+        self.server.send_signal(signal.SIGINT)
+        self.server.wait(20)
+        self.log.close()
+
+    def go(self, page: str) -> None:
+        """To a page by its address, as if the browser had just been opened."""
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.base}#/{page}")
+        self.page.wait_for_selector("main h1")
+
+    def write(self, name: str, suite: Any) -> None:
+        text = suite if isinstance(suite, str) else json.dumps(suite, indent=2)
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def text(self, name: str) -> str:
+        return (self.folder / name).read_text(encoding="utf-8")
+
+    def release(self, count: int) -> None:
+        new = self.folder / "released.new"
+        new.write_text(str(count))
+        new.replace(self.folder / "released")
+
+    def script(self, calls: dict[str, Any]) -> None:
+        self.calls = calls
+        (self.folder / "script.json").write_text(json.dumps(calls), encoding="utf-8")
+
+    def run(self, *models: str, file: str = "weather.tooleval.json") -> str:
+        """Run a suite over the page to its end; the id of the run."""
+        self.go(f"run?file={file}&" + "&".join(f"model={model}" for model in models))
+        self.page.get_by_role("button", name="Run Eval").click()
+        self.page.get_by_role("link", name="Run again").wait_for(timeout=60_000)
+        return str(self.page.evaluate("location.hash")).split("/")[-1].partition("?")[0]
+
+    def field(self, path: str) -> Any:
+        return self.page.locator(f'[data-path="{path}"]').locator("input, textarea, select").first
+
+    def open_item(self, path: str) -> None:
+        self.page.locator(f'[data-path="{path}"] .item-head').click()
+
+    def save(self) -> None:
+        self.page.get_by_role("button", name="Save", exact=True).click()
+        self.page.locator(".state", has_text=re.compile("^saved$")).wait_for()
+
+    def history(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.page.evaluate("fetch('/api/history').then((r) => r.json())")
+        return found
+
+
+@pytest.fixture
+def site(browser: Browser, tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path / "project")
+    try:
+        made.open(browser)
+        yield made
+        assert made.complaints == []
+        assert made.page.evaluate("window.evil") is None
+    finally:
+        for context in browser.contexts:
+            context.close()
+        made.close()
+
+
+@pytest.fixture
+def seeded(site: Site) -> Site:
+    """With the seed's suite, and an agent that gets the first of its cases right."""
+    site.write("weather.tooleval.json", _SEED)
+    site.script(
+        {
+            _PARIS: [["get_weather", {"city": "paris"}]],
+            _TOKYO: [["get_weather", {"city": "Tokyo", "units": "celsius"}]],
+        }
+    )
+    return site
+
+
+def counted(count: int, **fields: Any) -> dict[str, Any]:
+    """A suite whose cases wait to be released, one by one."""
+    suite: dict[str, Any] = json.loads(_SEED)
+    suite["name"] = "Counted"
+    suite["test_cases"] = [
+        {"id": f"case-{i}", "prompt": f"Weather {i}", "expected_tool": "get_weather", **fields}
+        for i in range(count)
+    ]
+    return suite
+
+
+def pytest_scores(folder: Path, *arguments: str) -> dict[str, Any]:
+    """Outcome and scores by case, as pytest has them."""
+    command = [sys.executable, "-m", "pytest", "-q", "--tooleval-json=out.json", *arguments]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+    done = subprocess.run(
+        [*command, "-p", "no:cacheprovider"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return by_case(json.loads((folder / "out.json").read_bytes()))
+
+
+def by_case(document: dict[str, Any]) -> dict[str, Any]:
+    return {row["case"]: (row["outcome"], row["scores"]) for row in document["cases"]}
+
+
+# ---- suites ----
+
+
+def test_an_empty_folder_says_what_to_do(site: Site) -> None:
+    assert "no suites in this folder" in site.page.locator(".empty").inner_text()
+    site.page.locator(".empty").get_by_role("link", name="New Suite").click()
+    site.page.get_by_role("heading", name="New suite").wait_for()
+    site.go("history")
+    assert "No run has been kept" in site.page.locator(".empty").inner_text()
+    site.go("run")
+    assert "no suite with cases" in site.page.locator(".empty").inner_text()
+
+
+def test_a_suite_made_in_the_page_runs_there_and_in_pytest_to_the_same_scores(site: Site) -> None:
+    site.script({"Weather in Oslo?": [["get_weather", {"city": "Bergen"}]]})
+    page = site.page
+    page.get_by_role("link", name="New Suite").first.click()
+    page.get_by_label("Name").fill("My suite")
+    page.get_by_label("Description").fill("Made by hand")
+    page.get_by_role("button", name="Create suite").click()
+    page.get_by_role("button", name="Add a tool").click()
+    site.field("tools[0].function.name").fill("get_weather")
+    page.get_by_role("button", name="Add a case").click()
+    site.field("test_cases[0].prompt").fill("Weather in Oslo?")
+    site.field("test_cases[0].expected_params").fill('{"city": "Oslo"}')
+    site.save()
+    assert json.loads(site.text("my-suite.tooleval.json"))["test_cases"] == [
+        {
+            "prompt": "Weather in Oslo?",
+            "expected_tool": "get_weather",
+            "expected_params": {"city": "Oslo"},
+        }
+    ]
+    run = site.run("agent", file="my-suite.tooleval.json")
+    document = page.evaluate(f"fetch('/api/history/{run}').then((r) => r.json())")
+    assert by_case(document) == pytest_scores(site.folder, "--tooleval-model=agent")
+    assert by_case(document)["weather-in-oslo"][0] == "failed"
+    assert document["cases"][0]["scores"]["overall"] == pytest.approx(0.6)
+
+
+def test_the_seed_is_imported_byte_for_byte(site: Site) -> None:
+    site.go("import")
+    site.page.get_by_label("Or its text").fill(_SEED)
+    site.page.get_by_role("button", name="Import", exact=True).click()
+    site.page.locator("h1", has_text="Weather API Suite").wait_for()
+    assert site.text("weather-api-suite.tooleval.json") == _SEED
+    assert site.page.locator("[data-item]").count() == 3
+
+
+def test_an_import_with_problems_writes_nothing_and_says_where_they_are(site: Site) -> None:
+    site.go("import")
+    site.page.get_by_label("Or its text").fill('{"name": "x",\n "test_cases": [{"promt": "y"}]}')
+    site.page.get_by_role("button", name="Import", exact=True).click()
+    alert = site.page.get_by_role("alert").inner_text()
+    assert "did you mean prompt?" in alert
+    assert "line 2" in alert
+    assert list(site.folder.glob("*.tooleval.json")) == []
+    site.complaints.clear()  # Chromium notes each answer of 422
+
+
+def test_the_tools_of_an_mcp_server_become_a_suite(site: Site) -> None:
+    site.go("mcp")
+    page = site.page
+    page.get_by_label("Server").select_option("stdio")
+    page.get_by_label("Command", exact=True).fill(stdio_command("good"))
+    page.get_by_label("Suite name").fill("From MCP")
+    page.get_by_role("button", name="Find tools").click()
+    save = page.get_by_role("button", name="Save as a new suite")
+    save.wait_for()
+    found = page.get_by_label("Tools found").locator("summary code").all_inner_texts()
+    assert set(found) == {"get_weather", "delete_all"}
+    save.click()
+    page.get_by_role("heading", name="From MCP", exact=True).wait_for()
+    suite = json.loads(site.text("from-mcp.tooleval.json"))
+    assert [tool["function"]["name"] for tool in suite["tools"]] == found
+
+
+# ---- editing ----
+
+
+def test_a_change_in_a_form_leaves_everything_else_as_it_was_written(seeded: Site) -> None:
+    odd = _SEED.replace(
+        '"city": "Tokyo", "units"', '"city":   "Tokyo", "n": 12345678901234567890, "units"'
+    )
+    seeded.write("weather.tooleval.json", odd)
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    seeded.field("test_cases[0].prompt").fill("Weather in Paris?")
+    seeded.save()
+    assert seeded.text("weather.tooleval.json") == odd.replace(_PARIS, "Weather in Paris?")
+
+
+def test_the_loaders_messages_stand_beside_the_fields(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[1]")
+    page.locator('[data-path="test_cases[1]"] summary', has_text="More settings").click()
+    seeded.field("test_cases[1].temperature").fill("warm")
+    message = page.locator('[data-path="test_cases[1].temperature"] .slot')
+    message.get_by_text('a number from 0 to 2, got the string "warm"').wait_for()
+    assert seeded.field("test_cases[1].temperature").get_attribute("aria-invalid") == "true"
+    assert "1 problem" in page.locator('[data-path="test_cases[1]"] .badge').inner_text()
+    seeded.field("test_cases[1].temperature").fill("0.5")
+    page.locator(".findings", has_text="problem").wait_for(state="hidden")
+    seeded.save()
+    assert json.loads(seeded.text("weather.tooleval.json"))["test_cases"][1]["temperature"] == 0.5
+
+
+def test_a_problem_in_the_list_leads_to_its_field(site: Site) -> None:
+    broken = json.loads(_SEED)
+    broken["test_cases"][1]["expected_tool"] = "get_wether"
+    site.write("weather.tooleval.json", broken)
+    site.go("suite/weather.tooleval.json")
+    site.page.locator(".findings .jump").click()
+    focused = "document.activeElement.closest('[data-path]').dataset.path"
+    assert site.page.evaluate(focused) == "test_cases[1].expected_tool"
+
+
+def test_the_json_view_and_the_forms_keep_in_step(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    view = seeded.page.get_by_label("The suite as JSON")
+    seeded.field("name").fill("Renamed")
+    expect(view).to_have_value(re.compile("Renamed"))
+    view.fill(view.input_value().replace("Renamed", "Again"))
+    expect(seeded.field("name")).to_have_value("Again")
+    view.fill("{")
+    seeded.page.get_by_text("The text is no JSON object").wait_for()
+    seeded.page.locator(".findings .jump").first.wait_for()
+    view.fill(_SEED)
+    seeded.page.locator("[data-item]").first.wait_for()
+    assert seeded.page.locator(".state").inner_text() == "saved"
+
+
+def test_cases_are_added_doubled_moved_and_deleted(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    page.get_by_role("button", name="Duplicate this case").click()
+    page.locator('[data-item="2"]').wait_for()
+    assert page.evaluate("document.activeElement.closest('[data-item]').dataset.item") == "1"
+    seeded.field("test_cases[1].prompt").fill("The copy")
+    page.locator('[data-path="test_cases[1]"]').get_by_role("button", name="Move this case down").click()
+    page.locator('[data-path="test_cases[0]"]').get_by_role("button", name="Delete this case").click()
+    page.get_by_role("button", name="Add a case").click()
+    seeded.field("test_cases[2].prompt").fill("The new one")
+    seeded.save()
+    cases = json.loads(seeded.text("weather.tooleval.json"))["test_cases"]
+    assert [case["prompt"] for case in cases] == [_TOKYO, "The copy", "The new one"]
+
+
+def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    choice = seeded.page.get_by_label("The model should make")
+    choice.select_option("calls")
+    assert json.loads(seeded.field("test_cases[0].expected_calls").input_value()) == [
+        {"tool": "get_weather", "params": {"city": "Paris"}}
+    ]
+    choice.select_option("none")
+    seeded.save()
+    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    assert case == {"prompt": _PARIS, "expected_tool": None}
+
+
+def test_broken_json_in_a_field_is_not_saved_and_not_lost(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    seeded.field("test_cases[0].expected_params").fill('{"city": ')
+    seeded.page.get_by_text("not JSON yet").wait_for()
+    seeded.page.get_by_role("button", name="Save", exact=True).click()
+    assert "Not saved" in seeded.page.get_by_role("alert").inner_text()
+    assert seeded.field("test_cases[0].expected_params").input_value() == '{"city": '
+    assert seeded.text("weather.tooleval.json") == _SEED
+    seeded.field("test_cases[0].expected_params").fill('{"city": "Lyon"}')
+    seeded.save()
+
+
+def test_two_editors_at_once_get_a_choice_and_no_lost_update(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    theirs = _SEED.replace("Tests weather", "They tested")
+    seeded.field("name").fill("Mine")
+    seeded.write("weather.tooleval.json", theirs)
+    page.get_by_role("button", name="Save", exact=True).click()
+    conflict = page.locator(".conflict")
+    conflict.wait_for()
+    assert '"name": "Mine"' in conflict.get_by_label("Mine", exact=True).inner_text()
+    assert "They tested" in conflict.get_by_label("Theirs", exact=True).inner_text()
+    assert seeded.text("weather.tooleval.json") == theirs
+    page.get_by_role("button", name="Go on editing").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Take theirs").click()
+    assert seeded.field("description").input_value() == "They tested tool calling"
+    seeded.field("name").fill("Mine again")
+    seeded.write("weather.tooleval.json", _SEED)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save mine over theirs").click()
+    page.locator(".state", has_text=re.compile("^saved$")).wait_for()
+    assert json.loads(seeded.text("weather.tooleval.json"))["name"] == "Mine again"
+    seeded.complaints.clear()  # Chromium notes each answer of 409
+
+
+def test_unsaved_changes_are_not_left_by_accident(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    seeded.field("name").fill("Mine")
+    page.get_by_role("link", name="History").click()
+    page.get_by_role("button", name="Stay").click()
+    assert seeded.field("name").input_value() == "Mine"
+    assert "#/suite/" in page.url
+    page.get_by_role("link", name="History").click()
+    page.get_by_role("button", name="Leave without saving").click()
+    page.get_by_role("heading", name="History").wait_for()
+    assert seeded.text("weather.tooleval.json") == _SEED
+
+
+def test_a_deleted_suite_is_gone_only_after_a_yes(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Keep it").click()
+    assert (seeded.folder / "weather.tooleval.json").exists()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete the file").click()
+    page.get_by_role("heading", name="Suites").wait_for()
+    assert not (seeded.folder / "weather.tooleval.json").exists()
+
+
+_CHANGES: list[tuple[list[Any], str, str]] = [
+    (["setRaw", ["a"], "2"], '{"a": 1}', '{"a": 2}'),
+    (["setRaw", ["b"], "2"], '{"a": 1}', '{"a": 1, "b": 2}'),
+    (["setRaw", ["b"], "2"], '{\n\t"a": 1\n}\n', '{\n\t"a": 1,\n\t"b": 2\n}\n'),
+    (
+        ["setRaw", ["b"], "[\n  1\n]"],
+        '{\r\n "a": 1\r\n}',
+        '{\r\n "a": 1,\r\n "b": [\r\n   1\r\n ]\r\n}',
+    ),
+    (["setRaw", ["a", "b"], "2"], '{"a": {}}', '{"a": {\n  "b": 2\n}}'),
+    (["removeAt", ["a"]], '{"a": "}\\"]", "b": 1}', '{"b": 1}'),
+    (["removeAt", ["b"]], '{\n  "a": 1,\n  "b": [{}]\n}', '{\n  "a": 1\n}'),
+    (["removeAt", ["a"]], '{ "a": 1 }', "{}"),
+    (["insertItem", ["a"], 1, "9"], '{"a": [1, 2]}', '{"a": [1, 9, 2]}'),
+    (["insertItem", ["a"], 0, "9"], '{"a": []}', '{"a": [\n  9\n]}'),
+    (["moveItem", ["a"], 2, 0], '{"a": [1,\n 22, 333]}', '{"a": [333,\n 1, 22]}'),
+    (["setRaw", ["a"], "3"], '{"a": 1, "a": 2}', '{"a": 1, "a": 3}'),
+]
+
+
+def test_changes_of_json_text(site: Site) -> None:
+    call = "([name, ...rest]) => import('/static/json-text.js').then((m) => m[name](...rest))"
+    for change, before, after in _CHANGES:
+        assert site.page.evaluate(call, [change[0], before, *change[1:]]) == after, change
+
+
+# ---- running ----
+
+
+def test_scores_arrive_one_by_one_and_survive_a_reload(site: Site) -> None:
+    site.write("counted.tooleval.json", counted(6))
+    site.script({"*": [["get_weather", {"city": "x"}]], "Weather 1": [["wrong", {}]]})
+    page = site.page
+    site.go("run?file=counted.tooleval.json&model=agent")
+    page.get_by_role("button", name="Run Eval").click()
+    page.get_by_role("button", name="Cancel").wait_for()
+    rows = page.locator(".case-rows tbody tr")
+    for count in (1, 2, 3):
+        site.release(count)
+        expect(rows).to_have_count(count)
+        expect(page.locator(".live .number")).to_have_text(f"{count} of 6 cases")
+    assert "failed" in rows.nth(1).inner_text()
+    page.reload()
+    expect(rows).to_have_count(3)
+    site.release(4)
+    expect(rows).to_have_count(4)
+    site.go("run")
+    page.get_by_role("link", name="agent").click()  # the run under way
+    expect(rows).to_have_count(4)
+    site.release(6)
+    page.get_by_role("link", name="Run again").wait_for()
+    names = page.locator(".open-case").all_inner_texts()
+    assert names == [f"case-{i}" for i in range(6)]
+    assert "5 passed" in page.locator("main").inner_text()
+
+
+def test_a_transcript_can_be_read_while_the_run_goes_on(site: Site) -> None:
+    site.write("counted.tooleval.json", counted(2, expected_params={"city": "Oslo"}))
+    site.script({"*": [["get_weather", {"city": "Bergen"}]]})
+    site.go("run?file=counted.tooleval.json&model=agent")
+    site.page.get_by_role("button", name="Run Eval").click()
+    site.release(1)
+    site.page.get_by_role("button", name="case-0").click()
+    panel = site.page.locator(".panel")
+    panel.get_by_role("heading", name="Conversation").wait_for()
+    assert "Weather 0" in panel.locator(".turn-user").inner_text()
+    assert "Bergen" in panel.locator(".turn-assistant").inner_text()
+    assert '"Oslo"' in panel.locator("tr.wrong").inner_text()
+    site.page.keyboard.press("Escape")
+    assert panel.is_hidden()
+    assert site.page.evaluate("document.activeElement.textContent") == "case-0"
+    site.release(2)
+    site.page.get_by_role("link", name="Run again").wait_for()
+
+
+def test_a_cancelled_run_keeps_what_came(site: Site) -> None:
+    site.write("counted.tooleval.json", counted(4))
+    site.script({"*": [["get_weather", {"city": "x"}]]})
+    page = site.page
+    site.go("run?file=counted.tooleval.json&model=agent")
+    page.get_by_role("button", name="Run Eval").click()
+    site.release(1)
+    page.get_by_role("button", name="case-0").wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel the run").click()
+    page.get_by_text("cancelled before its end").wait_for()
+    assert "1 passed" in page.locator("main").inner_text()
+    site.release(4)
+
+
+def test_only_the_cases_that_were_chosen_run(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("run?file=weather.tooleval.json&model=agent&model=baseline/lexical")
+    page.get_by_text("Choose cases").click()
+    page.get_by_label(_TOKYO).uncheck()
+    assert page.get_by_text("1 case on 2 models").is_visible()
+    page.get_by_label("Temperature", exact=True).fill("3")
+    page.get_by_role("button", name="Run Eval").click()
+    assert "expected at most 2" in page.get_by_role("alert").inner_text()
+    page.get_by_label("Temperature", exact=True).fill("0.5")
+    page.get_by_role("button", name="Run Eval").click()
+    page.get_by_role("link", name="Run again").wait_for()
+    expect(page.locator(".case-rows tbody tr")).to_have_count(2)
+    assert "temperature 0.5" in page.locator("main").inner_text()
+    seeded.complaints.clear()  # Chromium notes the answer of 422
+
+
+def test_details_are_filtered_by_outcome_model_and_text(seeded: Site) -> None:
+    page = seeded.page
+    seeded.run("agent", "baseline/lexical")
+    rows = page.locator(".case-rows tbody tr")
+    expect(rows).to_have_count(4)
+    page.get_by_role("combobox", name="Model").select_option("agent")
+    expect(rows).to_have_count(2)
+    page.locator(".chips").get_by_role("button", name="failed").click()
+    expect(rows).to_have_count(1)
+    address = page.url
+    page.get_by_role("button", name="temperature-in-tokyo").click()
+    panel = page.locator(".panel")
+    panel.get_by_role("heading", name="Conversation").wait_for()
+    assert "fahrenheit" in panel.locator("tr.wrong").inner_text()
+    page.reload()
+    panel.get_by_role("heading", name="Conversation").wait_for()
+    page.goto("about:blank")
+    page.goto(address)
+    rows.first.wait_for()
+    expect(rows).to_have_count(1)
+    page.get_by_label("Search").fill("paris")
+    expect(rows).to_have_count(0)
+
+
+def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
+    page = seeded.page
+    seeded.run("agent")
+    seeded.script({**seeded.calls, _PARIS: [["get_weather", {"city": "Rome"}]]})
+    seeded.run("agent")
+    seeded.go("history")
+    boxes = page.get_by_role("checkbox")
+    expect(boxes).to_have_count(2)
+    boxes.nth(0).check()
+    boxes.nth(1).check()
+    page.get_by_role("link", name="Compare the two").click()
+    page.locator(".verdict-line").wait_for()
+    overall = page.get_by_role("row", name=re.compile("Overall")).inner_text().split()
+    assert overall[1:4] == ["0.90", "0.70", "−0.20"]
+    assert "what-s-the-weather-in-paris" in page.locator(".comparison").inner_text().replace(
+        "whats", "what-s"
+    )
+    seeded.go("trend?name=Weather%20API%20Suite")
+    chart = page.get_by_role("img")
+    assert "first 0.90, last 0.70" in str(chart.get_attribute("aria-label"))
+    seeded.go("suites")
+    page.get_by_text("0.70 · 0/2 passed").wait_for()
+
+
+def test_a_run_is_deleted_from_the_history(seeded: Site) -> None:
+    seeded.run("agent")
+    seeded.go("history")
+    seeded.page.get_by_role("button", name="Delete the run of").click()
+    seeded.page.get_by_role("button", name="Delete the run", exact=True).click()
+    seeded.page.get_by_text("No run has been kept").wait_for()
+    assert seeded.history() == []
+
+
+def test_a_lost_server_is_told_in_words(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    seeded.server.send_signal(signal.SIGINT)
+    seeded.server.wait(20)
+    seeded.field("name").fill("Mine")
+    seeded.page.get_by_role("button", name="Save", exact=True).click()
+    seeded.page.get_by_text("The server does not answer").first.wait_for()
+    assert seeded.field("name").input_value() == "Mine"
+    seeded.complaints.clear()  # Chromium notes each refused connection
+
+
+# ---- hostile texts, many cases, narrow screens, keyboards ----
+
+
+def test_hostile_texts_run_nothing_and_break_no_layout(site: Site) -> None:
+    suite = json.loads(_SEED)
+    suite["name"] = _HOSTILE
+    suite["test_cases"] = [
+        {
+            "id": _MARKUP + "x" * 120,
+            "prompt": _HOSTILE,
+            "expected_tool": "get_weather",
+            "expected_params": {"city": _HOSTILE + "b"},
+        }
+    ]
+    site.write("hostile.tooleval.json", suite)
+    site.script(
+        {_HOSTILE: [["get_weather", {"city": _HOSTILE, _HOSTILE: 1}]], "text:" + _HOSTILE: _HOSTILE}
+    )
+    page = site.page
+    page.set_viewport_size({"width": 390, "height": 800})
+    site.go("suites")
+    assert "\\x1b[31m" in page.locator("tbody").inner_text()
+    run = site.run("agent", file="hostile.tooleval.json")
+    page.locator(".open-case").click()
+    page.locator(".panel .turn-assistant").wait_for()
+    text = page.locator(".panel").inner_text()
+    assert "<img src=x onerror=evil()>" in text
+    assert "\\u202e" in text
+    for address in (
+        "suites",
+        "suite/hostile.tooleval.json",
+        "run?file=hostile.tooleval.json",
+        f"runs/{run}",
+        "history",
+        "trend",
+        f"compare?old={run}&new={run}",
+    ):
+        site.go(address)
+        page.wait_for_timeout(300)
+        visible = page.locator("body").inner_text()
+        assert not set(visible) & {"\x1b", "\u202e", "\u2066"}
+        assert page.locator("img, main script").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_five_thousand_cases_keep_the_page_responsive(site: Site) -> None:
+    site.write("many.tooleval.json", counted(5000))
+    page = site.page
+    site.go("run?file=many.tooleval.json&model=baseline/lexical")
+    page.evaluate(
+        """() => {
+          window.longest = 0;
+          new PerformanceObserver((list) => {
+            window.longest = Math.max(window.longest, ...list.getEntries().map((each) => each.duration));
+          }).observe({type: "longtask"});
+        }"""
+    )
+    page.get_by_role("button", name="Run Eval").click()
+    page.get_by_role("link", name="Run again").wait_for(timeout=120_000)
+    page.get_by_text("5,000 cases, the first 200 shown").wait_for()
+    expect(page.locator(".case-rows tbody tr")).to_have_count(200)
+    page.get_by_label("Search").fill("case-4999")
+    page.get_by_role("button", name="case-4999").wait_for()
+    # On a slow machine that others use too; what people feel is far below.
+    assert page.evaluate("window.longest") < 1500
+    site.go("suite/many.tooleval.json")
+    page.get_by_label("Filter the cases").fill("case-4321")
+    page.locator(".item-head", has_text="case-4321").click()
+    site.field("test_cases[4321].prompt").fill("changed")
+    site.save()
+    assert json.loads(site.text("many.tooleval.json"))["test_cases"][4321]["prompt"] == "changed"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_is_wider_than_a_narrow_screen(seeded: Site, scheme: Any) -> None:
+    run = seeded.run("agent", "baseline/lexical")
+    page = seeded.page
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 390, "height": 800})
+    for address in _pages(run):
+        seeded.go(address)
+        page.wait_for_timeout(200)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, address
+
+
+def _pages(run: str) -> Iterator[str]:
+    yield from ("suites", "new", "import", "mcp", "suite/weather.tooleval.json", "run", f"runs/{run}")
+    yield from ("history", "trend", f"compare?old={run}&new={run}")
+
+
+def test_every_page_names_its_controls_and_begins_with_its_heading(seeded: Site) -> None:
+    run = seeded.run("agent")
+    for address in _pages(run):
+        seeded.go(address)
+        seeded.page.wait_for_timeout(200)
+        assert seeded.page.locator("h1").count() == 1, address
+        nameless = seeded.page.evaluate(
+            """() => [...document.querySelectorAll("input, select, textarea, button")]
+              .filter((each) => !each.closest("[hidden]"))
+              .filter((each) => !each.labels?.length && !each.getAttribute("aria-label"))
+              .filter((each) => !each.textContent.trim())
+              .map((each) => each.outerHTML)"""
+        )
+        assert nameless == [], address
+        ids = seeded.page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
+        assert len(ids) == len(set(ids)), address
+
+
+def test_a_suite_is_edited_and_run_by_keyboard_alone(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suites")
+    page.locator("h1").focus()
+    _tab_to(page, "Weather API Suite")
+    page.keyboard.press("Enter")
+    page.locator("h1", has_text="Weather API Suite").wait_for()
+    _tab_to(page, "1What's the weather")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("End")
+    page.keyboard.type(" Now!")
+    page.keyboard.press("Control+s")
+    page.locator(".state", has_text=re.compile("^saved$")).wait_for()
+    assert " Now!" in seeded.text("weather.tooleval.json")
+    page.locator("h1").focus()
+    _tab_to(page, "Run")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Run").wait_for()
+
+
+def _tab_to(page: Page, text: str) -> None:
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent").startswith(text):
+            assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+            return
+    raise AssertionError(f"no Tab leads to {text}")
+
+
+def test_the_colours_can_be_chosen_and_are_kept(site: Site) -> None:
+    page = site.page
+    page.get_by_role("button", name="Colours: auto").click()
+    page.get_by_role("button", name="Colours: light").click()
+    dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    page.reload()
+    page.get_by_role("button", name="Colours: dark").wait_for()
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == dark
+    assert dark != "rgb(255, 255, 255)"

@@ -1,0 +1,77 @@
+"""A folder with suites, and a client that has the token of the application for it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
+
+from .suites import weather
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.testclient import TestClient
+
+# Without the extra `ui` there is nothing to test.
+collect_ignore_glob = [] if importlib.util.find_spec("starlette") else ["test_*.py"]
+
+PORT = 8501
+TOKEN = "a-token-for-tests"
+ORIGIN = f"http://127.0.0.1:{PORT}"
+AUTHORIZATION = {"Authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project with one suite, `weather.tooleval.json`."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "weather.tooleval.json").write_text(json.dumps(weather(), indent=2), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def app(folder: Path) -> Iterator[Starlette]:
+    from pytest_tooleval.web.app import create_app
+    from pytest_tooleval.web.security import Access
+
+    app = create_app(folder, Access(PORT, TOKEN))
+    yield app
+    app.state.manager.close()
+
+
+@pytest.fixture
+def client(app: Starlette) -> TestClient:
+    """With the token, as a program would ask."""
+    from starlette.testclient import TestClient
+
+    return TestClient(app, base_url=ORIGIN, headers=AUTHORIZATION, raise_server_exceptions=False)
+
+
+@pytest.fixture
+def stranger(app: Starlette) -> TestClient:
+    """Without token and cookie."""
+    from starlette.testclient import TestClient
+
+    return TestClient(app, base_url=ORIGIN, raise_server_exceptions=False, follow_redirects=False)
+
+
+@pytest.fixture
+def run(client: TestClient) -> Callable[..., dict[str, Any]]:
+    """Run something and wait for its end; returns the state."""
+
+    def run(**body: Any) -> dict[str, Any]:
+        begun = client.post("/api/tool-eval", json={"models": ["baseline/lexical"], **body})
+        assert begun.status_code == 202, begun.text
+        id = begun.json()["id"]
+        assert client.get(f"/api/tool-eval/{id}/events").status_code == 200
+        state: dict[str, Any] = client.get(f"/api/tool-eval/{id}").json()
+        return state
+
+    return run

@@ -1,0 +1,206 @@
+"""The command itself: a real server in a process of its own, asked with curl and a raw socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from mock_server import MockServer
+
+from pytest_tooleval.cli.ui import ui
+from pytest_tooleval.history import open_history
+
+from .suites import case
+from .suites import weather
+
+START = [sys.executable, "-c", "from pytest_tooleval.cli.ui import ui; ui()"]
+Start = Callable[..., "Served"]
+
+
+class Served:
+    """A server that was started: its process, what it printed, and a client with its token."""
+
+    def __init__(self, process: subprocess.Popen[str], printed: str) -> None:
+        self.process = process
+        self.printed = printed
+        self.url = printed.rsplit(maxsplit=1)[-1]
+        self.base, _, self.token = self.url.partition("/?token=")
+        self.port = int(self.base.rpartition(":")[2])
+        self.client = httpx.Client(base_url=self.base, headers={"Authorization": f"Bearer {self.token}"})
+
+    def stop(self) -> tuple[int, str]:
+        """Ctrl-C; the exit code and all that was printed."""
+        self.process.send_signal(signal.SIGINT)
+        output, _ = self.process.communicate(timeout=15)
+        return self.process.returncode, self.printed + output
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Start]:
+    started: list[Served] = []
+
+    def start(*arguments: str) -> Served:
+        command = [*START, str(folder), "--no-browser", "--port=0", *arguments]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder
+        )
+        assert process.stdout is not None
+        started.append(Served(process, process.stdout.readline()))
+        return started[-1]
+
+    yield start
+    for served in started:
+        served.process.kill()
+        served.process.wait()
+
+
+posix = pytest.mark.skipif(os.name == "nt", reason="signals and curl of POSIX")
+
+
+@posix
+def test_the_curl_line_of_the_documentation(start: Start, folder: Path) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("there is no curl")
+    served = start()
+    suite = weather(case("Paris"), name="Weather API Suite")
+    (folder / "suite.json").write_text(json.dumps(suite, indent=2))
+    line = """curl -X POST -H "Authorization: Bearer $TOKEN" \\
+  -H "Content-Type: application/json" \\
+  -d @suite.json \\
+  http://localhost:8501/api/tool-eval/import
+"""
+    done = subprocess.run(
+        ["sh", "-c", line.replace("8501", str(served.port))],
+        cwd=folder,
+        env={**os.environ, "TOKEN": served.token},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["file"] == "weather-api-suite.tooleval.json"
+    assert json.loads((folder / "weather-api-suite.tooleval.json").read_text()) == suite
+
+
+@posix
+def test_ctrl_c_ends_runs_and_streams_within_seconds(start: Start, folder: Path) -> None:
+    cases = [case("Paris", id=f"c{n}", prompt=f"{n}: What is it in Paris?") for n in range(40)]
+    (folder / "many.tooleval.json").write_text(json.dumps(weather(*cases, name="Many")))
+    with MockServer(latency=0.1, faults={"hang": 3}) as server:
+        table = f'model = "openai/m"\napi = "openai"\napi_base = "{server.base_url}"\n'
+        (folder / "tooleval.toml").write_text(f"[models.slow]\n{table}")
+        served = start()
+        body = {"file": "many.tooleval.json", "models": ["slow"]}
+        id = served.client.post("/api/tool-eval", json=body).json()["id"]
+        with served.client.stream("GET", f"/api/tool-eval/{id}/events") as stream:
+            lines = stream.iter_lines()
+            while not next(lines).startswith("event: result"):
+                pass
+            begin = time.monotonic()
+            code, output = served.stop()
+            assert time.monotonic() - begin < 8
+            rest = list(lines)
+    assert code == 0
+    assert 'data: {"status":"cancelled","problem":null}' in rest
+    assert output.count(served.token) == 1  # in the printed address
+    assert "Traceback" not in output
+    kept = open_history(folder / ".tooleval").runs()[0]
+    assert (kept.id, kept.status, kept.exitstatus) == (id, "finished", 2)
+    assert 0 < kept.cases < 40
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert not [path for path in files if served.token.encode() in path.read_bytes()]
+
+
+@posix
+def test_the_address_that_was_printed_opens_the_page(start: Start) -> None:
+    served = start()
+    assert re.fullmatch(r"http://127\.0\.0\.1:[0-9]+/\?token=[\w-]{40,}", served.url)
+    with httpx.Client(follow_redirects=True) as browser:
+        page = browser.get(served.url)
+        assert page.status_code == 200
+        assert "token" not in str(page.url)
+        assert "server" not in page.headers
+        assert browser.get(f"{served.base}/api/suites").status_code == 200
+    assert httpx.get(f"{served.base}/api/suites").status_code == 401
+
+
+@posix
+def test_only_this_machine_is_listened_to(start: Start) -> None:
+    served = start()
+    listening = Path("/proc/net/tcp")
+    if not listening.exists():
+        pytest.skip("needs /proc")
+    port = f":{served.port:04X} "
+    local = [line.split()[1] for line in listening.read_text().splitlines() if port in line[:25]]
+    assert local == [f"0100007F:{served.port:04X}"]
+
+
+@posix
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.0\r\n\r\n",
+        b"GET http://evil.example/api/suites HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        b"GET /api/suites HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nHost: evil.example\r\n\r\n",
+        b"POST /api/suites HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 99999999999999\r\n\r\n",
+        b"\x16\x03\x01\x00\xa5\x01\x00\x00\r\n\r\n",
+    ],
+    ids=["no-host", "http-1.0", "absolute", "two-hosts", "huge-length", "tls"],
+)
+def test_requests_by_hand(start: Start, request_bytes: bytes) -> None:
+    served = start()
+    raw = request_bytes.replace(b"%d", str(served.port).encode())
+    with socket.create_connection(("127.0.0.1", served.port), timeout=5) as connection:
+        connection.sendall(raw)
+        answer = connection.recv(65536)
+    assert re.match(rb"HTTP/1\.1 (400|401|403) ", answer)
+
+
+def test_a_port_that_is_taken(folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = CliRunner().invoke(ui, [str(folder), f"--port={port}", "--no-browser"])
+    assert done.exit_code == 1
+    expected = f"Error: --port={port}: the port is in use; name another one, or 0 for any that is free\n"
+    assert done.output == expected
+
+
+def test_without_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_tooleval.cli.ui._NEEDED", ("starlette", "not_installed_at_all"))
+    done = CliRunner().invoke(ui, [str(folder)])
+    assert done.exit_code == 1
+    assert done.output == "Error: the page needs the extra: pip install 'pytest-tooleval[ui]'\n"
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    assert CliRunner().invoke(ui, [str(tmp_path / "nowhere")]).exit_code == 2
+
+
+def test_a_browser_is_opened_unless_told_otherwise(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Any] = []
+
+    def serve(*arguments: Any, **options: Any) -> None:
+        opened.append(options["browser"])
+
+    monkeypatch.setattr("pytest_tooleval.web.server.serve", serve)
+    CliRunner().invoke(ui, [str(folder)])
+    CliRunner().invoke(ui, [str(folder), "--no-browser"])
+    assert opened == [True, False]

@@ -1,0 +1,325 @@
+"""Suites and cases over the API: what is written is what was meant, and nobody's change is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from pytest_tooleval.suite.load import load_suite
+
+from .suites import case
+from .suites import weather
+
+FILE = "weather.tooleval.json"
+PATH = f"/api/suites/{FILE}"
+
+
+def show(client: TestClient, path: str = PATH) -> dict[str, Any]:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    shown: dict[str, Any] = answer.json()
+    assert answer.headers["etag"] == f'"{shown["etag"]}"'
+    return shown
+
+
+def if_match(client: TestClient, path: str = PATH) -> dict[str, str]:
+    return {"If-Match": client.get(path).headers["etag"]}
+
+
+def test_all_suites_are_listed_broken_ones_too(client: TestClient, folder: Path) -> None:
+    (folder / "a").mkdir()
+    drafted = weather(case("Paris"), case("Oslo", skip="draft"))
+    (folder / "a" / "drafts.tooleval.json").write_text(json.dumps(drafted))
+    (folder / "broken.tooleval.json").write_text('{"name": 1, "cases": []}')
+    (folder / "binary.tooleval.json").write_bytes(b"\xff")
+    (folder / "folder.tooleval.json").mkdir()
+    for hidden in (".hidden", "node_modules", "venv", "__pycache__"):
+        (folder / hidden).mkdir()
+        (folder / hidden / FILE).write_text("{}")
+    rows = {row.pop("file"): row for row in client.get("/api/suites").json()}
+    assert sorted(rows) == [
+        "a/drafts.tooleval.json",
+        "binary.tooleval.json",
+        "broken.tooleval.json",
+        FILE,
+    ]
+    modified = rows["a/drafts.tooleval.json"].pop("modified")
+    assert modified.endswith("+00:00")
+    counts = {"cases": 2, "drafts": 1, "tools": 1, "problems": 0}
+    assert rows["a/drafts.tooleval.json"] == {"name": "Weather", **counts}
+    assert rows["broken.tooleval.json"]["name"] is None
+    assert rows["broken.tooleval.json"]["problems"] >= 2
+
+
+def test_a_file_that_is_too_large_is_listed_and_not_read(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_tooleval.web.files.MAX_BYTES", 100)
+    assert client.get("/api/suites").json()[0]["problems"] == 1
+    assert client.get(PATH).status_code == 413
+
+
+def test_the_list_follows_the_files(client: TestClient, folder: Path) -> None:
+    assert [row["cases"] for row in client.get("/api/suites").json()] == [4]
+    (folder / FILE).write_text(json.dumps(weather(case("Paris"))))
+    assert [row["cases"] for row in client.get("/api/suites").json()] == [1]
+    (folder / FILE).unlink()
+    assert client.get("/api/suites").json() == []
+
+
+def test_a_suite_is_shown_as_it_stands(client: TestClient, folder: Path) -> None:
+    text = '{\r\n\t"name": "Größe \\u2603",\r\n  "test_cases": [ ]\r\n}'
+    (folder / FILE).write_bytes(text.encode())
+    shown = show(client)
+    assert shown["text"] == text
+    assert shown["suite"] == {"name": "Größe ☃", "test_cases": []}
+    assert [warning["field"] for warning in shown["warnings"]] == ["test_cases"]
+
+
+def test_problems_have_their_place(client: TestClient, folder: Path) -> None:
+    (folder / FILE).write_text('{"name": "x",\n "test_cases": [{"prompt": "p", "expected_tol": 1}]}')
+    shown = show(client)
+    assert shown["suite"] is None
+    problem = next(p for p in shown["problems"] if p["field"].endswith("expected_tol"))
+    assert (problem["file"], problem["line"], problem["column"]) == (FILE, 2, 33)
+    assert "expected_tool" in problem["message"]
+
+
+def test_what_is_not_utf_8_has_no_text(client: TestClient, folder: Path) -> None:
+    (folder / FILE).write_bytes(b'{"name": "\xff"}')
+    shown = show(client)
+    assert shown["text"] is None
+    assert "UTF-8" in shown["problems"][0]["message"]
+
+
+def test_text_is_written_byte_for_byte(client: TestClient, folder: Path) -> None:
+    text = json.dumps(weather(case("Paris")), indent=3).replace("\n", "\r\n") + "  \n\n"
+    answer = client.put(PATH, json={"text": text}, headers=if_match(client))
+    assert answer.status_code == 200
+    assert (folder / FILE).read_bytes() == text.encode()
+    assert answer.json()["etag"] == show(client)["etag"]
+    assert answer.headers["etag"] == f'"{answer.json()["etag"]}"'
+
+
+def test_a_suite_keeps_the_spelling_of_what_did_not_change(client: TestClient, folder: Path) -> None:
+    odd = '{ "prompt":"Weather in Paris?",   "expected_tool":"get_weather", "id":"odd" }'
+    head, tail = json.dumps(weather(case("Oslo")), indent=4).split('"test_cases": [')
+    (folder / FILE).write_text(f'{head}"test_cases": [{odd},{tail}')
+    suite = show(client)["suite"]
+    suite["test_cases"][1]["prompt"] = "And in Oslo?"
+    assert client.put(PATH, json={"suite": suite}, headers=if_match(client)).status_code == 200
+    assert odd in (folder / FILE).read_text()
+    assert load_suite(folder / FILE).case("oslo").prompt == "And in Oslo?"
+
+
+def test_problems_are_refused_and_nothing_is_written(client: TestClient, folder: Path) -> None:
+    before = (folder / FILE).read_bytes()
+    bodies = [
+        {"text": "{"},
+        {"text": ""},
+        {"text": "\ufeff{}"},
+        {"suite": {}},
+        {"suite": weather(case("Paris", expected_tol=1))},
+        {"suite": weather(case("Paris"), case("Paris"))},
+    ]
+    for body in bodies:
+        answer = client.put(PATH, json=body, headers=if_match(client))
+        assert answer.status_code == 422
+        problem = answer.json()["error"]["problems"][0]
+        assert problem["file"] == FILE
+        assert problem["line"] >= 1
+    assert (folder / FILE).read_bytes() == before
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_changes_need_the_etag(client: TestClient, folder: Path, method: str) -> None:
+    for given in ({}, {"If-Match": ""}, {"If-Match": "*"}, {"If-Match": "x" * 1000}):
+        answer = client.request(method, PATH, json={"suite": weather()}, headers=given)
+        assert answer.status_code == 400
+        assert answer.json()["error"]["problems"][0]["field"] == "If-Match"
+    assert (folder / FILE).exists()
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_a_conflict_shows_what_is_there(client: TestClient, folder: Path, method: str) -> None:
+    seen = if_match(client)
+    (folder / FILE).write_text("changed in an editor")
+    answer = client.request(method, PATH, json={"suite": weather()}, headers=seen)
+    assert answer.status_code == 409
+    assert answer.json()["text"] == "changed in an editor"
+    assert answer.json()["etag"] == show(client)["etag"]
+    assert (folder / FILE).read_text() == "changed in an editor"
+
+
+def test_of_many_writers_one_wins(client: TestClient, folder: Path) -> None:
+    seen = if_match(client)
+    statuses: list[int] = []
+
+    def write(number: int) -> None:
+        suite = weather(case("Paris"), description=str(number))
+        statuses.append(client.put(PATH, json={"suite": suite}, headers=seen).status_code)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses) == [200] + [409] * 7
+    assert sorted(os.listdir(folder)) == [FILE]
+
+
+def test_an_editor_that_saves_in_the_last_moment_is_not_overwritten(
+    client: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, fsync = if_match(client), os.fsync
+
+    def save_meanwhile(descriptor: int) -> None:
+        fsync(descriptor)
+        (folder / FILE).write_text("saved")
+
+    monkeypatch.setattr(os, "fsync", save_meanwhile)
+    assert client.put(PATH, json={"suite": weather()}, headers=seen).status_code == 409
+    assert (folder / FILE).read_text() == "saved"
+    assert os.listdir(folder) == [FILE]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="other permissions")
+def test_permissions_stay(client: TestClient, folder: Path) -> None:
+    (folder / FILE).chmod(0o640)
+    client.put(PATH, json={"suite": weather(case("Oslo"))}, headers=if_match(client))
+    assert stat.S_IMODE((folder / FILE).stat().st_mode) == 0o640
+
+
+def test_a_suite_is_made_and_found_by_pytest(client: TestClient, folder: Path) -> None:
+    answer = client.post("/api/suites", json={"suite": weather(), "file": "new/one.tooleval.json"})
+    assert answer.status_code == 201
+    assert answer.json()["file"] == "new/one.tooleval.json"
+    assert len(load_suite(folder / "new" / "one.tooleval.json").test_cases) == 4
+    again = client.post("/api/suites", json={"suite": weather(), "file": "new/one.tooleval.json"})
+    assert again.status_code == 409
+    assert again.json()["text"] == (folder / "new" / "one.tooleval.json").read_text()
+
+
+def test_without_a_name_a_free_one_is_taken(client: TestClient) -> None:
+    files = [client.post("/api/suites", json={"suite": weather()}).json()["file"] for _ in range(2)]
+    assert files == ["weather-2.tooleval.json", "weather-3.tooleval.json"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, ""),
+        ({"suite": {}, "text": ""}, ""),
+        ({"suite": []}, "suite"),
+        ({"text": 5}, "text"),
+        ({"suite": {}, "fil": "x"}, ""),
+        ({"suite": {}, "file": 5}, "file"),
+    ],
+)
+def test_a_body_that_does_not_fit(client: TestClient, body: dict[str, Any], field: str) -> None:
+    answer = client.post("/api/suites", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["error"]["problems"][0]["field"] == field
+
+
+def test_checking_writes_nothing(client: TestClient, folder: Path) -> None:
+    answer = client.post("/api/suites/not/there.tooleval.json/check", json={"text": '{"nam": 1}'})
+    assert answer.status_code == 200
+    assert answer.json()["problems"][0]["file"] == "not/there.tooleval.json"
+    good = client.post(f"{PATH}/check", json={"suite": weather(case("Paris", tags=["timeout"]))}).json()
+    assert good["problems"] == []
+    assert len(good["warnings"]) == 1
+    assert os.listdir(folder) == [FILE]
+
+
+def test_a_suite_is_deleted(client: TestClient, folder: Path) -> None:
+    assert client.delete(PATH, headers=if_match(client)).status_code == 204
+    assert os.listdir(folder) == []
+    assert client.get(PATH).status_code == 404
+
+
+def test_cases_are_listed_with_their_ids(client: TestClient, folder: Path) -> None:
+    nameless = {"prompt": "What about Rome?", "expected_tool": "get_weather"}
+    (folder / FILE).write_text(json.dumps(weather(nameless, case("Oslo")), indent=1))
+    found = client.get(f"{PATH}/cases").json()
+    assert [c["id"] for c in found["cases"]] == ["what-about-rome", "oslo"]
+    assert found["cases"][0]["case"] == nameless
+    assert found["etag"] == show(client)["etag"]
+    assert show(client)["ids"] == ["what-about-rome", "oslo"]
+
+
+def test_cases_are_added_changed_and_removed(client: TestClient, folder: Path) -> None:
+    def ids() -> list[str | None]:
+        return [case.id for case in load_suite(folder / FILE).test_cases]
+
+    path = f"{PATH}/cases"
+    added = client.post(path, json={"case": case("Rome")}, headers=if_match(client))
+    assert added.status_code == 201
+    assert added.json()["id"] == "rome"
+    first = {"case": case("Kyiv"), "position": 0}
+    assert client.post(path, json=first, headers=if_match(client)).json()["id"] == "kyiv"
+    assert ids() == ["kyiv", "paris", "tokyo", "lima", "oslo", "rome"]
+    changed = case("Lima", id="lima / centre")
+    answer = client.put(f"{path}/lima", json={"case": changed}, headers=if_match(client))
+    assert answer.json()["id"] == "lima / centre"
+    removed = client.delete(f"{path}/lima%20%2F%20centre", headers=if_match(client))
+    assert removed.status_code == 200
+    assert removed.json()["etag"] == show(client)["etag"]
+    assert ids() == ["kyiv", "paris", "tokyo", "oslo", "rome"]
+
+
+def test_a_case_that_does_not_fit_is_refused(client: TestClient, folder: Path) -> None:
+    before = (folder / FILE).read_bytes()
+    path = f"{PATH}/cases"
+    headers = if_match(client)
+    answers = [
+        client.post(path, json={"case": {"prompt": "p"}}, headers=headers),
+        client.post(path, json={"case": case("Paris")}, headers=headers),
+        client.post(path, json={"case": case("Rome"), "position": 9}, headers=headers),
+        client.put(
+            f"{path}/paris", json={"case": case("Paris", expected_tool="get_wether")}, headers=headers
+        ),
+    ]
+    assert [answer.status_code for answer in answers] == [422] * 4
+    assert answers[3].json()["error"]["problems"][0]["field"] == "test_cases[0].expected_tool"
+    assert client.put(f"{path}/rome", json={"case": case("Rome")}, headers=headers).status_code == 404
+    stale = {"If-Match": "0" * 16}
+    assert client.delete(f"{path}/paris", headers=stale).status_code == 409
+    assert (folder / FILE).read_bytes() == before
+
+
+def test_numbers_that_a_browser_rounds_stay(client: TestClient, folder: Path) -> None:
+    exact = case("Paris", expected_params={"city": "Paris", "at": 12345678901234567890})
+    (folder / FILE).write_text(json.dumps(weather(exact)))
+    rounded = case(
+        "Paris", prompt="Another?", expected_params={"city": "Paris", "at": 12345678901234567000}
+    )
+    answer = client.put(f"{PATH}/cases/paris", json={"case": rounded}, headers=if_match(client))
+    assert answer.status_code == 200
+    changed = load_suite(folder / FILE).case("paris")
+    assert changed.prompt == "Another?"
+    assert changed.expected_params == {"city": "Paris", "at": 12345678901234567890}
+    meant = case("Paris", expected_params={"city": "Paris", "at": 12345678901234567891})
+    client.put(f"{PATH}/cases/paris", json={"case": meant}, headers=if_match(client))
+    assert load_suite(folder / FILE).case("paris").expected_params == meant["expected_params"]
+
+
+def test_import_takes_the_suite_as_the_body(client: TestClient, folder: Path) -> None:
+    flat = json.dumps(weather(name="Imported Suite"), indent=2).replace("\n", "")
+    headers = {"Content-Type": "application/json"}
+    answer = client.post("/api/tool-eval/import", content=flat, headers=headers)
+    assert answer.status_code == 201
+    assert answer.json()["file"] == "imported-suite.tooleval.json"
+    text = (folder / "imported-suite.tooleval.json").read_text()
+    assert json.loads(text) == weather(name="Imported Suite")
+    assert text.count("\n") > 20
+    broken = client.post("/api/tool-eval/import", content=b'{"name": "a", "name": "b"}', headers=headers)
+    assert broken.status_code == 422
+    assert "twice" in broken.text
