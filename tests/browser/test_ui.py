@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
-
-from tests.unit.mcp.servers import stdio_command
+from unit.mcp.servers import stdio_command
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -131,7 +130,10 @@ class Site:
         self.page = context.new_page()
         self.page.set_default_timeout(15_000)
         self.page.add_init_script(_WATCH)
-        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on(
+            "console",
+            lambda message: self.complaints.append(f"{message.text} {message.location['url']}"),
+        )
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         self.page.goto(self.url)
         self.page.wait_for_selector("h1")
