@@ -28,7 +28,17 @@ from mock_server import MockServer  # noqa: E402
 
 MOST = 1.25
 # Plugins that are only in the developers' environment take a second of every process.
-QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:rerunfailures"]
+QUIET = [
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:hypothesispytest",
+    "-p",
+    "no:rerunfailures",
+    "-p",
+    "no:schemathesis",
+]
 START = """
 import asyncio, sys
 from pytest_tooleval.engine.client import ChatRequest

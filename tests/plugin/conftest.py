@@ -24,7 +24,7 @@ from .project import Project
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
     """An empty project folder with the models `agent` and `other`."""
     monkeypatch.setenv("COLUMNS", "160")
-    options = "-p no:randomly -o asyncio_default_fixture_loop_scope=function"
+    options = "-p no:randomly -p no:schemathesis -o asyncio_default_fixture_loop_scope=function"
     monkeypatch.setenv("PYTEST_ADDOPTS", options)
     for name in [name for name in os.environ if name.startswith(("GITHUB_", "CI_"))]:
         monkeypatch.delenv(name)

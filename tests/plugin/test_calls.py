@@ -122,7 +122,7 @@ def test_ctrl_c_ends_at_once_and_cancels(project: Project) -> None:
         process.kill()
         process.wait()
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
-    assert took < 4.0, output  # 0.6 s on an idle machine
+    assert took < 10.0, output  # 0.6 s on an idle machine
     assert len(project.log("cancelled")) == 8
     assert "KeyboardInterrupt" in output
     assert "INTERNALERROR" not in output
