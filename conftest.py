@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent
+
+# A shell that starts a job in the background lets it ignore Ctrl-C, and all that it starts; the tests
+# of Ctrl-C would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Suites under examples/ and docs/ are run by tests in their own process, with their own config.
 collect_ignore_glob = ["examples/*", "docs/*"]
