@@ -8,11 +8,12 @@ import click
 
 from ..errors import Problem
 from ..errors import SuiteError
+from ..suite.files import SUITE_ENDING
+from ..suite.files import is_searched
 from ..text import counted
 from ..text import printable
 
-_PATTERN = "*.tooleval.json"
-_UNSEARCHED = ("node_modules", "__pycache__", "venv")
+_PATTERN = f"*{SUITE_ENDING}"
 
 
 @click.command()
@@ -86,5 +87,4 @@ def _suite_files(paths: tuple[Path, ...]) -> list[Path]:
 
 
 def _is_searched(inside: Path) -> bool:
-    folders = inside.parts[:-1]
-    return not any(folder.startswith(".") or folder in _UNSEARCHED for folder in folders)
+    return all(map(is_searched, inside.parts[:-1]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from collections.abc import Coroutine
 from typing import Any
 
 from ..results import Reply
@@ -11,16 +13,35 @@ from ..suite.model import ResolvedCase
 from .cassette import Cassette
 from .cassette import key_of
 from .cassette import question
+from .client import ChatAnswer
 from .client import ChatRequest
 from .conversation import converse
 from .lane import sampling_for
 from .models import ModelSpec
 from .reply import read_reply
 
+Find = Callable[[str], "tuple[ChatAnswer, str | None] | None"]
+
 
 class _MissingError(Exception):
     def __init__(self, asked: dict[str, Any]) -> None:
         self.asked = asked
+
+
+def _replay(
+    case: ResolvedCase, spec: ModelSpec, find: Find, trial: int
+) -> Coroutine[Any, Any, Transcript]:
+    """The conversation with recorded answers for the model's; _MissingError at the first that lacks."""
+
+    async def ask(request: ChatRequest) -> Reply:
+        asked = question(spec, request)
+        found = find(key_of(asked))
+        if found is None:
+            raise _MissingError(asked)
+        names = [tool["function"]["name"] for tool in request.tools]
+        return read_reply(found[0], names, found[1], cached=True)
+
+    return converse(case, ask, sampling_for(spec, case), trial)
 
 
 def recorded(
@@ -33,17 +54,9 @@ def recorded(
     if case.case.multi_turn or cassette.is_empty:
         return None
 
-    async def ask(request: ChatRequest) -> Reply:
-        asked = question(spec, request)
-        found = cassette.known(key_of(asked))
-        if found is None:
-            raise _MissingError(asked)
-        names = [tool["function"]["name"] for tool in request.tools]
-        return read_reply(found[0], names, found[1], cached=True)
-
     try:
         # It never waits: there is one question, and its answer is here.
-        converse(case, ask, sampling_for(spec, case), trial).send(None)
+        _replay(case, spec, cassette.known, trial).send(None)
     except StopIteration as finished:
         transcript: Transcript = finished.value
         return transcript
@@ -56,17 +69,8 @@ def first_missing(
     case: ResolvedCase, spec: ModelSpec, cassette: Cassette, trial: int = 0
 ) -> dict[str, Any] | None:
     """The first question of the case that the cassette has no answer to, or None."""
-
-    async def ask(request: ChatRequest) -> Reply:
-        asked = question(spec, request)
-        found = cassette.find(key_of(asked))
-        if found is None:
-            raise _MissingError(asked)
-        names = [tool["function"]["name"] for tool in request.tools]
-        return read_reply(found[0], names, found[1], cached=True)
-
     try:
-        asyncio.run(converse(case, ask, sampling_for(spec, case), trial))
+        asyncio.run(_replay(case, spec, cassette.find, trial))
     except _MissingError as missing:
         return missing.asked
     return None

@@ -176,3 +176,13 @@ class Runner:
                 await asyncio.wait(closing, timeout=1.0)
         finally:
             self._loop.stop()
+
+
+def settled(future: concurrent.futures.Future[_T]) -> _T | ModelError:
+    """The result of a future of `Runner`, waited for; errors and a cancelled one as a ModelError."""
+    try:
+        return future.result()
+    except ModelError as error:
+        return error
+    except concurrent.futures.CancelledError:
+        return ModelError("the run ended before the answer came", kind="cancelled")

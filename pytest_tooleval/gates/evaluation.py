@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..engine.runner import Answer
 from ..errors import ModelError
 from ..errors import ScoringError
 from ..results import CaseResult
 from ..results import Outcome
-from ..results import Transcript
 from ..results import TrialError
 from ..results import TrialResult
 from ..scoring import score_transcript
@@ -18,7 +19,8 @@ from ..scoring.registry import Scorer
 from ..suite.model import ResolvedCase
 from .verdict import judge
 
-Answer = Transcript | ModelError
+# How the reason of a case begins that was marked xfail, and failed.
+EXPECTED_FAILURE = "expected to fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,12 @@ def evaluate(
 def unscored(case: ResolvedCase, model: str, place: Place, outcome: Outcome, reason: str) -> CaseResult:
     """The result of a case that has no trials: skipped, or never begun."""
     return _result(case, model, place, outcome, reason, {}, ())
+
+
+def as_expected(result: CaseResult, reason: str) -> CaseResult:
+    """The result of a case marked `xfail` on which the model failed; `reason` is that of the mark."""
+    text = f"{EXPECTED_FAILURE}: {reason}".rstrip(": ")
+    return dataclasses.replace(result, outcome="missed", reason=text)
 
 
 def _result(

@@ -21,6 +21,7 @@ from ..errors import ModelError
 from ..errors import ScoringError
 from ..errors import SuiteError
 from ..gates.evaluation import Place
+from ..gates.evaluation import as_expected
 from ..gates.evaluation import evaluate
 from ..gates.evaluation import score_trials
 from ..gates.evaluation import unscored
@@ -45,7 +46,6 @@ from ..text import printable
 from . import eval_session
 from .settings import NO_MODEL
 from .suites import load
-from .verdicts import EXPECTED_FAILURE
 from .verdicts import soften
 
 
@@ -263,8 +263,7 @@ class CaseItem(pytest.Item):
         if result is None:
             return None
         if report.skipped and hasattr(report, "wasxfail"):
-            reason = f"{EXPECTED_FAILURE}: {report.wasxfail}".rstrip(": ")
-            return dataclasses.replace(result, outcome="missed", reason=reason)
+            return as_expected(result, report.wasxfail)
         if report.failed and result.outcome == "passed":
             return dataclasses.replace(result, outcome="failed", reason=_reason(report))
         return result

@@ -35,6 +35,7 @@ from ..engine.replay import recorded
 from ..engine.runner import Answer
 from ..engine.runner import Runner
 from ..engine.runner import Trial
+from ..engine.runner import settled
 from ..engine.spending import Budget
 from ..errors import ConfigError
 from ..errors import ModelError
@@ -210,12 +211,7 @@ class EvalSession:
             if self._known:
                 self._ask_queued()
             self.on_wait(time.monotonic() - begin)
-        try:
-            return future.result()
-        except ModelError as error:
-            return error
-        except concurrent.futures.CancelledError:
-            return ModelError("the run ended before the answer came", kind="cancelled")
+        return settled(future)
 
     @property
     def waiting(self) -> int:

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from ..engine.models import LEXICAL
+from ..gates.evaluation import EXPECTED_FAILURE
+from ..reports.comparison import aligned
 from ..reports.comparison import render_comparison
 from ..suite.model import METRICS
 from ..suite.model import PENALTIES
 from ..text import counted
 from ..text import printable
 from .settings import NO_MODEL
-from .verdicts import EXPECTED_FAILURE
 
 if TYPE_CHECKING:
     from ..engine.estimate import Estimate
@@ -212,19 +213,7 @@ def render_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
                 *(column[i] for _, column in extras),
             ]
         )
-    return _lines(cells, left=2)
-
-
-def _lines(cells: Sequence[Sequence[str]], left: int) -> list[str]:
-    """Rows of equal length as lines; the first `left` columns are texts, the others numbers."""
-    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
-    return [
-        "  ".join(
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in cells
-    ]
+    return aligned(cells, texts=(0, 1))
 
 
 def _most_trials(rows: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -271,7 +260,7 @@ def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) 
         tokens = f"{row.prompt_tokens:,}" if row.prompt_tokens else "-"
         cells.append([printable(row.model), str(row.cases), str(row.replayed), calls, tokens, cost])
     reporter.section("tool calling: estimate, nothing was asked", sep="=")
-    for number, line in enumerate(_lines(cells, left=1)):
+    for number, line in enumerate(aligned(cells, texts=(0,))):
         reporter.write_line(line, bold=number == 0)
     if any(row.least_usd is None for row in rows):
         reporter.write_line(

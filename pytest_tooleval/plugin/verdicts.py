@@ -16,8 +16,6 @@ Row = Mapping[str, Any]
 
 # Before the words of a gate that failed; also the file in a report's node id, as pytest wants one.
 GATE_FILE = "tooleval"
-# How the reason of a case begins that was marked xfail, and failed.
-EXPECTED_FAILURE = "expected to fail"
 
 
 def soften(

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..engine.answers import make_room
 from ..engine.answers import new_run
 from ..engine.cassette import Cassette
-from .names import SUFFIX
+from ..suite.files import SUITE_ENDING
 
 
 class RunAnswers:
@@ -30,6 +30,6 @@ class RunAnswers:
         if self._folder is None:
             return None
         if file not in self._cassettes:
-            path = self._folder / (file.removesuffix(SUFFIX) + ".jsonl")
+            path = self._folder / (file.removesuffix(SUITE_ENDING) + ".jsonl")
             self._cassettes[file] = Cassette(path, "new", existed=False)
         return self._cassettes[file]

@@ -23,6 +23,8 @@ from ..errors import Problem
 from ..errors import SuiteError
 from ..imports.drafts import DRAFT
 from ..suite.content import content_of_bytes
+from ..suite.files import SUITE_ENDING
+from ..suite.files import is_searched
 from ..suite.lint import lint_suite
 from ..suite.load import parse_document
 from ..suite.model import Suite
@@ -30,8 +32,6 @@ from ..suite.source import Document
 from ..suite.source import decode_bytes
 from ..suite.source import read_document
 from .bodies import MAX_BYTES
-from .names import SUFFIX
-from .names import UNSEARCHED
 from .names import check_name
 from .names import check_new_name
 from .names import free_name
@@ -76,9 +76,9 @@ class SuiteFolder:
 
     def _found(self) -> Iterator[str]:
         for folder, folders, names in os.walk(self.root):
-            folders[:] = [n for n in folders if not n.startswith(".") and n not in UNSEARCHED]
+            folders[:] = [*filter(is_searched, folders)]
             for name in names:
-                if not name.endswith(SUFFIX):
+                if not name.endswith(SUITE_ENDING):
                     continue
                 file = Path(folder, name).relative_to(self.root).as_posix()
                 with contextlib.suppress(ApiError):

@@ -6,13 +6,11 @@ import re
 from collections.abc import Collection
 from collections.abc import Iterator
 
+from ..suite.files import SUITE_ENDING
+from ..suite.files import UNSEARCHED
 from ..suite.slugs import slug
 from .responses import ApiError
 from .responses import field_error
-
-SUFFIX = ".tooleval.json"
-# The folders that `tooleval validate` does not look into, beside hidden ones.
-UNSEARCHED = ("node_modules", "__pycache__", "venv")
 
 _LONGEST = 1000
 _LONGEST_PART = 200  # bytes; systems take 255
@@ -38,8 +36,8 @@ def check_new_name(file: str) -> tuple[str, ...]:
 
 
 def _problems(file: str) -> Iterator[str]:
-    if not file.endswith(SUFFIX):
-        yield f"expected a name that ends in {SUFFIX}"
+    if not file.endswith(SUITE_ENDING):
+        yield f"expected a name that ends in {SUITE_ENDING}"
     if len(file) > _LONGEST:
         yield f"expected at most {_LONGEST} characters"
     if not file.isprintable() or "\\" in file:
@@ -68,8 +66,8 @@ def free_name(suite: str, taken: Collection[str]) -> str:
     stem = slug(suite) or "suite"
     if _DEVICE.fullmatch(stem):
         stem += "-suite"
-    number, file = 1, stem + SUFFIX
+    number, file = 1, stem + SUITE_ENDING
     while file.casefold() in used:
         number += 1
-        file = f"{stem}-{number}{SUFFIX}"
+        file = f"{stem}-{number}{SUITE_ENDING}"
     return file

@@ -15,10 +15,11 @@ from ..engine.models import ModelSpec
 from ..engine.models import ModelTables
 from ..engine.models import read_tables
 from ..engine.models import resolve_models
+from ..engine.runner import Answer
 from ..errors import ConfigError
 from ..errors import Problem
-from ..gates.evaluation import Answer
 from ..gates.evaluation import Place
+from ..gates.evaluation import as_expected
 from ..gates.evaluation import evaluate
 from ..gates.evaluation import unscored
 from ..results import CaseResult
@@ -40,7 +41,6 @@ from .responses import ApiError
 from .responses import field_error
 
 MAX_TRIALS = 1_000_000
-_EXPECTED_FAILURE = "expected to fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +194,7 @@ def expected_failure(result: CaseResult, xfail: bool | str | XFail) -> CaseResul
     reason = xfail.reason if isinstance(xfail, XFail) else (xfail if isinstance(xfail, str) else "")
     reason = printable(reason)
     if result.outcome == "failed":
-        text = f"{_EXPECTED_FAILURE}: {reason}".rstrip(": ")
-        return dataclasses.replace(result, outcome="missed", reason=text)
+        return as_expected(result, reason)
     if result.outcome == "passed" and isinstance(xfail, XFail) and xfail.strict:
         text = f"[XPASS(strict)] {reason}".strip()
         return dataclasses.replace(result, outcome="failed", reason=text)

@@ -24,9 +24,8 @@ from ..engine.models import LEXICAL
 from ..engine.models import ModelSpec
 from ..engine.runner import Runner
 from ..engine.runner import Trial
-from ..errors import ModelError
+from ..engine.runner import settled
 from ..errors import ToolevalError
-from ..gates.evaluation import Answer
 from ..history import RunWriter
 from ..history import git_state
 from ..history import new_run_id
@@ -320,7 +319,7 @@ class _Asking:
         del self._missing[number]
         planned, spec, futures = self._pending.pop(number)
         self._under_way[spec.label] -= len(futures)
-        return planned.judged(spec.label, [_answer(future) for future in futures])
+        return planned.judged(spec.label, list(map(settled, futures)))
 
     def cancel(self) -> Iterator[CaseResult]:
         """Cancel what is under way; gives the results of cases whose answers had all come."""
@@ -329,14 +328,5 @@ class _Asking:
             for future in futures:
                 future.cancel()
             if whole:
-                yield planned.judged(spec.label, [_answer(future) for future in futures])
+                yield planned.judged(spec.label, list(map(settled, futures)))
         self._pending.clear()
-
-
-def _answer(future: concurrent.futures.Future[Transcript]) -> Answer:
-    try:
-        return future.result()
-    except ModelError as error:
-        return error
-    except concurrent.futures.CancelledError:
-        return ModelError("the run ended before the answer came", kind="cancelled")

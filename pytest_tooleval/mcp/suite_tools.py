@@ -1,0 +1,54 @@
+"""The tools that a suite's `tools_from` names, on their way into the loader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from typing import Any
+
+from ..engine.cassette import Cassette
+from ..engine.live import Live
+from ..errors import ConfigError
+from ..errors import McpError
+from ..suite.model import ToolsFrom
+
+if TYPE_CHECKING:
+    from .live import LiveMcp
+
+
+class SuiteTools:
+    """Give `fetch` to the loader; then `live` is the server of a suite that has one, else None.
+
+    `drift` says in one line that the tools are not the pinned ones, where the suite only warns of
+    that, and is empty otherwise.
+    """
+
+    def __init__(self, cassette: Cassette | None) -> None:
+        self._cassette = cassette
+        self.live: Live | None = None
+        self.drift = ""
+
+    def fetch(self, source: ToolsFrom) -> Sequence[Mapping[str, Any]]:
+        """The tools as OpenAI functions. McpError when the server or its tools cannot be used."""
+        # The SDK is loaded only for a suite that needs it.
+        from .live import read_tools
+
+        try:
+            server = read_tools(source.mcp, self._cassette)
+        except ConfigError as error:
+            raise McpError(str(error)) from None
+        if source.pin not in (None, server.fingerprint):
+            self.drift = _drift(server, source)
+            if source.on_drift == "error":
+                raise McpError(self.drift)
+        self.live = Live(server, self._cassette)
+        return server.tools
+
+
+def _drift(server: LiveMcp, source: ToolsFrom) -> str:
+    return (
+        f"the tools of {server.server.label} have changed: pinned is {source.pin}, found "
+        f'{server.fingerprint}; look through the cases, then write "pin": "{server.fingerprint}" into '
+        "tools_from"
+    )
