@@ -77,7 +77,8 @@ async def list_runs(request: Request) -> Response:
         own = [run.state() for run in _manager(request).runs()]
         known = {state["id"] for state in own}
         kept = [_state_of(run) for run in runs_of(request, _LISTED) if run.id not in known]
-        states = sorted(own + kept, key=lambda state: (state["started"], state["id"]), reverse=True)
+        # Both are newest first, and sorting keeps that for runs of one second.
+        states = sorted(own + kept, key=lambda state: str(state["started"]), reverse=True)
         under_way = [state for state in own if state["status"] == "running"]
         others = [state for state in states if state not in under_way]
         return json_response(under_way + others[:_LISTED])

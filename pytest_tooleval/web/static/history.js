@@ -20,7 +20,9 @@ class HistoryPage {
     this.isGone = isGone;
     this.limit = STEP;
     this.loads = 0;
-    /** @type {string[]} the runs that are ticked, in their order */
+    /** @type {any[]} those listed, newest first */
+    this.runs = [];
+    /** @type {string[]} the ids that are ticked */
     this.ticked = [];
     this.compare = link("#/compare", "Compare the two", { class: "button" });
     this.filters = ["suite", "model", "branch"].map((name) => {
@@ -57,6 +59,7 @@ class HistoryPage {
 
   /** @param {any[]} runs @param {boolean} isFiltered */
   draw(runs, isFiltered) {
+    this.runs = runs;
     this.ticked = this.ticked.filter((id) => runs.some((run) => run.id === id));
     this.showCompare();
     if (runs.length === 0) {
@@ -108,9 +111,8 @@ class HistoryPage {
   }
 
   showCompare() {
-    const [a, b] = this.ticked;
     const ready = this.ticked.length === 2;
-    const [old, now] = ready && a > b ? [b, a] : [a, b];
+    const [now, old] = this.runs.map((run) => run.id).filter((id) => this.ticked.includes(id));
     this.compare.setAttribute("href", ready ? `#/compare${query({ old, new: now })}` : "#/compare");
     this.compare.textContent = ready ? "Compare the two" : "Compare runs";
   }
