@@ -11,6 +11,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pydantic_core
+
 _BULKY = ("scores", "transcript")
 
 
@@ -18,7 +20,7 @@ def pack(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of `CaseResult.to_dict` with the bulk of its trials as text under `bulk`."""
     bulk = [{name: trial[name] for name in _BULKY} for trial in row["trials"]]
     trials = [{k: v for k, v in trial.items() if k not in _BULKY} for trial in row["trials"]]
-    return {**row, "trials": trials, "bulk": json.dumps(bulk)}
+    return {**row, "trials": trials, "bulk": to_json(bulk)}
 
 
 def unpack(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,3 +28,11 @@ def unpack(row: Mapping[str, Any]) -> dict[str, Any]:
     bulks = json.loads(row["bulk"])
     trials = [{**trial, **bulk} for trial, bulk in zip(row["trials"], bulks, strict=True)]
     return {**{k: v for k, v in row.items() if k != "bulk"}, "trials": trials}
+
+
+def to_json(value: Any) -> str:
+    """A value of JSON types as compact JSON on one line; not a number stays NaN, as `json` has it."""
+    try:
+        return pydantic_core.to_json(value, inf_nan_mode="constants").decode()
+    except ValueError:  # half of a surrogate pair, or nested deeper than it goes
+        return json.dumps(value, separators=(",", ":"))

@@ -17,6 +17,7 @@ from ..text import shorten
 
 _FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "trial")
 _SHOWN = 60
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Nearest:
 
 def canonical(value: object) -> str:
     """JSON with sorted keys and no spaces: equal values, equal texts."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return _CANONICAL.encode(value)
 
 
 def summary(asked: Mapping[str, Any]) -> dict[str, Any]:

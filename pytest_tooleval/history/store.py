@@ -94,13 +94,7 @@ class History:
         dead = self._dead()
         with self._database.reading() as connection:
             number, head, run, gates, baseline = _read_run(connection, self.path, id, dead)
-            if bulk:
-                stored = connection.execute(
-                    "SELECT row, trials FROM cases JOIN bulk USING (id) WHERE run = ?", (number,)
-                )
-            else:
-                stored = connection.execute("SELECT row, NULL FROM cases WHERE run = ?", (number,))
-            rows = [_row(*columns) for columns in stored]
+            rows = _read_rows(connection, number, bulk)
         if head["status"] != "finished":
             run = {"exitstatus": None, **run, "duration_s": head["duration_s"], "status": head["status"]}
         order = {entry["model"]: place for place, entry in enumerate(run.get("models", ()))}
@@ -112,12 +106,14 @@ class History:
         with self._database.reading() as connection:
             number, *_ = _read_run(connection, self.path, id, ())
             found = connection.execute(
-                "SELECT row, trials FROM cases JOIN bulk USING (id) WHERE run = ? AND nodeid = ?",
+                "SELECT place, light, bulk FROM cases JOIN blocks ON blocks.id = block "
+                "WHERE cases.run = ? AND nodeid = ?",
                 (number, safe_text(nodeid)),
             ).fetchone()
         if found is None:
             raise ToolevalError(f"the run {id} has no case {printable(nodeid)}")
-        return _row(*found)
+        place, light, bulk = found
+        return _row(unsqueeze(light)[place], unsqueeze(bulk)[place])
 
     def trend(self, name: str, *, model: str | None = None, limit: int | None = None) -> Trend:
         """A case (`CASE` or `SUITE::CASE`) or a suite over the newest `limit` runs that have it."""
@@ -207,6 +203,21 @@ def _read_run(
     return number, run_head(head, dead), json.loads(run), json.loads(gates), json.loads(baseline)
 
 
-def _row(light: bytes, bulk: bytes | None) -> dict[str, Any]:
-    row: dict[str, Any] = json.loads(unsqueeze(light))
-    return row if bulk is None else unpack({**row, "bulk": unsqueeze(bulk)})
+def _read_rows(connection: sqlite3.Connection, number: int, bulk: bool) -> list[dict[str, Any]]:
+    places: dict[int, list[int]] = {}
+    for block, place in connection.execute("SELECT block, place FROM cases WHERE run = ?", (number,)):
+        places.setdefault(block, []).append(place)
+    columns = "id, light, bulk" if bulk else "id, light, NULL"
+    rows = []
+    for block, light, heavy in connection.execute(
+        f"SELECT {columns} FROM blocks WHERE run = ?", (number,)
+    ):
+        lines = unsqueeze(light)
+        bulks = unsqueeze(heavy) if heavy is not None else [None] * len(lines)
+        rows += [_row(lines[place], bulks[place]) for place in places.get(block, ())]
+    return rows
+
+
+def _row(light: str, bulk: str | None) -> dict[str, Any]:
+    row: dict[str, Any] = json.loads(light)
+    return row if bulk is None else unpack({**row, "bulk": bulk})

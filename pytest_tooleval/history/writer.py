@@ -15,7 +15,9 @@ from typing import Any
 
 from ..errors import ToolevalError
 from .codec import columns_of
+from .codec import in_blocks
 from .codec import iso
+from .codec import light_text
 from .codec import safe_text
 from .codec import squeeze
 from .codec import timestamp
@@ -24,10 +26,11 @@ from .running import Running
 from .running import this_host
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_INSERT_CASE = """
-    INSERT INTO cases (run, nodeid, file, suite, name, model, outcome, overall, weight, passes, scored,
-                       cost_usd, content, suite_content, row)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+# A nodeid of the run that is known already gives way.
+_PUT_CASE = """
+    INSERT OR REPLACE INTO cases (run, block, place, nodeid, file, suite, name, model, outcome, overall,
+                                  weight, passes, scored, cost_usd, content, suite_content)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -93,20 +96,28 @@ class RunWriter:
         Each call is one transaction, which costs some milliseconds: call it with many rows. Raises
         ToolevalError when the store cannot be written.
         """
-        made = [(columns_of(row), squeeze(row["bulk"]), row) for row in rows]
+        # All that takes time is done before the store is locked.
+        suites: dict[tuple[str, str], tuple[str, int]] = {}
+        made = []
+        for block in in_blocks(rows):
+            columns = [columns_of(row) for row in block]
+            suites |= {
+                (c.file, c.suite): (c.suite_content, row["suite_cases"])
+                for c, row in zip(columns, block, strict=True)
+            }
+            light, bulk = squeeze([*map(light_text, block)]), squeeze([row["bulk"] for row in block])
+            made.append((columns, light, bulk))
         if not made:
             return
         with self._database.writing() as connection:
-            for columns, bulk, _ in made:
-                connection.execute(
-                    "DELETE FROM cases WHERE run = ? AND nodeid = ?", (self._number, columns.nodeid)
+            for columns, light, bulk in made:
+                added = connection.execute(
+                    "INSERT INTO blocks (run, light, bulk) VALUES (?, ?, ?)", (self._number, light, bulk)
                 )
-                added = connection.execute(_INSERT_CASE, (self._number, *columns))
-                connection.execute("INSERT INTO bulk VALUES (?, ?)", (added.lastrowid, bulk))
-            suites = {
-                (columns.file, columns.suite): (columns.suite_content, row["suite_cases"])
-                for columns, _, row in made
-            }
+                connection.executemany(
+                    _PUT_CASE,
+                    [(self._number, added.lastrowid, place, *c) for place, c in enumerate(columns)],
+                )
             connection.executemany(
                 "INSERT OR REPLACE INTO suites VALUES (?, ?, ?, ?, ?)",
                 [(self._number, *suite, *rest) for suite, rest in suites.items()],

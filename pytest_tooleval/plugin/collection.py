@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,6 +31,7 @@ from ..results import CaseResult
 from ..results import Outcome
 from ..results import Transcript
 from ..rows import pack
+from ..rows import to_json
 from ..scoring.registry import ScorerRegistry
 from ..suite.content import content_of_bytes
 from ..suite.content import content_of_case
@@ -246,7 +246,7 @@ class CaseItem(pytest.Item):
             looked_at = result.outcome != "passed" or "json" in settings.files
             row = pack(result.to_dict(explain=looked_at))
             # On its way from a worker one text is far lighter than nested data.
-            whole = json.dumps(row) if hasattr(self.config, "workerinput") else row
+            whole = to_json(row) if hasattr(self.config, "workerinput") else row
             report.tooleval = whole  # type: ignore[attr-defined]
         if report.when == "setup" and report.passed:
             report.user_properties = []  # JUnit's file takes them from the reports that come later

@@ -17,7 +17,7 @@ from ..errors import ToolevalError
 if TYPE_CHECKING:
     from ..history import RunWriter
 
-_EVERY_S = 2.0
+_EVERY_S = 5.0
 
 Row = Mapping[str, Any]
 

@@ -15,6 +15,7 @@ from .model import Suite
 from .model import TestCase
 
 DIGITS = 16
+_SORTED = json.JSONEncoder(sort_keys=True)
 
 
 def content_of_bytes(data: bytes) -> str:
@@ -37,4 +38,4 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
     ]
     if case.multi_turn:
         parts += [case.max_rounds, case.optimal_hops, case.valid_prerequisites, case.mock_responses]
-    return content_of_bytes(json.dumps(parts, sort_keys=True).encode())
+    return content_of_bytes(_SORTED.encode(parts).encode())

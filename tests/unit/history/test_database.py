@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +19,9 @@ from pytest_tooleval.history import History
 from pytest_tooleval.history import database
 from pytest_tooleval.history import open_history
 from pytest_tooleval.history import schema
+from pytest_tooleval.history.codec import columns_of
+from pytest_tooleval.rows import pack
+from pytest_tooleval.rows import unpack
 
 from .conftest import Keep
 from .runs import case_row
@@ -37,7 +42,7 @@ def pragma(history: History, name: str) -> object:
 
 def test_the_store_has_a_version_and_is_in_wal_mode(history: History, keep: Keep) -> None:
     keep(1)
-    assert pragma(history, "user_version") == schema.VERSION == 1
+    assert pragma(history, "user_version") == schema.VERSION == 2
     assert pragma(history, "journal_mode") == "wal"
     assert pragma(history, "integrity_check") == "ok"
 
@@ -56,12 +61,50 @@ def test_an_older_store_is_migrated_once(
     id = keep(1)
     later = (*schema.MIGRATIONS, ("ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'old'",))
     monkeypatch.setattr(schema, "MIGRATIONS", later)
-    monkeypatch.setattr(schema, "VERSION", 2)
+    monkeypatch.setattr(schema, "VERSION", 3)
     assert history.document(id)["cases"][0]["case"] == "paris"
     assert history.runs()[0].id == id
-    assert pragma(history, "user_version") == 2
+    assert pragma(history, "user_version") == 3
     with closing(sqlite3.connect(history.path)) as connection:
         assert connection.execute("SELECT note FROM runs").fetchall() == [("old",)]
+
+
+def test_a_store_of_version_1_keeps_its_runs(history: History) -> None:
+    """There each row had a place of its own, and its bulk a table."""
+    row = pack(case_row("paris", answer="sunny", trials=2))
+    light = json.dumps({name: value for name, value in row.items() if name != "bulk"})
+    columns = columns_of(row)
+    history.folder.mkdir(parents=True)
+    with closing(sqlite3.connect(history.path, isolation_level=None)) as connection:
+        for statement in schema.MIGRATIONS[0]:
+            connection.execute(statement)
+        connection.execute("PRAGMA user_version = 1")
+        connection.execute(
+            "INSERT INTO runs (number, id, started, updated, finished, host, run) "
+            "VALUES (7, 'old', 1, 1, 1, 'here', ?)",
+            (json.dumps(run(id="old")),),
+        )
+        for id, nodeid in ((3, "other"), (5, columns.nodeid)):
+            connection.execute(
+                f"INSERT INTO cases VALUES (?, 7, {', '.join('?' * len(columns))}, ?)",
+                (id, *columns._replace(nodeid=nodeid), zlib.compress(light.encode())),
+            )
+            connection.execute(
+                "INSERT INTO bulk VALUES (?, ?)", (id, zlib.compress(row["bulk"].encode()))
+            )
+        connection.execute("INSERT INTO suites VALUES (7, ?, ?, 'c', 2)", (columns.file, columns.suite))
+    assert history.case("old", columns.nodeid) == unpack(row)
+    assert history.document("old")["cases"] == [unpack(row)] * 2
+    assert history.runs()[0].cases == 2
+    assert len(history.trend("paris").points) == 1
+    assert pragma(history, "user_version") == 2
+    assert pragma(history, "integrity_check") == "ok"
+    with closing(sqlite3.connect(history.path)) as connection:
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    write(history)
+    assert [summary.cases for summary in history.runs()] == [1, 2]
+    history.delete("old")
+    assert [summary.cases for summary in history.runs()] == [1]
 
 
 def test_a_migration_that_fails_changes_nothing(
@@ -71,10 +114,10 @@ def test_a_migration_that_fails_changes_nothing(
     with monkeypatch.context() as patch:
         broken = (*schema.MIGRATIONS, ("ALTER TABLE runs ADD COLUMN note TEXT", "NONSENSE"))
         patch.setattr(schema, "MIGRATIONS", broken)
-        patch.setattr(schema, "VERSION", 2)
+        patch.setattr(schema, "VERSION", 3)
         with pytest.raises(ToolevalError, match="NONSENSE"):
             history.runs()
-    assert pragma(history, "user_version") == 1
+    assert pragma(history, "user_version") == 2
     assert history.find("latest") == id
 
 
@@ -82,7 +125,7 @@ def test_a_newer_store_is_refused_and_left_alone(history: History, keep: Keep) -
     keep(1)
     with closing(sqlite3.connect(history.path)) as connection:
         connection.execute("PRAGMA user_version = 7")
-    with pytest.raises(ToolevalError, match=r"store version 7, this one knows 1\); upgrade pytest-tool"):
+    with pytest.raises(ToolevalError, match=r"store version 7, this one knows 2\); upgrade pytest-tool"):
         history.runs()
     with pytest.raises(ToolevalError, match="store version 7"):
         history.begin(run())

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
+from pytest_tooleval.history import codec
 from pytest_tooleval.history.codec import safe_text
 from pytest_tooleval.history.codec import squeeze
 from pytest_tooleval.history.codec import timestamp
@@ -83,7 +84,7 @@ def test_without_bulk_only_transcripts_and_scores_of_trials_are_missing(
 def test_listing_and_comparing_never_read_the_bulk(history: History, keep: Keep) -> None:
     id = keep(1)
     with sqlite3.connect(history.path) as connection:
-        connection.execute("DROP TABLE bulk")
+        connection.execute("ALTER TABLE blocks DROP COLUMN bulk")
     connection.close()
     assert history.runs()[0].cases == 1
     assert history.document(id, bulk=False)["cases"][0]["case"] == "paris"
@@ -154,12 +155,30 @@ def test_filters(history: History, keep: Keep) -> None:
 
 def test_a_row_added_again_takes_the_place_of_the_first(history: History) -> None:
     writer = history.begin(run())
-    writer.add(packed(case_row("a", outcome="failed", answer="first"), case_row("b")))
+    writer.add(packed(case_row("a", outcome="failed", answer="first"), case_row("b", position=1)))
     writer.add(packed(case_row("a", answer="second"), case_row("a", answer="third")))
     document = history.document(writer.id)
     assert [row["case"] for row in document["cases"]] == ["a", "b"]
     assert "third" in json.dumps(document["cases"][0])
     assert history.runs()[0].failed == 0
+
+
+def test_many_rows_come_back_from_their_blocks(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codec, "_BLOCK_ROWS", 3)
+    monkeypatch.setattr(codec, "_BLOCK_CHARACTERS", 5_000)
+    rows = [
+        case_row(f"case-{n}", position=n, answer="lang und breit " * (400 if n == 4 else 1))
+        for n in range(8)
+    ]
+    blocks = list(codec.in_blocks(packed(*rows)))
+    assert [len(block) for block in blocks] == [3, 1, 1, 3]
+    writer = history.begin(run())
+    writer.add(packed(*rows))
+    assert history.document(writer.id)["cases"] == rows
+    for row in rows:
+        assert history.case(writer.id, row["nodeid"]) == row
 
 
 def test_one_case_with_its_transcript(history: History, keep: Keep) -> None:
@@ -203,9 +222,9 @@ def test_not_a_number_in_a_score_does_no_harm(history: History) -> None:
     assert history.document(writer.id, bulk=False)["cases"][0]["outcome"] == "failed"
 
 
-@given(st.text(st.characters()))
-def test_every_text_can_be_stored(text: str) -> None:
-    assert unsqueeze(squeeze(text)) == text
+@given(st.lists(st.text(st.characters(exclude_characters="\n")), min_size=1), st.text(st.characters()))
+def test_every_text_can_be_stored(lines: list[str], text: str) -> None:
+    assert unsqueeze(squeeze(lines)) == lines
     connection = sqlite3.connect(":memory:")
     assert connection.execute("SELECT ?", (safe_text(text),)).fetchone() == (safe_text(text),)
     connection.close()
@@ -262,15 +281,15 @@ def test_prune_keeps_the_newest(history: History, keep: Keep) -> None:
 def _orphans(history: History) -> int:
     connection = sqlite3.connect(history.path)
     try:
-        (bulk,) = connection.execute(
-            "SELECT COUNT(*) FROM bulk WHERE id NOT IN (SELECT id FROM cases)"
+        (blocks,) = connection.execute(
+            "SELECT COUNT(*) FROM blocks WHERE id NOT IN (SELECT block FROM cases)"
         ).fetchone()
         (suites,) = connection.execute(
             "SELECT COUNT(*) FROM suites WHERE run NOT IN (SELECT number FROM runs)"
         ).fetchone()
     finally:
         connection.close()
-    return int(bulk + suites)
+    return int(blocks + suites)
 
 
 def test_prune_gives_the_space_back(history: History, keep: Keep) -> None:

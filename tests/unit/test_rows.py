@@ -1,0 +1,53 @@
+"""Rows packed and unpacked, and the JSON that they travel and are kept as."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tooleval.rows import pack
+from pytest_tooleval.rows import to_json
+from pytest_tooleval.rows import unpack
+
+TEXTS = st.text(st.characters())  # lone surrogates, too
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_json_comes_back_and_has_one_line(value: Any) -> None:
+    text = to_json(value)
+    assert json.loads(text) == value
+    assert "\n" not in text
+
+
+def test_not_a_number_comes_back() -> None:
+    found = json.loads(to_json([math.nan, math.inf, -math.inf]))
+    assert math.isnan(found[0])
+    assert found[1:] == [math.inf, -math.inf]
+
+
+def test_arguments_that_are_nested_deeply_come_back() -> None:
+    value: Any = "end"
+    for _ in range(400):
+        value = [value]
+    assert json.loads(to_json(value)) == value
+
+
+@given(VALUES, st.lists(VALUES, max_size=3))
+def test_unpacked_is_what_was_packed(scores: Any, transcripts: list[Any]) -> None:
+    trials = [
+        {"trial": number, "scores": scores, "transcript": transcript}
+        for number, transcript in enumerate(transcripts)
+    ]
+    row = {"nodeid": "a::b", "trials": trials}
+    packed = pack(row)
+    assert all(trial.keys() == {"trial"} for trial in packed["trials"])
+    assert unpack(packed) == row
