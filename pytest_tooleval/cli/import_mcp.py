@@ -10,6 +10,7 @@ import click
 
 from ..errors import ConfigError
 from ..errors import ToolevalError
+from ..suite.files import SUITE_ENDING
 from ..text import counted
 from ..text import printable
 from ..text import shorten
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ..mcp.tools import Functions
     from ..suite.source import Document
 
-_SUFFIX = ".tooleval.json"
 _STDOUT = Path("-")
 
 
@@ -75,8 +75,8 @@ def mcp(
     from ..mcp.discover import discover_tools
     from ..mcp.tools import as_functions
 
-    if out is not None and out != _STDOUT and not out.name.endswith(_SUFFIX):
-        raise click.UsageError(f"--out: pytest collects files that end in {_SUFFIX}")
+    if out is not None and out != _STDOUT and not out.name.endswith(SUITE_ENDING):
+        raise click.UsageError(f"--out: pytest collects files that end in {SUITE_ENDING}")
     try:
         server = _server(stdio, http, sse, headers, env, timeout)
         # Read before the server is asked, for a mistake in --out to show at once.
@@ -125,7 +125,7 @@ def _own_file(title: str) -> tuple[Path, Document | None]:
     from ..imports.write import read_existing
     from ..suite.slugs import slug
 
-    file = Path((slug(title) or "mcp-server") + _SUFFIX)
+    file = Path((slug(title) or "mcp-server") + SUITE_ENDING)
     previous = read_existing(file)
     if previous is not None and "mcp_server" not in _metadata(previous.data):
         raise ConfigError(

@@ -14,6 +14,7 @@ import click
 from ..errors import Problem
 from ..errors import SuiteError
 from ..errors import ToolevalError
+from ..suite.files import SUITE_ENDING
 from ..text import counted
 from ..text import printable
 from .import_mcp import mcp
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ..imports.openai import Imported
     from ..suite.source import Document
 
-SUFFIX = ".tooleval.json"
 _MOST_PROBLEMS = 20
 _FEW = 3
 
@@ -35,15 +35,15 @@ class SuitePath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(str(super().convert(value, param, ctx)))
-        if not path.name.endswith(SUFFIX) or path.name == SUFFIX:
+        if not path.name.endswith(SUITE_ENDING) or path.name == SUITE_ENDING:
             stem = path.name.removesuffix(".json").removesuffix(".tooleval") or "suite"
-            better = printable(str(path.with_name(stem + SUFFIX)))
-            self.fail(f"pytest collects files that end in {SUFFIX}: write {better}", param, ctx)
+            better = printable(str(path.with_name(stem + SUITE_ENDING)))
+            self.fail(f"pytest collects files that end in {SUITE_ENDING}: write {better}", param, ctx)
         return path
 
 
 _out = click.option(
-    "--out", type=SuitePath(), required=True, help=f"The suite to write or update, *{SUFFIX}."
+    "--out", type=SuitePath(), required=True, help=f"The suite to write or update, *{SUITE_ENDING}."
 )
 _source = click.Path(path_type=Path)
 
@@ -106,7 +106,7 @@ def openai(file: Path, out: Path) -> None:
 
     try:
         previous = _existing(out)
-        made = import_openai(file, out.name.removesuffix(SUFFIX), _data(previous))
+        made = import_openai(file, out.name.removesuffix(SUITE_ENDING), _data(previous))
         for line in lines_of(made.left_out):
             click.echo(printable(line), err=True)
         is_valid = _write(out, made.suite, previous, _counts(made))

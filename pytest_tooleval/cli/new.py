@@ -18,8 +18,8 @@ from typing import NoReturn
 import click
 
 from ..errors import ToolevalError
+from ..suite.files import SUITE_ENDING
 from ..text import printable
-from .imports import SUFFIX
 from .imports import SuitePath
 
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
@@ -72,10 +72,10 @@ def new(
     with --yes, or without a terminal, an example is written.
     """
     asks = can_ask() and not yes
-    default_name = file.name.removesuffix(SUFFIX) if file else STARTER.name
+    default_name = file.name.removesuffix(SUITE_ENDING) if file else STARTER.name
     if name is None:
         name = click.prompt("Name of the suite", default=default_name) if asks else default_name
-    path = file or Path(f"{file_stem(name)}{SUFFIX}")
+    path = file or Path(f"{file_stem(name)}{SUITE_ENDING}")
     if os.path.lexists(path):
         raise click.UsageError(f"{printable(str(path))} is there already; name another file")
     if asks:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ..suite.files import SUITE_ENDING
 from .options import add_options
 from .settings import Settings
 from .settings import read_settings
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from .fixture import Tooleval
     from .session import EvalSession
 
-SUITE_ENDING = ".tooleval.json"
 _settings_key = pytest.StashKey[Settings]()
 _answers_key = pytest.StashKey[Path]()
 _recorded_key = pytest.StashKey[list[str]]()

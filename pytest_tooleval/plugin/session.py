@@ -42,6 +42,7 @@ from ..errors import ModelError
 from ..reports.document import build_document
 from ..results import Transcript
 from ..rows import unpack
+from ..suite.files import SUITE_ENDING
 from .files import on_github
 from .files import tell_github
 from .files import write_files
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
     from .collection import CaseItem
 
 _TICK_S = 0.25
+# The queue of a worker is looked through when so small a part of what it asks ahead has been used.
+_PART = 8
 _FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 _T = TypeVar("_T")
@@ -141,8 +144,11 @@ class EvalSession:
 
     def _ask_queued(self) -> None:
         """In a worker of xdist: ask ahead for what it has been given so far."""
+        told = self._known
         most = lookahead(self.settings.concurrency)
-        for item in (*self._known, *queued(self.config, self._known[0].session.items, most)):
+        if len(self._pending) <= most - most // _PART:
+            told = [*told, *queued(self.config, told[0].session.items, most)]
+        for item in told:
             self._ask_ahead(item)
 
     def _ask_ahead(self, item: pytest.Item) -> None:
@@ -246,7 +252,7 @@ class EvalSession:
         if suite_path not in self._cassettes:
             root = self.config.rootpath
             below = suite_path.relative_to(root) if suite_path.is_relative_to(root) else suite_path.name
-            name = str(below).removesuffix(".tooleval.json") + ".jsonl"
+            name = str(below).removesuffix(SUITE_ENDING) + ".jsonl"
             folder, record = self._kept
             if folder is None:
                 return None

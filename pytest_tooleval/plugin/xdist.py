@@ -13,13 +13,14 @@ import pytest
 from xdist.scheduler import LoadScheduling
 from xdist.workermanage import parse_tx_spec_config
 
+from ..suite.files import SUITE_ENDING
 from .settings import Settings
 from .workers import active_workers
 from .workers import lookahead
 from .workers import share
 from .workers import worker_number
 
-_CASE = ".tooleval.json::"
+_CASE = f"{SUITE_ENDING}::"
 
 
 def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadScheduling | None:
@@ -103,7 +104,7 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
     def check_schedule(self, node: Any, duration: float = 0) -> None:
         if self.pending or not self._shared_out:
             super().check_schedule(node, duration)
-        elif not self._dropping:
+        elif not self._dropping and any(len(left) < 2 for left in self.node2pending.values()):
             for idle in self._asking:
                 self._take_over_for(idle)
 
