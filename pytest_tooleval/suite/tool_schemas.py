@@ -109,6 +109,11 @@ def _is_list(value: Any) -> bool:
 
 
 _PLAIN: dict[str, Callable[[Any], bool]] = {
+    "$schema": _is_text,
+    "$comment": _is_text,
+    "deprecated": _is_flag,
+    "readOnly": _is_flag,
+    "writeOnly": _is_flag,
     "type": _is_type,
     "properties": _is_schemas,
     "required": _is_names,
@@ -137,6 +142,8 @@ _PLAIN: dict[str, Callable[[Any], bool]] = {
     "maxLength": _is_count,
     "minItems": _is_count,
     "maxItems": _is_count,
+    "minProperties": _is_count,
+    "maxProperties": _is_count,
 }
 
 # All other keywords of draft 2020-12 that restrict what may stand behind them. What is in neither
@@ -144,13 +151,11 @@ _PLAIN: dict[str, Callable[[Any], bool]] = {
 _OTHERS = frozenset(
     (
         "$anchor",
-        "$comment",
         "$dynamicAnchor",
         "$dynamicRef",
         "$id",
         "$recursiveAnchor",
         "$recursiveRef",
-        "$schema",
         "$vocabulary",
         "contains",
         "contentEncoding",
@@ -159,21 +164,16 @@ _OTHERS = frozenset(
         "dependencies",
         "dependentRequired",
         "dependentSchemas",
-        "deprecated",
         "else",
         "if",
         "maxContains",
-        "maxProperties",
         "minContains",
-        "minProperties",
         "multipleOf",
         "patternProperties",
         "propertyNames",
-        "readOnly",
         "then",
         "unevaluatedItems",
         "unevaluatedProperties",
-        "writeOnly",
     )
 )
 
