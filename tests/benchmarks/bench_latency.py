@@ -27,6 +27,8 @@ sys.path.insert(0, str(TESTS))
 from mock_server import MockServer  # noqa: E402
 
 MOST = 1.25
+# Not the developers': nor may pytest be kept from caching what it compiles, as it does for users.
+_NOT_USERS = ("PYTEST", "COV", "PYTHONDONTWRITEBYTECODE")
 # Plugins that are only in the developers' environment take a second of every process.
 QUIET = [
     "-q",
@@ -77,13 +79,16 @@ def write_project(folder: Path, base_url: str, cases: int) -> None:
     (folder / "pytest.ini").write_text("[pytest]\n")
 
 
+def user_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(_NOT_USERS)}
+
+
 def seconds(arguments: list[str], folder: Path) -> float:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
     begin = time.perf_counter()
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env=environment,
+        env=user_environment(),
         capture_output=True,
         text=True,
         check=False,

@@ -15,7 +15,6 @@ In turns, whole processes, medians and ratios of the rounds:
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import statistics
 import subprocess
@@ -30,6 +29,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench_latency import QUIET
+from bench_latency import user_environment
 from bench_latency import write_project
 from mock_server import MockServer
 
@@ -52,7 +52,7 @@ class Figures(NamedTuple):
 
 def pytest_run(folder: Path, *arguments: str) -> Figures:
     """Run pytest in `folder`; an exit status other than 0 ends the benchmark."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
+    environment = user_environment()
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *QUIET, *arguments],

@@ -28,6 +28,8 @@ from typing import Any
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
+from bench_latency import user_environment  # noqa: E402
+
 TOOL: dict[str, Any] = {
     "type": "function",
     "function": {
@@ -123,7 +125,7 @@ def pytest_command(model: str, in_flight: int, *options: str) -> list[str]:
 def timed(command: list[str], folder: Path) -> tuple[float, float]:
     """Wall and CPU seconds of a command, which must succeed."""
     # Only this plugin: hypothesis and others of a development environment take time to load.
-    environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment = {**user_environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     before, begin = os.times(), time.perf_counter()
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
+from mock_server import MockServer
 from unit.mcp.servers import stdio_command
 
 if TYPE_CHECKING:
@@ -527,6 +528,41 @@ def test_scores_arrive_one_by_one_and_survive_a_reload(site: Site) -> None:
     names = page.locator(".open-case").all_inner_texts()
     assert names == [f"case-{i}" for i in range(6)]
     assert "5 passed" in page.locator("main").inner_text()
+
+
+def test_a_model_behind_the_scripted_server_scores_as_under_pytest(seeded: Site) -> None:
+    suite = json.loads(_SEED)
+    towns = ("Oslo", "Rome", "Lima", "Cairo")
+    suite["test_cases"] += [
+        {
+            "id": town.lower(),
+            "prompt": f"How warm is it in {town}?",
+            "expected_tool": "get_weather",
+            "expected_params": {"city": town},
+        }
+        for town in towns
+    ]
+    seeded.write("weather.tooleval.json", suite)
+    with MockServer(latency=0.4, faults={"500": 4}) as model:
+        with (seeded.folder / "tooleval.toml").open("a") as tables:
+            tables.write(
+                '[models.scripted]\nmodel = "openai/mock"\napi = "openai"\nmax_concurrency = 1\n'
+                f'api_base = "{model.base_url}"\n'
+            )
+        page = seeded.page
+        seeded.go("run?file=weather.tooleval.json&model=scripted")
+        page.get_by_role("button", name="Run Eval").click()
+        page.get_by_text(re.compile("^[1-4] of 6 cases")).wait_for()
+        page.reload()
+        page.get_by_role("link", name="Run again").wait_for(timeout=60_000)
+        run = seeded.history()[0]["id"]
+        document = page.evaluate(f"fetch('/api/history/{run}').then((r) => r.json())")
+        found = by_case(document)
+        assert found == pytest_scores(seeded.folder, "--tooleval-model=scripted")
+    assert [found[town.lower()][0] for town in towns] == ["passed"] * 4
+    # It answers a question without a place of the form "in PLACE?" with a text.
+    assert sorted(outcome for outcome, _ in found.values()) == ["failed"] + ["passed"] * 5
+    assert model.faulted > 0
 
 
 def test_a_transcript_can_be_read_while_the_run_goes_on(site: Site) -> None:
