@@ -121,7 +121,7 @@ def show(run: str, case: str | None, failed: bool, model: str | None, folder: Pa
 
     store = _open(folder)
     id = store.find(run)
-    document = store.document(id, bulk=False)
+    document = store.document(id, bulk=False, intervals=False)
     models = [row["model"] for row in document["models"]]
     if model is not None and model not in models:
         raise ToolevalError(f"the run {id} has no model {model}, only {', '.join(models) or 'none'}")

@@ -35,7 +35,7 @@ def load_document(name: str, folder: Path, *, bulk: bool = False) -> dict[str, A
     if name.endswith(".json"):
         raise ToolevalError(f"{name}: there is no such file")
     history = open_history(folder)
-    return history.document(history.find(name), bulk=bulk)
+    return history.document(history.find(name), bulk=bulk, intervals=bulk)
 
 
 def read_document(path: Path) -> dict[str, Any]:

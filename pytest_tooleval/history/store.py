@@ -85,9 +85,9 @@ class History:
         with self._database.reading() as connection:
             return find_run(connection, str(self.path), name)
 
-    def document(self, id: str, *, bulk: bool = True) -> dict[str, Any]:
+    def document(self, id: str, *, bulk: bool = True, intervals: bool = True) -> dict[str, Any]:
         """The result document of a run; without `bulk`, its trials have no `scores` and `transcript`,
-        and its means no intervals.
+        without `intervals`, its means have no bounds.
 
         For a run that did not finish, `run.status` says `running` or `killed`.
         """
@@ -99,7 +99,7 @@ class History:
             run = {"exitstatus": None, **run, "duration_s": head["duration_s"], "status": head["status"]}
         order = {entry["model"]: place for place, entry in enumerate(run.get("models", ()))}
         rows.sort(key=lambda r: (r["file"], r["position"], order.get(r["model"], len(order))))
-        return build_document(run, rows, gates, baseline, intervals=bulk)
+        return build_document(run, rows, gates, baseline, intervals=intervals)
 
     def case(self, id: str, nodeid: str) -> dict[str, Any]:
         """One whole case row of a run, with its transcripts."""

@@ -16,7 +16,6 @@ from ..errors import ToolevalError
 from ..history import History
 from ..history import RunSummary
 from ..history import open_history
-from ..reports.document import build_document
 from .responses import ApiError
 from .responses import field_error
 from .responses import json_bytes
@@ -60,12 +59,9 @@ def document_of(request: Request, name: str, field: str = "id") -> dict[str, Any
     id = _find(request, name, field)
     request.app.state.manager.flush(id)
     try:
-        found = _history(request).document(id, bulk=False)
+        return _history(request).document(id, bulk=False)
     except ToolevalError as error:
         raise field_error(404, field, str(error)) from None
-    return build_document(
-        found["run"], found["cases"], found["gates"], found["baseline"], intervals=True
-    )
 
 
 async def _in_thread(make: Callable[[], Any]) -> Response:

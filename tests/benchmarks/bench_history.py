@@ -183,7 +183,7 @@ def show_times(history: History) -> None:
         "trend of a suite, all runs": lambda: history.trend("Suite 3"),
         "compare two runs": lambda: compare_runs(history),
         "  of which reading both": lambda: both(history),
-        "document without transcripts": lambda: history.document(newest, bulk=False),
+        "document without transcripts": lambda: history.document(newest, bulk=False, intervals=False),
         "document with transcripts and intervals": lambda: history.document(newest),
         "one case with its transcripts": lambda: history.case(newest, nodeid),
     }
@@ -192,7 +192,10 @@ def show_times(history: History) -> None:
 
 
 def both(history: History) -> list[dict[str, Any]]:
-    return [history.document(history.find(name), bulk=False) for name in ("latest~1", "latest")]
+    return [
+        history.document(history.find(name), bulk=False, intervals=False)
+        for name in ("latest~1", "latest")
+    ]
 
 
 def compare_runs(history: History) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def test_a_file_or_a_run(history: History, keep: Keep, tmp_path: Path) -> None:
     write_json(tmp_path / "no-suffix", GOOD)
     assert load_document(str(tmp_path / "a.json"), history.folder) == GOOD
     assert load_document(str(tmp_path / "no-suffix"), history.folder) == GOOD
-    assert load_document("latest", history.folder) == history.document(id, bulk=False)
+    assert load_document("latest", history.folder) == history.document(id, bulk=False, intervals=False)
     assert load_document(id[:10], history.folder, bulk=True) == history.document(id)
 
 
