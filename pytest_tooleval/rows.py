@@ -31,7 +31,10 @@ def unpack(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_json(value: Any) -> str:
-    """A value of JSON types as compact JSON on one line; not a number stays NaN, as `json` has it."""
+    """A value as compact JSON on one line; not a number stays NaN, as `json` has it.
+
+    What a scorer of a user puts into its checks, sets or dates, becomes a list or a text.
+    """
     try:
         return pydantic_core.to_json(value, inf_nan_mode="constants").decode()
     except ValueError:  # half of a surrogate pair, or nested deeper than it goes

@@ -53,7 +53,6 @@ def recorded(
     """
     if case.case.multi_turn or cassette.is_empty:
         return None
-
     try:
         # It never waits: there is one question, and its answer is here.
         _replay(case, spec, cassette.known, trial).send(None)

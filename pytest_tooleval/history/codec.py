@@ -87,11 +87,11 @@ def light_text(row: Mapping[str, Any]) -> str:
 
 def squeeze(lines: Sequence[str]) -> bytes:
     """zlib of texts that have no line breaks, as JSON never has."""
-    return zlib.compress("\n".join(lines).encode("utf-8", "surrogatepass"), _LEVEL)
+    return zlib.compress("\n".join(lines).encode(), _LEVEL)
 
 
 def unsqueeze(data: bytes) -> list[str]:
-    return zlib.decompress(data).decode("utf-8", "surrogatepass").split("\n")
+    return zlib.decompress(data).decode().split("\n")
 
 
 def iso(moment: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from collections.abc import Iterator
 from contextlib import closing
 from contextlib import contextmanager
@@ -70,14 +71,28 @@ class Database:
                 raise
             # Where SQLite cannot make its side files, it reads such a file only if told that nobody
             # writes to it.
+        try:
             return self._connect(f"{self._address}?immutable=1", "BEGIN")
+        except sqlite3.OperationalError as error:
+            if not _is_barred(error):
+                raise
+            # An older store, to be brought up to date.
+            return self._connect("file::memory:", "BEGIN", self._copy_into)
 
-    def _connect(self, address: str, begin: str) -> sqlite3.Connection:
+    def _copy_into(self, other: sqlite3.Connection) -> None:
+        with closing(sqlite3.connect(f"{self._address}?immutable=1", uri=True)) as connection:
+            connection.backup(other)
+
+    def _connect(
+        self, address: str, begin: str, fill: Callable[[sqlite3.Connection], None] | None = None
+    ) -> sqlite3.Connection:
         """A connection to a store that is up to date, with a transaction if `begin` is not empty."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             connection = sqlite3.connect(address, timeout=PATIENCE_S, isolation_level=None, uri=True)
             try:
+                if fill is not None:
+                    fill(connection)
                 upgrade(connection, str(self.path))
                 connection.execute("PRAGMA foreign_keys = ON")
                 connection.execute("PRAGMA synchronous = NORMAL")

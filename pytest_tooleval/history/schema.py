@@ -1,8 +1,8 @@
 """The tables of the history, and how an older store becomes a newer one.
 
-`cases.row` is what a row is read back from; the other columns of `cases` are copies for listing,
-trends and filters. What only a look at one case needs, transcripts and explanations, lies in `bulk`,
-which no listing and no comparison touches.
+A row is read back from the line `place` of its block: `light`, and for a whole document `bulk`, which
+holds transcripts and explanations and which no listing and no comparison touches. The other columns of
+`cases` are copies for listing, trends and filters.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         CREATE TABLE cases (
             id INTEGER PRIMARY KEY,
             run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
-            block INTEGER NOT NULL REFERENCES blocks (id) ON DELETE CASCADE,
+            block INTEGER NOT NULL,     -- goes with the run; a reference would want an index
             place INTEGER NOT NULL,     -- line of the block, from 0
             nodeid TEXT NOT NULL,
             file TEXT NOT NULL,

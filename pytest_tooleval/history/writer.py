@@ -54,6 +54,7 @@ class RunWriter:
             raise ToolevalError(f"run: id: expected letters, digits and . _ -, got {self.id!r}")
         self._database = database
         self._number = self._begin(run)
+        self._kept: set[str] = set()
 
     def _begin(self, run: Mapping[str, Any]) -> int:
         git = run.get("git") or {}
@@ -99,7 +100,8 @@ class RunWriter:
         # All that takes time is done before the store is locked.
         suites: dict[tuple[str, str], tuple[str, int]] = {}
         made = []
-        for block in in_blocks(rows):
+        latest = {row["nodeid"]: row for row in rows}
+        for block in in_blocks(latest.values()):
             columns = [columns_of(row) for row in block]
             suites |= {
                 (c.file, c.suite): (c.suite_content, row["suite_cases"])
@@ -122,9 +124,16 @@ class RunWriter:
                 "INSERT OR REPLACE INTO suites VALUES (?, ?, ?, ?, ?)",
                 [(self._number, *suite, *rest) for suite, rest in suites.items()],
             )
+            if not self._kept.isdisjoint(latest):
+                connection.execute(
+                    "DELETE FROM blocks WHERE run = ?1 "
+                    "AND id NOT IN (SELECT block FROM cases WHERE run = ?1)",
+                    (self._number,),
+                )
             connection.execute(
                 "UPDATE runs SET updated = ? WHERE number = ?", (time.time(), self._number)
             )
+        self._kept.update(latest)
 
     def finish(
         self,

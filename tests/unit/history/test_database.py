@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,13 +70,14 @@ def test_an_older_store_is_migrated_once(
         assert connection.execute("SELECT note FROM runs").fetchall() == [("old",)]
 
 
-def test_a_store_of_version_1_keeps_its_runs(history: History) -> None:
-    """There each row had a place of its own, and its bulk a table."""
+def make_version_1(history: History) -> dict[str, Any]:
+    """A store in which each row has its own place, and its bulk a table; returns one of its rows."""
     row = pack(case_row("paris", answer="sunny", trials=2))
     light = json.dumps({name: value for name, value in row.items() if name != "bulk"})
     columns = columns_of(row)
     history.folder.mkdir(parents=True)
     with closing(sqlite3.connect(history.path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
         for statement in schema.MIGRATIONS[0]:
             connection.execute(statement)
         connection.execute("PRAGMA user_version = 1")
@@ -89,12 +91,16 @@ def test_a_store_of_version_1_keeps_its_runs(history: History) -> None:
                 f"INSERT INTO cases VALUES (?, 7, {', '.join('?' * len(columns))}, ?)",
                 (id, *columns._replace(nodeid=nodeid), zlib.compress(light.encode())),
             )
-            connection.execute(
-                "INSERT INTO bulk VALUES (?, ?)", (id, zlib.compress(row["bulk"].encode()))
-            )
+            bulk = zlib.compress(row["bulk"].encode())
+            connection.execute("INSERT INTO bulk VALUES (?, ?)", (id, bulk))
         connection.execute("INSERT INTO suites VALUES (7, ?, ?, 'c', 2)", (columns.file, columns.suite))
-    assert history.case("old", columns.nodeid) == unpack(row)
-    assert history.document("old")["cases"] == [unpack(row)] * 2
+    return unpack(row)
+
+
+def test_a_store_of_version_1_keeps_its_runs(history: History) -> None:
+    row = make_version_1(history)
+    assert history.case("old", row["nodeid"]) == row
+    assert history.document("old")["cases"] == [row] * 2
     assert history.runs()[0].cases == 2
     assert len(history.trend("paris").points) == 1
     assert pragma(history, "user_version") == 2
@@ -244,6 +250,17 @@ def test_a_store_in_a_folder_that_cannot_be_written_is_read(folder_of_nobody: Pa
     assert history.document(history.find("latest"))["cases"][0]["case"] == "paris"
     with pytest.raises(ToolevalError, match=r"cannot be opened or written|Permission denied"):
         history.begin(run())
+
+
+def test_an_older_store_in_a_folder_that_cannot_be_written_is_read(folder_of_nobody: Path) -> None:
+    history = open_history(folder_of_nobody / ".tooleval")
+    row = make_version_1(history)
+    before = history.path.read_bytes()
+    history.path.chmod(0o444)
+    history.folder.chmod(0o555)
+    assert history.case("old", row["nodeid"]) == row
+    assert history.runs()[0].cases == 2
+    assert history.path.read_bytes() == before
 
 
 def test_a_file_that_cannot_be_written(folder_of_nobody: Path) -> None:

@@ -161,6 +161,7 @@ def test_a_row_added_again_takes_the_place_of_the_first(history: History) -> Non
     assert [row["case"] for row in document["cases"]] == ["a", "b"]
     assert "third" in json.dumps(document["cases"][0])
     assert history.runs()[0].failed == 0
+    assert _orphans(history) == 0
 
 
 def test_many_rows_come_back_from_their_blocks(
@@ -222,7 +223,10 @@ def test_not_a_number_in_a_score_does_no_harm(history: History) -> None:
     assert history.document(writer.id, bulk=False)["cases"][0]["outcome"] == "failed"
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\n")), min_size=1), st.text(st.characters()))
+@given(
+    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n")), min_size=1),
+    st.text(st.characters()),
+)
 def test_every_text_can_be_stored(lines: list[str], text: str) -> None:
     assert unsqueeze(squeeze(lines)) == lines
     connection = sqlite3.connect(":memory:")
