@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Generator
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from datetime import timezone
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from .collection import CaseItem
 
 _TICK_S = 0.25
-# The queue of a worker is looked through when so small a part of what it asks ahead has been used.
+# The queue of a worker is looked through only once this part of what it asks ahead has been used.
 _PART = 8
 _FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
@@ -191,10 +192,14 @@ class EvalSession:
                 return done
         return self.runner.submit(trial)
 
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Nobody takes the answers of a case that something else skipped or failed."""
+        for future in _futures(self._pending.pop(nodeid, [])):
+            future.cancel()
+
     def take(self, item: CaseItem) -> list[Answer]:
         """The answer to each trial of a case, waited for; asks now if nobody has asked ahead."""
         pending = self._pending.pop(item.nodeid, None) or self._take_submitted(item)
-        futures = pending if isinstance(pending, list) else [pending]
         try:
             if not isinstance(pending, list):
                 waited = self.wait(pending)
@@ -202,7 +207,7 @@ class EvalSession:
             return list(map(self.wait, pending))
         except BaseException:
             # Ctrl-C, or a time-out plugin: nobody will come back for these.
-            for future in futures:
+            for future in _futures(pending):
                 future.cancel()
             raise
 
@@ -432,6 +437,10 @@ class EvalSession:
 
 def _judges(session: pytest.Session) -> bool:
     return not session.config.option.collectonly
+
+
+def _futures(pending: Pending) -> Sequence[concurrent.futures.Future[Any]]:
+    return pending if isinstance(pending, list) else [pending]
 
 
 def _is_skipped(item: pytest.Item) -> bool:

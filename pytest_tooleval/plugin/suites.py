@@ -21,7 +21,10 @@ def load(path: Path, metrics: Collection[str], cassette: Cassette | None) -> tup
     Raises SuiteError when the file cannot be used, McpError when its server cannot.
     """
     tools = SuiteTools(cassette)
-    suite = load_suite(path, metrics=metrics, fetch_tools=tools.fetch)
-    if tools.drift:
-        warnings.warn(pytest.PytestWarning(tools.drift), stacklevel=1)
+    try:
+        suite = load_suite(path, metrics=metrics, fetch_tools=tools.fetch)
+    finally:
+        # Also beside an error, which it may explain; without `live` it is the error.
+        if tools.drift and tools.live is not None:
+            warnings.warn(pytest.PytestWarning(tools.drift), stacklevel=1)
     return suite, tools.live

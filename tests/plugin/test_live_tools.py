@@ -162,6 +162,13 @@ def test_drift_is_an_error_or_a_warning(live: Project) -> None:
     live.run().assert_outcomes(passed=1)
     write(live, FIRST, LAST, source={"pin": "0" * 16, "on_drift": "warn"})
     live.run().assert_outcomes(passed=1, warnings=1)
+    write(live, FIRST, LAST, source={"pin": "0" * 16, "on_drift": "warn"}, expected_tool="get_wether")
+    result = live.run()
+    # Drift may be why the suite no longer loads.
+    result.assert_outcomes(errors=1, warnings=1)
+    result.stdout.fnmatch_lines(
+        ['*the tool "get_wether" is not defined*', "*pinned is 0000000000000000*"]
+    )
 
 
 def test_a_server_that_cannot_be_started(live: Project) -> None:

@@ -139,3 +139,26 @@ def test_stopping_at_the_first_failure_stops_all_workers(project: Project) -> No
     outcomes = result.parseoutcomes()
     assert outcomes["failed"] == 1
     assert outcomes.get("passed", 0) < 15
+
+
+def test_a_case_that_a_hook_skips_leaves_nothing_behind(project: Project) -> None:
+    """Else a worker would go on counting it to what it asks ahead, and ask less and less."""
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+        from pytest_tooleval.plugin import eval_session
+
+        def pytest_runtest_setup(item):
+            if "skipped" in item.name:
+                pytest.skip("not today")
+
+        def pytest_sessionfinish(session):
+            print("left:", eval_session(session.config).waiting)
+        """,
+    )
+    slow = [right(f"skipped-{n}", delay=30) for n in range(3)]
+    project.suite(*slow, right("last"))
+    result = project.run("-s")
+    result.assert_outcomes(passed=1, skipped=3)
+    result.stdout.fnmatch_lines(["*left: 0*"])
