@@ -102,7 +102,6 @@ def summarise(cases: Sequence[Mapping[str, Any]], *, intervals: bool = False) ->
     latencies = [trial["latency_s"] for trial in trials if trial["latency_s"] is not None]
     costs = [trial["cost_usd"] for trial in trials if trial["cost_usd"] is not None]
     spent = [trial["cost_usd"] or 0.0 for trial in trials if not trial["cached"]]
-    spent = spent if costs else []
     return {
         "cases": len(cases),
         **counts,
@@ -118,7 +117,7 @@ def summarise(cases: Sequence[Mapping[str, Any]], *, intervals: bool = False) ->
             for kind in ("prompt", "completion")
         },
         "cost_usd": sum(costs) if costs else None,
-        "spent_usd": sum(spent) if spent else None,
+        "spent_usd": sum(spent, 0.0) if costs else None,
         "priced": len(costs),
         "latency_s": sum(latencies) / len(latencies) if latencies else None,
     }

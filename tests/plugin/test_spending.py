@@ -71,3 +71,16 @@ def test_the_estimate_leaves_out_what_is_recorded(project: Project) -> None:
     project.run("--tooleval-cassette=tapes", "-k", "a[agent]")
     result = project.run("--tooleval-cassette=tapes", "--tooleval-estimate")
     result.stdout.re_match_lines([r"agent +2 +1 +1 +- +price unknown"])
+
+
+@pytest.mark.parametrize("option", ["--tooleval-cassette=tapes", "--tooleval-resume"])
+def test_what_is_replayed_costs_nothing_now(project: Project, option: str) -> None:
+    with MockServer() as server:
+        with_server(project, server, input_price=1000, output_price=0)
+        served_cases(project, 2)
+        before = option if "cassette" in option else "-q"
+        project.run(before, model="served").assert_outcomes(passed=2)
+        result = project.run(option, "--tooleval-json=out.json", model="served")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["cost: $0.1000, of which spent in this run: $0.0000"])
+    assert project.document()["run"]["total"]["spent_usd"] == 0.0
