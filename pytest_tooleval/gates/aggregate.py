@@ -128,6 +128,8 @@ def judge_gates(
 
 def _errors_gate(most: MostErrors, errors: int, cases: int, passed: bool) -> dict[str, Any]:
     message = f"{errors} of {counted(cases, 'case')} without an answer, {most} allowed"
+    if not cases:
+        passed, message = False, "no case was evaluated"
     row = _row("errors", "errors", cases=cases, errors=errors, passed=passed, message=message)
     return {**row, "value": errors, "needed": most.number}
 
@@ -201,7 +203,7 @@ def _judge_group(
         text += f"; {counted(silent, 'trial')} of them without an answer"
     if errors:
         text += f"; {counted(errors, 'case')} without an answer"
-        text += "" if errors_allowed else ", more than allowed"
+        text += "" if errors_allowed else ", more than --tooleval-max-errors allows"
     passed = reached and (errors_allowed or not errors)
     return {**row, "passed": passed, "message": f"{gate.metric} of {where}: {text}"}
 

@@ -14,6 +14,7 @@ from ..engine.models import resolve_models
 from ..engine.runner import Trial
 from ..errors import ConfigError
 from ..errors import ModelError
+from ..errors import ToolevalError
 from ..gates.evaluation import Place
 from ..gates.evaluation import evaluate
 from ..results import CaseResult
@@ -53,6 +54,7 @@ class Tooleval:
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
     ) -> CaseResult:
         """Ask the model, score its answers and return the result. Works on any asyncio loop."""
+        __tracebackhide__ = True
         resolved, spec, scorers, asked = self._ask(suite, case, model)
         transcripts = await asyncio.gather(*map(asyncio.wrap_future, asked))
         return self._judge(resolved, spec, scorers, transcripts)
@@ -61,6 +63,7 @@ class Tooleval:
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
     ) -> CaseResult:
         """The same for a test that is not async."""
+        __tracebackhide__ = True
         resolved, spec, scorers, asked = self._ask(suite, case, model)
         transcripts = []
         for future in asked:
@@ -71,6 +74,16 @@ class Tooleval:
         return self._judge(resolved, spec, scorers, transcripts)
 
     def _ask(
+        self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
+    ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, Asked]:
+        __tracebackhide__ = True
+        try:
+            return self._submit(suite, case, model)
+        except ToolevalError as error:
+            # What the test asked for cannot be: its own line says where, and ours say nothing.
+            raise error.with_traceback(None) from None
+
+    def _submit(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
     ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, Asked]:
         registry = ScorerRegistry()

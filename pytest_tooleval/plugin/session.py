@@ -372,7 +372,8 @@ class EvalSession:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self._collection_errors += report.failed
 
-    @pytest.hookimpl(wrapper=True)
+    # Inside of the terminal's, whose summary shows what is found here, whenever this was registered.
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         if self._is_worker:
             damaged = self.damaged_cassettes

@@ -221,3 +221,23 @@ def test_under_xdist(project: Project) -> None:
     project.suite(right("paris"))
     project.write("test_agent.py", SYNC)
     project.run_subprocess("-n2", timeout=120).assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ('"weather.tooleval.json", "pariss"', "has no test case 'pariss'"),
+        ('"weathr.tooleval.json", "paris"', "there is no such file"),
+        ('"weather.tooleval.json", "paris", model="nope/nope/"', "nope"),
+    ],
+)
+def test_a_mistake_of_the_test_is_shown_at_its_own_line(
+    project: Project, asked: str, message: str
+) -> None:
+    project.suite(right("paris"))
+    project.write("test_agent.py", f"def test_it(tooleval):\n    tooleval.run_sync({asked})\n")
+    result = project.run("test_agent.py")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"E  *{message}*"])
+    result.stdout.no_fnmatch_line("*pytest_tooleval/plugin/*")
+    result.stdout.no_fnmatch_line("During handling*")

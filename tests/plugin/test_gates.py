@@ -229,6 +229,25 @@ def test_github_gets_annotations_and_a_summary(three: Project, monkeypatch: pyte
     quiet.stdout.no_fnmatch_line("::*")
 
 
+@pytest.mark.parametrize("option", ["-q", "--tooleval-json=out.json"])
+def test_github_gets_annotations_of_a_plain_run(
+    three: Project, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(three.path / "summary.md"))
+    three.run(option).stdout.fnmatch_lines(["::error file=weather.tooleval.json,line=*"])
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(three.path))
+    result = three.run(option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["GITHUB_STEP_SUMMARY: cannot be written: *"])
+
+
+def test_a_limit_of_errors_fails_where_nothing_was_evaluated(three: Project) -> None:
+    result = three.run("--tooleval-max-errors=1", model=None)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["gate FAILED: no case was evaluated"])
+
+
 def test_a_misspelt_metric_is_found_before_anything_is_asked(three: Project) -> None:
     result = three.run("--tooleval-fail-under=tool_selectoin=0.5")
     assert result.ret == pytest.ExitCode.INTERRUPTED
