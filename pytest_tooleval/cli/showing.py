@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import fields
+from itertools import starmap
 from typing import Any
 
 from ..plugin.terminal import render_table
 from ..reports.comparison import render_comparison
+from ..reports.run_text import option_text
 from ..reports.text import render_scores
 from ..reports.text import render_transcript
 from ..results import CaseResult
@@ -57,14 +59,10 @@ def _head(run: Row) -> Iterator[str]:
     options = run.get("options") or {}
     about = {
         "commit": " ".join(filter(None, [commit_text(git), branch_text(git)])),
-        "options": ", ".join(f"{name}={_option(value)}" for name, value in options.items()),
+        "options": ", ".join(starmap(option_text, options.items())),
         "versions": ", ".join(f"{name} {run[key]}" for name, key in _VERSIONS if run.get(key)),
     }
     yield from (f"{name}: {short(text, 300)}" for name, text in about.items() if text)
-
-
-def _option(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _wrong_cases(rows: Sequence[Row], most: int) -> Iterator[str]:

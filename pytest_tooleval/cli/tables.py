@@ -38,7 +38,7 @@ def when_text(started: str) -> str:
 
 
 def commit_text(git: Mapping[str, Any] | None) -> str:
-    """The commit's beginning; a + says that something was not committed."""
+    """The commit's beginning; a + says that files in git had changes."""
     return f"{short(git['commit'][:9])}{'+' if git['dirty'] else ''}" if git else ""
 
 

@@ -61,7 +61,7 @@ def verdict_text(models: Sequence[Mapping[str, Any]], max_drop: float, *, blind:
     parts = [f"no significant drop{above} over {_cases_text(models)}", *allowed]
     flips = [flip for model in models for flip in model["flips"]]
     if flips:
-        parts.append(f"{_flips(flips)}, which may be chance")
+        parts.append(_flips(flips) + ("" if allowed else ", which may be chance"))
     if blind:
         parts.append("so few cases and trials cannot show one")
     return "; ".join(parts)

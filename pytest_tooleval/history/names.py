@@ -16,14 +16,21 @@ _NAMED = re.compile(r"(?P<word>latest|good)(?::(?P<branch>[^~]+))?(?:~(?P<back>[
 _SHOWN = 8
 # What pytest left early (interrupted, internal error, wrong usage) is no run to measure others by.
 _COMPLETE = "finished AND (exitstatus IS NULL OR exitstatus IN (0, 1))"
-# Or a drop would be the baseline of the next run, and pass there; so would the few cases of a selection.
+_ANSWERED = (
+    "EXISTS (SELECT 1 FROM cases WHERE run = runs.number AND outcome IN ('passed', 'failed', 'missed')) "
+    "AND (gates_passed OR NOT EXISTS "
+    "(SELECT 1 FROM cases WHERE run = runs.number AND outcome = 'error'))"
+)
+# Or a drop would be the baseline of the next run, and pass there; so would the few cases of a
+# selection, and an outage.
 _WHICH = {
     "latest": _COMPLETE,
-    "good": f"{_COMPLETE} AND gates_failed = 0 AND run NOT LIKE '%\"partial\": true%'",
+    "good": f"{_COMPLETE} AND gates_failed = 0 AND run NOT LIKE '%\"partial\": true%' AND {_ANSWERED}",
 }
-
-
-_SAID = {"latest": "went to the end", "good": "ran everything without a failed gate"}
+_SAID = {
+    "latest": "went to the end",
+    "good": "ran everything, with answers to all, without a failed gate",
+}
 
 
 def find_run(connection: sqlite3.Connection, place: str, name: str) -> str:
@@ -31,9 +38,9 @@ def find_run(connection: sqlite3.Connection, place: str, name: str) -> str:
 
     `latest` is the newest run that went to its end, `latest~2` the second before it, and
     `latest:BRANCH` and `latest:BRANCH~2` count on one git branch only. `good` in its place is the
-    newest that ran all cases of its suites and in which no gate and no baseline failed. Anything else
-    is an id, or the beginning of one. Raises ToolevalError, with what there is, for no run and for
-    several.
+    newest that ran all cases of its suites and in which no gate and no baseline failed; without a
+    gate that allowed errors, each case has an answer. Anything else is an id, or the beginning of
+    one. Raises ToolevalError, with what there is, for no run and for several.
     """
     if connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
         raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")

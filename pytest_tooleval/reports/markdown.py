@@ -18,6 +18,7 @@ from ..text import counted
 from ..text import printable
 from ..text import shorten
 from .metrics import ordered_metrics
+from .run_text import incomplete
 
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
 SUMMARY_LIMIT = 1024 * 1024
@@ -27,11 +28,6 @@ LEAST_LIMIT = 4096
 _MOST_CASES = 50
 _NAME, _LINE = 100, 300
 _OUTCOMES = (("failed", "failed"), ("error", "without a verdict (errors)"), ("missed", "missed"))
-_INCOMPLETE = {
-    2: "the run was interrupted, or files could not be collected",
-    3: "pytest had an internal error",
-    4: "pytest was not used correctly",
-}
 _UNKNOWN = "-"
 
 
@@ -119,11 +115,11 @@ def _verdict(document: Mapping[str, Any]) -> str:
     total, baseline = run["total"], document.get("baseline")
     failed_gates = sum(not gate["passed"] for gate in gates)
     evaluated = total["cases"] - total["skipped"]
-    incomplete = _INCOMPLETE.get(run["exitstatus"])
+    reason = incomplete(run)
     # With --tooleval-max-errors a run passes in spite of an error.
     errors = total["errors"] and run["exitstatus"] != 0
-    if incomplete:
-        word = f"INCOMPLETE ({incomplete})"
+    if reason:
+        word = f"INCOMPLETE ({reason})"
     elif failed_gates or total["failed"] or errors or (baseline and baseline["failed"]):
         word = "FAILED"
     elif not evaluated:

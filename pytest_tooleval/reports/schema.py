@@ -102,10 +102,14 @@ def _run() -> dict[str, Schema]:
             "type": "boolean",
             "description": "Whether some case of a suite was not selected, or did not come to its turn.",
         },
+        "status": {
+            "enum": ["running", "killed"],
+            "description": "Only in a document from the history, of a run that did not finish.",
+        },
         "total": _ref("Summary", "Sums over all cases."),
     }
     return {
-        "Run": _object("The run as a whole.", run),
+        "Run": _object("The run as a whole.", run, optional=("status",)),
         "AskedModel": _object("A model that was asked.", model),
         "Git": _object("The state of a git repository.", git),
     }

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...text import counted
+from ..run_text import option_text
 from .markup import Html
 from .markup import join
 from .markup import label
@@ -147,7 +148,7 @@ def _options(options: Mapping[str, Any]) -> Html:
     parts: list[str] = []
     for option, value in options.items():
         parts += [" "] if parts else []
-        parts.append(tag("code", label(f"{option}={value}")))
+        parts.append(tag("code", label(option_text(option, value))))
     return join(parts)
 
 

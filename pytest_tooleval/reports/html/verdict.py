@@ -7,20 +7,15 @@ from typing import Any
 from typing import Literal
 
 from ...text import counted
+from ..run_text import incomplete
 
 Verdict = Literal["passed", "failed", "empty"]
 
-# pytest's own exit codes beyond passed and failed.
-_ENDINGS = {
-    2: "the run was interrupted",
-    3: "pytest had an internal error",
-    4: "pytest was used wrongly",
-    5: "no test was collected",
-}
+_NOTHING_COLLECTED = 5
 
 
 def verdict(document: Mapping[str, Any]) -> Verdict:
-    """What pytest's exit status says, or, for a run that has not ended, what its cases and gates say.
+    """What pytest's exit status says, or, where there is none, what the cases and gates say.
 
     A run that evaluated nothing has not passed, whatever its exit status.
     """
@@ -50,8 +45,11 @@ def problems(document: Mapping[str, Any]) -> list[str]:
     if run.get("collection_errors"):
         found.append(f"{counted(run['collection_errors'], 'file')} could not be read")
     status = run.get("exitstatus")
-    if status in _ENDINGS:
-        found.append(_ENDINGS[status])
+    reason = incomplete(run)
+    if reason:
+        found.append(reason)
+    elif status == _NOTHING_COLLECTED:
+        found.append("no test was collected")
     elif status and not found:
         found.append("another test of the run failed")
     return found

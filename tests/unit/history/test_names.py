@@ -9,6 +9,9 @@ from pytest_tooleval.history import History
 
 from .conftest import Keep
 from .runs import COMMIT
+from .runs import case_row
+from .runs import gate
+from .runs import packed
 from .runs import run
 
 
@@ -46,6 +49,17 @@ def test_latest_went_to_its_end(history: History, keep: Keep, exitstatus: int) -
     writer = history.begin(run("2026-11-03T10:00:00Z"))
     assert history.find("latest") == id
     assert history.find(writer.id) == writer.id
+
+
+def test_a_good_run_has_answers(history: History, keep: Keep) -> None:
+    failed = keep(1, case_row("a", outcome="failed"))
+    keep(2, case_row("a", outcome="error"), case_row("b"))
+    keep(3, case_row("a", outcome="skipped"))
+    assert history.find("good") == failed
+    writer = history.begin(run("2026-11-04T10:00:00+00:00"))
+    writer.add(packed(case_row("a", outcome="error"), case_row("b")))
+    writer.finish(run("2026-11-04T10:00:00+00:00"), [gate(True)])
+    assert history.find("good") == writer.id
 
 
 def test_runs_of_one_second_are_told_apart_by_their_order(history: History, keep: Keep) -> None:

@@ -281,6 +281,7 @@ def test_a_case_that_a_model_has_twice_becomes_two() -> None:
         ([row("failed", trial(0, 0.5))], {"exitstatus": None}, "failed", "1 of 1 case failed"),
         ([row("error", no_answer())], {"exitstatus": 0}, "passed", "1 case without an answer"),
         ([row("passed", trial(0))], {"exitstatus": 2}, "failed", "the run was interrupted"),
+        ([row("passed", trial(0))], {"exitstatus": None, "status": "killed"}, "failed", "was killed"),
         ([row("passed", trial(0))], {"exitstatus": 1}, "failed", "another test of the run failed"),
         ([row("skipped", model="")], {"exitstatus": 0}, "empty", "1 case skipped"),
         ([], {"exitstatus": 5}, "failed", "no test was collected"),

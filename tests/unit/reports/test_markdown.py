@@ -297,3 +297,10 @@ def test_how_text_is_shown(text: str, shown: str) -> None:
 
 def test_a_pipe_in_a_table_is_escaped() -> None:
     assert "\n| `a\\|b` | `Weather` |" in report(row("passed", trial(), model="a|b"))
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [("killed", "the run was killed"), ("running", "the run still goes on")]
+)
+def test_a_run_that_did_not_end_has_not_passed(status: str, words: str) -> None:
+    assert f"INCOMPLETE ({words})" in report(row("passed", trial()), exitstatus=None, status=status)

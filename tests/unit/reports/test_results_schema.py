@@ -81,6 +81,8 @@ def test_a_document_with_everything(validator: Draft202012Validator) -> None:
     assert problems(validator, found) == []
     assert found["models"][0]["reliability"] is not None
     assert problems(validator, json.loads(json.dumps(found))) == []
+    found["run"] |= {"status": "killed", "exitstatus": None}  # from the history
+    assert problems(validator, found) == []
 
 
 @pytest.mark.parametrize(
