@@ -53,6 +53,10 @@ def explain(
     from ..suite.model import Overrides
     from ..suite.model import resolve
 
+    if cassette_file.is_dir():
+        files = sorted(cassette_file.rglob("*.jsonl"))
+        such = f", such as {printable(str(files[0]))}" if files else ""
+        raise click.UsageError(f"{printable(str(cassette_file))} is a folder; name a file in it{such}")
     if not cassette_file.is_file():
         raise click.UsageError(f"there is no cassette {printable(str(cassette_file))}")
     try:

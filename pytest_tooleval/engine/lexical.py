@@ -184,7 +184,8 @@ class _Found:
         quoted = [(m.start(), next(filter(None, m.groups()))) for m in _QUOTED.finditer(prompt)]
         blanked = _DATE.sub(_blank, _QUOTED.sub(_blank, prompt))
         self.texts = [*quoted, *_proper_names(blanked)]
-        self.phrases = [(m.start(1), m[1]) for m in _PHRASE.finditer(blanked)]
+        phrases = [(m.start(1), m[1].strip()) for m in _PHRASE.finditer(blanked)]
+        self.phrases = [(place, text) for place, text in phrases if text]
 
     def holds(self, text: str) -> bool:
         """Whether all words of a text are in the prompt."""

@@ -22,6 +22,7 @@ from ..results import ToolCall
 from ..results import Transcript
 from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
+from ..text import counted
 from ..text import json_text
 from . import parameters
 from . import tool_selection
@@ -34,6 +35,9 @@ from .single_turn import Explained
 from .single_turn import choose
 
 PENALTY = 0.1
+# Said of a hop in several scores; rows that say the same are shown once.
+_REPEATED = "the same call as the one before it"
+_DETOUR = "a detour: neither a prerequisite nor expected"
 
 
 class Chain:
@@ -119,12 +123,12 @@ class Chain:
         return f"{optimal} optimal / {len(self.hops)} actual hops", self._hop_rows()
 
     def _explain_redundancy(self) -> Explained:
-        rows = [self._hop_row(i, "the same call as the one before it") for i in self._redundant]
-        return f"{len(rows)} calls identical to the one before them, {PENALTY:g} each", rows
+        rows = [self._hop_row(i, _REPEATED) for i in self._redundant]
+        return f"{counted(len(rows), 'call')} identical to the one before, {PENALTY:g} each", rows
 
     def _explain_detours(self) -> Explained:
-        rows = [self._hop_row(i, "neither a prerequisite nor expected") for i in self._detours]
-        return f"{len(rows)} calls to tools off the way, {PENALTY:g} each", rows
+        rows = [self._hop_row(i, _DETOUR) for i in self._detours]
+        return f"{counted(len(rows), 'call')} to tools off the way, {PENALTY:g} each", rows
 
     def _explain_tool(self) -> Explained:
         call = self._final.call if self._final else (self.hops[-1] if self.hops else None)
@@ -156,9 +160,9 @@ class Chain:
         rows = []
         for i, call in enumerate(self.hops):
             if i in self._redundant:
-                rows.append(self._hop_row(i, "the same call as the one before it"))
+                rows.append(self._hop_row(i, _REPEATED))
             elif i in self._detours:
-                rows.append(self._hop_row(i, "a detour: neither a prerequisite nor expected"))
+                rows.append(self._hop_row(i, _DETOUR))
             elif self._final is not None and call is self._final.call:
                 rows.append(self._hop_row(i, "the completing call", 1.0))
             else:
