@@ -61,8 +61,7 @@ def assert_no_sideways_scroll(opened: Opened) -> None:
 # ---- hostile texts ----
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_nothing_of_a_hostile_document_runs(
     open_page: Open, hostile: Path, width: int, scheme: str
 ) -> None:
