@@ -169,6 +169,7 @@ def _write(
 ) -> bool:
     """Write the suite and say what changed; False when there are cases to mend."""
     from ..imports.write import suite_text
+    from ..imports.write import text_problems
     from ..imports.write import write_suite
 
     if out == _STDOUT:
@@ -177,12 +178,13 @@ def _write(
     text = suite_text(suite, previous)
     for line in changes.lines() if previous is not None else ():
         click.echo(line)
-    if previous is not None and text == previous.text:
-        click.echo(f"{printable(str(out))} is up to date")
-        return True
-    problems = [] if dry_run else write_suite(out, suite, previous)
+    is_same = previous is not None and text == previous.text
+    problems = text_problems(text, out) if is_same or dry_run else write_suite(out, suite, previous)
     for problem in problems:
         click.echo(printable(str(problem)))
+    if is_same:
+        click.echo(f"{printable(str(out))} is up to date")
+        return not problems and not changes.broken
     counts = counted(len(suite["tools"]), "tool"), counted(len(suite["test_cases"]), "case")
     done = "would write" if dry_run else "wrote"
     click.echo(f"{done} {printable(str(out))}: {', '.join(counts)}")

@@ -156,15 +156,16 @@ def _data(previous: Document | None) -> Mapping[str, Any] | None:
 def _write(out: Path, suite: Mapping[str, Any], previous: Document | None, lines: Iterable[str]) -> bool:
     """Write the suite where it differs from the previous one; False when it has problems to mend."""
     from ..imports.write import suite_text
+    from ..imports.write import text_problems
     from ..imports.write import write_suite
 
-    if previous is not None and suite_text(suite, previous) == previous.text:
-        click.echo(printable(f"{out} is up to date: {', '.join(lines)}"))
-        return True
-    problems = write_suite(out, suite, previous)
+    text = suite_text(suite, previous)
+    is_same = previous is not None and text == previous.text
+    problems = text_problems(text, out) if is_same else write_suite(out, suite, previous)
     for problem in problems:
         click.echo(printable(str(problem)), err=True)
-    click.echo(printable(f"wrote {out}: {', '.join(lines)}"))
+    done = f"{out} is up to date" if is_same else f"wrote {out}"
+    click.echo(printable(f"{done}: {', '.join(lines)}"))
     return not problems
 
 

@@ -75,6 +75,7 @@ def new(
     default_name = file.name.removesuffix(SUITE_ENDING) if file else STARTER.name
     if name is None:
         name = click.prompt("Name of the suite", default=default_name) if asks else default_name
+    name = name.removesuffix(SUITE_ENDING) or default_name
     path = file or Path(f"{file_stem(name)}{SUITE_ENDING}")
     if os.path.lexists(path):
         raise click.UsageError(f"{printable(str(path))} is there already; name another file")

@@ -28,6 +28,7 @@ from .records import read_records
 ANSWERS_FOLDER = "possible_answer"  # in which the public answers lie, beside the questions
 
 _CATEGORY = re.compile(r"(?:live_)?([a-z]+(?:_[a-z]+)*)_\d")
+_FILE = re.compile(r"BFCL_(v\d+)_(\w+)\.jsonl?")
 _NEVER: dict[str, Any] = {"$any_of": []}
 _TYPES = {"dict": "object", "float": "number", "tuple": "array"}
 _SCHEMAS = ("items", "additionalProperties")
@@ -44,6 +45,7 @@ _REFUSED = {
     "rest": _EXECUTED,
     "sql": "its answers are judged by people",
     "chatable": "it has no tools",
+    "format_sensitivity": "it only lists questions of other categories; convert those",
 }
 _MULTI_TURN = "its questions have several turns; a suite has multi_turn cases with mocks for that"
 _WITHOUT_ANSWERS = ("irrelevance", "relevance")
@@ -119,8 +121,13 @@ def _unanswered(questions: Path, lacking: Sequence[Record], answers: Path | None
     return Problem(str(questions), lacking[0].line, 1, "", f"there is no answer for {names}{where}")
 
 
+def _file_category(questions: Path) -> str:
+    match = _FILE.fullmatch(questions.name)
+    return match[2] if match else ""
+
+
 def _suite_name(questions: Path) -> str:
-    match = re.fullmatch(r"BFCL_(v\d+)_(\w+)\.jsonl?", questions.name)
+    match = _FILE.fullmatch(questions.name)
     return f"BFCL {match[1]} {match[2]}" if match else questions.stem
 
 
@@ -159,7 +166,8 @@ def _category(name: str) -> str:
 
 def _check_category(questions: Path, record: Record) -> None:
     """SuiteError for a category that no suite can express; a file holds only one."""
-    category = _category(_id(record.value) or "")
+    name = _id(record.value)
+    category = _file_category(questions) if name is None else _category(name)
     families = (why for family, why in _FAMILIES.items() if f"{category}_".startswith(f"{family}_"))
     reason = _REFUSED.get(category) or next(families, None)
     if reason is not None:

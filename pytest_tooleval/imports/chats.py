@@ -60,6 +60,8 @@ def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
     """
     if not isinstance(record, dict):
         raise UnusableError(f"expected an object with messages and an answer, got {describe(record)}")
+    if _is_chunk(record):
+        raise UnusableError(_STREAMED)
     parts = list(_request_parts(record))
     messages = _messages(parts)
     tools, choice = _tools(parts)
@@ -257,6 +259,8 @@ def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]] | N
     recorded = any("tools" in part or "functions" in part for part in parts)
     tools = tool_definitions(given) if given is not None else ([] if recorded else None)
     choice = _field(parts, "tool_choice", "function_call")
+    if choice is None and tools:
+        return tools, "auto"  # what the API takes it for
     if isinstance(choice, str):
         return tools, {"any": "required"}.get(choice, choice if choice in _CHOICES else None)
     named = set(_chosen_names(choice))
@@ -352,9 +356,22 @@ def _choice(choice: Any) -> Message:
     return message
 
 
+def _is_chunk(value: Mapping[str, Any]) -> bool:
+    """Whether it is a piece of a streamed answer, of either API."""
+    choices = value.get("choices")
+    return (
+        value.get("object") in _CHUNKS
+        or str(value.get("type")).startswith("response.")
+        or (isinstance(choices, list) and any("delta" in _mapping(choice) for choice in choices))
+    )
+
+
+_CHUNKS = ("chat.completion.chunk", "text_completion.chunk")
+
+
 def _output(items: list[Any]) -> list[Message]:
     """The answer that the items of a Responses output, or a list of messages, end in."""
-    if any(isinstance(item, dict) and "delta" in item for item in items):
+    if any(isinstance(item, dict) and ("delta" in item or _is_chunk(item)) for item in items):
         raise UnusableError(_STREAMED)
     messages = chat_messages(items)
     spoken = [message for message in messages if message["role"] == "assistant"]

@@ -24,6 +24,7 @@ from .chats import Message
 from .chats import recorded_answers
 from .openai_tools import UnusableError
 from .openai_tools import canonical
+from .openai_tools import is_hosted
 from .openai_tools import looks_like_a_tool
 from .openai_tools import tool_definition
 from .openai_tools import tool_definitions
@@ -69,7 +70,8 @@ def import_openai(path: Path, name: str, existing: Mapping[str, Any] | None = No
     records, left_out = read_records(path)
     if len(records) == 1:
         records = _unwrapped(records[0])
-    if any(looks_like_a_tool(record.value) for record in records):
+    values = [record.value for record in records]
+    if any(map(looks_like_a_tool, values)) or (values and all(map(is_hosted, values))):
         return _from_tools(path, records, left_out, name, existing)
     return _from_answers(path, records, left_out, name, existing)
 
@@ -102,8 +104,8 @@ def _from_tools(
         try:
             tool = tool_definition(record.value)
         except UnusableError as error:
-            is_hosted = isinstance(record.value, dict) and not looks_like_a_tool(record.value)
-            (left_out if is_hosted else problems).append(_problem(path, record, str(error)))
+            is_foreign = isinstance(record.value, dict) and not looks_like_a_tool(record.value)
+            (left_out if is_foreign else problems).append(_problem(path, record, str(error)))
             continue
         reason = _tools_problem([tool])
         if reason is not None:
@@ -111,6 +113,8 @@ def _from_tools(
         tools.append(tool)
     if problems:
         raise SuiteError(problems)  # without one of its tools, a suite would ask another question
+    if not tools:
+        raise SuiteError(left_out)
     try:
         tools = tool_definitions(tools)
     except UnusableError as error:
@@ -249,8 +253,9 @@ class _Cases:
         choice = answer.tool_choice
         if choice == ("none" if answer.calls else "required"):
             choice = None  # the answer is not what was asked for
-        if choice is None and not answer.calls and self.choice == "required":
-            choice = "auto"
+        if choice in (None, "auto") and not answer.calls:
+            # Where nothing should be called, auto holds anyway.
+            choice = None if self.choice is None else "auto"
         if choice is not None and choice != self.choice:
             case["tool_choice"] = choice
         return case

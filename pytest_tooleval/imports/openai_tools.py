@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from ..suite.explain import describe
@@ -10,6 +11,10 @@ from ..suite.explain import show
 
 _FIELDS = ("name", "description", "parameters", "strict")
 _OF_RECORDS = ("messages", "role", "choices", "request", "response", "input", "output")
+_HOSTED = re.compile(
+    r"(web_search|file_search|code_interpreter|computer|image_generation|mcp|shell|local_shell"
+    r"|apply_patch|tool_search)(_use)?(_preview)?(_[0-9_]+)?"
+)
 _FORMATS = {"input_schema": "Anthropic's", "inputSchema": "MCP's"}
 
 
@@ -25,6 +30,12 @@ def looks_like_a_tool(value: Any) -> bool:
         return True
     schema = any(key in value for key in ("parameters", *_FORMATS))
     return isinstance(value.get("name"), str) and schema
+
+
+def is_hosted(value: Any) -> bool:
+    """Whether it is a tool that OpenAI itself runs, by its type."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    return isinstance(kind, str) and _HOSTED.fullmatch(kind) is not None
 
 
 def tool_definition(value: Any) -> dict[str, Any]:

@@ -118,7 +118,8 @@ class _Update:
                 self.drafted += 1
                 kept.append({**self._draft(self.new[key]), "id": id})
             else:
-                why = tuple(self._why_broken(case)) if isinstance(case, dict) else ()
+                is_written = isinstance(case, dict) and key is None
+                why = tuple(self._why_broken(case)) if is_written else ()
                 if why:
                     self.broken.append(BrokenCase(id, len(kept), why))
                 kept.append(case)
@@ -152,24 +153,20 @@ class _Update:
     def _why_broken(self, case: Mapping[str, Any]) -> Iterator[str]:
         if case.get("tools") is not None:
             return  # such a case brings its own tools
-        gone = [name for name in dict.fromkeys(_named(case)) if self._is_gone(name)]
-        yield from (f"the tool {show(name)}, which it names, is gone" for name in gone)
+        for name in dict.fromkeys(_named(case)):
+            if name != ANY_TOOL and name.casefold() not in self.new:
+                yield f"the tool {show(name)}, which it names, is gone"
+        # What was wrong before is told again, for an import to fail until it is mended.
         for names, params, place in _expectations(case):
             keys = [name.casefold() for name in names]
-            if not any(key in self.changed for key in keys) or any(key not in self.new for key in keys):
+            if any(key not in self.new for key in keys):
                 continue
-            before = _param_problems([self.old[key] for key in keys if key in self.old], params)
             for problem in _param_problems([self.new[key] for key in keys], params):
-                if problem not in before:
-                    yield f"{place}{problem}"
-            if len(keys) == 1:
+                yield f"{place}{problem}"
+            if len(keys) == 1 and keys[0] in self.changed:
                 required = _required(self.new[keys[0]]) - _required(self.old[keys[0]]) - params.keys()
                 for name in sorted(required):
                     yield f"{place}{show(name)} is required now, and not expected"
-
-    def _is_gone(self, name: str) -> bool:
-        key = name.casefold()
-        return name != ANY_TOOL and key in self.old and key not in self.new
 
 
 def _in_order(suite: dict[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:

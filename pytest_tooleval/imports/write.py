@@ -54,7 +54,7 @@ def write_suite(path: Path, suite: Mapping[str, Any], previous: Document | None 
     cases of a previous suite are no reason to refuse, and given back.
     """
     text = suite_text(suite, previous)
-    problems = _problems(text, str(path))
+    problems = text_problems(text, path)
     if problems and previous is None:
         raise SuiteError(problems)
     if previous is not None:
@@ -122,9 +122,10 @@ def _without_lone_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _problems(text: str, path: str) -> list[Problem]:
+def text_problems(text: str, path: Path) -> list[Problem]:
+    """Why the text of a suite does not load; empty when it does."""
     try:
-        parse_suite(text, path)
+        parse_suite(text, str(path))
     except SuiteError as error:
         return list(error.problems)
     return []

@@ -24,6 +24,8 @@ from .. import __version__
 from ..errors import ConfigError
 from ..errors import McpError
 from ..errors import ToolevalError
+from ..text import printable
+from ..text import shorten
 from .explain import explained
 from .explain import leaves
 from .explain import timed_out
@@ -201,7 +203,8 @@ async def _stdio(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
 
     command = shutil.which(server.target[0])
     if command is None:
-        raise ConfigError(f"there is no command {server.label} to start the MCP server with")
+        name = printable(shorten(server.target[0]))
+        raise ConfigError(f"there is no command {name} to start the MCP server with")
     limits = watch.limits
     bounds = [watch.token, str(limits.message), str(limits.total or 0)]
     process = StdioServerParameters(

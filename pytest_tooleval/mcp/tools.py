@@ -45,8 +45,9 @@ def as_functions(
     distinct: dict[str, Mapping[str, Any]] = {}
     for entry in entries:
         first = distinct.setdefault(entry["name"], entry)
-        if first is not entry and first != entry:
-            left_out.append(f"{_shown(entry)}: a second tool of this name, and not the same")
+        if first is not entry:
+            how = "the same again" if first == entry else "and not the same"
+            left_out.append(f"{_shown(entry)}: a second tool of this name, {how}")
     names = provider_names(distinct, known)
     tools = []
     for original, entry in distinct.items():
@@ -58,7 +59,7 @@ def as_functions(
             left_out.append(f"{_shown(entry)}: {problem}")
     kept = {tool["function"]["name"] for tool in tools}
     originals = {name: old for old, name in names.items() if name != old and name in kept}
-    return Functions(tuple(tools), originals, tuple(left_out))
+    return Functions(tuple(tools), originals, tuple(dict.fromkeys(left_out)))
 
 
 def _function(entry: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def _findings(suite: Suite) -> Findings:
                 message = f"the tag {show(tag)} is also a mark that a widely used plugin acts on"
                 yield Finding((*loc, "tags", position), message)
         if case.multi_turn:
-            yield from _chain(case, loc, tools)
+            yield from _chain(suite, case, loc, tools)
         for names, params, at in _expected(case, loc):
             yield from schemas.params(names, params, at, tools)
 
@@ -151,7 +151,9 @@ def _impossible(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Fi
             at,
             'tool_choice "required" forces a call, where none should be called; use "auto"',
         )
-    if not case.expects_nothing and not tools:
+    # The tools of a server are not known before it is asked.
+    awaits_tools = case.tools is None and suite.tools_from is not None
+    if not case.expects_nothing and not tools and not awaits_tools:
         yield Finding(loc, "a call is expected, but there are no tools to call")
     if case.multi_turn and case.optimal_hops and case.max_rounds and case.optimal_hops > case.max_rounds:
         message = f"fewer replies than the shortest chain has calls (optimal_hops {case.optimal_hops})"
@@ -182,13 +184,16 @@ def _suite_thresholds(suite: Suite) -> Findings:
             yield Finding(("thresholds", metric), message, at_key=True)
 
 
-def _chain(case: TestCase, loc: Loc, tools: list[Tool]) -> Findings:
-    mocked = {name.casefold() for name in case.mock_responses}
+def _chain(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Findings:
+    live = suite.live_tools if case.live_tools is None else case.live_tools
+    if ANY_TOOL in (live or ()):
+        return  # which tools only read is known to the server
+    answered = {name.casefold() for name in (*case.mock_responses, *(live or ()))}
     for index, name in enumerate(case.valid_prerequisites):
-        if name.casefold() not in mocked:
+        if name.casefold() not in answered:
             message = f"{show(name)} has no mock response; a call to it is answered with an error"
             yield Finding((*loc, "valid_prerequisites", index), message)
-    known = mocked | {name.casefold() for name in (*case.valid_prerequisites, *case.expected_tools)}
+    known = answered | {name.casefold() for name in (*case.valid_prerequisites, *case.expected_tools)}
     others = [tool.name for tool in tools if tool.name.casefold() not in known]
     if others and ANY_TOOL not in case.expected_tools:
         message = f"no mock response for {listing(others)}; a call is answered with an error"

@@ -98,6 +98,26 @@ def test_tools_are_brought_up_to_date_and_cases_stay() -> None:
     ]
 
 
+def test_importing_again_fails_until_the_cases_are_mended() -> None:
+    case = {"id": "old", "prompt": "Old", "expected_tool": "old"}
+    tools = [{"type": "function", "function": {"name": "old"}}]
+    file = Path("mine.tooleval.json")
+    file.write_text(json.dumps({"name": "mine", "tools": tools, "test_cases": [case]}), "utf-8")
+    out = ("--out", file.name)
+    assert run(*http("good"), *out).exit_code == 1
+    for more in ((), ("--dry-run",)):
+        done = run(*http("good"), *out, *more)
+        assert done.exit_code == 1
+        broken, problem, last = done.stdout.splitlines()
+        assert broken == 'broken: the case "old": the tool "old", which it names, is gone'
+        assert "test_cases[0].expected_tool: the tool" in problem
+        assert last == "mine.tooleval.json is up to date"
+    mended = suite_in(file.name)
+    mended["test_cases"] = mended["test_cases"][1:]
+    file.write_text(json.dumps(mended), "utf-8")
+    assert run(*http("good"), *out).exit_code == 0
+
+
 def test_a_dry_run_writes_nothing() -> None:
     done = run(*http("good"), "--dry-run")
     assert done.stdout.startswith("would write good-server.tooleval.json: 2 tools, 2 cases\n")
@@ -232,6 +252,7 @@ def test_mistakes_in_the_options(arguments: tuple[str, ...], message: str) -> No
     ("arguments", "message"),
     [
         (("--stdio", "no-such-command --key hunter2"), "there is no command no-such-command to start"),
+        (("--stdio", "no-such-uvx some-server"), "there is no command no-such-uvx to start the MCP"),
         (("--stdio", "a 'b"), "the command cannot be taken apart: No closing quotation"),
         (("--stdio", ""), "the command of an MCP server is empty"),
         (("--stdio", "python", "--env", "KEY=hunter2"), "env wants the name of an environment variable"),

@@ -119,6 +119,22 @@ def test_openai_tools_again_say_what_changed_and_what_it_breaks(tmp_path: Path) 
     assert json.loads(out.read_text("utf-8"))["test_cases"] == [case]
 
 
+@pytest.mark.parametrize("expected", [{"expected_tool": "old"}, {"expected_params": {"town": "P"}}])
+def test_openai_tools_again_fail_until_the_cases_are_mended(
+    tmp_path: Path, expected: dict[str, Any]
+) -> None:
+    old = json.loads(json.dumps(TOOL).replace('"weather"', '"old"').replace("city", "town"))
+    case = {"id": "paris", "prompt": "Paris?", "expected_tool": "weather", **expected}
+    out = write(tmp_path / "s.tooleval.json", {"name": "s", "tools": [TOOL, old], "test_cases": [case]})
+    source = write(tmp_path / "t.json", [TOOL])
+    first, second = run("openai", source, "--out", out), run("openai", source, "--out", out)
+    assert (first.exit_code, second.exit_code) == (1, 1)
+    assert f"{out} is up to date: " in second.output
+    assert 'broken: the case "paris": ' in second.output
+    mended = {"name": "s", "tools": [TOOL], "test_cases": []}
+    assert run("openai", source, "--out", write(out, mended)).exit_code == 0
+
+
 def test_openai_answers(tmp_path: Path) -> None:
     key = "sk-" + "abcdefghij" * 3
     log = write(

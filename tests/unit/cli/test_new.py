@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from pytest_tooleval.cli import new as module
 from pytest_tooleval.cli.new import new
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import load_suite
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -95,6 +98,23 @@ def test_the_examples_expectation_goes_with_its_prompt() -> None:
 def test_the_file_is_named_for_the_suite() -> None:
     run("--name", "../Größe: 1\x1b")
     assert [file.name for file in Path().iterdir()] == ["Größe--1.tooleval.json"]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_the_answer_for_the_name_may_be_that_of_the_file() -> None:
+    assert run(answers="z.tooleval.json" + "\n" * 6).exit_code == 0
+    assert [file.name for file in Path().iterdir()] == ["z.tooleval.json"]
+    assert written("z.tooleval.json")["name"] == "z"
+
+
+def test_the_example_of_the_documentation_passes_with_the_built_in_model(
+    pytester: pytest.Pytester,
+) -> None:
+    text = (ROOT / "docs/importing.md").read_text(encoding="utf-8")
+    command = text.partition("tooleval new docs.")[2].partition("\n\n")[0].replace("\\\n", " ")
+    assert run(*shlex.split(f"docs.{command}")).exit_code == 0
+    arguments = ("-p", "tooleval", "-p", "no:asyncio", "--tooleval-model=baseline/lexical")
+    pytester.runpytest_inprocess(*arguments, "docs.tooleval.json").assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize(

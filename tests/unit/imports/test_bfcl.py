@@ -270,6 +270,12 @@ def test_categories_that_no_suite_can_express_are_refused(
     assert reason in problem
 
 
+def test_a_file_without_questions_is_refused_by_its_name(tmp_path: Path) -> None:
+    file = write(tmp_path, "BFCL_v4_format_sensitivity.json", {"simple_python": ["simple_python_58"]})
+    (problem,) = problems(file)
+    assert problem.startswith("1:1: the category format_sensitivity cannot be converted: it only lists")
+
+
 def test_a_category_of_ones_own_is_judged_by_its_answers(tmp_path: Path) -> None:
     asked = question("rest_api_0", {"r": {"type": "integer"}})
     case = convert(tmp_path, asked, answer("rest_api_0", {"r": [1]}))

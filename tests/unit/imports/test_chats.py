@@ -30,6 +30,7 @@ CALL = {
 CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 CHOICES = {"object": "chat.completion", "choices": [{"index": 0, "message": CALLED}]}
 REQUEST = {"model": "gpt-4o", "messages": [USER], "tools": [TOOL], "tool_choice": "auto"}
+CHUNK = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "S"}}]}
 RESPONSE = {
     "object": "response",
     "status": "completed",
@@ -183,7 +184,7 @@ def test_old_functions_in_the_prompt_become_tools() -> None:
         ("any", ["weather", "news"], "required"),
         ("none", ["weather", "news"], "none"),
         ("nonsense", ["weather", "news"], None),
-        (None, ["weather", "news"], None),
+        (None, ["weather", "news"], "auto"),
         ({"type": "function", "function": {"name": "weather"}}, ["weather"], "required"),
         ({"type": "function", "name": "weather"}, ["weather"], "required"),
         ({"type": "allowed_tools", "mode": "auto", "tools": [FLAT]}, ["weather"], "auto"),
@@ -201,6 +202,10 @@ def test_a_choice_of_named_tools_leaves_these(
     answer = one({**REQUEST, "tools": [TOOL, news], "tool_choice": choice, "response": CHOICES})
     assert [tool["function"]["name"] for tool in answer.tools or []] == names
     assert answer.tool_choice == expected
+
+
+def test_a_choice_without_recorded_tools_is_unknown() -> None:
+    assert one({"messages": [USER], "response": CHOICES}).tool_choice is None
 
 
 def test_several_choices_and_several_calls() -> None:
@@ -250,6 +255,10 @@ def test_arguments_that_are_no_object(arguments: object) -> None:
         ({**REQUEST, "response": "data: {}\n\n"}, "a stream in pieces"),
         ({**REQUEST, "response": [{"choices": [], "delta": {}}]}, "a stream in pieces"),
         ({**REQUEST, "response": {"choices": [{"delta": {}}]}}, "a stream in pieces"),
+        ({**REQUEST, "response": [CHUNK, CHUNK]}, "a stream in pieces"),
+        ({**REQUEST, "response": [{"type": "response.created", "response": {}}]}, "a stream in pieces"),
+        ({**REQUEST, "response": [{**CHUNK, "choices": []}]}, "a stream in pieces"),
+        (CHUNK, "a stream in pieces"),
         ({**REQUEST, "response": {"error": {"message": "sk-secret"}}}, "the answer is an error"),
         (
             {**REQUEST, "response": {"choices": [{"message": CALLED, "finish_reason": "length"}]}},

@@ -79,6 +79,7 @@ def test_one_call_several_and_none(tmp_path: Path) -> None:
     assert made.suite == {
         "name": "log",
         "tools": [tool()],
+        "tool_choice": "auto",
         "test_cases": [
             {
                 "id": "paris",
@@ -118,13 +119,16 @@ def test_what_they_do_not_share_stays_with_the_case(tmp_path: Path) -> None:
         [
             record("Paris?", called("Paris"), before=[SYSTEM]),
             record("Rome?", called("Rome"), tool_choice="auto"),
-            record("News?", called(name="news"), tools=[tool("news")]),
+            record("News?", called("x", name="news"), tools=[tool("news")], tool_choice="required"),
+            record("Hi", text()),
         ],
     )
-    paris, rome, news = made.suite["test_cases"]
+    paris, rome, news, hi = made.suite["test_cases"]
     assert "system_prompt" not in made.suite
     assert paris["prompt"][0] == SYSTEM
-    assert rome["tool_choice"] == "auto"
+    assert "tool_choice" not in made.suite
+    assert [case.get("tool_choice") for case in (paris, rome, news)] == ["auto", "auto", "required"]
+    assert "tool_choice" not in hi  # auto is the default where nothing should be called
     assert made.suite["tools"] == [tool()]
     assert news["tools"] == [tool("news")]
 
@@ -254,6 +258,24 @@ def test_tools_become_a_suite_with_drafts(tmp_path: Path) -> None:
     assert [message for _, message in reasons(made)] == [
         'a tool of the type "web_search", which only its provider can run'
     ]
+
+
+def test_only_tools_that_the_provider_runs(tmp_path: Path) -> None:
+    values = [[{"type": "web_search"}, {"type": "file_search", "vector_store_ids": ["vs_1"]}]]
+    assert refused(tmp_path, values) == [
+        f'1:1: a tool of the type "{kind}", which only its provider can run'
+        for kind in ("web_search", "file_search")
+    ]
+
+
+@pytest.mark.parametrize("choice", ["required", "auto", "none"])
+def test_the_choice_of_a_suite_that_is_there_is_not_that_of_the_record(
+    tmp_path: Path, choice: str
+) -> None:
+    existing = {"name": "s", "tools": [tool()], "tool_choice": choice, "test_cases": []}
+    made = imported(tmp_path, [record("Paris?", called("Paris")), record("Hi", text())], existing)
+    own = None if choice == "auto" else "auto"
+    assert [case.get("tool_choice") for case in made.suite["test_cases"]] == [own, own]
 
 
 @pytest.mark.parametrize("key", ["tools", "functions"])

@@ -267,9 +267,18 @@ def test_params_that_a_change_makes_wrong_are_told() -> None:
     ]
 
 
-def test_what_was_wrong_before_is_not_told_again() -> None:
-    wrong = {**PARIS, "expected_params": {"city": 5}}
-    assert why(suite(wrong), tool("get_weather", {"city": STRING, "x": STRING}, ["city"]), TIME) == []
+def test_what_is_broken_is_told_until_it_is_mended() -> None:
+    gone = {"id": "time", "prompt": "x", "expected_tool": "get_time"}
+    wrong = {**PARIS, "expected_params": {"town": "Paris"}}
+    made, first = updated(suite(gone, wrong), WEATHER)
+    again, second = updated(made, WEATHER)
+    assert again == made
+    assert second.broken == first.broken
+    assert [case.why for case in second.broken] == [
+        ('the tool "get_time", which it names, is gone',),
+        ('town: not a parameter of "get_weather"; known are "city"',),
+    ]
+    assert updated(suite(PARIS), WEATHER)[1].broken == ()
 
 
 @pytest.mark.parametrize(

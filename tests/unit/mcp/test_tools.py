@@ -36,9 +36,13 @@ def test_names_that_providers_refuse_are_mapped() -> None:
 
 
 def test_a_name_listed_twice_stands_for_the_first() -> None:
-    functions = as_functions([entry("a"), entry("b"), entry("a"), entry("b", {"type": "object"})])
+    same = [entry("a"), entry("a"), entry("a")]
+    functions = as_functions([*same, entry("b"), entry("b", {"type": "object"})])
     assert [tool["function"]["name"] for tool in functions.tools] == ["a", "b"]
-    assert functions.left_out == ('"b": a second tool of this name, and not the same',)
+    assert functions.left_out == (
+        '"a": a second tool of this name, the same again',
+        '"b": a second tool of this name, and not the same',
+    )
 
 
 def nested(levels: int) -> dict[str, Any]:

@@ -212,6 +212,40 @@ def test_chains_without_mocks() -> None:
     }
 
 
+def served(case: dict[str, Any], **fields: Any) -> dict[str, str]:
+    data = {"name": "s", "tools_from": {"mcp": {"stdio": "server"}}, "test_cases": [case], **fields}
+    return {problem.field: problem.message for problem in lint_suite(parse_suite(json.dumps(data)))}
+
+
+def test_tools_of_a_server_are_not_missed() -> None:
+    assert served({"prompt": "x", "expected_tool": "get_weather"}) == {}
+    own = served({"prompt": "x", "expected_tool": "*", "tools": []})
+    assert own["test_cases[0]"] == "a call is expected, but there are no tools to call"
+
+
+def test_tools_that_run_live_need_no_mock() -> None:
+    chain = {
+        "prompt": "x",
+        "expected_tool": "get_weather",
+        "multi_turn": True,
+        "valid_prerequisites": ["search", "locate"],
+    }
+    search = "test_cases[0].valid_prerequisites[0]"
+    locate = "test_cases[0].valid_prerequisites[1]"
+    assert list(served(chain)) == [search, locate]
+    assert list(served({**chain, "live_tools": ["SEARCH"]})) == [locate]
+    assert list(served(chain, live_tools=["search"])) == [locate]
+    assert list(served({**chain, "live_tools": ["locate"]}, live_tools=["search"])) == [search]
+    assert served({**chain, "live_tools": ["*"]}) == {}
+
+
+def test_the_suite_in_the_documentation_of_servers_has_no_warnings() -> None:
+    blocks = (ROOT / "docs/mcp.md").read_text(encoding="utf-8").split("```json\n")[1:]
+    (text,) = [block.partition("```")[0] for block in blocks if '"tools_from"' in block]
+    suite, document = parse_document(text)
+    assert lint_suite(suite, document) == []
+
+
 def test_places() -> None:
     text = """{"name": "s", "tools": [],
   "test_cases": [
