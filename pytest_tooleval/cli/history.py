@@ -171,7 +171,8 @@ def compare(
 ) -> None:
     """Compare two runs case by case; the exit code is 1 when NEW is significantly worse.
 
-    It is 1, too, when no case can be compared. OLD and NEW are runs as in `tooleval show`, or files of --tooleval-json.
+    It is 1, too, when no case can be compared. OLD and NEW are runs as in `tooleval show`, or files of
+    --tooleval-json.
     """
     from ..gates.baseline import compare as compare_documents
     from ..history import load_document

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from dataclasses import dataclass
 from typing import Any
 
+from ..suite.files import SUITE_ENDING
 from .codec import iso
 from .codec import safe_text
 from .running import Status
@@ -56,7 +57,7 @@ class RunSummary:
 
 @dataclass(frozen=True)
 class RunFilter:
-    """Which runs, and of them which cases; None is all."""
+    """Which runs, and of them which cases; None is all. `suite` may be a suite's file, too."""
 
     model: str | None = None
     suite: str | None = None
@@ -66,18 +67,30 @@ class RunFilter:
         """A condition on the table `cases`, and its values."""
         wanted = {"model": self.model, "suite": self.suite}
         values = {name: safe_text(value) for name, value in wanted.items() if value is not None}
-        return " AND ".join(f"cases.{name} = :{name}" for name in values) or "1", values
+        conditions = {name: f"cases.{name} = :{name}" for name in values}
+        if self._may_be_file:
+            conditions["suite"] = "(cases.suite = :suite OR cases.file = :suite)"
+        return " AND ".join(conditions.values()) or "1", values
 
     def of_runs(self) -> tuple[str, dict[str, str]]:
         """A condition on the table `runs`, and its values."""
         condition, values = self.of_cases()
         parts = ["1"]
+        if self._may_be_file:
+            # No index of the cases has their file: a run without it should not be read to its end.
+            parts.append(
+                "EXISTS (SELECT 1 FROM suites WHERE run = runs.number AND :suite IN (file, name))"
+            )
         if values:
             parts.append(f"EXISTS (SELECT 1 FROM cases WHERE run = runs.number AND {condition})")
         if self.branch is not None:
             parts.append("branch = :branch")
             values = {**values, "branch": safe_text(self.branch)}
         return " AND ".join(parts), values
+
+    @property
+    def _may_be_file(self) -> bool:
+        return self.suite is not None and self.suite.endswith(SUITE_ENDING)
 
 
 def list_runs(

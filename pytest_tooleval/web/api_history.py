@@ -42,7 +42,14 @@ def runs_of(
     try:
         return _history(request).runs(limit, model=model, suite=suite, branch=branch)
     except ToolevalError as error:
-        raise ApiError(500, str(error)) from None
+        raise ApiError(500, _said(request, error, names_file=True)) from None
+
+
+def _said(request: Request, error: ToolevalError, *, names_file: bool = False) -> str:
+    """What the history says, without where the folder lies on this machine's disk."""
+    path, root = _history(request).path, request.app.state.folder.root
+    file = f"{path.relative_to(root).as_posix()}: " if names_file else ""
+    return str(error).replace(f"{path}: ", file)
 
 
 def _find(request: Request, name: str, field: str = "id") -> str:
@@ -51,7 +58,7 @@ def _find(request: Request, name: str, field: str = "id") -> str:
     try:
         return _history(request).find(name)
     except ToolevalError as error:
-        raise field_error(404, field, str(error)) from None
+        raise field_error(404, field, _said(request, error)) from None
 
 
 def document_of(request: Request, name: str, field: str = "id") -> dict[str, Any]:
@@ -61,7 +68,7 @@ def document_of(request: Request, name: str, field: str = "id") -> dict[str, Any
     try:
         return _history(request).document(id, bulk=False)
     except ToolevalError as error:
-        raise field_error(404, field, str(error)) from None
+        raise field_error(404, field, _said(request, error)) from None
 
 
 async def _in_thread(make: Callable[[], Any]) -> Response:
@@ -121,7 +128,7 @@ async def show_case(request: Request) -> Response:
         try:
             return _history(request).case(id, nodeid)
         except ToolevalError as error:
-            raise field_error(404, "nodeid", str(error)) from None
+            raise field_error(404, "nodeid", _said(request, error)) from None
 
     return await _in_thread(case)
 
@@ -134,7 +141,7 @@ async def delete_run(request: Request) -> Response:
         try:
             _history(request).delete(id)
         except ToolevalError as error:
-            raise field_error(409, "id", str(error)) from None
+            raise field_error(409, "id", _said(request, error)) from None
         return Response(status_code=204)
 
     return await run_in_threadpool(delete)
@@ -149,7 +156,7 @@ async def show_trend(request: Request) -> Response:
         try:
             return _history(request).trend(name, model=model, limit=limit).to_dict()
         except ToolevalError as error:
-            raise field_error(404, "name", str(error)) from None
+            raise field_error(404, "name", _said(request, error)) from None
 
     return await _in_thread(trend)
 

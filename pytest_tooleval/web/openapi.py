@@ -375,7 +375,8 @@ def _history_paths() -> dict[str, Schema]:
     document, errors = _ref("Document"), (404, 500)
     sides = [_query(name, f"The {name} run.", required=True) for name in ("old", "new")]
     models = [_query(f"{name}_model", f"The model of the {name} run.") for name in ("old", "new")]
-    filters = [_query(name, f"Only of this {name}.") for name in ("model", "suite", "branch")]
+    whose = {"model": "model", "suite": "suite, by its name or its file", "branch": "branch"}
+    filters = [_query(name, f"Only of this {each}.") for name, each in whose.items()]
     return {
         "/api/history": {
             "get": _operation(

@@ -6,6 +6,7 @@ import concurrent.futures
 import importlib.metadata
 import json
 import logging
+import os
 import platform
 import queue
 import threading
@@ -148,6 +149,7 @@ class Run:
 
     def _not_kept(self, error: Exception) -> None:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        reason = reason.replace(f"{self._root}{os.sep}", "")
         self.problem = f"the run could not be kept in the history: {reason}"
         if self._writer is not None:
             self._writer.abandon()

@@ -255,6 +255,8 @@ def test_an_empty_folder_says_what_to_do(site: Site) -> None:
     site.page.get_by_role("heading", name="New suite").wait_for()
     site.go("history")
     assert "No run has been kept" in site.page.locator(".empty").inner_text()
+    site.go("trend")
+    assert "No run has been kept" in site.page.locator(".empty").inner_text()
     site.go("run")
     assert "no suite with cases" in site.page.locator(".empty").inner_text()
 
@@ -336,6 +338,16 @@ def test_a_change_in_a_form_leaves_everything_else_as_it_was_written(seeded: Sit
     seeded.field("test_cases[0].prompt").fill("Weather in Paris?")
     seeded.save()
     assert seeded.text("weather.tooleval.json") == odd.replace(_PARIS, "Weather in Paris?")
+
+
+def test_a_new_field_of_the_suite_stands_where_the_format_has_it(seeded: Site) -> None:
+    seeded.write(
+        "weather.tooleval.json", _SEED.replace('  "description": "Tests weather tool calling",\n', "")
+    )
+    seeded.go("suite/weather.tooleval.json")
+    seeded.field("description").fill("Tests weather tool calling")
+    seeded.save()
+    assert seeded.text("weather.tooleval.json") == _SEED
 
 
 def test_the_loaders_messages_stand_beside_the_fields(seeded: Site) -> None:
@@ -491,6 +503,13 @@ _CHANGES: list[tuple[list[Any], str, str]] = [
     (["insertItem", ["a"], 0, "9"], '{"a": []}', '{"a": [\n  9\n]}'),
     (["moveItem", ["a"], 2, 0], '{"a": [1,\n 22, 333]}', '{"a": [333,\n 1, 22]}'),
     (["setRaw", ["a"], "3"], '{"a": 1, "a": 2}', '{"a": 1, "a": 3}'),
+    (
+        ["setRaw", ["b"], "2", ["a", "b", "c"]],
+        '{"c": 3, "a": 1, "x": 0}',
+        '{"c": 3, "a": 1, "b": 2, "x": 0}',
+    ),
+    (["setRaw", ["b"], "2", ["a", "b", "c"]], '{"x": 0, "c": 3}', '{"x": 0, "b": 2, "c": 3}'),
+    (["setRaw", ["b"], "2", ["a", "b", "c"]], '{"x": 0}', '{"x": 0, "b": 2}'),
 ]
 
 
@@ -660,8 +679,41 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     seeded.go("trend?name=Weather%20API%20Suite")
     chart = page.get_by_role("img")
     assert "first 0.90, last 0.70" in str(chart.get_attribute("aria-label"))
+    ticks = chart.locator("text").all_text_contents()
+    assert len([tick for tick in ticks if re.search(r", \d\d:\d\d:\d\d$", tick)]) == 2
     seeded.go("suites")
     page.get_by_text("0.70 · 0/2 passed").wait_for()
+
+
+def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: Site) -> None:
+    page = seeded.page
+    seeded.write("a-twin.tooleval.json", _SEED)
+    drafts = json.loads(_SEED)
+    drafts["name"] = "Drafts"
+    drafts["test_cases"] = [{**case, "skip": True} for case in drafts["test_cases"]]
+    seeded.write("drafts.tooleval.json", drafts)
+    seeded.run("agent")
+    seeded.run("agent", file="drafts.tooleval.json")
+    seeded.go("suites")
+    rows = page.locator("tbody tr")
+    expect(rows.filter(has_text="weather.tooleval.json")).to_contain_text("0.90 · 1/2 passed")
+    expect(rows.filter(has_text="drafts.tooleval.json")).to_contain_text("– 2 skipped")
+    expect(rows.filter(has_text="a-twin.tooleval.json")).not_to_contain_text("passed")
+    seeded.go("history")
+    expect(page.locator(".tone-skipped")).to_contain_text("2 skipped")
+    seeded.go("trend")
+    expect(page.get_by_label("Suite or case")).to_have_value("Weather API Suite")
+    expect(page.get_by_role("img")).to_have_count(1)
+
+
+def test_what_is_not_there_is_told_in_words(seeded: Site) -> None:
+    seeded.run("agent")
+    seeded.run("agent")
+    for address in ("runs/nope", "compare?old=nope&new=latest"):
+        seeded.go(address)
+        alert = seeded.page.get_by_role("alert")
+        expect(alert).to_contain_text(re.compile(r"There is no run nope\.$"))
+    seeded.complaints.clear()  # Chromium notes each answer of 404
 
 
 def test_a_run_is_deleted_from_the_history(seeded: Site) -> None:

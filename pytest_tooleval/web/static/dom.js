@@ -60,9 +60,21 @@ export function errorBox(error, what = "") {
   return el(
     "div",
     { class: "alert", role: "alert" },
-    el("p", {}, outcomeText("failed", what ? `${what}: ` : ""), shownNodes(message)),
+    el("p", {}, outcomeText("failed", what ? `${what}: ` : ""), shownNodes(missing(error) || message)),
     rest.length > 0 && problemList(rest),
   );
+}
+
+/**
+ * What is not there, as a sentence: the field of the request and the names of runs that scripts may
+ * use are no news to somebody who clicked. "" for other errors.
+ * @param {any} error
+ */
+function missing(error) {
+  const problem = error?.status === 404 && error.problems?.[0];
+  if (!problem) return "";
+  const text = problem.message.replace(/; expected latest, .*$/s, "");
+  return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
 
 /** @param {Problem[]} problems */
@@ -226,6 +238,12 @@ export function ask(title, text, choices) {
  */
 export function emptyState(text, ...actions) {
   return el("div", { class: "empty" }, el("p", {}, text), el("div", { class: "row" }, ...actions));
+}
+
+/** What to say where runs would stand. */
+export function noRuns() {
+  const words = "No run has been kept yet. Run a suite here, or with pytest in this folder.";
+  return emptyState(words, link("#/run", "Run a suite", { class: "button main" }));
 }
 
 /**

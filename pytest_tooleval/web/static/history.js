@@ -3,7 +3,8 @@
 
 import { runHash } from "./address.js";
 import { call, query } from "./api.js";
-import { announce, ask, durationText, emptyState, errorBox, input, isolated, link, listTable, moment, pageHead, plural } from "./dom.js";
+import { announce, ask, durationText, emptyState, errorBox, input, isolated, link, listTable, moment, noRuns, pageHead, plural } from "./dom.js";
+import { resultOf } from "./summary.js";
 
 const STEP = 50;
 const MOST = 1000;
@@ -63,8 +64,7 @@ class HistoryPage {
     this.ticked = this.ticked.filter((id) => runs.some((run) => run.id === id));
     this.showCompare();
     if (runs.length === 0) {
-      const words = isFiltered ? "No run fits. The names have to be whole." : "No run has been kept yet. Run a suite here, or with pytest in this folder.";
-      this.list.replaceChildren(emptyState(words, ...(isFiltered ? [] : [link("#/run", "Run a suite", { class: "button main" })])));
+      this.list.replaceChildren(isFiltered ? emptyState("No run fits. The names have to be whole.") : noRuns());
       this.more.replaceChildren();
       return;
     }
@@ -86,9 +86,9 @@ class HistoryPage {
       if (tick.checked) this.ticked.push(run.id);
       this.showCompare();
     });
-    const asked = run.cases - run.skipped;
-    const outcome = run.errors ? "error" : run.failed || run.gates_failed ? "failed" : "passed";
-    const result = run.status === "running" ? el("span", {}, "● running") : outcomeText(outcome, `${countText(run.passed)}/${countText(asked)} passed`);
+    const { outcome, words } = resultOf(run);
+    const mark = run.gates_failed && outcome !== "error" ? "failed" : outcome;
+    const result = run.status === "running" ? el("span", {}, "● running") : outcomeText(mark, words);
     const bad = [run.failed && plural(run.failed, "failed", "failed"), run.missed && plural(run.missed, "missed", "missed"), run.errors && `${countText(run.errors)} without an answer`].filter(Boolean);
     const gates = run.gates_failed > 0 && plural(run.gates_failed, "gate failed", "gates failed");
     const killed = run.status === "killed" && "ended by force";

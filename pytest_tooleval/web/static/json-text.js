@@ -156,18 +156,35 @@ function splice(text, start, end, raw) {
 }
 
 /**
- * The text with another value at a path; a key that is not there is added behind the others.
+ * The text with another value at a path; a key that is not there is added where `order` has it, else
+ * behind the others.
  * @param {string} text
  * @param {Path} path whose parents are there
  * @param {string} raw JSON text
+ * @param {string[]} order
  */
-export function setRaw(text, path, raw) {
+export function setRaw(text, path, raw, order = []) {
   const place = find(text, path);
   if (place !== null) return splice(text, place.start, place.end, indented(text, raw, indentAt(text, place.start)));
   const parent = find(text, path.slice(0, -1));
   if (parent === null) return text;
   const key = path[path.length - 1];
-  return insertMember(text, parent, Infinity, typeof key === "string" ? `${JSON.stringify(key)}: ` : "", raw);
+  return insertMember(text, parent, placeOf(key, membersAt(text, parent.start), order), typeof key === "string" ? `${JSON.stringify(key)}: ` : "", raw);
+}
+
+/**
+ * Behind the nearest of the keys that come before it in `order`, or in front of those that come after.
+ * @param {string | number} key
+ * @param {Member[]} members
+ * @param {string[]} order
+ */
+function placeOf(key, members, order) {
+  const keys = members.map((member) => String(member.key));
+  const rank = order.indexOf(String(key));
+  const before = order.slice(0, Math.max(0, rank)).filter((each) => keys.includes(each)).pop();
+  if (before !== undefined) return keys.lastIndexOf(before) + 1;
+  const after = rank < 0 ? -1 : keys.findIndex((each) => order.indexOf(each) > rank);
+  return after < 0 ? Infinity : after;
 }
 
 /**

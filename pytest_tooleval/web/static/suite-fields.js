@@ -35,6 +35,9 @@ export const SUITE_MORE = [
   ...SHARED,
 ];
 
+/** The members of a suite in the order of the format. */
+export const SUITE_ORDER = ["$schema", "name", "description", "system_prompt", "tools", "tools_from", "live_tools", ...SHARED.map((field) => field.key), "metadata", "test_cases"];
+
 /** @type {Field[]} */
 export const TOOL = [
   { key: "name", label: "Name", kind: "text", required: true },

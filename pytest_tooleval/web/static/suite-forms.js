@@ -84,7 +84,7 @@ export class SuiteForms {
       },
       tools: this.toolNames(parent),
       write: (raw) => {
-        this.edit(raw === undefined ? removeAt(editor.text, path) : setRaw(editor.text, path, raw));
+        this.edit(raw === undefined ? removeAt(editor.text, path) : setRaw(editor.text, path, raw, parent.length ? [] : fields.SUITE_ORDER));
         written?.();
       },
       broken: (control, isBroken) => this.setBroken(control, isBroken),
@@ -220,7 +220,7 @@ export class SuiteForms {
   add(key, item) {
     const { text, data } = this.editor;
     const raw = spell(text, item);
-    this.edit(Array.isArray(data[key]) ? insertItem(text, [key], data[key].length, raw) : setValue(text, [key], [item]));
+    this.edit(Array.isArray(data[key]) ? insertItem(text, [key], data[key].length, raw) : setRaw(text, [key], spell(text, [item]), fields.SUITE_ORDER));
   }
 
   /** @returns {import("./suite-items.js").Kind} */

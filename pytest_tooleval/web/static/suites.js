@@ -4,6 +4,7 @@
 import { runHash, suiteHash } from "./address.js";
 import { call, query } from "./api.js";
 import { emptyState, link, listTable, moment, pageHead, plural } from "./dom.js";
+import { resultOf } from "./summary.js";
 
 /** @typedef {{file: string, name: string | null, cases: number, drafts: number, tools: number, problems: number, modified: string}} Row */
 
@@ -60,7 +61,7 @@ function rowOf(row, result) {
 }
 
 /**
- * The last run of each suite, some at a time.
+ * The last run of each suite, some at a time. By the file, as two suites may have the same name.
  * @param {Row[]} rows
  * @param {Map<Row, HTMLElement>} results
  * @param {() => boolean} isGone
@@ -69,14 +70,13 @@ async function fillResults(rows, results, isGone) {
   const waiting = [...rows];
   const work = async () => {
     for (let row = waiting.shift(); row && !isGone(); row = waiting.shift()) {
-      const found = await call("GET", "/api/history" + query({ suite: row.name, limit: 1 })).catch(() => []);
+      const found = await call("GET", "/api/history" + query({ suite: row.file, limit: 1 })).catch(() => []);
       const run = found[0];
       if (!run) continue;
-      const bad = run.failed + run.errors;
-      const scored = run.passed + run.failed + run.missed;
-      const words = `${scoreText(run.overall)} · ${run.passed}/${scored + run.errors} passed`;
+      const { outcome, words } = resultOf(run);
+      const score = run.cases > run.skipped ? `${scoreText(run.overall)} · ` : "";
       results.get(row)?.replaceChildren(
-        link(runHash(run.id), outcomeText(run.errors ? "error" : bad ? "failed" : "passed", words)),
+        link(runHash(run.id), outcomeText(outcome, score + words)),
         el("small", { class: "under" }, moment(run.started), " · ", shownNodes(run.models.slice(0, 3).join(", ")), run.models.length > 3 ? " …" : ""),
       );
     }

@@ -6,6 +6,17 @@ import { isolated, listTable } from "./dom.js";
 const FIRST = ["overall", "tool_selection", "parameter_accuracy"];
 
 /**
+ * The result of a run in a few words. Where all cases were skipped, nothing has passed or failed.
+ * @param {any} run
+ */
+export function resultOf(run) {
+  const asked = run.cases - run.skipped;
+  if (asked === 0) return { outcome: "skipped", words: run.skipped ? `${countText(run.skipped)} skipped` : "no results" };
+  const outcome = run.errors ? "error" : run.failed ? "failed" : "passed";
+  return { outcome, words: `${countText(run.passed)}/${countText(asked)} passed` };
+}
+
+/**
  * @param {any[]} models
  * @param {any[]} suites
  */

@@ -3,7 +3,7 @@
 
 import { replaceHash, runHash } from "./address.js";
 import { call, query } from "./api.js";
-import { emptyState, errorBox, field, input, isolated, link, listTable, moment, newId, pageHead, plural } from "./dom.js";
+import { emptyState, errorBox, field, input, isolated, link, listTable, moment, newId, noRuns, pageHead, plural } from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDEST = 900;
@@ -14,14 +14,22 @@ const TOP = 12;
 const BOTTOM = 30;
 const COLOURS = 8;
 const LIMIT = 200;
+const RECENT = 20;
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, params, isGone }) {
   place.append(pageHead("Trends"));
-  const suites = (await call("GET", "/api/suites")).filter((/** @type {any} */ row) => row.name);
+  const [rows, runs] = await Promise.all([call("GET", "/api/suites"), call("GET", `/api/history?limit=${RECENT}`)]);
+  if (isGone()) return;
+  if (runs.length === 0) {
+    place.append(noRuns());
+    return;
+  }
+  const suites = rows.filter((/** @type {any} */ row) => row.name);
+  const first = params.get("name") || (await lastSuite(runs));
   if (isGone()) return;
   const list = newId();
-  const name = input({ list, value: params.get("name") || suites[0]?.name || "", spellcheck: "false" });
+  const name = input({ list, value: first, spellcheck: "false" });
   const model = input({ value: params.get("model") || "", placeholder: "all models", spellcheck: "false" });
   const result = el("div", { "aria-live": "polite" });
   const form = el(
@@ -52,6 +60,14 @@ export async function show({ place, params, isGone }) {
   });
   place.append(form, result);
   await load();
+}
+
+/** The first suite of the newest run, if possible of one with a score. @param {any[]} runs @returns {Promise<string>} */
+async function lastSuite(runs) {
+  const run = runs.find((each) => each.overall !== null) || runs.find((each) => each.cases > 0);
+  if (!run) return "";
+  const document = await call("GET", `/api/history/${encodeURIComponent(run.id)}`);
+  return document.suites[0]?.suite || "";
 }
 
 /** @param {any} trend */
@@ -111,8 +127,9 @@ function chart(runs, models, points, changed) {
     label(value.toFixed(2), { class: "tick", x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }),
   ]);
   const marks = runs.flatMap((run, i) => (changed.has(run.id) ? [svg("line", { class: "changed", x1: x(i) - step / 2, x2: x(i) - step / 2, y1: TOP, y2: HEIGHT - BOTTOM })] : []));
+  const days = dayTexts(runs.map((run) => run.started));
   const ends = runs.length > 1 ? [0, runs.length - 1] : [0];
-  const dates = ends.map((i, n) => label(runs[i].started.slice(0, 10), { class: "tick", x: x(i), y: HEIGHT - 10, "text-anchor": runs.length === 1 ? "middle" : n ? "end" : "start" }));
+  const dates = ends.map((i, n) => label(days[i], { class: "tick", x: x(i), y: HEIGHT - 10, "text-anchor": runs.length === 1 ? "middle" : n ? "end" : "start" }));
   const lines = models.map((model, m) => {
     const own = points.filter((point) => point.model === model && isKnown(point.overall));
     const at = own.map((point) => [x(places.get(point.id) ?? 0), y(point.overall)]);
@@ -125,6 +142,16 @@ function chart(runs, models, points, changed) {
     return `${shown(model)}: first ${scoreText(own[0]?.overall)}, last ${scoreText(own[own.length - 1]?.overall)}`;
   });
   return svg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": `Overall score over ${runs.length} runs. ${last.join("; ")}` }, ...grid, ...marks, ...dates, ...lines);
+}
+
+/** The days of moments, with the time where a day has several. @param {string[]} moments */
+function dayTexts(moments) {
+  const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
+  // Without the year two of them fit on a narrow screen.
+  const time = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const dates = moments.map((each) => new Date(each));
+  const days = dates.map((each) => day.format(each));
+  return days.map((each, i) => (days.indexOf(each) === days.lastIndexOf(each) ? each : time.format(dates[i])));
 }
 
 /** Models differ by shape too, not by colour alone. @param {number} model @param {number} x @param {number} y */

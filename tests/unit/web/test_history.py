@@ -40,6 +40,36 @@ def test_runs_are_listed_shown_and_deleted(client: TestClient, run: Run) -> None
     assert [row["id"] for row in client.get("/api/history").json()] == [one]
 
 
+def test_suites_of_one_name_are_told_apart_by_their_files(
+    client: TestClient, run: Run, folder: Path
+) -> None:
+    (folder / "twin.tooleval.json").write_bytes((folder / FILE).read_bytes())
+    alone = run(file=FILE)["id"]
+
+    def found(suite: str) -> list[tuple[str, int]]:
+        rows = client.get("/api/history", params={"suite": suite}).json()
+        return [(row["id"], row["cases"]) for row in rows]
+
+    assert found("twin.tooleval.json") == []
+    both = run(files=[FILE, "twin.tooleval.json"])["id"]
+    assert found("twin.tooleval.json") == [(both, 4)]
+    assert found(FILE) == [(both, 4), (alone, 4)]
+    assert found("Weather") == [(both, 8), (alone, 4)]
+
+
+def test_errors_do_not_tell_where_the_folder_lies(client: TestClient, run: Run, folder: Path) -> None:
+    for _ in ("an empty history", "one with a run"):
+        for path in ("history/nope", "history/compare?old=nope&new=latest", "tool-eval/nope"):
+            error = client.get(f"/api/{path}").json()["error"]
+            assert str(folder.parent) not in error["message"]
+            assert error["problems"][0]["field"] in ("id", "old")
+        run(file=FILE)
+    assert error["message"].startswith("id: there is no run nope; expected latest, ")
+    (folder / ".tooleval" / "history.db").write_text("not a database, but long enough" * 50)
+    message = client.get("/api/history").json()["error"]["message"]
+    assert message.startswith(".tooleval/history.db: not a history")
+
+
 def test_one_case_is_shown_whole(client: TestClient, run: Run) -> None:
     id = run(file=FILE)["id"]
     nodeid = f"{FILE}::paris[baseline/lexical]"
