@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from mock_server import MockServer
+from seed_suite import SEED
 from unit.mcp.servers import stdio_command
 
 if TYPE_CHECKING:
@@ -52,39 +53,6 @@ async def answer(messages, tools):
     }
 """
 _COMMAND = "from pytest_tooleval.cli import main; main()"
-_SEED = """{
-  "name": "Weather API Suite",
-  "description": "Tests weather tool calling",
-  "tools": [
-    {
-      "type": "function",
-      "function": {
-        "name": "get_weather",
-        "description": "Get current weather for a city",
-        "parameters": {
-          "type": "object",
-          "properties": {
-            "city": { "type": "string", "description": "City name" },
-            "units": { "type": "string", "enum": ["celsius", "fahrenheit"] }
-          },
-          "required": ["city"]
-        }
-      }
-    }
-  ],
-  "test_cases": [
-    {
-      "prompt": "What's the weather in Paris?",
-      "expected_tool": "get_weather",
-      "expected_params": { "city": "Paris" }
-    },
-    {
-      "prompt": "Temperature in Tokyo in Fahrenheit",
-      "expected_tool": "get_weather",
-      "expected_params": { "city": "Tokyo", "units": "fahrenheit" }
-    }
-  ]
-}"""
 _PARIS, _TOKYO = "What's the weather in Paris?", "Temperature in Tokyo in Fahrenheit"
 _MARKUP = "<img src=x onerror=evil()></script><script>window.evil=1</script>"
 _HOSTILE = _MARKUP + "\x1b[31m\u202egnp.exe\u2066"
@@ -205,7 +173,7 @@ def site(browser: Browser, tmp_path: Path) -> Iterator[Site]:
 @pytest.fixture
 def seeded(site: Site) -> Site:
     """With the seed's suite, and an agent that gets the first of its cases right."""
-    site.write("weather.tooleval.json", _SEED)
+    site.write("weather.tooleval.json", SEED)
     site.script(
         {
             _PARIS: [["get_weather", {"city": "paris"}]],
@@ -217,7 +185,7 @@ def seeded(site: Site) -> Site:
 
 def counted(count: int, **fields: Any) -> dict[str, Any]:
     """A suite whose cases wait to be released, one by one."""
-    suite: dict[str, Any] = json.loads(_SEED)
+    suite: dict[str, Any] = json.loads(SEED)
     suite["name"] = "Counted"
     suite["test_cases"] = [
         {"id": f"case-{i}", "prompt": f"Weather {i}", "expected_tool": "get_weather", **fields}
@@ -290,10 +258,10 @@ def test_a_suite_made_in_the_page_runs_there_and_in_pytest_to_the_same_scores(si
 
 def test_the_seed_is_imported_byte_for_byte(site: Site) -> None:
     site.go("import")
-    site.page.get_by_label("Or its text").fill(_SEED)
+    site.page.get_by_label("Or its text").fill(SEED)
     site.page.get_by_role("button", name="Import", exact=True).click()
     site.page.locator("h1", has_text="Weather API Suite").wait_for()
-    assert site.text("weather-api-suite.tooleval.json") == _SEED
+    assert site.text("weather-api-suite.tooleval.json") == SEED
     assert site.page.locator("[data-item]").count() == 3
 
 
@@ -329,7 +297,7 @@ def test_the_tools_of_an_mcp_server_become_a_suite(site: Site) -> None:
 
 
 def test_a_change_in_a_form_leaves_everything_else_as_it_was_written(seeded: Site) -> None:
-    odd = _SEED.replace(
+    odd = SEED.replace(
         '"city": "Tokyo", "units"', '"city":   "Tokyo", "n": 12345678901234567890, "units"'
     )
     seeded.write("weather.tooleval.json", odd)
@@ -342,12 +310,12 @@ def test_a_change_in_a_form_leaves_everything_else_as_it_was_written(seeded: Sit
 
 def test_a_new_field_of_the_suite_stands_where_the_format_has_it(seeded: Site) -> None:
     seeded.write(
-        "weather.tooleval.json", _SEED.replace('  "description": "Tests weather tool calling",\n', "")
+        "weather.tooleval.json", SEED.replace('  "description": "Tests weather tool calling",\n', "")
     )
     seeded.go("suite/weather.tooleval.json")
     seeded.field("description").fill("Tests weather tool calling")
     seeded.save()
-    assert seeded.text("weather.tooleval.json") == _SEED
+    assert seeded.text("weather.tooleval.json") == SEED
 
 
 def test_the_loaders_messages_stand_beside_the_fields(seeded: Site) -> None:
@@ -367,7 +335,7 @@ def test_the_loaders_messages_stand_beside_the_fields(seeded: Site) -> None:
 
 
 def test_a_problem_in_the_list_leads_to_its_field(site: Site) -> None:
-    broken = json.loads(_SEED)
+    broken = json.loads(SEED)
     broken["test_cases"][1]["expected_tool"] = "get_wether"
     site.write("weather.tooleval.json", broken)
     site.go("suite/weather.tooleval.json")
@@ -386,7 +354,7 @@ def test_the_json_view_and_the_forms_keep_in_step(seeded: Site) -> None:
     view.fill("{")
     seeded.page.get_by_text("The text is no JSON object").wait_for()
     seeded.page.locator(".findings .jump").first.wait_for()
-    view.fill(_SEED)
+    view.fill(SEED)
     seeded.page.locator("[data-item]").first.wait_for()
     assert seeded.page.locator(".state").inner_text() == "saved"
 
@@ -430,7 +398,7 @@ def test_broken_json_in_a_field_is_not_saved_and_not_lost(seeded: Site) -> None:
     seeded.page.get_by_role("button", name="Save", exact=True).click()
     assert "Not saved" in seeded.page.get_by_role("alert").inner_text()
     assert seeded.field("test_cases[0].expected_params").input_value() == '{"city": '
-    assert seeded.text("weather.tooleval.json") == _SEED
+    assert seeded.text("weather.tooleval.json") == SEED
     seeded.field("test_cases[0].expected_params").fill('{"city": "Lyon"}')
     seeded.save()
 
@@ -438,7 +406,7 @@ def test_broken_json_in_a_field_is_not_saved_and_not_lost(seeded: Site) -> None:
 def test_two_editors_at_once_get_a_choice_and_no_lost_update(seeded: Site) -> None:
     page = seeded.page
     seeded.go("suite/weather.tooleval.json")
-    theirs = _SEED.replace("Tests weather", "They tested")
+    theirs = SEED.replace("Tests weather", "They tested")
     seeded.field("name").fill("Mine")
     seeded.write("weather.tooleval.json", theirs)
     page.get_by_role("button", name="Save", exact=True).click()
@@ -452,7 +420,7 @@ def test_two_editors_at_once_get_a_choice_and_no_lost_update(seeded: Site) -> No
     page.get_by_role("button", name="Take theirs").click()
     assert seeded.field("description").input_value() == "They tested tool calling"
     seeded.field("name").fill("Mine again")
-    seeded.write("weather.tooleval.json", _SEED)
+    seeded.write("weather.tooleval.json", SEED)
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_role("button", name="Save mine over theirs").click()
     page.locator(".state", has_text=re.compile("^saved$")).wait_for()
@@ -471,7 +439,7 @@ def test_unsaved_changes_are_not_left_by_accident(seeded: Site) -> None:
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name="Leave without saving").click()
     page.get_by_role("heading", name="History").wait_for()
-    assert seeded.text("weather.tooleval.json") == _SEED
+    assert seeded.text("weather.tooleval.json") == SEED
 
 
 def test_a_deleted_suite_is_gone_only_after_a_yes(seeded: Site) -> None:
@@ -550,7 +518,7 @@ def test_scores_arrive_one_by_one_and_survive_a_reload(site: Site) -> None:
 
 
 def test_a_model_behind_the_scripted_server_scores_as_under_pytest(seeded: Site) -> None:
-    suite = json.loads(_SEED)
+    suite = json.loads(SEED)
     towns = ("Oslo", "Rome", "Lima", "Cairo")
     suite["test_cases"] += [
         {
@@ -687,8 +655,8 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
 
 def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: Site) -> None:
     page = seeded.page
-    seeded.write("a-twin.tooleval.json", _SEED)
-    drafts = json.loads(_SEED)
+    seeded.write("a-twin.tooleval.json", SEED)
+    drafts = json.loads(SEED)
     drafts["name"] = "Drafts"
     drafts["test_cases"] = [{**case, "skip": True} for case in drafts["test_cases"]]
     seeded.write("drafts.tooleval.json", drafts)
@@ -740,7 +708,7 @@ def test_a_lost_server_is_told_in_words(seeded: Site) -> None:
 
 
 def test_hostile_texts_run_nothing_and_break_no_layout(site: Site) -> None:
-    suite = json.loads(_SEED)
+    suite = json.loads(SEED)
     suite["name"] = _HOSTILE
     suite["test_cases"] = [
         {

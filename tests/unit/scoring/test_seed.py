@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from seed_suite import SEED
 
 from pytest_tooleval.results import TrialResult
 from pytest_tooleval.scoring import score_calls
@@ -28,42 +29,6 @@ QUANTUM = """
 {
   "expected_tool": ["search", "web_search"],
   "prompt": "Find information about quantum computing"
-}
-"""
-
-WEATHER_SUITE = """
-{
-  "name": "Weather API Suite",
-  "description": "Tests weather tool calling",
-  "tools": [
-    {
-      "type": "function",
-      "function": {
-        "name": "get_weather",
-        "description": "Get current weather for a city",
-        "parameters": {
-          "type": "object",
-          "properties": {
-            "city": { "type": "string", "description": "City name" },
-            "units": { "type": "string", "enum": ["celsius", "fahrenheit"] }
-          },
-          "required": ["city"]
-        }
-      }
-    }
-  ],
-  "test_cases": [
-    {
-      "prompt": "What's the weather in Paris?",
-      "expected_tool": "get_weather",
-      "expected_params": { "city": "Paris" }
-    },
-    {
-      "prompt": "Temperature in Tokyo in Fahrenheit",
-      "expected_tool": "get_weather",
-      "expected_params": { "city": "Tokyo", "units": "fahrenheit" }
-    }
-  ]
 }
 """
 
@@ -117,7 +82,7 @@ def test_several_acceptable_tools() -> None:
 
 
 def test_the_weather_suite() -> None:
-    suite = Suite.model_validate_json(WEATHER_SUITE)
+    suite = Suite.model_validate_json(SEED)
     paris, tokyo = suite.test_cases
 
     def scored(case: Any, **arguments: Any) -> tuple[float | None, float | None, float | None]:

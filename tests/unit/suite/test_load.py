@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seed_suite import SEED
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.suite import load
@@ -16,42 +17,6 @@ from pytest_tooleval.suite.load import parse_suite
 ROOT = Path(__file__).parents[3]
 BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", ROOT / "../shared/data/bfcl"))
 SEED_PAGE = ROOT / "../shared/seed-tool-calling-evaluation.md"
-
-SEED = """\
-{
-  "name": "Weather API Suite",
-  "description": "Tests weather tool calling",
-  "tools": [
-    {
-      "type": "function",
-      "function": {
-        "name": "get_weather",
-        "description": "Get current weather for a city",
-        "parameters": {
-          "type": "object",
-          "properties": {
-            "city": { "type": "string", "description": "City name" },
-            "units": { "type": "string", "enum": ["celsius", "fahrenheit"] }
-          },
-          "required": ["city"]
-        }
-      }
-    }
-  ],
-  "test_cases": [
-    {
-      "prompt": "What's the weather in Paris?",
-      "expected_tool": "get_weather",
-      "expected_params": { "city": "Paris" }
-    },
-    {
-      "prompt": "Temperature in Tokyo in Fahrenheit",
-      "expected_tool": "get_weather",
-      "expected_params": { "city": "Tokyo", "units": "fahrenheit" }
-    }
-  ]
-}
-"""
 
 SEED_CHAIN = """\
 {

@@ -1,0 +1,39 @@
+"""The suite of the specification, quoted as it stands there."""
+
+from __future__ import annotations
+
+SEED = """\
+{
+  "name": "Weather API Suite",
+  "description": "Tests weather tool calling",
+  "tools": [
+    {
+      "type": "function",
+      "function": {
+        "name": "get_weather",
+        "description": "Get current weather for a city",
+        "parameters": {
+          "type": "object",
+          "properties": {
+            "city": { "type": "string", "description": "City name" },
+            "units": { "type": "string", "enum": ["celsius", "fahrenheit"] }
+          },
+          "required": ["city"]
+        }
+      }
+    }
+  ],
+  "test_cases": [
+    {
+      "prompt": "What's the weather in Paris?",
+      "expected_tool": "get_weather",
+      "expected_params": { "city": "Paris" }
+    },
+    {
+      "prompt": "Temperature in Tokyo in Fahrenheit",
+      "expected_tool": "get_weather",
+      "expected_params": { "city": "Tokyo", "units": "fahrenheit" }
+    }
+  ]
+}
+"""
