@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent
 
@@ -14,6 +15,12 @@ ROOT = Path(__file__).parent
 # of Ctrl-C would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The same examples in every run, so that a change is judged by what it changes. New ones are looked
+# for with `pytest -m hypothesis --hypothesis-profile=search`.
+settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("search", derandomize=False)
+settings.load_profile("repeatable")
 
 # Suites under examples/ and docs/ are run by tests in their own process, with their own config.
 collect_ignore_glob = ["examples/*", "docs/*"]

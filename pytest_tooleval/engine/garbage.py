@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,14 +32,34 @@ def seldom_collected() -> Iterator[None]:
             gc.set_threshold(*before)
 
 
-@contextmanager
-def kept_to_the_end() -> Iterator[None]:
-    """Leave out of collections what there is now: thousands of items that live as long as the run."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
+class Kept:
+    """What is there at one moment and lives as long as the run, such as imports and thousands of items.
+
+    Collections leave it out, also pytest's own at the end of the run.
+    """
+
+    def __init__(self) -> None:
+        self._keeps = False
+
+    def keep(self) -> None:
+        self._keeps = True
+        gc.freeze()
+
+    def let_go(self) -> None:
+        """A collector that somebody else has frozen is left alone."""
+        if self._keeps:
+            self._keeps = False
+            gc.unfreeze()
+
+
+@functools.cache
+def left_at_exit() -> None:
+    """Leave to the system what is alive when the interpreter ends, in place of taking it apart.
+
+    With litellm loaded, taking it apart costs more than a second. Modules are still cleared, and
+    what only they hold is closed; what is part of a cycle is not.
+    """
+    atexit.register(gc.freeze)
 
 
 @contextmanager

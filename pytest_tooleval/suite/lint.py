@@ -286,7 +286,7 @@ def _untaken(name: str, tools: list[Tool]) -> str:
     owner = show(tools[0].name) if len(tools) == 1 else "any of the expected tools"
     near = nearest(name, known)
     if near:
-        return f"not a parameter of {owner}, did you mean {near}?"
+        return f"not a parameter of {owner}, did you mean {show(near)}?"
     return f"not a parameter of {owner}" + (
         f"; known are {listing(known)}" if known else ", which has none"
     )

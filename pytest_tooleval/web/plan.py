@@ -181,7 +181,7 @@ def _selected(cases: Sequence[PlannedCase], wanted: Sequence[str]) -> list[Plann
     for number, id in enumerate(wanted):
         if id not in known:
             near = nearest(id, known)
-            hint = f", did you mean {near}?" if near else ""
+            hint = f", did you mean {show(near)}?" if near else ""
             raise field_error(422, f"cases[{number}]", f"there is no case {show(id)}{hint}")
     chosen = set(wanted)
     return [planned for planned in cases if planned.case.id in chosen]

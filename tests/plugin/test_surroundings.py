@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 import sys
@@ -116,6 +117,32 @@ def test_warnings_as_errors(project: Project) -> None:
     result = project.run_subprocess("-W", "error", "--strict-markers", "--strict-config")
     result.assert_outcomes(passed=2, failed=1)
     assert "Warning" not in result.stdout.str() + result.stderr.str()
+
+
+def test_exceptions_in_the_garbage_of_tests_are_still_reported(project: Project) -> None:
+    project.suite(right("a"))
+    project.write(
+        "collector.py",
+        "import atexit, gc\n"
+        "atexit.register(lambda: print('at exit:', gc.get_freeze_count() > 0))\n"
+        "def pytest_unconfigure(config): print('before:', gc.get_freeze_count() > 0)\n",
+    )
+    project.write(
+        "test_plain.py",
+        "class Broken:\n"
+        "    def __init__(self): self.me = self\n"
+        "    def __del__(self): raise ValueError('in the garbage')\n"
+        "def test_plain(): Broken()\n",
+    )
+    result = project.run_subprocess("-s", "-p", "collector", "-W", "error", "-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(["before: True", "at exit: True"])
+    assert "ValueError: in the garbage" in result.stdout.str() + result.stderr.str()
+
+
+def test_a_process_that_goes_on_has_its_collector_back(project: Project) -> None:
+    project.suite(right("a"))
+    project.run().assert_outcomes(passed=1)
+    assert gc.get_freeze_count() == 0
 
 
 def test_strict_config_knows_our_keys(project: Project) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from pytest_tooleval.engine.garbage import Kept
 from pytest_tooleval.engine.garbage import not_collected
 from pytest_tooleval.engine.garbage import seldom_collected
 from pytest_tooleval.engine.runner import Runner
@@ -51,3 +54,26 @@ def test_collection_is_off_only_within(enabled: bool) -> None:
     with not_collected():
         assert not gc.isenabled()
     assert gc.isenabled() is enabled
+
+
+def test_what_is_kept_is_let_go_once_and_only_by_who_kept_it() -> None:
+    kept, other = Kept(), Kept()
+    kept.keep()
+    assert gc.get_freeze_count() > 0
+    other.let_go()
+    assert gc.get_freeze_count() > 0
+    kept.let_go()
+    assert gc.get_freeze_count() == 0
+
+
+def test_at_the_end_nothing_is_taken_apart_and_it_is_said_once() -> None:
+    code = """
+import atexit, gc
+atexit.register(lambda: print(gc.get_freeze_count() > 0))
+from pytest_tooleval.engine.garbage import left_at_exit
+before = atexit._ncallbacks()
+left_at_exit(), left_at_exit()
+print(gc.get_freeze_count(), atexit._ncallbacks() - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 1\nTrue\n"

@@ -93,7 +93,7 @@ def test_a_call_without_tools() -> None:
             "town",
             'not a parameter of "get_weather"; known are "city", "days", "units", "places"',
         ),
-        ({"cty": "Paris"}, "cty", 'not a parameter of "get_weather", did you mean city?'),
+        ({"cty": "Paris"}, "cty", 'not a parameter of "get_weather", did you mean "city"?'),
         (
             {"days": "3"},
             "days",
@@ -112,6 +112,12 @@ def test_expected_params_that_the_tool_does_not_take(
     found = warnings({"expected_params": params})
     assert list(found) == [f"test_cases[0].expected_params.{at}"]
     assert message in found[f"test_cases[0].expected_params.{at}"]
+
+
+def test_a_parameter_that_is_suggested_is_shown_without_what_a_terminal_obeys() -> None:
+    hostile = tool("get_weather", {"properties": {"\x1bity": {"type": "string"}}})
+    found = warnings({"expected_params": {"city": "Paris"}}, tools=[hostile])
+    assert 'did you mean "\\u001bity"?' in found["test_cases[0].expected_params.city"]
 
 
 def test_one_of_several_acceptable_tools_is_enough() -> None:
