@@ -34,8 +34,8 @@ _folder_option = click.option(
     "--folder",
     "-C",
     type=click.Path(path_type=Path),
-    default=Path(),
-    help="The project whose .tooleval is read; default: the current folder.",
+    help="The project whose .tooleval is read; default: the current folder, or the nearest above it "
+    "that has one.",
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -58,7 +58,7 @@ def _reports_errors(command: _F) -> _F:
     return run  # type: ignore[return-value]
 
 
-def _open(folder: Path) -> History:
+def _open(folder: Path | None) -> History:
     from ..history import open_history
 
     history = open_history(_store(folder))
@@ -70,8 +70,15 @@ def _open(folder: Path) -> History:
     return history
 
 
-def _store(folder: Path) -> Path:
-    return folder / ".tooleval"
+def _store(folder: Path | None) -> Path:
+    """Where the history is, for a folder that was named or else from the current one upwards."""
+    from ..history import FILE
+
+    if folder is not None:
+        return folder / ".tooleval"
+    above = (place / ".tooleval" for place in Path.cwd().parents)
+    stores = (store for store in (Path(".tooleval"), *above) if (store / FILE).is_file())
+    return next(stores, Path(".tooleval"))
 
 
 def _print_lines(lines: Iterable[str]) -> None:
@@ -92,7 +99,9 @@ def _print_json(value: object) -> None:
 @_json_option
 @_folder_option
 @_reports_errors
-def history(limit: int, model: str | None, branch: str | None, as_json: bool, folder: Path) -> None:
+def history(
+    limit: int, model: str | None, branch: str | None, as_json: bool, folder: Path | None
+) -> None:
     """List the runs, newest first. A + behind a commit marks changes that were not committed."""
     from .listing import history_lines
 
@@ -110,7 +119,7 @@ def history(limit: int, model: str | None, branch: str | None, as_json: bool, fo
 @click.option("--model", help="Only this model.")
 @_folder_option
 @_reports_errors
-def show(run: str, case: str | None, failed: bool, model: str | None, folder: Path) -> None:
+def show(run: str, case: str | None, failed: bool, model: str | None, folder: Path | None) -> None:
     """Show the table of a run and what failed, or every trial of one case.
 
     RUN is latest, latest~2, latest:BRANCH, or the beginning of an id. CASE is a case's id,
@@ -167,7 +176,7 @@ def compare(
     max_drop: float,
     alpha: float,
     as_json: bool,
-    folder: Path,
+    folder: Path | None,
 ) -> None:
     """Compare two runs case by case; the exit code is 1 when NEW is significantly worse.
 
@@ -203,7 +212,7 @@ def _pair(text: str) -> tuple[str, str]:
 @_json_option
 @_folder_option
 @_reports_errors
-def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path) -> None:
+def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path | None) -> None:
     """Show a case or a suite over the runs, the newest last.
 
     Name a case by its id, or SUITE::CASE where several suites have one of that id.
@@ -229,7 +238,7 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @_folder_option
 @_reports_errors
-def export(run: str, format: str, out: Path | None, folder: Path) -> None:
+def export(run: str, format: str, out: Path | None, folder: Path | None) -> None:
     """Write a run as the result document (json), a table (csv), a summary (md) or a page (html)."""
     store = _open(folder)
     text = _export_text(format, store.document(store.find(run)), store)
@@ -270,7 +279,7 @@ def _export_text(format: str, document: Mapping[str, Any], store: History) -> st
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_folder_option
 @_reports_errors
-def prune(keep: int | None, older_than: str | None, yes: bool, folder: Path) -> None:
+def prune(keep: int | None, older_than: str | None, yes: bool, folder: Path | None) -> None:
     """Delete old runs from the history. With both options only what both say goes.
 
     Runs that still go on always stay.

@@ -2,6 +2,7 @@
 
 from .files import load_document
 from .git import git_state
+from .store import FILE
 from .store import History
 from .store import Pruned
 from .store import open_history
@@ -12,6 +13,7 @@ from .writer import RunWriter
 from .writer import new_run_id
 
 __all__ = [
+    "FILE",
     "History",
     "Pruned",
     "RunSummary",

@@ -22,6 +22,8 @@ from .summaries import run_head
 
 _SHOWN = 8
 
+_Suite = tuple[str, str | None]  # its name; its file, where only that one is meant
+
 
 @dataclass(frozen=True)
 class TrendPoint:
@@ -72,15 +74,18 @@ def read_trend(
 ) -> Trend:
     """The newest `limit` runs that have the suite or case that `name` means.
 
-    A name is a suite, the file of one, a case's id, or `SUITE::CASE`. Raises ToolevalError when
-    there is none of that name, or a case of it in several suites.
+    A name is a suite, the file of one, a case's id, or `SUITE::CASE`. A suite's name stands for all
+    files in which it is, as files are moved; a file for itself alone. Raises ToolevalError when there
+    is none of that name, or a case of it in several suites.
     """
-    suite, case = _resolve(connection, safe_text(name))
+    (suite, file), case = _resolve(connection, safe_text(name))
     chosen = "cases.suite = :suite"
+    chosen += "" if file is None else " AND cases.file = :file"
     chosen += "" if case is None else " AND cases.name = :case"
     chosen += "" if model is None else " AND cases.model = :model"
     bound = {
         "suite": suite,
+        "file": file,
         "case": case,
         "model": None if model is None else safe_text(model),
         "limit": -1 if limit is None else limit,
@@ -165,7 +170,7 @@ def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPo
     )
 
 
-def _resolve(connection: sqlite3.Connection, name: str) -> tuple[str, str | None]:
+def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | None]:
     """The suite, and the case if a case is meant."""
     suite = _suite_called(connection, name)
     if suite is not None:
@@ -174,15 +179,20 @@ def _resolve(connection: sqlite3.Connection, name: str) -> tuple[str, str | None
         "SELECT DISTINCT suite FROM cases WHERE name = ? ORDER BY suite", (name,)
     ).fetchall()
     if len(found) == 1:
-        return found[0][0], name
+        return (found[0][0], None), name
     if found:
         names = ", ".join(printable(f"{suite}::{name}") for (suite,) in found[:_SHOWN])
         raise ToolevalError(f"{len(found)} suites have a case {printable(name)}; name one of {names}")
     left, separator, right = name.rpartition("::")
     suite = _suite_called(connection, left) if separator else None
-    bound = (suite, right)
-    if connection.execute("SELECT 1 FROM cases WHERE suite = ? AND name = ? LIMIT 1", bound).fetchone():
-        return str(suite), right
+    if (
+        suite is not None
+        and connection.execute(
+            "SELECT 1 FROM cases WHERE suite = ? AND file = IFNULL(?, file) AND name = ? LIMIT 1",
+            (*suite, right),
+        ).fetchone()
+    ):
+        return suite, right
     suites = connection.execute("SELECT DISTINCT name FROM suites ORDER BY name").fetchall()
     names = ", ".join(printable(s) for (s,) in suites[:_SHOWN]) or "none"
     more = f" and {len(suites) - _SHOWN} more" if len(suites) > _SHOWN else ""
@@ -192,11 +202,11 @@ def _resolve(connection: sqlite3.Connection, name: str) -> tuple[str, str | None
     )
 
 
-def _suite_called(connection: sqlite3.Connection, name: str) -> str | None:
-    """The suite of this name, or in the file of this name."""
+def _suite_called(connection: sqlite3.Connection, name: str) -> _Suite | None:
+    """The suite of this name, or the one last seen in the file of this name, with the file."""
     row = connection.execute(
-        "SELECT name FROM suites WHERE name = :name OR file = :name "
-        "ORDER BY name = :name DESC, run DESC",
+        "SELECT name, CASE WHEN name = :name THEN NULL ELSE file END FROM suites "
+        "WHERE name = :name OR file = :name ORDER BY name = :name DESC, run DESC",
         {"name": name},
     ).fetchone()
-    return None if row is None else str(row[0])
+    return None if row is None else (str(row[0]), row[1])

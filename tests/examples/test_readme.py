@@ -18,8 +18,9 @@ def test_it_opens_with_two_commands_that_need_no_key() -> None:
     commands = re.findall(r"^    (python3 -m venv .*)$", README, re.MULTILINE)
     assert [command.split(" && ")[-1] for command in commands] == [
         ".venv/bin/pytest examples/weather.tooleval.json --tooleval-model=baseline/lexical -v",
-        ".venv/bin/pytest",
+        ".venv/bin/pytest -n 2",
     ]
+    assert (ROOT / ".ci/run").read_text(encoding="utf-8").endswith('/pytest" -n 2\n')
 
 
 def test_the_suite_runs_on_the_baseline(pytester: pytest.Pytester) -> None:

@@ -106,6 +106,18 @@ def test_the_list_can_be_narrowed(history: History, invoke: Invoke) -> None:
     assert [entry["id"] for entry in found] == ["2026-03", "2026-02"]
 
 
+def test_the_history_is_looked_for_upwards(
+    history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history.begin(run()).finish(run(), [], None)
+    below = tmp_path / "tests" / "evals"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert CliRunner().invoke(main, ["show", "latest"]).exit_code == 0
+    named = CliRunner().invoke(main, ["show", "latest", "-C", "."])
+    assert (named.exit_code, "there is no history yet" in named.output) == (2, True)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -71,7 +71,7 @@ async def failing(
 
 async def test_an_answer(connect: Connect) -> None:
     with MockServer() as server:
-        answer = await connect(server).complete(REQUEST, 5.0)
+        answer = await connect(server).complete(REQUEST, 60.0)
     assert answer.message == call_message("get_weather", {"city": "Paris"})
     assert (answer.finish_reason, answer.prompt_tokens, answer.completion_tokens) == (
         "tool_calls",
@@ -178,14 +178,14 @@ async def test_the_users_own_key_does_not_travel_to_another_host(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-mine-123456")
     with MockServer() as server:
-        await connect(server, api_key_env=None).complete(REQUEST, 5.0)
+        await connect(server, api_key_env=None).complete(REQUEST, 60.0)
     assert "sk-mine-123456" not in str(server.headers)
 
 
 @pytest.mark.parametrize("arguments", ["", "{not json", "[1]", '{"x": 1e999}', '"\\ud800"'])
 async def test_arguments_come_as_they_were_sent(connect: Connect, arguments: str) -> None:
     with MockServer(script=lambda request: call_message("get_weather", arguments)) as server:
-        answer = await connect(server).complete(REQUEST, 5.0)
+        answer = await connect(server).complete(REQUEST, 60.0)
     reply = read_reply(answer, ["get_weather"], "required", cached=False)
     assert reply.calls[0].raw_arguments == arguments
 
@@ -210,7 +210,7 @@ async def test_a_hostile_message_is_an_answer_or_an_error(
     with MockServer(script=lambda request: message) as server:
         client = connect(server)
         with contextlib.suppress(ModelError):  # and nothing else
-            answer = await client.complete(REQUEST, 5.0)
+            answer = await client.complete(REQUEST, 60.0)
             read_reply(answer, ["get_weather"], "required", cached=False)
             json.dumps(answer.message)
 
@@ -238,7 +238,7 @@ async def test_a_refused_generation_is_an_answer(connect: Connect) -> None:
     written = '<function=get_weather>{"city": "Paris"}</function>'
     body = {"error": {"message": "m", "code": "tool_use_failed", "failed_generation": written}}
     with MockServer(respond=lambda path, request: (400, body)) as server:
-        answer: ChatAnswer = await connect(server).complete(REQUEST, 5.0)
+        answer: ChatAnswer = await connect(server).complete(REQUEST, 60.0)
     assert answer.message == {"role": "assistant", "content": written}
 
 

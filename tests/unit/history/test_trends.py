@@ -45,6 +45,25 @@ def test_a_suite_is_summed_up_by_weight(history: History, keep: Keep) -> None:
     assert history.trend("weather.tooleval.json").points == (point,)
 
 
+def test_a_file_stands_for_itself_where_two_have_a_suite_of_one_name(
+    history: History, keep: Keep
+) -> None:
+    keep(
+        1, case_row("a", file="old.tooleval.json"), case_row("b", file="new.tooleval.json", overall=0.5)
+    )
+    (both,) = history.trend("Weather").points
+    (old,) = history.trend("old.tooleval.json").points
+    (new,) = history.trend("new.tooleval.json").points
+    assert [(point.cases, point.overall) for point in (both, old, new)] == [
+        (2, 0.75),
+        (1, 1.0),
+        (1, 0.5),
+    ]
+    assert history.trend("new.tooleval.json::b").points[0].overall == 0.5
+    with pytest.raises(ToolevalError, match="no run has a suite or case"):
+        history.trend("old.tooleval.json::b")
+
+
 def test_only_one_model_and_only_the_last_runs(history: History, keep: Keep) -> None:
     ids = [keep(day, case_row(), case_row(model="gpt-4o")) for day in (1, 2, 3)]
     keep(4, case_row(model="gpt-4o"))
