@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
-import gc
 import json
 import os
 import re
@@ -16,6 +14,7 @@ from typing import Any
 from ..errors import ModelError
 from .client import ChatAnswer
 from .client import ChatRequest
+from .garbage import left_at_exit
 from .garbage import not_collected
 from .models import ModelSpec
 from .prices import token_count
@@ -58,8 +57,7 @@ def load_litellm() -> Any:
             # Dropping parameters silently would make models incomparable.
             litellm.drop_params = False
             litellm.num_retries = 0
-            # The collections at the end of the process would go through litellm's classes for a second.
-            atexit.register(gc.freeze)
+            left_at_exit()
             _loaded = litellm
     return _loaded
 

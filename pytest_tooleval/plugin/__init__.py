@@ -62,6 +62,17 @@ def pytest_configure(config: pytest.Config) -> None:
         eval_session(config)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_unconfigure(config: pytest.Config) -> Generator[None]:
+    try:
+        return (yield)
+    finally:
+        # pytest collects here and once more in its cleanups; litellm is large and no garbage.
+        state = config.stash.get(_session_key, None)
+        if state is not None:
+            state.kept.keep()
+
+
 def _let_go(config: pytest.Config) -> None:
     state = config.stash.get(_session_key, None)
     if state is not None:

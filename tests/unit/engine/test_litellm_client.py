@@ -52,7 +52,7 @@ def client(model: str, server: MockServer) -> LitellmClient:
 async def ask(model: str, server: MockServer) -> ChatAnswer:
     mine = client(model, server)
     try:
-        return await mine.complete(REQUEST, 5.0)
+        return await mine.complete(REQUEST, 60.0)
     finally:
         await mine.close()
 
@@ -131,7 +131,7 @@ async def test_claudes_thinking_mode_refuses_required() -> None:
 async def test_no_key_at_all_ends_the_model(model: str) -> None:
     mine = LitellmClient(ModelSpec("m", model=model))
     with pytest.raises(ModelError) as raised:
-        await mine.complete(REQUEST, 5.0)
+        await mine.complete(REQUEST, 60.0)
     assert (raised.value.kind, raised.value.fatal) == ("credentials", True)
     assert "api_key_env" in raised.value.message
 
@@ -166,7 +166,7 @@ async def test_claudes_thoughts_and_signatures_go_back() -> None:
         mine = client(CLAUDE, server)
 
         async def ask(request: ChatRequest) -> Reply:
-            answer = await mine.complete(request, 5.0)
+            answer = await mine.complete(request, 60.0)
             return read_reply(answer, ["get_weather", "search"], "auto", cached=False)
 
         transcript = await converse(case, ask, sampling)
@@ -184,7 +184,7 @@ async def test_broken_arguments_in_a_chain_are_the_models_failure() -> None:
 
     async def broken(request: ChatRequest) -> Reply:
         if len(request.messages) > 1:
-            answer = await mine.complete(request, 5.0)
+            answer = await mine.complete(request, 60.0)
             return read_reply(answer, ["get_weather", "search"], "auto", cached=False)
         call = {"id": "a", "type": "function", "function": {"name": "search", "arguments": "{broken"}}
         message = {"role": "assistant", "content": None, "tool_calls": [call]}
