@@ -20,7 +20,7 @@ from ..errors import ModelError
 from ..text import shorten
 from .client import ChatAnswer
 from .client import ChatRequest
-from .models import ModelSpec
+from .model_spec import ModelSpec
 from .secrets import scrub
 from .secrets import secret_values
 from .threads import DaemonThreads

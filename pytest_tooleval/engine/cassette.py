@@ -25,7 +25,7 @@ from .misses import canonical
 from .misses import nearest
 from .misses import recorded_questions
 from .misses import summary
-from .models import ModelSpec
+from .model_spec import ModelSpec
 from .secrets import scrub_json
 from .secrets import secret_values
 

@@ -14,8 +14,8 @@ from .cassette import key_of
 from .cassette import question
 from .client import ChatRequest
 from .lane import sampling_for
-from .models import LEXICAL
-from .models import ModelSpec
+from .model_spec import LEXICAL
+from .model_spec import ModelSpec
 from .spending import price
 
 # Tokens of an answer: a short call at least; at most `max_tokens`, or this where none is set.

@@ -23,9 +23,9 @@ from .client import ChatClient
 from .client import ChatRequest
 from .limits import Pace
 from .limits import Slots
-from .models import LEXICAL
-from .models import SAMPLING
-from .models import ModelSpec
+from .model_spec import LEXICAL
+from .model_spec import SAMPLING
+from .model_spec import ModelSpec
 from .reply import read_reply
 from .retry import RetryPolicy
 from .retry import with_retries

@@ -16,7 +16,7 @@ from .client import ChatAnswer
 from .client import ChatRequest
 from .garbage import left_at_exit
 from .garbage import not_collected
-from .models import ModelSpec
+from .model_spec import ModelSpec
 from .prices import token_count
 from .provider_errors import failed_generation
 from .provider_errors import provider_error

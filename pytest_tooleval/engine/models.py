@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import functools
-import hashlib
 import json
 import math
 import re
@@ -13,81 +10,22 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
-from .prices import litellm_folder
-from .prices import price_list
+from .litellm_names import known_models
+from .litellm_names import known_providers
+from .litellm_names import near
+from .litellm_names import unserved
+from .model_spec import LEXICAL
+from .model_spec import SAMPLING
+from .model_spec import ModelSpec
 
-LEXICAL = "baseline/lexical"
-
-# Sampling parameters that a model's table may set by name; everything else goes under `extra`.
-SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
 # Which library carries the calls.
 APIS = ("openai", "litellm")
-# Parameters of litellm itself: whoever sets one of these means litellm.
-_LITELLM_EXTRAS = frozenset(
-    "additional_drop_params allowed_openai_params api_version custom_llm_provider organization".split()
-)
-
-
-@dataclass(frozen=True)
-class ModelSpec:
-    """What to call under a label. Holds the name of the key's variable, never the key.
-
-    `requests_per_minute`, `tokens_per_minute` and `max_concurrency` are upper limits, None for
-    none; `timeout` is in seconds per call. `omit` names parameters that must never be sent.
-    """
-
-    label: str
-    model: str = ""
-    callable: str | None = None
-    api: str | None = None
-    api_base: str | None = None
-    api_key_env: str | None = None
-    sampling: Mapping[str, Any] = field(default_factory=dict)
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    omit: tuple[str, ...] = ()
-    timeout: float | None = None
-    max_concurrency: int | None = None
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    input_price: float | None = None
-    output_price: float | None = None
-    source: str = ""
-    folder: Path | None = None
-
-    @property
-    def lean(self) -> bool:
-        """Whether the calls go over our own client for OpenAI's protocol instead of litellm."""
-        if self.api is None:
-            own = bool(self.api_base) and self.model.startswith("openai/")
-            return own and not _LITELLM_EXTRAS.intersection(self.extra)
-        return self.api == "openai"
-
-    @property
-    def over_litellm(self) -> bool:
-        """Whether calls of this model import litellm."""
-        return not (self.callable or self.model == LEXICAL or self.lean)
-
-    @functools.cached_property
-    def identity(self) -> str:
-        """What is asked, apart from its label: part of the cassette's key.
-
-        Of an agent its module's source is a part, so that changed code is asked anew.
-        """
-        if not self.callable:
-            return self.model
-        return f"callable:{self.callable}{_fingerprint(self.callable, self.folder)}"
-
-    @property
-    def place(self) -> str:
-        """Where a user would change this model."""
-        return self.source or f"--tooleval-model={self.label}"
 
 
 @dataclass(frozen=True)
@@ -119,17 +57,6 @@ class ModelTables:
         row = self.text.count("\n", 0, position) + 1
         column = position - (self.text.rfind("\n", 0, position) + 1) + 1
         return f"{self.path}:{row}:{column}"
-
-
-def _fingerprint(target: str, folder: Path | None) -> str:
-    """`@` and the start of the SHA-256 of the module's file; empty where there is no such file."""
-    module = target.partition(":")[0].replace(".", "/")
-    for place in (folder, *map(Path, sys.path)):
-        for name in (f"{module}.py", f"{module}/__init__.py"):
-            file = place / name if place is not None else None
-            if file is not None and file.is_file():
-                return "@" + hashlib.sha256(file.read_bytes()).hexdigest()[:12]
-    return ""
 
 
 def read_tables(folder: Path) -> ModelTables:
@@ -166,7 +93,7 @@ def _tables(path: Path, prefix: str) -> ModelTables:
             raise ConfigError(f"{path}: [tool.tooleval]: expected a table, got {data!r}")
     for key in data:
         if key != "models":
-            hint = _near(key, ["models"])
+            hint = near(key, ["models"])
             raise ConfigError(
                 f"{path}: [{prefix.rstrip('.')}]: unknown key {key!r}{hint}; expected only `models`"
                 if prefix
@@ -233,7 +160,7 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
             )
         types = _KEYS.get(key, ())
         if not types:
-            hint = _near(key, list(_KEYS))
+            hint = near(key, list(_KEYS))
             raise fail(
                 f"unknown key {key!r}{hint}; expected one of: {', '.join(_KEYS)} "
                 "(other parameters of the provider go into the table `extra`)",
@@ -282,8 +209,8 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     if api is not None:
         _check_api(table, fail)
     # A server that is asked directly may call its models what it likes.
-    if model and model != LEXICAL and api != "openai":
-        _check_litellm_name(model, lambda message: fail(f"model: {message}", "model"))
+    if model and model != LEXICAL and api != "openai" and (reason := unserved(model)):
+        raise fail(f"model: {reason}", "model")
     return ModelSpec(
         label=name,
         model=model,
@@ -333,8 +260,9 @@ def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]
             specs[name] = spec_from_table(name, tables)
         elif name == LEXICAL:
             specs[name] = ModelSpec(label=name, model=name)
+        elif reason := unserved(name):
+            raise _unknown(name, reason, tables)
         else:
-            _check_litellm_name(name, lambda reason, name=name: _unknown(name, reason, tables))
             specs[name] = ModelSpec(label=name, model=name, folder=tables.path and tables.path.parent)
     return list(specs.values())
 
@@ -349,12 +277,12 @@ def _check_label(name: str) -> None:
 
 def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
     _, slash, rest = name.partition("/")
-    spelled = [f"{known}/{rest}" for known in _known_providers()] if slash else []
-    near = _near(name, [*tables.tables, LEXICAL, *spelled, *_known_litellm_models()])
+    spelled = [f"{known}/{rest}" for known in known_providers()] if slash else []
+    alike = near(name, [*tables.tables, LEXICAL, *spelled, *known_models()])
     home = tables.path.name if tables.path else "pyproject.toml"
     defined = ", ".join([*tables.tables, LEXICAL])
     return ConfigError(
-        f"unknown model {name!r}{near}\n"
+        f"unknown model {name!r}{alike}\n"
         f"  {reason}\n"
         f"  Models that can be used right now: {defined}\n"
         f"  To define {name!r}, add to {home}:\n\n"
@@ -362,11 +290,6 @@ def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
         '    model = "anthropic/claude-sonnet-5"   # PROVIDER/NAME, as litellm has it\n'
         '    api_key_env = "ANTHROPIC_API_KEY"       # the environment variable that holds the key\n'
     )
-
-
-def _near(name: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, list(names), n=3, cutoff=0.6)
-    return f", did you mean {' or '.join(near)}?" if near else ""
 
 
 def _keys_within(value: Any) -> Iterator[str]:
@@ -387,53 +310,3 @@ def _hidden(url: str) -> str:
 
 def _toml_key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
-
-
-def _check_litellm_name(name: str, fail: Any) -> None:
-    """Raise `fail(reason)` unless litellm can tell which provider serves this name.
-
-    litellm takes seconds to import, so its own data files are asked first, and litellm itself
-    only about names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
-    """
-    if name in _known_litellm_models():
-        return
-    provider = name.partition("/")[0]
-    if "/" in name and provider in _known_providers():
-        return
-    if ":" in name and _litellm_accepts(name):
-        return
-    if "/" in name:
-        raise fail(f"litellm knows no provider {provider!r}{_near(provider, _known_providers())}")
-    raise fail(
-        "It is in no config table, and litellm does not know which provider serves it "
-        "(write it with the provider: openai/NAME, anthropic/NAME, ollama_chat/NAME, ...)."
-    )
-
-
-def _litellm_accepts(name: str) -> bool:
-    from .litellm_client import load_litellm
-
-    try:
-        load_litellm().get_llm_provider(name)
-    except Exception:
-        return False
-    return True
-
-
-@functools.cache
-def _known_litellm_models() -> tuple[str, ...]:
-    """The model names in litellm's price list, read without importing litellm."""
-    return tuple(price_list())
-
-
-@functools.cache
-def _known_providers() -> tuple[str, ...]:
-    """litellm's providers, read from the enum in its source without importing it."""
-    folder = litellm_folder()
-    try:
-        source = (folder / "types" / "utils.py").read_text(encoding="utf-8") if folder else ""
-    except OSError:
-        return ()
-    _, _, body = source.partition("class LlmProviders(")
-    body, _, _ = body.partition("\nclass ")
-    return tuple(re.findall(r'^ +[A-Z0-9_]+ = "([^"]+)"', body, re.MULTILINE))

@@ -18,7 +18,7 @@ import aiohttp
 from ..errors import ModelError
 from .client import ChatAnswer
 from .client import ChatRequest
-from .models import ModelSpec
+from .model_spec import ModelSpec
 from .prices import cost_usd
 from .prices import openai_price
 from .prices import token_count

@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import ErrorKind
 from ..errors import ModelError
 from ..text import shorten
-from .models import ModelSpec
+from .model_spec import ModelSpec
 from .tool_choice import ToolChoiceRefused
 from .tool_choice import refuses_tool_choice
 

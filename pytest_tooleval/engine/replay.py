@@ -17,7 +17,7 @@ from .client import ChatAnswer
 from .client import ChatRequest
 from .conversation import converse
 from .lane import sampling_for
-from .models import ModelSpec
+from .model_spec import ModelSpec
 from .reply import read_reply
 
 Find = Callable[[str], "tuple[ChatAnswer, str | None] | None"]

@@ -32,7 +32,7 @@ from .lane import sampling_for
 from .limits import Slots
 from .live import Live
 from .live import LiveTools
-from .models import ModelSpec
+from .model_spec import ModelSpec
 from .retry import RetryPolicy
 from .spending import Budget
 from .threads import DaemonThreads

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import ModelError
 from ..text import shorten
 from .client import ChatRequest
-from .models import ModelSpec
+from .model_spec import ModelSpec
 
 # Names of classes of aiohttp, httpx and the openai library, so that none of them is imported here.
 _TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}

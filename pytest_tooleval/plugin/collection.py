@@ -13,7 +13,7 @@ import pytest
 
 from ..engine.garbage import seldom_collected
 from ..engine.live import Live
-from ..engine.models import ModelSpec
+from ..engine.model_spec import ModelSpec
 from ..errors import ConfigError
 from ..errors import McpError
 from ..errors import ModelError

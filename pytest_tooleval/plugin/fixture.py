@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ..engine.models import ModelSpec
+from ..engine.model_spec import ModelSpec
 from ..engine.models import resolve_models
 from ..engine.runner import Trial
 from ..errors import ConfigError

@@ -32,7 +32,7 @@ from ..engine.cassette import Cassette
 from ..engine.garbage import Kept
 from ..engine.garbage import left_at_exit
 from ..engine.garbage import seldom_collected
-from ..engine.models import LEXICAL
+from ..engine.model_spec import LEXICAL
 from ..engine.replay import recorded
 from ..engine.runner import Answer
 from ..engine.runner import Runner
@@ -130,7 +130,7 @@ class EvalSession:
             return None
         from ..engine.estimate import estimate
         from .collection import CaseItem
-        from .terminal import write_estimate
+        from .estimate_table import write_estimate
 
         chosen = [item for item in session.items if isinstance(item, CaseItem) and not _is_skipped(item)]
         rows = estimate((i.case, i.spec, self.cassette_for(i.path)) for i in chosen if i.spec)

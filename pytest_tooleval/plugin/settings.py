@@ -17,7 +17,7 @@ from .options import RECORD_MODES
 
 if TYPE_CHECKING:
     from ..engine.cassette import RecordMode
-    from ..engine.models import ModelSpec
+    from ..engine.model_spec import ModelSpec
     from ..engine.models import ModelTables
     from ..gates.aggregate import FailUnder
     from ..gates.aggregate import MostErrors

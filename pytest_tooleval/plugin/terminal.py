@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ..engine.models import LEXICAL
+from ..engine.model_spec import LEXICAL
 from ..gates.evaluation import EXPECTED_FAILURE
 from ..reports.comparison import aligned
 from ..reports.comparison import render_comparison
@@ -24,7 +24,6 @@ from ..text import printable
 from .settings import NO_MODEL
 
 if TYPE_CHECKING:
-    from ..engine.estimate import Estimate
     from .session import EvalSession
 
 _SOURCES = {
@@ -246,26 +245,6 @@ def _cost(row: Mapping[str, Any]) -> str:
     if cost is None:
         return "-"
     return f"${cost:.4f}" + ("+" if row["priced"] < row["trials"] else "")
-
-
-def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) -> None:
-    """The table of `--tooleval-estimate`."""
-    cells = [["model", "cases", "replayed", "calls", "prompt tokens", "cost"]]
-    for row in rows:
-        calls = str(row.calls) if row.calls == row.most_calls else f"{row.calls} to {row.most_calls}"
-        if row.least_usd is None or row.most_usd is None:
-            cost = "price unknown"
-        else:
-            cost = f"${row.least_usd:.4f} to ${row.most_usd:.4f}" if row.most_usd else "-"
-        tokens = f"{row.prompt_tokens:,}" if row.prompt_tokens else "-"
-        cells.append([printable(row.model), str(row.cases), str(row.replayed), calls, tokens, cost])
-    reporter.section("tool calling: estimate, nothing was asked", sep="=")
-    for number, line in enumerate(aligned(cells, texts=(0,))):
-        reporter.write_line(line, bold=number == 0)
-    if any(row.least_usd is None for row in rows):
-        reporter.write_line(
-            "give a model prices with input_price and output_price in its table (USD per million tokens)"
-        )
 
 
 def notes(document: Mapping[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ..engine.models import ModelSpec
+from ..engine.model_spec import ModelSpec
 from .settings import Settings
 
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
-from ..engine.models import LEXICAL
+from ..engine.model_spec import LEXICAL
 from ..engine.models import ModelTables
 from ..engine.models import resolve_models
 from ..errors import ConfigError

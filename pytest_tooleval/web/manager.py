@@ -6,7 +6,7 @@ import threading
 import time
 from pathlib import Path
 
-from ..engine.models import ModelSpec
+from ..engine.model_spec import ModelSpec
 from ..engine.runner import DEFAULT_CONCURRENCY
 from ..engine.runner import Runner
 from .plan import Plan

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..engine.live import Live
-from ..engine.models import ModelSpec
+from ..engine.model_spec import ModelSpec
 from ..engine.models import ModelTables
 from ..engine.models import read_tables
 from ..engine.models import resolve_models

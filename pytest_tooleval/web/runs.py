@@ -21,8 +21,8 @@ from typing import Literal
 
 from .. import __version__
 from ..engine.answers import work_folder
-from ..engine.models import LEXICAL
-from ..engine.models import ModelSpec
+from ..engine.model_spec import LEXICAL
+from ..engine.model_spec import ModelSpec
 from ..engine.runner import Runner
 from ..engine.runner import Trial
 from ..engine.runner import settled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import os
 import subprocess
 import sys
@@ -82,6 +83,16 @@ def test_imports_point_down(path: Path) -> None:
         assert other in LAYER_OF, f"{path}:{line}: {name} belongs to no layer"
         assert LAYER_OF[other] <= LAYER_OF[part], f"{path}:{line}: {part} must not import {other}"
         assert {part, other} not in STRANGERS, f"{path}:{line}: {part} must not import {other}"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Not even within a function, or for type checkers alone; packages' faces do not count."""
+    names = {name_of(path): path for path in MODULES if path.stem != "__init__"}
+    needs = {
+        module: {origin for name, _ in imports(path) if (origin := name.rpartition(".")[0]) in names}
+        for module, path in names.items()
+    }
+    graphlib.TopologicalSorter(needs).prepare()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -14,7 +14,7 @@ from pytest_tooleval.engine.client import ChatRequest
 from pytest_tooleval.engine.lane import Lane
 from pytest_tooleval.engine.lane import Run
 from pytest_tooleval.engine.limits import Slots
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.retry import RetryPolicy
 from pytest_tooleval.engine.spending import Budget
 from pytest_tooleval.errors import ModelError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mock_server import MockServer
 
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.retry import RetryPolicy
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.runner import Trial

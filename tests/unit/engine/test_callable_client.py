@@ -14,7 +14,7 @@ import pytest
 from pytest_tooleval.engine.callable_client import CallableClient
 from pytest_tooleval.engine.client import ChatAnswer
 from pytest_tooleval.engine.client import ChatRequest
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.threads import DaemonThreads
 from pytest_tooleval.errors import ModelError
 

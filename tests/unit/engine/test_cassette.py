@@ -13,7 +13,7 @@ from pytest_tooleval.engine.cassette import key_of
 from pytest_tooleval.engine.cassette import question
 from pytest_tooleval.engine.client import ChatAnswer
 from pytest_tooleval.engine.client import ChatRequest
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 
 from .fakes import WEATHER

@@ -17,7 +17,7 @@ from pytest_tooleval.engine.client import ChatClient
 from pytest_tooleval.engine.client import ChatRequest
 from pytest_tooleval.engine.conversation import converse
 from pytest_tooleval.engine.litellm_client import LitellmClient
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.openai_client import OpenAIClient
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.engine.tool_choice import ToolChoiceRefused

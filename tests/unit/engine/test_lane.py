@@ -15,7 +15,7 @@ from pytest_tooleval.engine.lane import Lane
 from pytest_tooleval.engine.lane import Origin
 from pytest_tooleval.engine.lane import sampling_for
 from pytest_tooleval.engine.limits import Slots
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.retry import RetryPolicy
 from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
 from pytest_tooleval.errors import ErrorKind

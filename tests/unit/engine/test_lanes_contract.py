@@ -23,7 +23,7 @@ from pytest_tooleval.engine.client import ChatClient
 from pytest_tooleval.engine.client import ChatRequest
 from pytest_tooleval.engine.litellm_client import LitellmClient
 from pytest_tooleval.engine.litellm_client import load_litellm
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.openai_client import OpenAIClient
 from pytest_tooleval.engine.prices import cost_usd
 from pytest_tooleval.engine.prices import openai_price

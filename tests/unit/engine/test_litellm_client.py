@@ -16,7 +16,7 @@ from pytest_tooleval.engine.client import ChatAnswer
 from pytest_tooleval.engine.client import ChatRequest
 from pytest_tooleval.engine.conversation import converse
 from pytest_tooleval.engine.litellm_client import LitellmClient
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
 from pytest_tooleval.errors import ErrorKind
@@ -213,7 +213,7 @@ SCRIPT = """
 import sys, threading
 sys.path.insert(0, "tests")
 from mock_server import MockServer
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.retry import RetryPolicy
 from pytest_tooleval.engine.runner import Runner, Trial
 from pytest_tooleval.errors import ModelError

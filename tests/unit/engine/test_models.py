@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.models import LEXICAL
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import LEXICAL
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.models import ModelTables
 from pytest_tooleval.engine.models import read_tables
 from pytest_tooleval.engine.models import resolve_models

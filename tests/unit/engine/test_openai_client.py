@@ -23,8 +23,8 @@ from pytest_tooleval.engine.client import ChatAnswer
 from pytest_tooleval.engine.client import ChatRequest
 from pytest_tooleval.engine.lane import make_client
 from pytest_tooleval.engine.litellm_client import LitellmClient
-from pytest_tooleval.engine.models import LEXICAL
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import LEXICAL
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.models import ModelTables
 from pytest_tooleval.engine.models import spec_from_table
 from pytest_tooleval.engine.openai_client import OpenAIClient

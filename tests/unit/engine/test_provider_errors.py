@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.engine.models import ModelSpec
+from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.provider_errors import failed_generation
 from pytest_tooleval.engine.provider_errors import provider_error
 from pytest_tooleval.engine.provider_errors import spoken

@@ -1,0 +1,34 @@
+"""What `--tooleval-estimate` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..reports.comparison import aligned
+from ..text import printable
+
+if TYPE_CHECKING:
+    from ..engine.estimate import Estimate
+
+
+def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) -> None:
+    """The table of `--tooleval-estimate`."""
+    cells = [["model", "cases", "replayed", "calls", "prompt tokens", "cost"]]
+    for row in rows:
+        calls = str(row.calls) if row.calls == row.most_calls else f"{row.calls} to {row.most_calls}"
+        if row.least_usd is None or row.most_usd is None:
+            cost = "price unknown"
+        else:
+            cost = f"${row.least_usd:.4f} to ${row.most_usd:.4f}" if row.most_usd else "-"
+        tokens = f"{row.prompt_tokens:,}" if row.prompt_tokens else "-"
+        cells.append([printable(row.model), str(row.cases), str(row.replayed), calls, tokens, cost])
+    reporter.section("tool calling: estimate, nothing was asked", sep="=")
+    for number, line in enumerate(aligned(cells, texts=(0,))):
+        reporter.write_line(line, bold=number == 0)
+    if any(row.least_usd is None for row in rows):
+        reporter.write_line(
+            "give a model prices with input_price and output_price in its table (USD per million tokens)"
+        )
