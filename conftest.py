@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
 from hypothesis import settings
 
 ROOT = Path(__file__).parent
@@ -17,9 +18,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run, so that a change is judged by what it changes. New ones are looked
-# for with `pytest -m hypothesis --hypothesis-profile=search`.
-settings.register_profile("repeatable", derandomize=True)
-settings.register_profile("search", derandomize=False)
+# for with `pytest -m hypothesis --hypothesis-profile=search`. A machine may be slow, so no times count.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeatable", _PATIENT, derandomize=True)
+settings.register_profile("search", _PATIENT, derandomize=False)
 settings.load_profile("repeatable")
 
 # Suites under examples/ and docs/ are run by tests in their own process, with their own config.

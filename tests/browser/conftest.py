@@ -79,7 +79,7 @@ class Opened:
 
     def wait(self, expression: str) -> None:
         """Until it is true; the page's policy forbids Playwright's own `wait_for_function`."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not self.page.evaluate(expression):
             assert time.monotonic() < deadline, expression
             self.page.wait_for_timeout(20)

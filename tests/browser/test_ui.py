@@ -97,7 +97,7 @@ class Site:
     def open(self, browser: Browser, **options: Any) -> None:
         context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
         self.page = context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(60_000)
         self.page.add_init_script(_WATCH)
         self.page.on(
             "console",

@@ -68,7 +68,7 @@ def test_stopping_early_cancels_what_is_in_flight(project: Project, option: str)
     project.suite(*cases)
     begin = time.monotonic()
     result = project.run(option, "--tooleval-json=out.json")
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 25
     result.assert_outcomes(failed=1)
     assert sorted(project.rows()) == ["first[agent]"]
     assert len(project.log("cancelled")) == 5

@@ -86,7 +86,7 @@ def test_wilson_as_printed(successes: int, n: int, confidence: float, low: float
     assert wilson(successes, n, confidence) == pytest.approx((low, high), abs=5e-5)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 500), st.integers(0, 500), st.floats(0.5, 0.999))
 def test_wilson_equals_scipys(a: int, b: int, confidence: float) -> None:
     stats = pytest.importorskip("scipy.stats")
@@ -178,7 +178,7 @@ def brute_force(differences: list[float]) -> float:
     return sum(value >= sum(differences) - 1e-9 for value in sums) / len(sums)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(fifths, st.sampled_from([1, 5, 3, 75]))
 def test_sign_flips_equal_all_sign_flips_on_a_lattice(steps: list[int], parts: int) -> None:
     differences = [step / parts for step in steps]
@@ -251,7 +251,7 @@ def test_sign_flips_are_quick_however_many() -> None:
     assert time.process_time() - start < 2
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemar_is_the_binomial_test(worse: int, better: int) -> None:
     stats = pytest.importorskip("scipy.stats")
@@ -279,7 +279,7 @@ def test_without_a_flip_p_is_1_and_without_a_chance_for_one_none() -> None:
     assert flip_test([]) is None
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(1, 2), st.integers(1, 2)), min_size=1, max_size=4), st.randoms())
 def test_flips_equal_all_ways_to_deal_the_passes(
     sizes: list[tuple[int, int]], draw: random.Random

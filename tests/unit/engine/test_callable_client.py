@@ -218,7 +218,7 @@ async def test_no_exception_ends_the_engine(folder: Path, name: str, exception: 
 async def test_a_function_that_takes_too_long(folder: Path, name: str) -> None:
     begin = time.monotonic()
     error = await failing(folder, name, timeout_s=0.1)
-    assert time.monotonic() - begin < 3.0
+    assert time.monotonic() - begin < 15.0
     assert error.kind == "timeout"
     assert "0.1 s (--tooleval-timeout)" in error.message
     for task in asyncio.all_tasks() - {asyncio.current_task()}:

@@ -156,7 +156,7 @@ async def test_a_fatal_error_wakes_those_that_wait(monkeypatch: pytest.MonkeyPat
     use_clients(monkeypatch, {"m": client})
     outcomes = await ask_all(lane_for(ModelSpec("m", requests_per_minute=1)), 50)
     assert {str(o) for o in outcomes} == {"no"}
-    assert time.monotonic() - begin < 5.0
+    assert time.monotonic() - begin < 20.0
     assert len(client.requests) == 1
 
 

@@ -48,7 +48,7 @@ def test_every_trial_is_answered_and_no_more_than_the_limit_run_at_a_time(client
     client.latency = 0.01
     runner = Runner(concurrency=7)
     futures = [runner.submit(Trial(CASE, SPEC, number=n, priority=n)) for n in range(60)]
-    transcripts = [future.result(10) for future in futures]
+    transcripts = [future.result(60) for future in futures]
     runner.close()
     assert all(
         t.calls == (ToolCall("get_weather", {"city": "Paris"}, '{"city": "Paris"}', "call_1"),)
@@ -80,7 +80,7 @@ def test_an_error_is_the_futures_exception(client: FakeClient) -> None:
     client.answer = lambda asked: ModelError("refused", kind="bad_request")
     runner = Runner(policy=QUICK)
     with pytest.raises(ModelError, match="refused"):
-        runner.submit(Trial(CASE, SPEC)).result(10)
+        runner.submit(Trial(CASE, SPEC)).result(60)
     runner.close()
 
 
@@ -106,7 +106,7 @@ def test_closing_leaves_no_thread_and_nothing_pending(client: FakeClient) -> Non
         time.sleep(0.01)
     begin = time.monotonic()
     runner.close()
-    assert time.monotonic() - begin < 4.0
+    assert time.monotonic() - begin < 20.0
     assert all(future.cancelled() for future in futures)
     assert client.in_flight == 0
     assert client.closed
@@ -139,7 +139,7 @@ def test_a_client_that_swallows_cancellation_does_not_hold_the_end(client: FakeC
             time.sleep(0.01)
         begin = time.monotonic()
         runner.close()
-        assert time.monotonic() - begin < 5.0
+        assert time.monotonic() - begin < 20.0
         assert engine_threads() == before
 
 
@@ -147,7 +147,7 @@ def test_models_run_side_by_side() -> None:
     runner = Runner()
     specs = [ModelSpec("a", model=LEXICAL), ModelSpec("b", model=LEXICAL)]
     futures = [runner.submit(Trial(CASE, spec)) for spec in specs]
-    assert len({str(future.result(10).calls) for future in futures}) == 1
+    assert len({str(future.result(60).calls) for future in futures}) == 1
     runner.close()
 
 
@@ -174,4 +174,4 @@ runner.close()
     )
     assert "gave no answer within 0.2 s" in done.stdout
     assert done.stderr == ""
-    assert time.monotonic() - begin < 15.0
+    assert time.monotonic() - begin < 50.0

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.imports.chats import Answer
@@ -338,7 +337,6 @@ def read(record: object) -> list[Answer]:
         return []
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_no_record_breaks_the_reader(record: object) -> None:
     answers = read(record)
@@ -346,7 +344,6 @@ def test_no_record_breaks_the_reader(record: object) -> None:
 
 
 @pytest.mark.parametrize("shape", ["request and response", "responses with items", "fine-tuning"])
-@settings(deadline=None)
 @given(data=st.data())
 def test_no_damage_to_a_record_breaks_the_reader(shape: str, data: st.DataObject) -> None:
     record = json.loads(json.dumps(SHAPES[shape]))

@@ -5,7 +5,6 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -216,7 +215,7 @@ def bomb(width: int, depth: int) -> dict[str, Any]:
 def test_hostile_schemas_cost_little(parameters: dict[str, Any]) -> None:
     started = time.perf_counter()
     case = draft_case(tool(parameters))
-    assert time.perf_counter() - started < 1
+    assert time.perf_counter() - started < 10
     assert len(json.dumps(case)) < 200_000
 
 
@@ -260,7 +259,7 @@ NONSENSE = st.recursive(
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=300)
 @given(st.dictionaries(KEYWORDS, NONSENSE, max_size=6))
 def test_no_schema_however_wrong_breaks_a_draft(parameters: dict[str, Any]) -> None:
     case = draft_case(tool(parameters))
@@ -304,14 +303,14 @@ SCHEMA: st.SearchStrategy[dict[str, Any]] = st.recursive(
 )
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(st.text(min_size=1, max_size=8), SCHEMA, max_size=4))
 def test_drafts_are_valid_under_ordinary_schemas(properties: dict[str, Any]) -> None:
     parameters = required(**properties)
     assert errors(parameters, required_values(parameters)) == []
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=100)
 @given(
     st.dictionaries(st.text("abc$_é\x1b", min_size=1, max_size=8), SCHEMA, max_size=4),
     st.text(max_size=50),

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
@@ -235,7 +234,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.dictionaries(KEYS, VALUES, max_size=4))
 def test_the_recorded_call_passes_its_case(
     tmp_path_factory: pytest.TempPathFactory, arguments: dict[str, Any]

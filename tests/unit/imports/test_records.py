@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
@@ -98,7 +97,6 @@ def test_no_file_and_a_folder(tmp_path: Path) -> None:
     assert "directory" in refusal(tmp_path)
 
 
-@settings(deadline=None)
 @given(st.lists(st.dictionaries(st.text(), st.integers() | st.text() | st.none()), min_size=2))
 def test_lines_and_lists_hold_the_same(
     tmp_path_factory: pytest.TempPathFactory, values: list[object]

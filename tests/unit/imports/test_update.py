@@ -327,7 +327,7 @@ FIELDS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.dictionaries(FIELDS, JSON | st.sampled_from(["get_weather", "draft"]), max_size=6) | JSON,
@@ -344,7 +344,7 @@ def test_no_suite_however_broken_stops_an_update(cases: list[Any], tools: list[A
     assert not changes
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.permutations([WEATHER, TIME, tool("c"), tool("d", {"a": INTEGER}, ["a"])]), st.integers(0, 4))
 def test_any_update_gives_a_suite_that_loads(tools: list[dict[str, Any]], kept: int) -> None:
     made, _ = update_suite(None, "new", tools[:2], drafts=True)

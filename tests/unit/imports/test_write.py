@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import ConfigError
@@ -133,7 +132,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(JSON, JSON, st.sampled_from([None, 0, 1, 4, "\t"]), st.booleans())
 def test_any_suite_comes_back_as_it_was_written(
     old: Any, new: Any, indent: Any, ascii_only: bool

@@ -34,7 +34,7 @@ def write(data: bytes, **limits: int) -> tuple[bytes, dict[str, object]]:
     return run(sys.executable, "-I", "-S", "-c", WRITE, data.hex(), **limits)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.binary(max_size=100).map(lambda line: line.replace(b"\n", b""))))
 def test_lines_within_the_limit_come_through_unchanged(lines: list[bytes]) -> None:
     assert write(b"\n".join(lines)) == (b"\n".join(lines), {"exit": 0})

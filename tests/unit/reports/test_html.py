@@ -166,7 +166,7 @@ def test_every_word_of_an_answer_is_kept() -> None:
             assert "123456789012345678901234567890" in reply["calls"][0]["raw_arguments"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(any_text, any_text)
 def test_any_text_anywhere_is_harmless(one: str, other: str) -> None:
     made = trial(0, 0.6, ToolCall(one, {other: one}, None, other))

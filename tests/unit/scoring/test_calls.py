@@ -42,7 +42,7 @@ def best_total(rows: list[Row], *, in_order: bool) -> Fraction:
 
 
 @given(ROWS, st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_total_is_the_best_there_is(rows: list[Row], in_order: bool) -> None:
     pairing = pair(rows, in_order=in_order)
 
@@ -80,4 +80,4 @@ def test_a_hostile_number_of_calls_is_paired_in_bounded_time() -> None:
     pairing = pair(rows, in_order=False)
 
     assert len(pairing.pairs) == 20
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 20

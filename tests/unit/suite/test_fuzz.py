@@ -269,7 +269,7 @@ def test_a_strange_value_in_every_place(strange: Any) -> None:
     put(data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.randoms(use_true_random=False),
     st.lists(st.sampled_from([replace, remove, rename, move]), max_size=8),
@@ -289,7 +289,6 @@ KEYS = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
@@ -300,13 +299,11 @@ def test_any_json_at_all(data: Any) -> None:
     check(json.dumps(data))
 
 
-@settings(deadline=None)
 @given(st.text() | st.binary())
 def test_any_text_at_all(text: str | bytes) -> None:
     assert not check(text)
 
 
-@settings(deadline=None)
 @given(st.text('{}[]",:\\u0dD8/ \nteuNaI1.e-', max_size=60))
 def test_nearly_json(text: str) -> None:
     assert not check(text)

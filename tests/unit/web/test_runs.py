@@ -60,7 +60,7 @@ def begin(client: TestClient, **body: Any) -> str:
     return str(answer.json()["id"])
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
@@ -177,8 +177,8 @@ def test_closing_ends_the_runs_and_their_streams(
     listener.start()
     start = time.monotonic()
     app.state.manager.close()
-    listener.join(5)
-    assert time.monotonic() - start < 5
+    listener.join(20)
+    assert time.monotonic() - start < 20
     assert not listener.is_alive()
     assert len([name for _, name, _ in seen if name == "result"]) == 3
     assert open_history(folder / ".tooleval").document(id)["run"]["exitstatus"] == 2

