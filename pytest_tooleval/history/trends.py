@@ -29,14 +29,16 @@ _Suite = tuple[str, str | None]  # its name; its file, where only that one is me
 class TrendPoint:
     """What one run says of a case or a suite on one model.
 
-    `passes` counts the trials that passed, of `scored` with an answer; `overall` is the mean by
-    weight, None without a number; `outcome` is that of a case, None for a suite; `content` is the
-    hash of the case or of the suite's file, so that a change of the question shows.
+    `exitstatus` is the run's, None without one; `passes` counts the trials that passed, of `scored`
+    with an answer; `overall` is the mean by weight, None without a number; `outcome` is that of a
+    case, None for a suite; `content` is the hash of the case or of the suite's file, so that a change
+    of the question shows.
     """
 
     id: str
     started: str
     status: Status
+    exitstatus: int | None
     git: dict[str, Any] | None
     model: str
     outcome: str | None
@@ -158,6 +160,7 @@ def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPo
         id=head["id"],
         started=head["started"],
         status=head["status"],
+        exitstatus=head["exitstatus"],
         git=head["git"],
         model=model,
         outcome=outcome if of_case else None,

@@ -50,7 +50,7 @@ _ROLES = ("system", "developer", "user", "assistant", "tool")
 def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings:
     """Everything wrong with a parsed suite that pydantic cannot see, in no particular order."""
     schemas = ToolSchemas()
-    known = (*METRICS, *metrics)
+    known = tuple(dict.fromkeys((*METRICS, *metrics)))  # the scorers name the built-in ones, too
     raw_tools = data.get("tools")
     yield from tool_list_findings(raw_tools, ("tools",), schemas)
     yield from _thresholds(data.get("thresholds"), ("thresholds",), known)

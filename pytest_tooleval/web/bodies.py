@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -119,11 +120,22 @@ def _too_deep() -> ApiError:
 
 
 def _problems(value: Any, schema: str) -> Iterator[Problem]:
-    from jsonschema import Draft202012Validator
-
-    errors = sorted(Draft202012Validator(body_schema(schema)).iter_errors(value), key=_place)
+    errors = sorted(_validator()(body_schema(schema)).iter_errors(value), key=_place)
     for error in errors[:_MAX_PROBLEMS]:
         yield Problem("", 1, 1, field_path(error.absolute_path), _message(error))
+
+
+@functools.cache
+def _validator() -> Any:
+    """JSON Schema takes 2.0 for an integer; here it is used as a number of trials, or as an index."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    types = Draft202012Validator.TYPE_CHECKER
+    whole = types.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
+    return extend(Draft202012Validator, type_checker=whole)  # type: ignore[no-untyped-call]
 
 
 def _place(error: Any) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from pathlib import Path
 
-from ..engine.model_spec import ModelSpec
 from ..engine.runner import DEFAULT_CONCURRENCY
 from ..engine.runner import Runner
+from .loaded_code import LoadedCode
 from .plan import Plan
 from .responses import ApiError
 from .responses import field_error
@@ -32,7 +33,7 @@ class RunManager:
         # One engine while any run goes on, so that runs share their limits. The next run after a
         # pause gets a new one, which forgets that a server was down and what the config said.
         self._runner: Runner | None = None
-        self._loaded: dict[str, str] = {}
+        self._code = LoadedCode()
         self._is_closing = False
         self.is_closed = False
 
@@ -45,8 +46,9 @@ class RunManager:
             if len(self._threads) >= MAX_UNDER_WAY:
                 raise ApiError(409, f"{MAX_UNDER_WAY} runs are under way; wait for one, or cancel one")
             self._check_models(plan)
+            self._check_code(plan)
             self._runner = self._runner or Runner(self._concurrency)
-            run = Run(self._root, plan, self._concurrency)
+            run = Run(self._root, plan, self._concurrency, self._code)
             self._runs[run.id] = run
             # A daemon: a run that hangs must not keep the server from ending.
             thread = threading.Thread(
@@ -73,14 +75,14 @@ class RunManager:
             if used.get(spec.label, spec) != spec:
                 message = f"the config of {spec.label} has changed while a run uses it; wait for its end"
                 raise field_error(409, "models", message)
-            self._check_code(spec)
 
-    def _check_code(self, spec: ModelSpec) -> None:
-        """An agent's module is imported once: new scores for old code would be wrong ones."""
-        if spec.callable and self._loaded.setdefault(spec.callable, spec.identity) != spec.identity:
-            message = (
-                f"the code of {spec.callable} has changed since it was loaded; start `tooleval ui` again"
-            )
+    def _check_code(self, plan: Plan) -> None:
+        """The project's modules are imported once: new scores for old code would be wrong ones."""
+        self._code.note()
+        changed = self._code.changed() if plan.runs_code else None
+        if changed is not None:
+            file = Path(os.path.relpath(changed, self._root)).as_posix()
+            message = f"{file} has changed since it was loaded; start `tooleval ui` again"
             raise field_error(409, "models", message)
 
     def get(self, id: str) -> Run | None:

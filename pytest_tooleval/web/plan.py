@@ -37,6 +37,7 @@ from .answers import RunAnswers
 from .files import SuiteFolder
 from .loading import Loaded
 from .loading import load
+from .project import project_folders
 from .responses import ApiError
 from .responses import field_error
 
@@ -85,24 +86,23 @@ class Plan:
     def total(self) -> int:
         return len(self.cases) * len(self.models)
 
+    @property
+    def runs_code(self) -> bool:
+        """Whether the project's own code answers or scores."""
+        return any(spec.callable for spec in self.models) or any(
+            len(planned.scorers) > 1 for planned in self.cases
+        )
+
 
 def config_tables(root: Path) -> ModelTables:
     """The config tables of the folder, else of the nearest one above it in the same repository."""
     found = ModelTables()
-    for folder in _project_folders(root):
+    for folder in project_folders(root):
         tables = read_tables(folder)
         if tables.tables:
             return tables
         found = found if found.path else tables
     return found
-
-
-def _project_folders(root: Path) -> Iterable[Path]:
-    above = [root, *root.parents]
-    for number, folder in enumerate(above):
-        if (folder / ".git").exists():
-            return above[: number + 1]
-    return [root]
 
 
 def make_plan(folder: SuiteFolder, request: Mapping[str, Any]) -> Plan:

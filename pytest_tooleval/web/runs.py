@@ -37,6 +37,7 @@ from ..results import CaseResult
 from ..results import Transcript
 from ..rows import pack
 from .events import EventLog
+from .loaded_code import LoadedCode
 from .plan import Plan
 from .plan import PlannedCase
 
@@ -58,8 +59,9 @@ class Run:
     next write to the history, at most `FLUSH_S` seconds, and are gone from memory after it.
     """
 
-    def __init__(self, root: Path, plan: Plan, concurrency: int) -> None:
+    def __init__(self, root: Path, plan: Plan, concurrency: int, code: LoadedCode) -> None:
         self._root = root
+        self._code = code
         self._plan: Plan | None = plan
         self._window = 2 * concurrency
         self._started = datetime.now(timezone.utc)
@@ -192,6 +194,7 @@ class Run:
         self._told = time.monotonic()
 
     def _end(self, status: Status) -> None:
+        self._code.note()  # before anybody is told of the end, and changes it
         self._plan = None  # thousands of cases, and nobody asks for them any more
         self.flush()
         self._duration_s = time.monotonic() - self._begin

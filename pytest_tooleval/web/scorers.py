@@ -7,6 +7,7 @@ known. To run one, the conftest files above it are imported, as pytest would do.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,14 +18,15 @@ from ..scoring.registry import ScorerRegistry
 from ..suite.model import PENALTIES
 from ..text import printable
 from ..text import shorten
+from .project import project_folders
 
 _HOOK = "pytest_tooleval_register_scorers"
 _FILE = "conftest.py"
 
 
 def conftests(root: Path, file: str) -> list[Path]:
-    """The conftest files, from the root folder down to the suite's, that register scorers."""
-    folders = [root]
+    """The conftest files, from the project's folder down to the suite's, that register scorers."""
+    folders = project_folders(root)[::-1]
     for part in file.split("/")[:-1]:
         folders.append(folders[-1] / part)
     return [folder / _FILE for folder in folders if _registers(folder / _FILE)]
@@ -62,8 +64,12 @@ def load_scorers(root: Path, file: str) -> ScorerRegistry:
             raise
         except BaseException as error:  # `pytest.skip` raises none of the ordinary ones
             reason = shorten(printable(f"{type(error).__name__}: {error}"), 300)
-            raise ConfigError(f"{path.relative_to(root).as_posix()}: {reason}") from None
+            raise ConfigError(f"{_shown(path, root)}: {reason}") from None
     return registry
+
+
+def _shown(path: Path, root: Path) -> str:
+    return Path(os.path.relpath(path, root)).as_posix()
 
 
 def _imported(path: Path) -> Any:

@@ -15,8 +15,10 @@ import uvicorn
 from starlette.concurrency import run_in_threadpool
 
 from ..errors import ConfigError
+from ..text import printable
 from .app import create_app
 from .manager import RunManager
+from .project import root_above
 from .security import Access
 
 _HOST = "127.0.0.1"
@@ -84,6 +86,12 @@ def serve(
 
     def ready() -> None:
         say(f"tooleval ui: {access.url}")
+        above = root_above(app.state.folder.root)
+        if above is not None:
+            say(
+                f"pytest's root folder is {printable(str(above))}, and its history is there: start "
+                "`tooleval ui` in it to see both"
+            )
         say("Ctrl-C ends it.")
         if browser:
             # In a thread: some browsers keep their caller waiting.

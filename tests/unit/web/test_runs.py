@@ -239,6 +239,7 @@ def test_selected_cases_and_several_files(client: TestClient, folder: Path, run:
         ({"file": FILE, "cases": []}, 422, "cases"),
         ({"file": FILE, "cases": ["pariss"]}, 422, "cases[0]"),
         ({"file": FILE, "trials": 0}, 422, "trials"),
+        ({"file": FILE, "trials": 2.0}, 422, "trials"),
         ({"file": FILE, "trials": 1001}, 422, "trials"),
         ({"file": FILE, "trials": True}, 422, "trials"),
         ({"file": FILE, "trials": 2.5}, 422, "trials"),
@@ -299,6 +300,21 @@ def test_an_agent_whose_code_changed_is_not_run_as_the_old_one(client: TestClien
     refused = client.post("/api/tool-eval", json={"file": FILE, "models": ["slow"]})
     assert refused.status_code == 409
     assert "start `tooleval ui` again" in refused.text
+
+
+def test_nor_is_one_whose_helper_changed(client: TestClient, folder: Path) -> None:
+    (folder / "tooleval.toml").write_text('[models.slow]\ncallable = "helped_agent:answer"\n')
+    (folder / "helped_agent.py").write_text("from helping import answer\n")
+    helper = folder / "helping.py"
+    helper.write_text("def answer(messages, tools):\n    return 'one'\n")
+    events(client, begin(client))
+    helper.write_text("def answer(messages, tools):\n    return 'another'\n")
+    refused = client.post("/api/tool-eval", json={"file": FILE, "models": ["slow"]})
+    assert refused.status_code == 409
+    assert "helping.py has changed since it was loaded" in refused.text
+    # What none of the project's code answers or scores is run all the same.
+    others = client.post("/api/tool-eval", json={"file": FILE, "models": ["baseline/lexical"]})
+    assert others.status_code == 202
 
 
 def test_a_history_that_cannot_be_written_does_not_end_the_run(

@@ -80,6 +80,21 @@ def test_a_metric_that_nobody_scores_is_a_problem_of_the_run(client: TestClient,
     answer = client.post("/api/tool-eval", json={"file": FILE, "models": ["baseline/lexical"]})
     assert answer.status_code == 422
     assert "did you mean polite" in answer.json()["error"]["message"]
+    suite.write_text(json.dumps(weather(case("Paris", thresholds={"zzzz": 0.2}))))
+    answer = client.post("/api/tool-eval", json={"file": FILE, "models": ["baseline/lexical"]})
+    assert answer.json()["error"]["message"].count('"overall"') == 1
+
+
+def test_conftest_files_above_the_folder_count_within_its_repository(
+    client: TestClient, suite: Path, run: Run
+) -> None:
+    project = suite.parent.parent
+    suite.with_name("conftest.py").rename(project / "conftest.py")
+    (outside,) = client.get("/api/suites").json()
+    (project / ".git").mkdir()
+    (inside,) = client.get("/api/suites").json()
+    assert (outside["problems"], inside["problems"]) == (1, 0)
+    assert run(file=FILE)["summary"][0]["metrics"]["polite"]["mean"] == 0.25
 
 
 def test_without_such_a_conftest_unknown_metrics_are_problems(client: TestClient, suite: Path) -> None:

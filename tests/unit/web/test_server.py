@@ -125,6 +125,14 @@ def test_ctrl_c_ends_runs_and_streams_within_seconds(start: Start, folder: Path)
 
 
 @posix
+@posix
+def test_a_root_above_the_folder_is_named(start: Start, folder: Path) -> None:
+    (folder.parent / ".git").mkdir()
+    (folder.parent / "pyproject.toml").touch()
+    _, output = start().stop()
+    assert f"pytest's root folder is {folder.parent}, and its history is there" in output
+
+
 def test_the_address_that_was_printed_opens_the_page(start: Start) -> None:
     served = start()
     assert re.fullmatch(r"http://127\.0\.0\.1:[0-9]+/\?token=[\w-]{40,}", served.url)

@@ -283,12 +283,13 @@ def test_a_case_that_does_not_fit_is_refused(client: TestClient, folder: Path) -
         client.post(path, json={"case": {"prompt": "p"}}, headers=headers),
         client.post(path, json={"case": case("Paris")}, headers=headers),
         client.post(path, json={"case": case("Rome"), "position": 9}, headers=headers),
+        client.post(path, json={"case": case("Rome"), "position": 0.0}, headers=headers),
         client.put(
             f"{path}/paris", json={"case": case("Paris", expected_tool="get_wether")}, headers=headers
         ),
     ]
-    assert [answer.status_code for answer in answers] == [422] * 4
-    assert answers[3].json()["error"]["problems"][0]["field"] == "test_cases[0].expected_tool"
+    assert [answer.status_code for answer in answers] == [422] * 5
+    assert answers[4].json()["error"]["problems"][0]["field"] == "test_cases[0].expected_tool"
     assert client.put(f"{path}/rome", json={"case": case("Rome")}, headers=headers).status_code == 404
     stale = {"If-Match": "0" * 16}
     assert client.delete(f"{path}/paris", headers=stale).status_code == 409
