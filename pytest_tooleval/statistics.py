@@ -39,13 +39,13 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
     return None if n < k else math.comb(c, k) / math.comb(n, k)
 
 
-def reliability(cases: Sequence[tuple[int, int]]) -> dict[str, Any] | None:
-    """pass@k and pass^k by k as means over cases, each given as (scored trials, passes).
+def reliability(cases: Sequence[tuple[int, int, float]]) -> dict[str, Any] | None:
+    """pass@k and pass^k by k as means over cases, each given as (scored trials, passes, weight).
 
     `{"trials": most trials of a case, "pass@k": {"1": 0.8, ...}, "pass^k": {"1": 0.8, ...}}`, or None
     when no case has several trials. For each k the cases with fewer than k trials are left out.
     """
-    most = max((n for n, _ in cases), default=0)
+    most = max((n for n, _, _ in cases), default=0)
     if most <= 1:
         return None
     ks = _ks(most)
@@ -65,10 +65,10 @@ def _ks(most: int) -> list[int]:
 
 
 def _mean_over_cases(
-    formula: Callable[[int, int, int], float | None], cases: Sequence[tuple[int, int]], k: int
+    formula: Callable[[int, int, int], float | None], cases: Sequence[tuple[int, int, float]], k: int
 ) -> float:
-    values = [value for n, c in cases if (value := formula(n, c, k)) is not None]
-    return math.fsum(values) / len(values)
+    found = [(value, weight) for n, c, weight in cases if (value := formula(n, c, k)) is not None]
+    return math.fsum(value * weight for value, weight in found) / math.fsum(w for _, w in found)
 
 
 def wilson(successes: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
@@ -103,7 +103,9 @@ def mean_interval(
     if not values:
         return 0.0, 1.0
     scores = [min(max(value, 0.0), 1.0) for value in values]
-    shares = [1.0] * len(scores) if weights is None else list(weights)
+    # Of the largest, as squares of tiny weights would be 0.
+    largest = 1.0 if weights is None else max(weights)
+    shares = [1.0] * len(scores) if weights is None else [weight / largest for weight in weights]
     total, squares = math.fsum(shares), math.fsum(share * share for share in shares)
     n = total * total / squares  # Kish's size: fewer than the cases where they weigh differently
     mean = math.fsum(share * score for share, score in zip(shares, scores, strict=True)) / total

@@ -123,7 +123,7 @@ def show(run: str, case: str | None, failed: bool, model: str | None, folder: Pa
     """Show the table of a run and what failed, or every trial of one case.
 
     RUN is latest, latest~2, latest:BRANCH, or the beginning of an id. CASE is a case's id,
-    SUITE::CASE or a node id.
+    SUITE::CASE, FILE::CASE or a node id.
     """
     from .showing import case_lines
     from .showing import run_lines
@@ -139,7 +139,10 @@ def show(run: str, case: str | None, failed: bool, model: str | None, folder: Pa
         return
     cases = [row for row in document["cases"] if model in (None, row["model"])]
     meant = [
-        row for row in cases if case in (row["case"], row["nodeid"], f"{row['suite']}::{row['case']}")
+        row
+        for row in cases
+        if case
+        in (row["case"], row["nodeid"], *(f"{row[of]}::{row['case']}" for of in ("suite", "file")))
     ]
     if not meant:
         raise ToolevalError(f"the run {id} has no case {case}{_alike(case, cases)}")

@@ -50,26 +50,24 @@ class FailUnder:
         return self.metric == PASS_RATE or _RELIABILITY.fullmatch(self.metric) is not None
 
     @classmethod
-    def parse(cls, text: str) -> FailUnder:
-        """Read `[SCOPE:][METRIC=]VALUE`; ConfigError when it cannot be read."""
+    def parse(cls, text: str, where: str = "--tooleval-fail-under=") -> FailUnder:
+        """Read `[SCOPE:][METRIC=]VALUE`; ConfigError when it cannot be read, beginning with `where`."""
         # Names of models hold colons (ollama/llama3:8b), metrics and numbers do not.
-        where, _, condition = text.rpartition(":")
+        group, _, condition = text.rpartition(":")
         metric, _, number = condition.rpartition("=")
         metric = metric.strip() or "overall"
-        scope, equals, name = where.partition("=")
+        scope, equals, name = group.partition("=")
         scope = scope.strip() or "model"
         try:
             needed = float(number)
         except ValueError:
             needed = -1.0
         if scope not in _SCOPES or not 0.0 <= needed <= 1.0 or (equals and not name.strip()):
-            raise ConfigError(f"--tooleval-fail-under={text}: {_SYNTAX}")
+            raise ConfigError(f"{where}{text}: {_SYNTAX}")
         if metric.startswith(("pass@", "pass^")) and not _RELIABILITY.fullmatch(metric):
-            raise ConfigError(
-                f"--tooleval-fail-under={text}: expected a number of trials after {metric[:5]}"
-            )
+            raise ConfigError(f"{where}{text}: expected a number of trials after {metric[:5]}")
         if metric in PENALTIES:
-            raise ConfigError(f"--tooleval-fail-under={text}: of {metric} less is better; use overall")
+            raise ConfigError(f"{where}{text}: of {metric} less is better; use overall")
         chosen: Scope = next(known for known in _SCOPES if known == scope)
         return cls(metric, needed, chosen, name.strip() or None)
 
@@ -82,8 +80,8 @@ class MostErrors:
     share: float | None = None
 
     @classmethod
-    def parse(cls, text: str) -> MostErrors:
-        """Read `N` or `P%`; ConfigError when it cannot be read."""
+    def parse(cls, text: str, where: str = "--tooleval-max-errors=") -> MostErrors:
+        """Read `N` or `P%`; ConfigError when it cannot be read, beginning with `where`."""
         percent = text.strip().endswith("%")
         try:
             value = float(text.strip().removesuffix("%"))
@@ -91,9 +89,7 @@ class MostErrors:
             value = -1.0
         most = 100 if percent else sys.maxsize
         if not 0 <= value <= most or not (percent or value.is_integer()):
-            raise ConfigError(
-                f"--tooleval-max-errors={text}: expected a number of cases, or a share such as 2%"
-            )
+            raise ConfigError(f"{where}{text}: expected a number of cases, or a share such as 2%")
         return cls(share=value / 100) if percent else cls(number=int(value))
 
     def allows(self, errors: int, cases: int) -> bool:
@@ -143,15 +139,26 @@ def _judge(
         message = f"{gate.metric}: no case of {what} was evaluated, needs {gate.needed:g}"
         row = _row("fail_under", gate.metric, metric=gate.metric, passed=False, message=message)
         return [{**row, "needed": gate.needed}]
+    places: dict[str | None, set[str | None]] = {}
+    for _, name, file in groups:
+        places.setdefault(name, set()).add(file)
     return [
-        _judge_group(gate, model, name, rows, errors_allowed, confidence)
-        for (model, name), rows in groups.items()
+        # Its file tells a suite from another one of the same name.
+        _judge_group(
+            gate, model, name, file if len(places[name]) > 1 else None, rows, errors_allowed, confidence
+        )
+        for (model, name, file), rows in groups.items()
     ]
 
 
-def _groups(gate: FailUnder, cases: Sequence[Row]) -> dict[tuple[str, str | None], list[Row]]:
-    """The cases of each model, or of each suite or tag of each model, in order of appearance."""
-    groups: dict[tuple[str, str | None], list[Row]] = {}
+def _groups(
+    gate: FailUnder, cases: Sequence[Row]
+) -> dict[tuple[str, str | None, str | None], list[Row]]:
+    """The cases of each model, or of each suite or tag of each model, in order of appearance.
+
+    The key is (model, suite or tag, file of the suite): two files may have suites of one name.
+    """
+    groups: dict[tuple[str, str | None, str | None], list[Row]] = {}
     for case in cases:
         model = case["model"]
         if gate.scope == "model":
@@ -160,7 +167,8 @@ def _groups(gate: FailUnder, cases: Sequence[Row]) -> dict[tuple[str, str | None
             found = [case["suite"]] if gate.scope == "suite" else case["tags"]
             names = [name for name in found if gate.name in (None, name)]
         for name in names:
-            groups.setdefault((model, name), []).append(case)
+            file = case["file"] if gate.scope == "suite" else None
+            groups.setdefault((model, name, file), []).append(case)
     return groups
 
 
@@ -168,6 +176,7 @@ def _judge_group(
     gate: FailUnder,
     model: str,
     name: str | None,
+    file: str | None,
     cases: Sequence[Row],
     errors_allowed: bool,
     confidence: float | None,
@@ -178,6 +187,7 @@ def _judge_group(
         (value, case["weight"]) for case in scored if (value := value_of(case, gate.metric)) is not None
     ]
     where = model if name is None else f"{model}, {gate.scope} {name}"
+    where += f" ({file})" if file is not None else ""
     row = _row(
         "fail_under",
         f"{gate.metric} of {where}",

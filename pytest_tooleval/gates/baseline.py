@@ -121,10 +121,11 @@ def compare(
         blind = all(_best_p(model) >= alpha for model in compared)
         judged = [result for result in results if result["cases"]]
         texts.append(verdict_text(judged, max_drop, blind=blind))
-        unscored = sum(len(model.pairing.same) - len(model.cases) for model in compared)
+        left = [pair for model in compared for pair in model.pairing.same if not _is_scored(pair)]
+        skipped = sum(any(row["outcome"] == "skipped" for row in pair) for pair in left)
         compared_labels = {label for _, label in pairs}
         strange = [label for label in sides[1] if label not in compared_labels]
-        left_out = left_out_text(unscored, changes, strange)
+        left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
         texts += [f"not compared: {left_out}"] if left_out else []
     failed = any(
         model["flips_failed"] or any(metric["failed"] for metric in model["metrics"])
@@ -205,7 +206,7 @@ def _compare_model(
     early: bool,
 ) -> _Model:
     pairing = pair_cases(old[labels[0]], new[labels[1]])
-    scored = [pair for pair in pairing.same if all(row["outcome"] in _SCORED for row in pair)]
+    scored = list(filter(_is_scored, pairing.same))
     cases = [_case(pair) for pair in scored]
     metrics = [found for name in _metric_names(cases) if (found := _metric(name, cases)) is not None]
     # The test of flips needs a number of trials that was fixed beforehand. With single trials it
@@ -213,6 +214,10 @@ def _compare_model(
     tests_flips = not early and any(case.counts[0] > 1 or case.counts[2] > 1 for case in cases)
     flips_p = flip_test([case.counts for case in cases]) if tests_flips else None
     return _Model(*labels, pairing, cases, metrics, tests_flips, flips_p)
+
+
+def _is_scored(pair: Pair) -> bool:
+    return all(row["outcome"] in _SCORED for row in pair)
 
 
 def _case(pair: Pair) -> _Case:

@@ -29,7 +29,7 @@ def labels_text(labels: Iterable[str]) -> str:
 def nothing_text(model: str, pairing: Pairing, names: tuple[str, str]) -> str:
     """Why no case of a model could be compared."""
     found: dict[str, Sequence[object]] = {
-        "without an answer in one of the runs": pairing.same,
+        "skipped or without an answer in one of the runs": pairing.same,
         "changed": pairing.changed,
         f"only in {shown(names[0])}": pairing.removed,
         f"only in {shown(names[1])}": pairing.added,
@@ -38,9 +38,12 @@ def nothing_text(model: str, pairing: Pairing, names: tuple[str, str]) -> str:
     return f"nothing to compare, no case of {shown(model)} is the same in both runs: {', '.join(parts)}"
 
 
-def left_out_text(unscored: int, changes: Mapping[str, Any], models: Sequence[str]) -> str:
+def left_out_text(
+    unanswered: int, skipped: int, changes: Mapping[str, Any], models: Sequence[str]
+) -> str:
     """Which cases and models no verdict was made of, empty if there are none."""
-    parts = [f"{counted(unscored, 'case')} without an answer"] if unscored else []
+    parts = [f"{counted(unanswered, 'case')} without an answer"] if unanswered else []
+    parts += [f"{counted(skipped, 'case')} skipped"] if skipped else []
     parts += [
         f"{counted(len(changes[kind]), 'case')} {kind}"
         for kind in ("changed", "added", "removed")

@@ -70,7 +70,7 @@ def unscored(case: ResolvedCase, model: str, place: Place, outcome: Outcome, rea
 
 def as_expected(result: CaseResult, reason: str) -> CaseResult:
     """The result of a case marked `xfail` on which the model failed; `reason` is that of the mark."""
-    text = f"{EXPECTED_FAILURE}: {reason}".rstrip(": ")
+    text = f"{EXPECTED_FAILURE}: {reason}" if reason else EXPECTED_FAILURE
     return dataclasses.replace(result, outcome="missed", reason=text)
 
 

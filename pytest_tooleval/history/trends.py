@@ -76,9 +76,9 @@ def read_trend(
 ) -> Trend:
     """The newest `limit` runs that have the suite or case that `name` means.
 
-    A name is a suite, the file of one, a case's id, or `SUITE::CASE`. A suite's name stands for all
-    files in which it is, as files are moved; a file for itself alone. Raises ToolevalError when there
-    is none of that name, or a case of it in several suites.
+    A name is a suite, the file of one, a case's id, `SUITE::CASE` or `FILE::CASE`. A suite's name
+    stands for its file wherever that was; a file for itself alone. Raises ToolevalError when there is
+    none of that name, or when one run has several suites of that name, or cases of it.
     """
     (suite, file), case = _resolve(connection, safe_text(name))
     chosen = "cases.suite = :suite"
@@ -92,6 +92,8 @@ def read_trend(
         "model": None if model is None else safe_text(model),
         "limit": -1 if limit is None else limit,
     }
+    if file is None:
+        _check_one_file(connection, name, case, chosen, bound)
     heads = ", ".join(f"runs.{column}" for column in HEAD_COLUMNS.split(", "))
     rows = connection.execute(
         f"""
@@ -130,15 +132,21 @@ def read_series(
         """,
         (timestamp(document["run"]["started"]) + 1, *names, limit),
     ).fetchall()[::-1]
+    files: dict[str, set[str]] = {}
+    for row in document["suites"]:
+        files.setdefault(safe_text(row["suite"]), set()).add(safe_text(row["file"]))
+    several = {suite for suite, places in files.items() if len(places) > 1}
     series: dict[tuple[str, str], dict[int, float | None]] = {}
     for number, *_ in runs:
-        for suite, model, total, weight in connection.execute(
-            f"SELECT suite, model, {MEAN_PARTS} FROM cases WHERE run = ? AND suite IN ({places}) "
-            "GROUP BY suite, model",
+        for suite, file, model, total, weight in connection.execute(
+            f"SELECT suite, file, model, {MEAN_PARTS} FROM cases WHERE run = ? AND suite IN ({places}) "
+            "GROUP BY suite, file, model",
             (number, *names),
         ):
+            # Where two files have a suite of one name; else a file that was moved is the same suite.
+            shown = f"{suite} ({file})" if suite in several else suite
             if model in models and weight:
-                series.setdefault((suite, model), {})[number] = total / weight
+                series.setdefault((shown, model), {})[number] = total / weight
     return {
         "runs": [{"id": id, "started": iso(at), "commit": commit} for _, id, at, commit in runs],
         "series": [
@@ -170,6 +178,24 @@ def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPo
         scored=scored,
         overall=total / weight if weight else None,
         content=content,
+    )
+
+
+def _check_one_file(
+    connection: sqlite3.Connection, name: str, case: str | None, chosen: str, bound: Mapping[str, Any]
+) -> None:
+    """Two suites of one name in one run are not the same suite, whatever their cases are called."""
+    found = connection.execute(
+        f"SELECT 1 FROM cases WHERE {chosen} GROUP BY run HAVING COUNT(DISTINCT file) > 1 LIMIT 1", bound
+    ).fetchone()
+    if found is None:
+        return
+    rows = connection.execute(f"SELECT DISTINCT file FROM cases WHERE {chosen} ORDER BY file", bound)
+    files = [file if case is None else f"{file}::{case}" for (file,) in rows]
+    what = "a suite" if case is None else "a case"
+    raise ToolevalError(
+        f"{len(files)} files have {what} {printable(name)}; name one of "
+        + ", ".join(map(printable, files[:_SHOWN]))
     )
 
 

@@ -53,7 +53,9 @@ def timed_out(server: McpServer, watch: Watch, seconds: float) -> McpError:
     """The error for a server that took too long, or whose connection was given up."""
     if watch.problem is not None:
         return about(server, str(watch.problem))
-    return about(server, f"no complete answer within {seconds:g} s (--timeout){_junk(server, watch)}")
+    return about(
+        server, f"no complete answer within {seconds:g} s ({server.time_limit}){_junk(server, watch)}"
+    )
 
 
 def _in_words(error: BaseException, server: McpServer, watch: Watch) -> str | None:
@@ -75,7 +77,7 @@ def _in_words(error: BaseException, server: McpServer, watch: Watch) -> str | No
     if isinstance(error, httpx2.ConnectError):
         return f"no connection: {server.shown(str(error), _WORDS) or 'refused'}"
     if isinstance(error, httpx2.TimeoutException):
-        return f"no answer within {server.timeout_s:g} s (--timeout)"
+        return f"no answer within {server.timeout_s:g} s ({server.time_limit})"
     if isinstance(error, httpx2.HTTPError):
         return f"the connection broke: {server.shown(str(error) or type(error).__name__, _WORDS)}"
     if isinstance(error, OSError):
@@ -94,7 +96,7 @@ def _protocol_error(error: MCPError, server: McpServer, watch: Watch) -> str:
     said = server.shown(error.message, _WORDS)
     # Servers use the code for errors of their own too.
     if error.code == REQUEST_TIMEOUT and error.message.endswith(" timed out"):
-        return f"no answer within {server.timeout_s:g} s (--timeout){_junk(server, watch)}"
+        return f"no answer within {server.timeout_s:g} s ({server.time_limit}){_junk(server, watch)}"
     if watch.status is not None and watch.status >= 300:
         return _refused(server, watch.status, "" if error.message in _STAND_INS else said)
     if watch.content_type.lower().startswith("text/html"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import AsyncIterator
 from collections.abc import Mapping
@@ -104,26 +105,32 @@ def identity_of(server: McpServer) -> Mapping[str, Any]:
     return {name: value for name, value in server.to_dict().items() if name != "timeout"}
 
 
-def read_tools(source: McpSource, cassette: Cassette | None = None) -> LiveMcp:
+def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | None = None) -> LiveMcp:
     """The server of a suite with its tools: from the cassette, else from the server itself.
 
-    Raises McpError when the server cannot be used, ConfigError when the source is wrong or the
-    cassette holds no tools and none may be asked for.
+    With `only`, a fingerprint, other tools are not recorded, and recorded ones make room for those of
+    the server if it may be asked. Raises McpError when the server cannot be used, ConfigError when the
+    source is wrong or the cassette holds no tools and none may be asked for.
     """
-    server = McpServer.from_dict(source.model_dump(exclude_unset=True, exclude_none=True))
+    server = dataclasses.replace(
+        McpServer.from_dict(source.model_dump(exclude_unset=True, exclude_none=True)),
+        time_limit='"timeout" in tools_from.mcp',
+    )
     asked = {"version": VERSION, "mcp": dict(identity_of(server)), "list": "tools"}
     key = key_of(asked)
     found = None if cassette is None else cassette.find(key)
     if found is not None:
-        return LiveMcp(server, json.loads(found[0].message["content"]))
-    if cassette is not None and not cassette.may_ask:
+        recorded = LiveMcp(server, json.loads(found[0].message["content"]))
+        if only in (None, recorded.fingerprint) or cassette is None or not cassette.may_ask:
+            return recorded
+    elif cassette is not None and not cassette.may_ask:
         raise ConfigError(
             f"the tools of {server.label} are not on the cassette {cassette.path}, and "
             f"--tooleval-record={cassette.mode} forbids to ask for them; --tooleval-record=new does"
         )
     entries = discover_tools(server).tools
     live = LiveMcp(server, entries)
-    if cassette is not None:
+    if cassette is not None and only in (None, live.fingerprint):
         content = json.dumps(list(entries))
         cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}), None)
     return live

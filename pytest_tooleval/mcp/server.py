@@ -41,7 +41,7 @@ class McpServer:
     `target` is the command with its arguments for `stdio`, else one URL. `headers` maps the name of
     an HTTP header to the environment variable that holds its value; `env` are the variables that a
     command gets beside the safe ones (`PATH`, `HOME` and such). `timeout_s` is for connecting, and
-    for each request.
+    for each request; `time_limit` is how a user sets it.
     """
 
     transport: Transport
@@ -49,6 +49,7 @@ class McpServer:
     headers: Mapping[str, str] = field(default_factory=dict)
     env: tuple[str, ...] = ()
     timeout_s: float = DEFAULT_TIMEOUT_S
+    time_limit: str = field(default="--timeout", compare=False)
 
     def __post_init__(self) -> None:
         if self.transport == "stdio":

@@ -35,18 +35,25 @@ class SuiteTools:
         from .live import read_tools
 
         try:
-            server = read_tools(source.mcp, self._cassette)
+            only = source.pin if source.on_drift == "error" else None
+            server = read_tools(source.mcp, self._cassette, only)
         except ConfigError as error:
             raise McpError(str(error)) from None
         if source.pin not in (None, server.fingerprint):
-            self.drift = _drift(server, source)
+            self.drift = _drift(server, source, self._cassette)
             if source.on_drift == "error":
                 raise McpError(self.drift)
         self.live = Live(server, self._cassette)
         return server.tools
 
 
-def _drift(server: LiveMcp, source: ToolsFrom) -> str:
+def _drift(server: LiveMcp, source: ToolsFrom, cassette: Cassette | None) -> str:
+    if cassette is not None and not cassette.may_ask:
+        return (
+            f"the tools of {server.server.label} recorded on the cassette {cassette.path} are not the "
+            f"pinned ones: pinned is {source.pin}, recorded {server.fingerprint}; "
+            "--tooleval-record=new asks the server"
+        )
     return (
         f"the tools of {server.server.label} have changed: pinned is {source.pin}, found "
         f'{server.fingerprint}; look through the cases, then write "pin": "{server.fingerprint}" into '

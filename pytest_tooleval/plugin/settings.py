@@ -88,8 +88,8 @@ def read_settings(config: pytest.Config) -> Settings:
         raise pytest.UsageError(f"--tooleval-concurrency: expected at least 1, got {concurrency}")
     if not timeout_s > 0:
         raise pytest.UsageError(f"--tooleval-timeout: expected seconds above 0, got {timeout_s:g}")
-    if trials is not None and trials < 1:
-        raise pytest.UsageError(f"--tooleval-trials: expected at least 1, got {trials}")
+    if trials is not None and not 1 <= trials <= _most_trials():
+        raise pytest.UsageError(f"--tooleval-trials: expected 1 to {_most_trials()}, got {trials}")
     if temperature is not None and not 0 <= temperature <= 2:
         raise pytest.UsageError(f"--tooleval-temperature: expected 0 to 2, got {temperature:g}")
     overrides = {
@@ -119,7 +119,7 @@ def read_settings(config: pytest.Config) -> Settings:
         gates=_gates(config),
         baseline=_baseline(config),
         files={name: path for name in FORMATS if (path := _file(config, name)) is not None},
-        history=not config.getoption("tooleval_no_history") and config.getini("tooleval_history"),
+        history=not config.getoption("tooleval_no_history") and _keeps_history(config),
         github=config.getoption("tooleval_github"),
         cassette=cassette,
         record=_record(config, cassette),
@@ -127,6 +127,13 @@ def read_settings(config: pytest.Config) -> Settings:
         max_cost=max_cost,
         estimate=config.getoption("tooleval_estimate"),
     )
+
+
+def _keeps_history(config: pytest.Config) -> bool:
+    try:
+        return bool(config.getini("tooleval_history"))
+    except (ValueError, pytest.UsageError) as error:
+        raise pytest.UsageError(f"tooleval_history: expected true or false: {error}") from None
 
 
 def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
@@ -189,6 +196,12 @@ def _names(entries: list[str] | None) -> tuple[str, ...]:
     return tuple(name.strip() for entry in entries or () for name in entry.split(",") if name.strip())
 
 
+def _most_trials() -> int:
+    from ..suite.model import MAX_TRIALS
+
+    return MAX_TRIALS
+
+
 def _pass_rule(config: pytest.Config, trials: int | None) -> str | None:
     rule: str | None = config.getoption("tooleval_pass")
     if rule is None or rule in ("mean", "all", "any"):
@@ -196,6 +209,8 @@ def _pass_rule(config: pytest.Config, trials: int | None) -> str | None:
     needed, _, total = rule.partition("/")
     if not (needed.isdecimal() and total.isdecimal() and 1 <= int(needed) <= int(total)):
         raise pytest.UsageError(f"--tooleval-pass={rule}: expected mean, all, any, or K/N such as 4/5")
+    if int(total) > _most_trials():
+        raise pytest.UsageError(f"--tooleval-pass={rule}: expected at most {_most_trials()} trials")
     if trials not in (None, int(total)):
         raise pytest.UsageError(
             f"--tooleval-pass={rule} asks each case {int(total)} times, --tooleval-trials={trials} says "
@@ -209,6 +224,8 @@ def _gates(config: pytest.Config) -> Gates:
     entries: list[str] = given if given is not None else config.getini("tooleval_fail_under")
     given_errors: str | None = config.getoption("tooleval_max_errors")
     errors: str = given_errors if given_errors is not None else config.getini("tooleval_max_errors")
+    where = "--tooleval-fail-under=" if given is not None else "tooleval_fail_under: "
+    errors_where = "--tooleval-max-errors=" if given_errors is not None else "tooleval_max_errors: "
     confidence: float | None = config.getoption("tooleval_confidence")
     if confidence is not None and not 0.5 <= confidence <= 0.9999:
         raise pytest.UsageError(
@@ -229,8 +246,8 @@ def _gates(config: pytest.Config) -> Gates:
     asked = given is not None or given_errors is not None
     try:
         return Gates(
-            tuple(map(FailUnder.parse, entries)),
-            MostErrors.parse(errors) if errors or given_errors is not None else None,
+            tuple(FailUnder.parse(entry, where) for entry in entries),
+            MostErrors.parse(errors, errors_where) if errors or given_errors is not None else None,
             confidence,
             asked,
         )

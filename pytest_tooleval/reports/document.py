@@ -87,7 +87,7 @@ def summarise(cases: Sequence[Mapping[str, Any]], *, intervals: bool = False) ->
 
     `metrics` maps a metric to its mean, weighted by the cases' weights, and `n`, the cases that
     have a number; errors and skipped cases are in no mean. With `intervals` they have `low` and `high`,
-    too. `reliability` holds pass@k and pass^k by k, None if no case has several trials.
+    too. `reliability` holds pass@k and pass^k by k, means by weight, None if no case has several trials.
     `tool_choice_fallbacks` counts cases whose
     `required` was refused. `tokens`, `cost_usd` and `latency_s`
     (mean per trial, in seconds) are None when nothing is known; `priced` counts the trials whose
@@ -106,7 +106,9 @@ def summarise(cases: Sequence[Mapping[str, Any]], *, intervals: bool = False) ->
         "cases": len(cases),
         **counts,
         "metrics": _means(scored, intervals),
-        "reliability": reliability([(case["scored"], case["passes"]) for case in scored]),
+        "reliability": reliability(
+            [(case["scored"], case["passes"], case["weight"]) for case in scored]
+        ),
         "trials": len(trials),
         "cached": sum(trial["cached"] for trial in trials),
         "surplus": sum(_has_surplus(case) for case in cases),

@@ -23,6 +23,7 @@ from .fields import unknown_field
 from .fields import wrong_value
 from .mocks import mock_findings
 from .model import ANY_TOOL
+from .model import MAX_TRIALS
 from .model import METRICS
 from .model import PENALTIES
 from .model import needed_of
@@ -321,6 +322,8 @@ def _pass_rule(holder: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findi
     trials = holder.get("trials", suite.get("trials"))
     if "pass" in holder and needed[0] > needed[1]:
         yield Finding((*loc, "pass"), f"{needed[0]} of {needed[1]} trials can never pass")
+    elif "pass" in holder and needed[1] > MAX_TRIALS:
+        yield Finding((*loc, "pass"), f"expected at most {MAX_TRIALS} trials, got {needed[1]}")
     elif isinstance(trials, int) and trials != needed[1] and {"pass", "trials"} & holder.keys():
         at = "pass" if "pass" in holder else "trials"
         yield Finding(

@@ -15,6 +15,7 @@ from .explain import describe
 from .explain import nearest
 from .explain import show
 from .matchers import matcher_problems
+from .model import MAX_TRIALS
 from .model import ExpectedCall
 from .model import Function
 from .model import McpSource
@@ -53,7 +54,7 @@ _SHARED = {
     "tool_choice": '"required", "auto" or "none"',
     "temperature": "a number from 0 to 2",
     "max_tokens": _COUNT,
-    "trials": _COUNT,
+    "trials": f"a whole number from 1 to {MAX_TRIALS}",
     "live_tools": 'a list of tool names, or ["*"] for all that only read',
     "pass": '"mean", "all", "any", or "K/N" such as "4/5"',
     "param_scoring": '"exact", "case_sensitive", "contains", "numeric_tolerance", "regex", "fuzzy" '

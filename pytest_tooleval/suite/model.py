@@ -27,6 +27,8 @@ CallOrder = Literal["any", "strict"]
 
 DEFAULT_THRESHOLDS: Mapping[str, float] = {"overall": 1.0}
 DEFAULT_MAX_ROUNDS = 10
+# Beyond this somebody has mistyped: each trial of each case is kept in memory.
+MAX_TRIALS = 10_000
 ANY_TOOL = "*"
 
 # The built-in metrics. All but the penalties are better when higher and may have a threshold.
@@ -44,6 +46,7 @@ Name = Annotated[str, Field(min_length=1)]
 Threshold = Annotated[float, Field(ge=0.0, le=1.0)]
 Temperature = Annotated[float, Field(ge=0.0, le=2.0)]
 Count = Annotated[int, Field(ge=1)]
+Trials = Annotated[int, Field(ge=1, le=MAX_TRIALS)]
 PassRule = Annotated[str, Field(pattern=r"^(mean|all|any|[1-9][0-9]{0,5}/[1-9][0-9]{0,5})$")]
 
 
@@ -143,7 +146,7 @@ class TestCase(_Strict):
     thresholds: dict[str, Threshold] | None = Field(
         None, description="Metric to the least score that passes."
     )
-    trials: Count | None = Field(None, description="How many times the model is asked.")
+    trials: Trials | None = Field(None, description="How many times the model is asked.")
     pass_rule: PassRule | None = Field(
         None,
         alias="pass",
@@ -246,7 +249,7 @@ class Suite(_Strict):
     max_tokens: Count | None = None
     param_scoring: ParamScoring | None = None
     thresholds: dict[str, Threshold] | None = None
-    trials: Count | None = None
+    trials: Trials | None = None
     pass_rule: PassRule | None = Field(None, alias="pass")
     metadata: dict[str, Any] = Field(default_factory=dict)
 
@@ -310,7 +313,9 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     named = {**(suite.thresholds or {}), **(case.thresholds or {})}
     thresholds = {**(named or DEFAULT_THRESHOLDS), **(over.thresholds or {})}
     rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
-    trials = _first(over.trials, case.trials, suite.trials)
+    # A rule K/N on the command line says how many trials, too.
+    of_rule = needed_of(over.pass_rule or "")
+    trials = _first(over.trials, of_rule and of_rule[1], case.trials, suite.trials)
     default_choice: ToolChoice = "auto" if case.expects_nothing else "required"
     return ResolvedCase(
         case=case,

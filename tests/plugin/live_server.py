@@ -1,4 +1,7 @@
-"""A small MCP server over stdio, for live chains: `python live_server.py LOG`. Every call is logged."""
+"""A small MCP server over stdio, for live chains: `python live_server.py LOG`. Every call is logged.
+
+While there is a file LOG.fewer, one of its tools is gone.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ TOOLS = [
 
 
 async def list_tools(context: Any, parameters: Any) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=TOOLS)
+    fewer = os.path.exists(sys.argv[1] + ".fewer")
+    return types.ListToolsResult(tools=TOOLS[:-1] if fewer else TOOLS)
 
 
 async def call_tool(context: Any, parameters: types.CallToolRequestParams) -> types.CallToolResult:

@@ -242,6 +242,47 @@ def test_github_gets_annotations_of_a_plain_run(
     result.stdout.fnmatch_lines(["GITHUB_STEP_SUMMARY: cannot be written: *"])
 
 
+def test_suites_of_one_name_are_judged_apart(project: Project) -> None:
+    project.suite(*(right(id) for id in "abcd"))
+    project.suite(wrong("e"), file="below/weather.tooleval.json")
+    result = project.run("--tooleval-fail-under=suite:0.8", "--tooleval-json=out.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    name = project.document()["suites"][0]["suite"]
+    assert gates(project) == {
+        f"overall of agent, suite {name} (weather.tooleval.json)": True,
+        f"overall of agent, suite {name} (below/weather.tooleval.json)": False,
+    }
+
+
+def test_a_gate_is_written_whole_where_its_name_has_dots(three: Project) -> None:
+    three.write("tooleval.toml", '[models."gpt-4.1"]\ncallable = "my_agent:answer"\n')
+    result = three.run("-v", "--tooleval-fail-under=0.95", model="gpt-4.1")
+    result.stdout.fnmatch_lines(
+        ["tooleval::gate overall of gpt-4.1 FAILED*", "*_ gate overall of gpt-4.1 *_"]
+    )
+
+
+def test_weights_next_to_nothing_are_weights(project: Project) -> None:
+    project.suite(right("a", weight=1e-170), wrong("b", weight=1e-170))
+    result = project.run("--tooleval-fail-under=0.7")
+    result.stdout.fnmatch_lines(["gate passed: overall of agent: 0.80 >= 0.70, over 2 cases"])
+
+
+@pytest.mark.parametrize(
+    ("ini", "message"),
+    [
+        ("tooleval_fail_under = x", "tooleval_fail_under: x: expected *"),
+        ("tooleval_max_errors = 5x", "tooleval_max_errors: 5x: expected a number of cases*"),
+        ("tooleval_history = maybe", "tooleval_history: expected true or false: *maybe*"),
+    ],
+)
+def test_a_wrong_value_of_the_ini_file_is_named_as_such(three: Project, ini: str, message: str) -> None:
+    three.write("pytest.ini", f"[pytest]\n{ini}\n")
+    result = three.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+
+
 def test_a_limit_of_errors_fails_where_nothing_was_evaluated(three: Project) -> None:
     result = three.run("--tooleval-max-errors=1", model=None)
     assert result.ret == pytest.ExitCode.TESTS_FAILED

@@ -171,6 +171,34 @@ def test_drift_is_an_error_or_a_warning(live: Project) -> None:
     )
 
 
+def test_a_pin_is_of_the_server_and_not_of_what_was_once_recorded(live: Project) -> None:
+    """Recorded tools that are not the pinned ones make room; drifted ones are not recorded."""
+    tape = "--tooleval-cassette=tapes"
+    fewer = live.path / "server.log.fewer"
+
+    def found() -> str:
+        write(live, FIRST, LAST, source={"pin": "0" * 16})
+        return live.run().stdout.str().partition('write "pin": "')[2][:16]
+
+    whole = found()
+    fewer.touch()
+    less = found()
+    assert whole != less
+    write(live, FIRST, LAST, source={"pin": whole})
+    live.run(tape).assert_outcomes(errors=1)
+    fewer.unlink()
+    live.run(tape).assert_outcomes(passed=1)
+    fewer.touch()
+    write(live, FIRST, LAST, source={"pin": less})
+    strict = live.run(tape, "--tooleval-record=none")
+    strict.assert_outcomes(errors=1)
+    strict.stdout.fnmatch_lines(
+        [f"*recorded on the cassette *s.jsonl are not the pinned ones: *{whole}*"]
+    )
+    live.run(tape).assert_outcomes(passed=1)
+    live.run(tape, "--tooleval-record=none").assert_outcomes(passed=1)
+
+
 def test_a_server_that_cannot_be_started(live: Project) -> None:
     write(live, FIRST, LAST)
     path = live.path / "s.tooleval.json"

@@ -10,6 +10,7 @@ import pytest
 
 from .project import Project
 from .project import right
+from .project import wrong
 
 # Answers by turns: each prompt has a list of cities, one for each trial, in any order of asking.
 _AGENT = """
@@ -146,6 +147,8 @@ def test_stopping_early_under_xdist(trials: Project) -> None:
         (["--tooleval-pass=6/5"], "expected mean, all, any, or K/N"),
         (["--tooleval-pass=0/5"], "expected mean, all, any, or K/N"),
         (["--tooleval-pass=4/5", "--tooleval-trials=3"], "--tooleval-trials=3 says otherwise"),
+        (["--tooleval-pass=4/10001"], "expected at most 10000 trials"),
+        (["--tooleval-trials=99999999"], "--tooleval-trials: expected 1 to 10000, got 99999999"),
     ],
 )
 def test_rules_that_cannot_be(trials: Project, options: list[str], message: str) -> None:
@@ -167,6 +170,19 @@ def test_rules_that_cannot_be_in_a_file(trials: Project, fields: dict[str, Any],
     result = ask(trials, [P])
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines([f"*weather.tooleval.json:*{message}"])
+
+
+def test_a_counted_rule_on_the_command_line_says_how_many_trials(trials: Project) -> None:
+    trials.suite(right("a", trials=2))
+    ask(trials, [P, P, P], "--tooleval-pass=2/3")
+    assert trials.rows()["a[agent]"]["scored"] == 3
+
+
+def test_pass_at_k_is_by_weight_in_the_table_as_in_the_gate(project: Project) -> None:
+    project.suite(right("a", weight=3), wrong("b"))
+    result = project.run("--tooleval-trials=2", "--tooleval-fail-under=pass^2=0.7")
+    result.stdout.fnmatch_lines(["model *pass@2  pass^2*", "agent *0.75    0.75*"])
+    result.stdout.fnmatch_lines(["gate passed: pass^2 of agent: 0.75 >= 0.70*"])
 
 
 def test_the_command_line_against_the_rule_of_a_file(trials: Project) -> None:

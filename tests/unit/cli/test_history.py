@@ -166,6 +166,12 @@ def test_a_run_in_short(history: History, invoke: Invoke) -> None:
     )
 
 
+def test_a_case_is_named_by_its_file_too(history: History, invoke: Invoke) -> None:
+    keep(history, 1, case_row("paris", file="a.tooleval.json"), case_row("paris", nodeid="b", file="b"))
+    text = invoke("show", "latest", "a.tooleval.json::paris").output
+    assert text.count("paris [claude-3]") == 1
+
+
 def test_failed_cases_are_cut_unless_all_are_asked_for(history: History, invoke: Invoke) -> None:
     keep(history, 1, *many("failed", 0.2, count=25))
     assert invoke("show", "latest").output.endswith("and 5 more; --failed shows all\n")

@@ -48,20 +48,33 @@ def test_a_suite_is_summed_up_by_weight(history: History, keep: Keep) -> None:
 def test_a_file_stands_for_itself_where_two_have_a_suite_of_one_name(
     history: History, keep: Keep
 ) -> None:
-    keep(
-        1, case_row("a", file="old.tooleval.json"), case_row("b", file="new.tooleval.json", overall=0.5)
-    )
-    (both,) = history.trend("Weather").points
-    (old,) = history.trend("old.tooleval.json").points
-    (new,) = history.trend("new.tooleval.json").points
-    assert [(point.cases, point.overall) for point in (both, old, new)] == [
-        (2, 0.75),
-        (1, 1.0),
-        (1, 0.5),
-    ]
-    assert history.trend("new.tooleval.json::b").points[0].overall == 0.5
+    new = "new.tooleval.json"
+    keep(1, case_row("a", file="old.tooleval.json"), case_row("b", file=new, overall=0.5))
+    points = [*history.trend("old.tooleval.json").points, *history.trend(new).points]
+    assert [(point.cases, point.overall) for point in points] == [(1, 1.0), (1, 0.5)]
+    assert history.trend(f"{new}::b").points[0].overall == 0.5
     with pytest.raises(ToolevalError, match="no run has a suite or case"):
         history.trend("old.tooleval.json::b")
+    choices = "2 files have a suite Weather; name one of new.tooleval.json, old.tooleval.json"
+    with pytest.raises(ToolevalError, match=choices):
+        history.trend("Weather")
+
+
+def test_a_case_of_one_id_in_two_files_of_one_suite(history: History, keep: Keep) -> None:
+    other = case_row("c", file="b.tooleval.json", nodeid="b::c", outcome="failed")
+    keep(1, case_row("c", file="a.tooleval.json"), other)
+    with pytest.raises(
+        ToolevalError, match=r"2 files have a case c; name one of a\.tooleval\.json::c, "
+    ):
+        history.trend("c")
+    (point,) = history.trend("b.tooleval.json::c").points
+    assert (point.outcome, point.scored) == ("failed", 1)
+
+
+def test_a_suite_that_was_moved_is_the_same(history: History, keep: Keep) -> None:
+    keep(1, case_row("a", file="old.tooleval.json"))
+    keep(2, case_row("a", file="new.tooleval.json"))
+    assert len(history.trend("Weather").points) == len(history.trend("a").points) == 2
 
 
 def test_only_one_model_and_only_the_last_runs(history: History, keep: Keep) -> None:
