@@ -71,10 +71,16 @@ def _selected(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
     ran: dict[str, set[str]] = {}
     whole: dict[str, int] = {}
     for case in new:
-        ran.setdefault(case["suite"], set()).add(case["case"])
-        whole[case["suite"]] = case["suite_cases"]
-    partly = {suite for suite, cases in ran.items() if len(cases) < whole[suite]}
-    return [case for case in old if case["suite"] not in partly or case["case"] in ran[case["suite"]]]
+        # By the file, as two may have a suite of one name; by the name for a file that was moved.
+        for place in (case["file"], case["suite"]):
+            ran.setdefault(place, set()).add(case["case"])
+            whole[place] = case["suite_cases"]
+
+    def may_be_compared(case: Row) -> bool:
+        place = case["file"] if case["file"] in ran else case["suite"]
+        return place not in ran or len(ran[place]) >= whole[place] or case["case"] in ran[place]
+
+    return list(filter(may_be_compared, old))
 
 
 def fail_run(session: pytest.Session, name: str, message: str) -> None:

@@ -96,6 +96,15 @@ def test_a_selection_does_not_remove_cases(before: Project) -> None:
     assert (found["same"], found["removed"]) == (1, [])
 
 
+def test_nor_does_one_of_two_suites_of_one_name(project: Project) -> None:
+    project.suite(*many(0))
+    project.suite(right("other"), file="below/weather.tooleval.json")
+    project.run("--tooleval-json=old.json")
+    options = ("--tooleval-json=out.json", "--tooleval-baseline=old.json")
+    project.run("weather.tooleval.json", "-k", "c1 or c2", *options)
+    assert project.document()["baseline"]["cases"]["removed"] == []
+
+
 def test_across_models(before: Project) -> None:
     before.suite(*many(10))
     options = ("--tooleval-baseline=old.json", "--tooleval-baseline-model=agent=other")
