@@ -98,6 +98,7 @@ def _state_of(run: RunSummary) -> dict[str, Any]:
         "duration_s": run.duration_s,
         "files": [],
         "models": list(run.models),
+        "cases": None,
         "options": {},
         "done": run.cases,
         "total": run.cases,
@@ -140,8 +141,16 @@ def _kept_state(document: Mapping[str, Any]) -> dict[str, Any]:
         **{name: total[name] for name in ("passed", "failed", "missed", "errors", "skipped")},
     )
     files = list(dict.fromkeys(row["file"] for row in document["suites"]))
-    options = run.get("options") or {}
-    return {**_state_of(summary), "files": files, "options": options, "summary": document["models"]}
+    state = _state_of(summary)
+    # A run that was cut short has the cases that it came to, not the ones that were chosen.
+    chosen = run.get("partial") and state["status"] == "finished"
+    return {
+        **state,
+        "files": files,
+        "cases": list(dict.fromkeys(row["case"] for row in document["cases"])) if chosen else None,
+        "options": run.get("options") or {},
+        "summary": document["models"],
+    }
 
 
 async def cancel_run(request: Request) -> Response:

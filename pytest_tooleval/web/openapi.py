@@ -108,6 +108,7 @@ def _answers() -> dict[str, Schema]:
         "duration_s": _or_null("number"),
         "files": _list(_text()),
         "models": _list(_text()),
+        "cases": {"type": ["array", "null"], "items": _text(), "description": "Null for all of them."},
         "options": {"type": "object"},
         "done": _COUNT,
         "total": _COUNT,

@@ -70,7 +70,8 @@ class Run:
         self.files, self.models, self.options = plan.files, plan.models, plan.options
         self.total = plan.total
         whole = {case.place.file: case.place.suite_cases for case in plan.cases}
-        self._selected = len(plan.cases) < sum(whole.values())
+        is_selection = len(plan.cases) < sum(whole.values())
+        self._cases = list(dict.fromkeys(case.case.id for case in plan.cases)) if is_selection else None
         self.done = 0
         self.counts = dict.fromkeys(("passed", "failed", "missed", "errors", "skipped"), 0)
         self.events = EventLog()
@@ -96,6 +97,7 @@ class Run:
             "duration_s": round(self._duration, 3),
             "files": list(self.files),
             "models": [spec.label for spec in self.models],
+            "cases": self._cases,
             "options": dict(self.options),
             "done": self.done,
             "total": self.total,
@@ -241,7 +243,7 @@ class Run:
             "models": [{"model": spec.label, "calls": spec.identity} for spec in self.models],
             "options": dict(self.options),
             "git": self._git,
-            "partial": self._selected or self.done < self.total,
+            "partial": self._cases is not None or self.done < self.total,
         }
 
 

@@ -287,8 +287,9 @@ def test_the_tools_of_an_mcp_server_become_a_suite(site: Site) -> None:
     save.wait_for()
     found = page.get_by_label("Tools found").locator("summary code").all_inner_texts()
     assert set(found) == {"get_weather", "delete_all"}
-    save.click()
+    save.evaluate("(button) => { button.click(); button.click(); }")
     page.get_by_role("heading", name="From MCP", exact=True).wait_for()
+    assert len(list(site.folder.glob("*.tooleval.json"))) == 1
     suite = json.loads(site.text("from-mcp.tooleval.json"))
     assert [tool["function"]["name"] for tool in suite["tools"]] == found
 
@@ -380,6 +381,10 @@ def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> Non
     seeded.go("suite/weather.tooleval.json")
     seeded.open_item("test_cases[0]")
     choice = seeded.page.get_by_label("The model should make")
+    choice.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp"):
+        seeded.page.keyboard.press(key)
+    expect(seeded.page.get_by_label("The suite as JSON")).to_have_value(SEED)
     choice.select_option("calls")
     assert json.loads(seeded.field("test_cases[0].expected_calls").input_value()) == [
         {"tool": "get_weather", "params": {"city": "Paris"}}
@@ -388,6 +393,66 @@ def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> Non
     seeded.save()
     case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
     assert case == {"prompt": _PARIS, "expected_tool": None}
+    # What was dropped comes back, wherever the case stands now, and to it alone.
+    seeded.page.get_by_role("button", name="Move this case down").click()
+    seeded.open_item("test_cases[0]")
+    first, second = (seeded.page.get_by_label("The model should make").nth(i) for i in (0, 1))
+    first.select_option("none")
+    second.select_option("call")
+    first.select_option("call")
+    seeded.save()
+    cases = json.loads(SEED)["test_cases"]
+    assert json.loads(seeded.text("weather.tooleval.json"))["test_cases"] == cases[::-1]
+
+
+def test_the_tools_that_a_case_may_expect_are_those_of_now(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    seeded.open_item("test_cases[0]")
+    choice = seeded.page.get_by_role("combobox", name="Expected tool")
+    seeded.open_item("tools[0]")
+    seeded.field("tools[0].function.name").fill("get_weather_2")
+    expect(choice.locator("option")).to_have_text(["add another …", "get_weather_2"])
+    seeded.page.get_by_role("button", name="Delete this tool").click()
+    expect(choice.locator("option")).to_have_text(["no other tool"])
+
+
+def test_a_case_added_under_a_filter_is_seen(site: Site) -> None:
+    page = site.page
+    site.write("counted.tooleval.json", counted(30))
+    site.go("suite/counted.tooleval.json")
+    page.get_by_label("Filter the cases").fill("case-7")
+    page.get_by_role("button", name="Add a case").click()
+    expect(page.get_by_label("Filter the cases")).to_have_value("")
+    assert page.evaluate("document.activeElement.closest('[data-item]').dataset.item") == "30"
+    expect(site.field("test_cases[30].prompt")).to_be_visible()
+    page.get_by_label("Filter the cases").fill("case-2")
+    site.open_item("test_cases[20]")
+    page.locator('[data-path="test_cases[20]"]').get_by_role("button", name="Delete this case").click()
+    expect(page.get_by_label("Filter the cases")).to_have_value("case-2")
+    focused = page.evaluate("document.activeElement.textContent")
+    assert focused.endswith("case-21Weather 21 · get_weather")
+
+
+def test_a_suite_of_a_blank_name_goes_by_its_file(site: Site) -> None:
+    site.write("blank.tooleval.json", {**json.loads(SEED), "name": "  "})
+    site.go("suites")
+    site.page.get_by_role("link", name="blank.tooleval.json", exact=True).click()
+    site.page.get_by_role("heading", name="blank.tooleval.json").wait_for()
+
+
+def test_a_file_that_is_gone_is_made_again_once(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("suite/weather.tooleval.json")
+    seeded.field("name").fill("Mine")
+    (seeded.folder / "weather.tooleval.json").unlink()
+    page.get_by_role("button", name="Save", exact=True).click()
+    again = page.get_by_role("button", name="Make the file again")
+    again.evaluate("(button) => { button.click(); button.click(); }")
+    page.locator(".state", has_text=re.compile("^saved$")).wait_for()
+    page.wait_for_load_state("networkidle")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert json.loads(seeded.text("weather.tooleval.json"))["name"] == "Mine"
+    seeded.complaints.clear()  # Chromium notes the answer of 404
 
 
 def test_broken_json_in_a_field_is_not_saved_and_not_lost(seeded: Site) -> None:
@@ -490,6 +555,12 @@ def test_changes_of_json_text(site: Site) -> None:
 # ---- running ----
 
 
+_SEEN = """(isSeen) => {
+  Object.defineProperty(document, "hidden", {value: !isSeen, configurable: true});
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
 def test_scores_arrive_one_by_one_and_survive_a_reload(site: Site) -> None:
     site.write("counted.tooleval.json", counted(6))
     site.script({"*": [["get_weather", {"city": "x"}]], "Weather 1": [["wrong", {}]]})
@@ -505,8 +576,15 @@ def test_scores_arrive_one_by_one_and_survive_a_reload(site: Site) -> None:
     assert "failed" in rows.nth(1).inner_text()
     page.reload()
     expect(rows).to_have_count(3)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate(_SEEN, False)  # six tabs that listen would leave the browser no connection
     site.release(4)
+    page.wait_for_timeout(400)
+    expect(rows).to_have_count(3)
+    page.evaluate(_SEEN, True)
     expect(rows).to_have_count(4)
+    assert [url for url in asked if re.search(r"/events\?after=\d+$", url)] == asked
     site.go("run")
     page.get_by_role("link", name="agent").click()  # the run under way
     expect(rows).to_have_count(4)
@@ -584,6 +662,33 @@ def test_a_cancelled_run_keeps_what_came(site: Site) -> None:
     page.get_by_text("cancelled before its end").wait_for()
     assert "1 passed" in page.locator("main").inner_text()
     site.release(4)
+    for address in ("history", "suites"):
+        site.go(address)
+        result = page.locator("tbody .tone-error")
+        expect(result).to_contain_text("1/1 passed · cancelled before its end")
+    site.go("trend?name=Counted")
+    expect(page.locator("tbody .tone-error")).to_contain_text("cancelled before its end")
+
+
+def test_run_again_offers_what_that_run_had(site: Site) -> None:
+    page = site.page
+    site.write("counted.tooleval.json", counted(3))
+    site.release(3)
+    first = site.run("agent", file="counted.tooleval.json")
+    for label, value in (("Temperature", "0.7"), ("Trials per case", "2")):
+        site.page.get_by_role("link", name="Run again").click()
+        page.get_by_label(label).fill(value)
+        page.get_by_role("button", name="Run Eval").click()
+        page.get_by_role("link", name="Run again").wait_for()
+    page.get_by_role("link", name="Run again").click()
+    expect(page.get_by_label("Temperature")).to_have_value("0.7")
+    expect(page.get_by_label("Trials per case")).to_have_value("2")
+    site.go(f"runs/{first}")
+    page.get_by_role("link", name="Run again").click()
+    for label in ("Temperature", "Trials per case", "tool_choice"):
+        expect(page.get_by_label(label)).to_have_value("")
+    site.go("run?file=counted.tooleval.json&model=agent&case=case-1")
+    page.get_by_text("1 case on 1 model").wait_for()
 
 
 def test_only_the_cases_that_were_chosen_run(seeded: Site) -> None:
@@ -600,6 +705,8 @@ def test_only_the_cases_that_were_chosen_run(seeded: Site) -> None:
     page.get_by_role("link", name="Run again").wait_for()
     expect(page.locator(".case-rows tbody tr")).to_have_count(2)
     assert "temperature 0.5" in page.locator("main").inner_text()
+    page.get_by_role("link", name="Run again").click()
+    page.get_by_text("1 case on 2 models").wait_for()
     seeded.complaints.clear()  # Chromium notes the answer of 422
 
 
@@ -660,7 +767,7 @@ def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: S
     drafts["name"] = "Drafts"
     drafts["test_cases"] = [{**case, "skip": True} for case in drafts["test_cases"]]
     seeded.write("drafts.tooleval.json", drafts)
-    seeded.run("agent")
+    first = seeded.run("agent")
     seeded.run("agent", file="drafts.tooleval.json")
     seeded.go("suites")
     rows = page.locator("tbody tr")
@@ -669,6 +776,13 @@ def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: S
     expect(rows.filter(has_text="a-twin.tooleval.json")).not_to_contain_text("passed")
     seeded.go("history")
     expect(page.locator(".tone-skipped")).to_contain_text("2 skipped")
+    started = page.locator("tbody time").first.inner_text()
+    page.get_by_role("link", name="Compare runs").click()
+    expect(page.locator(".verdict-line")).to_contain_text("! cannot be compared")
+    expect(page.get_by_label("New run", exact=True).locator("option").first).to_contain_text(started)
+    seeded.run("agent")
+    page.get_by_role("link", name="Compare", exact=True).click()
+    expect(page.get_by_label("Old run", exact=True)).to_have_value(first)
     seeded.go("trend")
     expect(page.get_by_label("Suite or case")).to_have_value("Weather API Suite")
     expect(page.get_by_role("img")).to_have_count(1)
@@ -787,6 +901,15 @@ def test_no_page_is_wider_than_a_narrow_screen(seeded: Site, scheme: Any) -> Non
         seeded.go(address)
         page.wait_for_timeout(200)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, address
+    # A label of two lines is not printed over the next one.
+    seeded.go("history")
+    assert page.locator(".list td").first.evaluate(
+        """(cell) => {
+          const before = cell.offsetHeight;
+          cell.dataset.label = "Redundancy penalty of all";
+          return cell.offsetHeight > before * 1.4;
+        }"""
+    )
 
 
 def _pages(run: str) -> Iterator[str]:
@@ -810,6 +933,17 @@ def test_every_page_names_its_controls_and_begins_with_its_heading(seeded: Site)
         assert nameless == [], address
         ids = seeded.page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
         assert len(ids) == len(set(ids)), address
+
+
+def test_the_skip_link_leaves_the_address_as_it_is(seeded: Site) -> None:
+    page = seeded.page
+    seeded.go("history")
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("[document.activeElement.id, location.hash]") == ["main", "#/history"]
+    page.goto("about:blank")
+    page.goto(f"{seeded.base}#main")
+    page.get_by_role("heading", name="Suites").wait_for()
 
 
 def test_a_suite_is_edited_and_run_by_keyboard_alone(seeded: Site) -> None:

@@ -4,33 +4,53 @@
 import { replaceHash } from "./address.js";
 import { call, query } from "./api.js";
 import { comparisonNodes } from "./comparison.js";
-import { emptyState, errorBox, field, link, pageHead, select } from "./dom.js";
+import { emptyState, errorBox, field, link, momentText, pageHead, select } from "./dom.js";
+
+const LIMIT = 200;
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, params, isGone }) {
   place.append(pageHead("Comparison"));
-  const runs = await call("GET", "/api/history?limit=200");
+  const runs = await call("GET", "/api/history" + query({ limit: LIMIT }));
   if (isGone()) return;
   if (runs.length < 2) {
     place.append(emptyState("A comparison needs two runs in the history.", link("#/run", "Run a suite", { class: "button main" })));
     return;
   }
-  new ComparePage(place, runs, params, isGone);
+  const now = params.get("new") || runs[0].id;
+  const old = params.get("old") || (await runBefore(runs, now));
+  if (!isGone()) new ComparePage(place, runs, [old, now], params, isGone);
+}
+
+/**
+ * The run before that has a suite and a model of this one; else one of its models; else just the run before.
+ * @param {any[]} runs newest first
+ * @param {string} now
+ * @returns {Promise<string>}
+ */
+async function runBefore(runs, now) {
+  const state = await call("GET", `/api/tool-eval/${encodeURIComponent(now)}`).catch(() => null);
+  const file = state?.files[0];
+  const alike = file ? await call("GET", "/api/history" + query({ suite: file, limit: LIMIT })).catch(() => []) : [];
+  const ids = new Set(alike.map((/** @type {any} */ run) => run.id));
+  const older = runs.slice(runs.findIndex((run) => run.id === now) + 1);
+  const ofModel = older.filter((run) => run.models.some((/** @type {string} */ model) => state?.models.includes(model)));
+  return (ofModel.find((run) => ids.has(run.id)) || ofModel[0] || older[0] || runs[1]).id;
 }
 
 class ComparePage {
-  /** @param {HTMLElement} place @param {any[]} runs newest first @param {URLSearchParams} params @param {() => boolean} isGone */
-  constructor(place, runs, params, isGone) {
+  /**
+   * @param {HTMLElement} place
+   * @param {any[]} runs newest first
+   * @param {[string, string]} chosen the old one and the new one
+   * @param {URLSearchParams} params
+   * @param {() => boolean} isGone
+   */
+  constructor(place, runs, [old, now], params, isGone) {
     this.runs = runs;
     this.isGone = isGone;
-    const now = params.get("new") || runs[0].id;
-    const at = runs.findIndex((run) => run.id === now);
-    // The run before that has a model of this one; else just the run before.
-    const older = runs.slice(at + 1);
-    const near = older.find((run) => run.models.some((/** @type {string} */ model) => runs[at]?.models.includes(model))) || older[0] || runs[1];
-    const old = params.get("old") || near.id;
     /** @type {[string, string][]} */
-    const options = runs.map((run) => [run.id, `${run.started.replace("T", " ").slice(0, 19)} · ${run.models.join(", ")} · ${scoreText(run.overall)}`]);
+    const options = runs.map((run) => [run.id, `${momentText(run.started)} · ${run.models.join(", ")} · ${scoreText(run.overall)}`]);
     for (const id of [old, now]) if (!runs.some((run) => run.id === id)) options.push([id, id]);
     this.old = select(options, old);
     this.now = select(options, now);

@@ -12,11 +12,23 @@ export function comparisonSection(comparison) {
   return el("section", { class: "comparison" }, el("h2", {}, "Comparison"), ...comparisonNodes(comparison));
 }
 
+/**
+ * It fails, too, where there is nothing to compare; then nothing is known to be worse.
+ * @param {any} comparison
+ */
+function verdictOf({ failed, models }) {
+  const isWorse = models.some((/** @type {any} */ model) => model.flips_failed || model.metrics.some((/** @type {any} */ each) => each.failed));
+  if (isWorse) return ["failed", "worse"];
+  if (!failed) return ["passed", "not worse"];
+  return ["error", models.some((/** @type {any} */ model) => model.cases > 0) ? "only some can be compared" : "cannot be compared"];
+}
+
 /** @param {any} comparison */
 export function comparisonNodes(comparison) {
   const { old, new: now, models, cases } = comparison;
+  const [outcome, verdict] = verdictOf(comparison);
   return [
-    el("p", { class: `verdict-line of-${comparison.failed ? "failed" : "passed"}` }, outcomeText(comparison.failed ? "failed" : "passed", comparison.failed ? "worse" : "not worse"), ": ", isolated(comparison.message)),
+    el("p", { class: `verdict-line of-${outcome}` }, outcomeText(outcome, verdict), ": ", isolated(comparison.message)),
     el("dl", { class: "facts" }, ...side("Old", old), ...side("New", now), fact("Compared", plural(cases.same, "case with the same question", "cases with the same question"))),
     ...models.flatMap((/** @type {any} */ model) => modelNodes(model, now)),
     ...changes(cases),

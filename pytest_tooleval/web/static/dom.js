@@ -182,11 +182,16 @@ export function listTable(columns, rows, label) {
  * A moment as the reader's clock has it.
  * @param {string} iso
  */
-export function moment(iso) {
+export function momentText(iso) {
   const date = new Date(iso);
-  if (Number.isNaN(date.getTime())) return el("span", {}, UNKNOWN);
-  const text = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" }).format(date);
-  return el("time", { datetime: iso, title: iso }, text);
+  if (Number.isNaN(date.getTime())) return UNKNOWN;
+  return new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" }).format(date);
+}
+
+/** @param {string} iso */
+export function moment(iso) {
+  const text = momentText(iso);
+  return text === UNKNOWN ? el("span", {}, text) : el("time", { datetime: iso, title: iso }, text);
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { runHash } from "./address.js";
 import { call, query } from "./api.js";
-import { announce, ask, durationText, emptyState, errorBox, input, isolated, link, listTable, moment, noRuns, pageHead, plural } from "./dom.js";
+import { announce, ask, durationText, emptyState, errorBox, input, isolated, link, listTable, moment, momentText, noRuns, pageHead, plural } from "./dom.js";
 import { resultOf } from "./summary.js";
 
 const STEP = 50;
@@ -79,7 +79,7 @@ class HistoryPage {
 
   /** @param {any} run */
   row(run) {
-    const tick = input({ type: "checkbox", "aria-label": `Compare the run of ${run.started}` });
+    const tick = input({ type: "checkbox", "aria-label": `Compare the run of ${momentText(run.started)}` });
     tick.checked = this.ticked.includes(run.id);
     tick.addEventListener("change", () => {
       this.ticked = this.ticked.filter((id) => id !== run.id);
@@ -91,10 +91,9 @@ class HistoryPage {
     const result = run.status === "running" ? el("span", {}, "● running") : outcomeText(mark, words);
     const bad = [run.failed && plural(run.failed, "failed", "failed"), run.missed && plural(run.missed, "missed", "missed"), run.errors && `${countText(run.errors)} without an answer`].filter(Boolean);
     const gates = run.gates_failed > 0 && plural(run.gates_failed, "gate failed", "gates failed");
-    const killed = run.status === "killed" && "ended by force";
-    const under = [...bad, gates, killed].filter(Boolean).join(" · ");
+    const under = [...bad, gates].filter(Boolean).join(" · ");
     const commit = run.git ? [el("code", {}, shown(run.git.commit.slice(0, 8))), el("small", { class: "under" }, isolated(run.git.branch || ""), run.git.dirty ? " + changes" : "")] : [UNKNOWN];
-    const remove = button("Delete", () => void this.remove(run), { "aria-label": `Delete the run of ${run.started}` });
+    const remove = button("Delete", () => void this.remove(run), { "aria-label": `Delete the run of ${momentText(run.started)}` });
     const few = run.models.slice(0, 4).join(", ") + (run.models.length > 4 ? " …" : "");
     return el(
       "tr",
@@ -119,7 +118,7 @@ class HistoryPage {
 
   /** @param {any} run */
   async remove(run) {
-    const answer = await ask("Delete this run?", `The run of ${run.started} with ${plural(run.cases, "result")} will be gone from the history.`, [["delete", "Delete the run"], ["", "Keep it"]]);
+    const answer = await ask("Delete this run?", `The run of ${momentText(run.started)} with ${plural(run.cases, "result")} will be gone from the history.`, [["delete", "Delete the run"], ["", "Keep it"]]);
     if (answer !== "delete") return;
     try {
       await call("DELETE", `/api/history/${encodeURIComponent(run.id)}`);

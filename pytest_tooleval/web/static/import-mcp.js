@@ -62,22 +62,29 @@ export async function show({ place, isGone }) {
       save,
     };
   };
+  let isSending = false;
   /** @param {boolean} save */
   const send = async (save) => {
+    if (isSending) return;
+    isSending = true;
     find.disabled = true;
     messages.replaceChildren(el("p", { class: "muted" }, save ? "Saving …" : "Asking the server for its tools …"));
     try {
       const found = await call("POST", "/api/import/mcp", { body: body(save) });
       if (isGone()) return;
       messages.replaceChildren();
-      if (save && found.file) go(suiteHash(found.file));
-      else preview.replaceChildren(...previewOf(found, () => void send(true), Boolean(intoList.value)));
+      if (save && found.file) {
+        go(suiteHash(found.file));
+        return;
+      }
+      preview.replaceChildren(...previewOf(found, () => void send(true), Boolean(intoList.value)));
     } catch (error) {
       if (isGone()) return;
       if (!save) preview.replaceChildren();
       messages.replaceChildren(errorBox(error, save ? "The suite was not saved" : "No tools were found"));
     }
     find.disabled = false;
+    isSending = false;
   };
   const form = el(
     "form",

@@ -55,7 +55,6 @@ function parse(hash) {
 
 async function route() {
   const hash = location.hash;
-  if (hash === "#main") return; // the link that skips the navigation
   if (current.isDirty && current.isDirty() && hash !== address.hash) {
     history.pushState(null, "", address.hash);
     const answer = await ask("Leave without saving?", "The changes of this suite have not been saved.", [
@@ -98,6 +97,11 @@ async function route() {
 
 window.addEventListener("hashchange", () => {
   if (location.hash !== address.hash) void route();
+});
+// The address names the page, so the link that skips the navigation must not change it.
+document.querySelector(".skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
 });
 window.addEventListener("beforeunload", (event) => {
   if (current.isDirty && current.isDirty()) event.preventDefault();

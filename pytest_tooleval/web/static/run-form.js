@@ -47,7 +47,8 @@ class Form {
     this.files = new Set(suites.map((row) => row.file).filter((file) => wanted.includes(file)));
     /** @type {Set<string>} */
     this.models = new Set();
-    this.cases = new CaseChoice(() => this.count());
+    const wantedCases = files.length === 1 && this.files.size === 1 ? params.getAll("case") : [];
+    this.cases = new CaseChoice(() => this.count(), wantedCases);
     this.summary = el("p", { class: "muted", role: "status" });
     this.messages = el("div", {});
     this.others = textArea({ rows: 1, spellcheck: "false", placeholder: "one name per line" });
@@ -181,9 +182,10 @@ function keptChoices() {
 
 /** All cases of a suite, or some of them. */
 class CaseChoice {
-  /** @param {() => void} changed */
-  constructor(changed) {
+  /** @param {() => void} changed @param {string[]} wanted the ids to begin with; none for all */
+  constructor(changed, wanted) {
     this.changed = changed;
+    this.wanted = wanted;
     this.file = "";
     /** @type {{id: string, prompt: string}[]} */
     this.cases = [];
@@ -217,7 +219,8 @@ class CaseChoice {
     this.node.hidden = file === "";
     if (file === this.file) return;
     this.file = file;
-    this.picked = null;
+    this.picked = this.wanted.length ? new Set(this.wanted) : null;
+    this.wanted = [];
     this.cases = [];
     if (!file) return;
     const found = await call("GET", suitePath(file)).catch(() => null);

@@ -6,15 +6,13 @@ import { CasePanel } from "./case-panel.js";
 import { CaseRows } from "./case-rows.js";
 import { announce, ask, durationText, errorBox, isolated, link, moment, pageHead, perFrame, plural } from "./dom.js";
 import { comparisonSection } from "./comparison.js";
-import { gatesTable, summaryTables } from "./summary.js";
+import { ENDS, gatesTable, summaryTables } from "./summary.js";
 
 /** @type {Record<string, string>} */
 const WORDS = {
   running: "● running",
   finished: "Finished",
-  cancelled: "cancelled before its end",
-  failed: "failed before its end",
-  killed: "ended by force",
+  ...ENDS,
 };
 const SPOKEN_EVERY = 10_000;
 
@@ -23,7 +21,7 @@ export async function show({ place, rest, params, isGone }) {
   const state = await call("GET", `/api/tool-eval/${encodeURIComponent(rest)}`);
   if (isGone()) return;
   const page = new RunPage(state, place, params, isGone);
-  if (state.status === "running") page.listen();
+  if (state.status === "running") page.watch();
   else await page.loadDocument();
   return { leave: () => page.leave() };
 }
@@ -41,6 +39,8 @@ class RunPage {
     this.total = state.total;
     /** @type {EventSource | null} */
     this.source = null;
+    this.lastId = "";
+    this.onVisible = () => this.listen();
     this.spokenAt = 0;
     this.changed = perFrame(() => this.drawLive());
     this.bar = /** @type {HTMLProgressElement} */ (el("progress", { max: state.total || 1, value: 0, "aria-label": "Cases done" }));
@@ -70,7 +70,7 @@ class RunPage {
   }
 
   leave() {
-    this.source?.close();
+    this.unwatch();
     this.panel.close(false);
   }
 
@@ -89,14 +89,8 @@ class RunPage {
       ...options.flatMap((each) => [" · ", isolated(each)]),
       ...(this.isOver ? [" · ", durationText(state.duration_s)] : []),
     );
-    const again = new URLSearchParams();
-    for (const file of state.files) again.append("file", file);
-    for (const model of state.models) again.append("model", model);
-    for (const [name, key] of [["temperature", "temperature"], ["trials", "trials"], ["tool-choice", "tool_choice"]]) {
-      if (state.options?.[name] !== undefined) again.set(key, String(state.options[name]));
-    }
     const actions = this.isOver
-      ? [link(`#/run?${again}`, "Run again", { class: "button" }), link(`#/compare${query({ new: state.id })}`, "Compare", { class: "button" })]
+      ? [link(`#/run?${again(state)}`, "Run again", { class: "button" }), link(`#/compare${query({ new: state.id })}`, "Compare", { class: "button" })]
       : [button("Cancel", () => void this.cancel(), { class: "danger" })];
     this.actions.replaceChildren(...actions);
     this.messages.replaceChildren(...(state.problem ? [errorBox(new Error(state.problem))] : []));
@@ -104,13 +98,29 @@ class RunPage {
 
   // ---- while it goes on ----
 
-  /** All events from the first: also after a reload nothing is missing, and nothing is there twice. */
+  /** Listen as long as the page is seen: a browser has only six connections to one server, for all its tabs. */
+  watch() {
+    document.addEventListener("visibilitychange", this.onVisible);
+    this.drawLive();
+    this.onVisible();
+  }
+
+  unwatch() {
+    document.removeEventListener("visibilitychange", this.onVisible);
+    this.source?.close();
+  }
+
+  /** All events from the first, or those not seen yet: also after a reload nothing is missing, and nothing is there twice. */
   listen() {
-    const source = new EventSource(`/api/tool-eval/${encodeURIComponent(this.state.id)}/events`);
+    this.source?.close();
+    if (document.hidden) return;
+    const source = new EventSource(`/api/tool-eval/${encodeURIComponent(this.state.id)}/events${query({ after: this.lastId })}`);
     this.source = source;
     const on = (/** @type {string} */ name, /** @type {(data: any) => void} */ handle) =>
       source.addEventListener(name, (event) => {
-        handle(JSON.parse(/** @type {MessageEvent} */ (event).data));
+        const { data, lastEventId } = /** @type {MessageEvent} */ (event);
+        this.lastId = lastEventId;
+        handle(JSON.parse(data));
         this.changed();
       });
     on("result", (row) => this.add(row));
@@ -127,7 +137,6 @@ class RunPage {
       if (source.readyState === EventSource.CLOSED) void this.lost();
       else this.connection.textContent = "The connection was lost. Trying again …";
     });
-    this.drawLive();
   }
 
   /** @param {any} row */
@@ -169,6 +178,7 @@ class RunPage {
   /** @param {{status: string, problem?: string | null}} end */
   async ended(end) {
     this.isOver = true;
+    this.unwatch();
     announce(`The run is ${end.status}`);
     this.connection.replaceChildren();
     try {
@@ -221,6 +231,18 @@ function resultsOf(document) {
     document.baseline && comparisonSection(document.baseline),
     commit,
   ].filter((node) => node);
+}
+
+/** What the form needs to do the same again: an empty setting, too, so that no kept one takes its place. @param {any} state */
+function again(state) {
+  const params = new URLSearchParams();
+  for (const file of state.files) params.append("file", file);
+  for (const model of state.models) params.append("model", model);
+  for (const id of state.cases || []) params.append("case", id);
+  for (const [name, key] of [["temperature", "temperature"], ["trials", "trials"], ["tool-choice", "tool_choice"]]) {
+    params.set(key, String(state.options?.[name] ?? ""));
+  }
+  return params;
 }
 
 /** How many of each outcome there are, in words. @param {Record<string, number>} counts */

@@ -8,8 +8,8 @@ import { read } from "./json-text.js";
 
 /**
  * `raw` is the JSON text of the value, undefined when it is not there. `write` takes the new one;
- * undefined takes the value away. `tools` are the names that may be chosen.
- * @typedef {{spec: Field, value: any, raw: string | undefined, tools: string[],
+ * undefined takes the value away. `tools` gives the names that may be chosen now.
+ * @typedef {{spec: Field, value: any, raw: string | undefined, tools: () => string[],
  *   write: (raw: string | undefined) => void, broken: (control: HTMLElement, isBroken: boolean) => void}} Use
  */
 
@@ -169,6 +169,13 @@ function toolsControl(use) {
   const chips = el("span", { class: "chips" });
   const control = select([["", ""]]);
   const other = input({ placeholder: "another name", "aria-label": `${use.spec.label}: another name`, spellcheck: "false", size: 14 });
+  const drawOptions = () => {
+    const left = use.tools().filter((name) => !chosen.includes(name));
+    const options = left.map((name) => el("option", { value: name }, shown(name)));
+    const any = isList || chosen.length ? [] : [el("option", { value: "*" }, "* (any tool)")];
+    const words = left.length || any.length ? (chosen.length ? "add another …" : "choose a tool …") : "no other tool";
+    control.replaceChildren(el("option", { value: "" }, words), ...options, ...any);
+  };
   const draw = () => {
     chips.replaceChildren(
       ...chosen.map((name, i) => {
@@ -177,11 +184,7 @@ function toolsControl(use) {
         return made;
       }),
     );
-    const left = use.tools.filter((name) => !chosen.includes(name));
-    const options = left.map((name) => el("option", { value: name }, shown(name)));
-    const any = isList || chosen.length ? [] : [el("option", { value: "*" }, "* (any tool)")];
-    const words = left.length || any.length ? (chosen.length ? "add another …" : "choose a tool …") : "no other tool";
-    control.replaceChildren(el("option", { value: "" }, words), ...options, ...any);
+    drawOptions();
   };
   /** @param {string[]} names */
   const pick = (names) => {
@@ -192,6 +195,9 @@ function toolsControl(use) {
     else use.write(JSON.stringify(names.length === 1 ? names[0] : names));
   };
   control.setAttribute("aria-label", use.spec.label);
+  control.classList.add("tool-choice");
+  // The forms say so when the tools may be others.
+  control.addEventListener("tools", drawOptions);
   control.addEventListener("change", () => control.value && pick([...chosen, control.value]));
   other.addEventListener("change", () => {
     const name = other.value.trim();

@@ -2,7 +2,7 @@
 // The forms of a suite: its settings, its tools and its cases. Each change is one of the text.
 
 import { field, select } from "./dom.js";
-import { insertItem, moveItem, pathText, rawOf, removeAt, setRaw, setValue, spell } from "./json-text.js";
+import { insertItem, moveItem, pathText, rawOf, removeAt, setRaw, spell } from "./json-text.js";
 import { makeField } from "./suite-controls.js";
 import * as fields from "./suite-fields.js";
 import { ItemList } from "./suite-items.js";
@@ -17,6 +17,8 @@ const EXPECTATIONS = [
   ["calls", "several calls"],
   ["none", "no call"],
 ];
+/** What a case may say of the calls that it expects. */
+const EXPECTED = ["expected_tool", "expected_params", "expected_calls", "call_order"];
 const LAST_PART = /(\.[^.[\]]+|\[[^\]]*\])$/;
 
 export class SuiteForms {
@@ -42,6 +44,7 @@ export class SuiteForms {
 
   draw() {
     this.broken.clear();
+    this.cases.kept.clear();
     const { data, syntax } = this.editor;
     if (data === undefined) {
       this.place.replaceChildren(el("div", { class: "empty" }, el("p", {}, "The text is no JSON object, so there is no form for it. Mend it in the JSON view."), el("p", { class: "muted" }, shownNodes(syntax))));
@@ -82,7 +85,7 @@ export class SuiteForms {
       get raw() {
         return rawOf(editor.text, path);
       },
-      tools: this.toolNames(parent),
+      tools: () => this.toolNames(parent),
       write: (raw) => {
         this.edit(raw === undefined ? removeAt(editor.text, path) : setRaw(editor.text, path, raw, parent.length ? [] : fields.SUITE_ORDER));
         written?.();
@@ -119,6 +122,7 @@ export class SuiteForms {
   /** @param {string} text */
   edit(text) {
     this.editor.change(text);
+    for (const control of this.cases.list.querySelectorAll(".tool-choice")) control.dispatchEvent(new Event("tools"));
   }
 
   /** @param {HTMLElement} control @param {boolean} isBroken */
@@ -287,7 +291,7 @@ export class SuiteForms {
         choice.value = kind;
         return;
       }
-      this.expect(path, choice.value);
+      this.expect(i, kind, choice.value);
       redraw();
       this.showProblems(this.problems, this.warnings);
       /** @type {HTMLElement | null | undefined} */ (this.cases.cardOf(i)?.querySelector("select"))?.focus();
@@ -311,27 +315,38 @@ export class SuiteForms {
     ];
   }
 
-  /** Another kind of expectation for a case. @param {Path} path @param {string} kind */
-  expect(path, kind) {
+  /**
+   * Another kind of expectation for a case. What the old kind had is kept, for those who only look.
+   * @param {number} i
+   * @param {string} old
+   * @param {string} kind
+   */
+  expect(i, old, kind) {
     const { editor } = this;
+    /** @type {Path} */
+    const path = ["test_cases", i];
     const item = at(editor.data, path);
-    const drop = (/** @type {string[]} */ keys) => {
-      for (const key of keys) this.edit(removeAt(editor.text, [...path, key]));
-    };
-    const put = (/** @type {string} */ key, /** @type {unknown} */ value) => this.edit(setValue(editor.text, [...path, key], value));
-    if (kind === "call") {
-      const first = Array.isArray(item.expected_calls) ? item.expected_calls[0] : undefined;
-      drop(["expected_calls", "call_order"]);
-      put("expected_tool", first?.tool ?? this.toolNames(path)[0] ?? "*");
-      if (first?.params) put("expected_params", first.params);
-    } else if (kind === "none") {
-      drop(["expected_calls", "call_order", "expected_params"]);
-      put("expected_tool", null);
-    } else {
-      const call = { tool: item.expected_tool ?? this.toolNames(path)[0] ?? "*", ...(item.expected_params ? { params: item.expected_params } : {}) };
-      drop(["expected_tool", "expected_params"]);
-      put("expected_calls", [call]);
+    const kept = this.cases.kept.get(i) || { order: Object.keys(item), kinds: new Map() };
+    this.cases.kept.set(i, kept);
+    kept.kinds.set(old, new Map(EXPECTED.map((key) => [key, rawOf(editor.text, [...path, key])])));
+    const derived = Object.entries(this.expectation(item, path, kind)).map(([key, value]) => [key, spell(editor.text, value)]);
+    const values = kept.kinds.get(kind) || new Map(/** @type {[string, string][]} */ (derived));
+    let { text } = editor;
+    for (const key of EXPECTED) {
+      const raw = values.get(key);
+      text = raw === undefined ? removeAt(text, [...path, key]) : setRaw(text, [...path, key], raw, kept.order);
     }
+    this.edit(text);
+  }
+
+  /** What another kind of expectation takes over from the one before. @param {any} item @param {Path} path @param {string} kind */
+  expectation(item, path, kind) {
+    if (kind === "none") return { expected_tool: null };
+    const first = Array.isArray(item.expected_calls) ? item.expected_calls[0] : undefined;
+    const tool = first?.tool ?? item.expected_tool ?? this.toolNames(path)[0] ?? "*";
+    const params = first?.params ?? item.expected_params;
+    if (kind === "calls") return { expected_calls: [{ tool, ...(params ? { params } : {}) }] };
+    return { expected_tool: tool, ...(params ? { expected_params: params } : {}) };
   }
 }
 

@@ -22,6 +22,8 @@ export class ItemList {
     this.data = data;
     /** @type {Set<number>} */
     this.open = new Set();
+    /** What the forms remember of an item, which moves along with it. @type {Map<number, any>} */
+    this.kept = new Map();
     this.limit = CHUNK;
     this.query = "";
     this.count = el("small", {});
@@ -162,7 +164,8 @@ export class ItemList {
       this.limit = (Math.floor(i / CHUNK) + 1) * CHUNK;
       this.draw();
     }
-    if (!this.open.has(i)) this.toggle(i);
+    if (this.open.has(i)) this.changed();
+    else this.toggle(i);
   }
 
   /**
@@ -172,12 +175,16 @@ export class ItemList {
    */
   act(action, focus) {
     if (!this.kind.canChange()) return;
+    const before = this.items.length;
     action();
     this.draw();
     this.changed();
     const next = Math.max(0, focus);
-    if (next < this.items.length && next >= this.limit) this.reveal(next);
-    /** @type {HTMLElement | null | undefined} */ (this.cardOf(next)?.querySelector(".item-head"))?.focus();
+    // Where one was deleted, a filter stays, and the focus goes to the nearest card that it shows.
+    if (this.items.length >= before && !this.cardOf(next)) this.reveal(next);
+    const cards = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll(":scope > [data-item]")]);
+    const near = cards.find((card) => Number(card.dataset.item) >= next) || cards[cards.length - 1];
+    /** @type {HTMLElement | null | undefined} */ (near?.querySelector(".item-head"))?.focus();
     announce(`${countText(this.items.length)} ${this.kind.many}`);
   }
 
@@ -189,6 +196,7 @@ export class ItemList {
       if (isOpen) this.open.add(Number(at));
       else this.open.delete(Number(at));
     });
+    this.kept = new Map([...this.kept].map(([i, kept]) => [i === from ? to : i === to ? from : i, kept]));
   }
 
   /** Cards from `at` on change their numbers. @param {number} at @param {number} by @param {() => void} action */
@@ -197,5 +205,7 @@ export class ItemList {
     const kept = [...this.open].filter((i) => by > 0 || i !== at);
     this.open = new Set(kept.map((i) => (i >= at ? i + by : i)));
     if (by > 0) this.open.add(at);
+    const remembered = [...this.kept].filter(([i]) => by > 0 || i !== at);
+    this.kept = new Map(remembered.map(([i, each]) => [i >= at ? i + by : i, each]));
   }
 }

@@ -150,8 +150,9 @@ class Editor {
     if (this.state.textContent !== words) this.state.textContent = words;
     this.state.classList.toggle("note", this.isDirty);
     const name = this.data && typeof this.data.name === "string" ? this.data.name : "";
-    this.title.replaceChildren(shownNodes(name || this.file));
-    document.title = `${shown(name || this.file)} · tooleval`;
+    const title = shown(name).trim() ? name : this.file;
+    this.title.replaceChildren(shownNodes(title));
+    document.title = `${shown(title)} · tooleval`;
     const hasCases = Array.isArray(this.data?.test_cases) && this.data.test_cases.length > 0;
     this.runLink.hidden = !hasCases;
   }
@@ -288,15 +289,21 @@ class Editor {
   }
 
   async makeAgain() {
+    if (this.isSaving) return;
+    const sent = this.text;
+    this.isSaving = true;
+    this.showState();
     try {
-      const made = await call("POST", "/api/suites", { body: { file: this.file, text: this.text } });
+      const made = await call("POST", "/api/suites", { body: { file: this.file, text: sent } });
       this.etag = made.etag;
-      this.savedText = this.text;
+      this.savedText = sent;
       this.messages.replaceChildren();
-      this.showState();
+      announce("Saved");
     } catch (error) {
       this.messages.replaceChildren(errorBox(error, "Not saved"));
     }
+    this.isSaving = false;
+    this.showState();
   }
 
   /**

@@ -44,10 +44,11 @@ export async function show({ place, isGone }) {
 
 /** @param {Row} row @param {HTMLElement} result */
 function rowOf(row, result) {
-  const name = link(suiteHash(row.file), row.name === null ? "(cannot be read)" : shown(row.name) || "(no name)", { class: "strong" });
+  const words = shown(row.name ?? "").trim() || shown(row.file);
+  const name = link(suiteHash(row.file), row.name === null ? "(cannot be read)" : words, { class: "strong" });
   const cases = el("td", { class: "number" }, countText(row.cases), row.drafts > 0 && el("small", {}, ` ${plural(row.drafts, "draft")}`));
   const problems = row.problems > 0 && el("span", {}, " ", outcomeText("failed", plural(row.problems, "problem")));
-  const run = row.problems > 0 || row.cases === 0 ? null : link(`#/run${query({ file: row.file })}`, "Run", { "aria-label": `Run ${shown(row.name || row.file)}` });
+  const run = row.problems > 0 || row.cases === 0 ? null : link(`#/run${query({ file: row.file })}`, "Run", { "aria-label": `Run ${words}` });
   return el(
     "tr",
     {},
@@ -76,7 +77,7 @@ async function fillResults(rows, results, isGone) {
       const { outcome, words } = resultOf(run);
       const score = run.cases > run.skipped ? `${scoreText(run.overall)} · ` : "";
       results.get(row)?.replaceChildren(
-        link(runHash(run.id), outcomeText(outcome, score + words)),
+        link(runHash(run.id), run.status === "running" ? "● running" : outcomeText(outcome, score + words)),
         el("small", { class: "under" }, moment(run.started), " · ", shownNodes(run.models.slice(0, 3).join(", ")), run.models.length > 3 ? " …" : ""),
       );
     }

@@ -3,17 +3,35 @@
 
 import { isolated, listTable } from "./dom.js";
 
+export const ENDS = {
+  cancelled: "cancelled before its end",
+  failed: "failed before its end",
+  killed: "ended by force",
+};
 const FIRST = ["overall", "tool_selection", "parameter_accuracy"];
 
 /**
- * The result of a run in a few words. Where all cases were skipped, nothing has passed or failed.
+ * How a run ended that did not come to its end; "" for one that did, or goes on.
+ * @param {{status?: string, exitstatus?: number | null}} run
+ */
+export function earlyEnd({ status, exitstatus }) {
+  if (status === "killed") return ENDS.killed;
+  if (!isKnown(exitstatus) || exitstatus < 2) return "";
+  return exitstatus === 2 ? ENDS.cancelled : ENDS.failed;
+}
+
+/**
+ * The result of a run in a few words. Where all cases were skipped, nothing has passed or failed; what
+ * did not come to its end is no success, whatever came until then.
  * @param {any} run
  */
 export function resultOf(run) {
   const asked = run.cases - run.skipped;
-  if (asked === 0) return { outcome: "skipped", words: run.skipped ? `${countText(run.skipped)} skipped` : "no results" };
-  const outcome = run.errors ? "error" : run.failed ? "failed" : "passed";
-  return { outcome, words: `${countText(run.passed)}/${countText(asked)} passed` };
+  const passed = `${countText(run.passed)}/${countText(asked)} passed`;
+  const words = asked ? passed : run.skipped ? `${countText(run.skipped)} skipped` : "no results";
+  const end = earlyEnd(run);
+  if (end) return { outcome: "error", words: `${words} · ${end}` };
+  return { outcome: asked === 0 ? "skipped" : run.errors ? "error" : run.failed ? "failed" : "passed", words };
 }
 
 /**

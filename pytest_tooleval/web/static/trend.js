@@ -4,6 +4,7 @@
 import { replaceHash, runHash } from "./address.js";
 import { call, query } from "./api.js";
 import { emptyState, errorBox, field, input, isolated, link, listTable, moment, newId, noRuns, pageHead, plural } from "./dom.js";
+import { earlyEnd } from "./summary.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDEST = 900;
@@ -172,6 +173,13 @@ function swatch(model) {
   return svg("svg", { width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" }, shape(model, 7, 7));
 }
 
+/** @param {any} point @param {boolean} isCase */
+function resultNodes(point, isCase) {
+  const passed = isCase && point.outcome ? outcomeText(point.outcome) : `${countText(point.passed)}/${countText(point.cases)} passed`;
+  const end = earlyEnd(point);
+  return end ? [passed, el("small", { class: "under" }, outcomeText("error", end))] : [passed];
+}
+
 /** @param {any[]} points @param {boolean} isCase */
 function pointTable(points, isCase) {
   const rows = [...points].reverse().map((point) =>
@@ -181,7 +189,7 @@ function pointTable(points, isCase) {
       el("th", { scope: "row" }, link(runHash(point.id), moment(point.started))),
       el("td", {}, isolated(point.model || "no model named")),
       el("td", { class: "number strong" }, scoreText(point.overall)),
-      el("td", {}, isCase && point.outcome ? outcomeText(point.outcome) : `${countText(point.passed)}/${countText(point.cases)} passed`),
+      el("td", {}, ...resultNodes(point, isCase)),
       el("td", {}, point.git ? el("code", {}, shown(point.git.commit.slice(0, 8))) : UNKNOWN),
     ),
   );

@@ -213,6 +213,7 @@ def test_a_run_that_is_gone_from_memory_is_found_in_the_history(
 def test_selected_cases_and_several_files(client: TestClient, folder: Path, run: Run) -> None:
     (folder / "two.tooleval.json").write_text(json.dumps(weather(case("Rome"), name="Two")))
     state = run(files=[FILE, "two.tooleval.json", FILE], cases=["oslo", "rome"])
+    assert state["cases"] == ["oslo", "rome"]
     assert state["total"] == 2
     assert state["files"] == [FILE, "two.tooleval.json"]
     rows = client.get(f"/api/history/{state['id']}").json()["cases"]
