@@ -188,15 +188,6 @@ function placeOf(key, members, order) {
 }
 
 /**
- * @param {string} text
- * @param {Path} path
- * @param {unknown} value undefined takes the key away
- */
-export function setValue(text, path, value) {
-  return value === undefined ? removeAt(text, path) : setRaw(text, path, spell(text, value));
-}
-
-/**
  * The text with one more item in a list.
  * @param {string} text
  * @param {Path} path of the list
