@@ -5,8 +5,11 @@ from __future__ import annotations
 import atexit
 import functools
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from .own_code import is_own
 
 # Python collects after every 700 (since 3.14: 2,000) new objects; one question in flight is about 100.
 _SELDOM = 10_000
@@ -32,34 +35,32 @@ def seldom_collected() -> Iterator[None]:
             gc.set_threshold(*before)
 
 
-class Kept:
-    """What is there at one moment and lives as long as the run, such as imports and thousands of items.
-
-    Collections leave it out, also pytest's own at the end of the run.
-    """
-
-    def __init__(self) -> None:
-        self._keeps = False
-
-    def keep(self) -> None:
-        self._keeps = True
-        gc.freeze()
-
-    def let_go(self) -> None:
-        """A collector that somebody else has frozen is left alone."""
-        if self._keeps:
-            self._keeps = False
-            gc.unfreeze()
+@contextmanager
+def kept_to_the_end() -> Iterator[None]:
+    """Leave out of collections what there is now: thousands of items that live as long as the run."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @functools.cache
-def left_at_exit() -> None:
-    """Leave to the system what is alive when the interpreter ends, in place of taking it apart.
+def libraries_left_at_exit() -> None:
+    """Let the system take the libraries' memory when the interpreter ends: it takes them apart for long.
 
-    With litellm loaded, taking it apart costs more than a second. Modules are still cleared, and
-    what only they hold is closed; what is part of a cycle is not.
+    That is a tenth of a second, and a whole one with litellm. The project's own modules are cleared as
+    always, so that their files are closed and their objects get their `__del__`.
     """
-    atexit.register(gc.freeze)
+    atexit.register(_leave_libraries)
+
+
+def _leave_libraries() -> None:
+    own: list[object] = [module for module in list(sys.modules.values()) if is_own(module)]
+    # Its memory is not taken back either, so these modules live on until they are cleared one by one. Of
+    # a module that has gone already, only a collection would find what its functions hold.
+    own.append(own)
+    gc.freeze()
 
 
 @contextmanager

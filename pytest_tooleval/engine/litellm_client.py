@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import ModelError
 from .client import ChatAnswer
 from .client import ChatRequest
-from .garbage import left_at_exit
+from .garbage import libraries_left_at_exit
 from .garbage import not_collected
 from .model_spec import ModelSpec
 from .prices import token_count
@@ -57,7 +57,7 @@ def load_litellm() -> Any:
             # Dropping parameters silently would make models incomparable.
             litellm.drop_params = False
             litellm.num_retries = 0
-            left_at_exit()
+            libraries_left_at_exit()
             _loaded = litellm
     return _loaded
 

@@ -135,17 +135,21 @@ def read_series(
     files: dict[str, set[str]] = {}
     for row in document["suites"]:
         files.setdefault(safe_text(row["suite"]), set()).add(safe_text(row["file"]))
-    several = {suite for suite, places in files.items() if len(places) > 1}
     series: dict[tuple[str, str], dict[int, float | None]] = {}
     for number, *_ in runs:
-        for suite, file, model, total, weight in connection.execute(
+        rows = connection.execute(
             f"SELECT suite, file, model, {MEAN_PARTS} FROM cases WHERE run = ? AND suite IN ({places}) "
             "GROUP BY suite, file, model",
             (number, *names),
-        ):
-            # Where two files have a suite of one name; else a file that was moved is the same suite.
-            shown = f"{suite} ({file})" if suite in several else suite
-            if model in models and weight:
+        ).fetchall()
+        found: dict[str, set[str]] = {}
+        for row in rows:
+            found.setdefault(row[0], set()).add(row[1])
+        for suite, file, model, total, weight in rows:
+            # A file that was moved is the same suite; but of two files with one name only its own is.
+            is_alone = len(found[suite]) == len(files[suite]) == 1
+            if model in models and weight and (is_alone or file in files[suite]):
+                shown = suite if len(files[suite]) == 1 else f"{suite} ({file})"
                 series.setdefault((shown, model), {})[number] = total / weight
     return {
         "runs": [{"id": id, "started": iso(at), "commit": commit} for _, id, at, commit in runs],

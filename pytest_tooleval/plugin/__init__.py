@@ -5,7 +5,6 @@ What it needs of the rest is imported when the first suite file, model option or
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Generator
 from pathlib import Path
@@ -49,8 +48,6 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.option.help or config.option.version:
         return
-    # Cleanups run from the last one to the first: this one after pytest has looked through the garbage.
-    config.add_cleanup(functools.partial(_let_go, config))
     if not hasattr(config, "workerinput"):  # a worker of xdist sends its reports on as they are
         config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, whether or not there is a suite.
@@ -60,23 +57,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
     if settings.files or settings.estimate or settings.gates.asked or settings.baseline is not None:
         eval_session(config)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_unconfigure(config: pytest.Config) -> Generator[None]:
-    try:
-        return (yield)
-    finally:
-        # pytest collects here and once more in its cleanups; litellm is large and no garbage.
-        state = config.stash.get(_session_key, None)
-        if state is not None:
-            state.kept.keep()
-
-
-def _let_go(config: pytest.Config) -> None:
-    state = config.stash.get(_session_key, None)
-    if state is not None:
-        state.kept.let_go()
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

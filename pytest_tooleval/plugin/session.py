@@ -29,8 +29,8 @@ from ..engine.answers import last_run
 from ..engine.answers import make_room
 from ..engine.answers import new_run
 from ..engine.cassette import Cassette
-from ..engine.garbage import Kept
-from ..engine.garbage import left_at_exit
+from ..engine.garbage import kept_to_the_end
+from ..engine.garbage import libraries_left_at_exit
 from ..engine.garbage import seldom_collected
 from ..engine.model_spec import LEXICAL
 from ..engine.replay import recorded
@@ -104,7 +104,6 @@ class EvalSession:
         self.damaged_elsewhere: dict[str, list[int]] = {}
         self._started = datetime.now(timezone.utc)
         self._begin = time.monotonic()
-        self.kept = Kept()
         self.keeper: Keeper | None = None
         if settings.history and not self._is_worker:
             self.keeper = Keeper(config.rootpath, self.about)
@@ -118,8 +117,8 @@ class EvalSession:
                 if not self._is_worker and _will_run(session) and not self.settings.estimate:
                     for item in session.items:
                         self._ask_ahead(item)
-                self.kept.keep()
-                yield
+                with kept_to_the_end():
+                    yield
         finally:
             self.close()
 
@@ -235,7 +234,7 @@ class EvalSession:
     def runner(self) -> Runner:
         if self._runner is None:
             settings = self.settings
-            left_at_exit()
+            libraries_left_at_exit()
             self._runner = Runner(settings.concurrency, settings.timeout_s, budget=self._budget())
         return self._runner
 

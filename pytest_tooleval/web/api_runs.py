@@ -142,8 +142,9 @@ def _kept_state(document: Mapping[str, Any]) -> dict[str, Any]:
     )
     files = list(dict.fromkeys(row["file"] for row in document["suites"]))
     state = _state_of(summary)
-    # A run that was cut short has the cases that it came to, not the ones that were chosen.
-    chosen = run.get("partial") and state["status"] == "finished"
+    # A run that was cut short, as by `pytest -x`, has the cases it came to, not those that were chosen.
+    may_be_cut = state["status"] != "finished" or total["failed"] or total["errors"]
+    chosen = run.get("partial") and not may_be_cut
     return {
         **state,
         "files": files,

@@ -6,42 +6,43 @@ Modules are imported once: new scores for old code would be wrong ones.
 from __future__ import annotations
 
 import os
-import site
 import sys
-import sysconfig
+
+from ..engine.own_code import is_own
 
 _Stamp = tuple[int, int]
-
-_LIBRARIES = tuple(
-    os.path.join(folder, "")
-    for folder in {*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages()}
-)
 
 
 class LoadedCode:
     """Stamps of the files of all modules that are no library's."""
 
     def __init__(self) -> None:
-        self._stamps: dict[str, _Stamp] = {}
+        self._stamps: dict[str, _Stamp | None] = {}
         self.note()
 
-    def note(self) -> None:
-        """Take in the modules that have been imported since the last time."""
+    def note(self, since: float | None = None) -> None:
+        """Take in the modules that have been imported since the last time.
+
+        With `since`, a moment in seconds of the epoch, a file that was written after it counts as
+        changed: it may have been imported before.
+        """
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)
-            if isinstance(file, str) and file not in self._stamps and _is_own(file):
-                stamp = _stamp(file)
-                if stamp is not None:
-                    self._stamps[file] = stamp
+            # Conftest files are imported anew for every run, see `scorers`.
+            if (
+                not isinstance(file, str)
+                or file in self._stamps
+                or os.path.basename(file) == "conftest.py"
+            ):
+                continue
+            if is_own(module) and (stamp := _stamp(file)) is not None:
+                is_late = since is not None and stamp[0] > since * 1e9
+                self._stamps[file] = None if is_late else stamp
 
     def changed(self) -> str | None:
         """A file that is not what it was when it was imported; None without one."""
-        return next((file for file, stamp in list(self._stamps.items()) if _stamp(file) != stamp), None)
-
-
-def _is_own(file: str) -> bool:
-    # Conftest files are imported anew for every run, see `scorers`.
-    return not file.startswith(_LIBRARIES) and os.path.basename(file) != "conftest.py"
+        stamps = list(self._stamps.items())
+        return next((file for file, stamp in stamps if stamp is None or _stamp(file) != stamp), None)
 
 
 def _stamp(file: str) -> _Stamp | None:

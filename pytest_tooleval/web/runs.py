@@ -196,7 +196,7 @@ class Run:
         self._told = time.monotonic()
 
     def _end(self, status: Status) -> None:
-        self._code.note()  # before anybody is told of the end, and changes it
+        self._code.note(since=self._started.timestamp())  # before anybody is told of the end
         self._plan = None  # thousands of cases, and nobody asks for them any more
         self.flush()
         self._duration_s = time.monotonic() - self._begin

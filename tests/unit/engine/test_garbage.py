@@ -6,10 +6,10 @@ import gc
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from pytest_tooleval.engine.garbage import Kept
 from pytest_tooleval.engine.garbage import not_collected
 from pytest_tooleval.engine.garbage import seldom_collected
 from pytest_tooleval.engine.runner import Runner
@@ -56,24 +56,31 @@ def test_collection_is_off_only_within(enabled: bool) -> None:
     assert gc.isenabled() is enabled
 
 
-def test_what_is_kept_is_let_go_once_and_only_by_who_kept_it() -> None:
-    kept, other = Kept(), Kept()
-    kept.keep()
-    assert gc.get_freeze_count() > 0
-    other.let_go()
-    assert gc.get_freeze_count() > 0
-    kept.let_go()
-    assert gc.get_freeze_count() == 0
+def test_at_the_end_the_projects_own_modules_are_cleared_as_always(tmp_path: Path) -> None:
+    """Files are written to their end, and `__del__` is called, although nothing is collected."""
+    own = """
+log = open("own.log", "w")
+log.write("whole")
 
+class Loud:
+    def __del__(self):
+        print("cleared")
 
-def test_at_the_end_nothing_is_taken_apart_and_it_is_said_once() -> None:
+loud = Loud()
+
+def uses(): return log, loud
+"""
+    (tmp_path / "own.py").write_text(own)
     code = """
 import atexit, gc
 atexit.register(lambda: print(gc.get_freeze_count() > 0))
-from pytest_tooleval.engine.garbage import left_at_exit
+from pytest_tooleval.engine.garbage import libraries_left_at_exit
 before = atexit._ncallbacks()
-left_at_exit(), left_at_exit()
-print(gc.get_freeze_count(), atexit._ncallbacks() - before)
+libraries_left_at_exit(), libraries_left_at_exit()
+print(atexit._ncallbacks() - before)
+import own
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "0 1\nTrue\n"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "1\nTrue\ncleared\n"
+    assert (tmp_path / "own.log").read_text() == "whole"

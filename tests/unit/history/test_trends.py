@@ -71,6 +71,20 @@ def test_a_case_of_one_id_in_two_files_of_one_suite(history: History, keep: Keep
     assert (point.outcome, point.scored) == ("failed", 1)
 
 
+def test_the_series_of_a_report_are_of_its_own_files(history: History, keep: Keep) -> None:
+    a, b = "a.tooleval.json", "b.tooleval.json"
+    keep(1, case_row("c", file=a), case_row("c", file=b, nodeid="b::c", overall=0.0))
+    one = keep(2, case_row("c", file=a))
+    two = keep(3, case_row("c", file=a), case_row("c", file=b, nodeid="b::c", overall=0.5))
+    (series,) = history.trends_for(history.document(one))["series"]
+    assert (series["suite"], series["values"]) == ("Weather", [1.0, 1.0])
+    found = history.trends_for(history.document(two))["series"]
+    assert {row["suite"]: row["values"] for row in found} == {
+        f"Weather ({a})": [1.0, 1.0, 1.0],
+        f"Weather ({b})": [0.0, None, 0.5],
+    }
+
+
 def test_a_suite_that_was_moved_is_the_same(history: History, keep: Keep) -> None:
     keep(1, case_row("a", file="old.tooleval.json"))
     keep(2, case_row("a", file="new.tooleval.json"))

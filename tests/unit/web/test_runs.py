@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -301,6 +302,23 @@ def test_an_agent_whose_code_changed_is_not_run_as_the_old_one(client: TestClien
     refused = client.post("/api/tool-eval", json={"file": FILE, "models": ["slow"]})
     assert refused.status_code == 409
     assert "start `tooleval ui` again" in refused.text
+
+
+def test_nor_is_one_that_changed_while_it_ran(client: TestClient, folder: Path) -> None:
+    (folder / "tooleval.toml").write_text('[models.slow]\ncallable = "rewritten_agent:answer"\n')
+    agent = folder / "rewritten_agent.py"
+    # It writes itself anew as an editor would: after it was imported, before the run ends.
+    agent.write_text(
+        "from pathlib import Path\n"
+        "def answer(messages, tools):\n"
+        "    Path(__file__).write_text('def answer(messages, tools): return \"new\"')\n"
+        "    return 'old'\n"
+    )
+    os.utime(agent, (1, 1))
+    events(client, begin(client))
+    refused = client.post("/api/tool-eval", json={"file": FILE, "models": ["slow"]})
+    assert refused.status_code == 409
+    assert "rewritten_agent.py has changed since it was loaded" in refused.text
 
 
 def test_nor_is_one_whose_helper_changed(client: TestClient, folder: Path) -> None:
