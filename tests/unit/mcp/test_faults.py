@@ -79,8 +79,8 @@ async def test_a_command_gets_only_the_variables_that_are_named(monkeypatch: pyt
 
 
 async def test_what_is_no_message_is_shown_when_no_answer_comes() -> None:
-    assert await refused(raw_stdio("junk", timeout_s=1)) == (
-        "no complete answer within 1 s (--timeout); "
+    assert await refused(raw_stdio("junk", timeout_s=4)) == (
+        "no complete answer within 4 s (--timeout); "
         "it wrote what is no JSON-RPC message: \\x1b[1mListening on port 3000"
     )
 
