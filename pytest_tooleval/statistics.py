@@ -103,9 +103,9 @@ def mean_interval(
     if not values:
         return 0.0, 1.0
     scores = [min(max(value, 0.0), 1.0) for value in values]
-    # Of the largest, as squares of tiny weights would be 0.
-    largest = 1.0 if weights is None else max(weights)
-    shares = [1.0] * len(scores) if weights is None else [weight / largest for weight in weights]
+    given = [1.0] * len(scores) if weights is None else weights
+    largest = max(given)
+    shares = [weight / largest for weight in given]  # or squares of tiny weights would be 0
     total, squares = math.fsum(shares), math.fsum(share * share for share in shares)
     n = total * total / squares  # Kish's size: fewer than the cases where they weigh differently
     mean = math.fsum(share * score for share, score in zip(shares, scores, strict=True)) / total

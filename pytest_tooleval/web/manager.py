@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ from ..engine.runner import DEFAULT_CONCURRENCY
 from ..engine.runner import Runner
 from .loaded_code import LoadedCode
 from .plan import Plan
+from .project import shown_from
 from .responses import ApiError
 from .responses import field_error
 from .runs import Run
@@ -81,7 +81,7 @@ class RunManager:
         self._code.note()
         changed = self._code.changed() if plan.runs_code else None
         if changed is not None:
-            file = Path(os.path.relpath(changed, self._root)).as_posix()
+            file = shown_from(self._root, changed)
             message = f"{file} has changed since it was loaded; start `tooleval ui` again"
             raise field_error(409, "models", message)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 # By which pytest finds its root folder.
@@ -23,6 +24,11 @@ def project_folders(folder: Path) -> list[Path]:
         if (place / ".git").exists():
             return above[: number + 1]
     return [folder]
+
+
+def shown_from(folder: Path, file: Path | str) -> str:
+    """How messages name a file of the project: relative to the folder, with `/`."""
+    return Path(os.path.relpath(file, folder)).as_posix()
 
 
 def root_above(folder: Path) -> Path | None:

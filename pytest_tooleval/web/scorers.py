@@ -7,7 +7,6 @@ known. To run one, the conftest files above it are imported, as pytest would do.
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from ..suite.model import PENALTIES
 from ..text import printable
 from ..text import shorten
 from .project import project_folders
+from .project import shown_from
 
 _HOOK = "pytest_tooleval_register_scorers"
 _FILE = "conftest.py"
@@ -64,12 +64,8 @@ def load_scorers(root: Path, file: str) -> ScorerRegistry:
             raise
         except BaseException as error:  # `pytest.skip` raises none of the ordinary ones
             reason = shorten(printable(f"{type(error).__name__}: {error}"), 300)
-            raise ConfigError(f"{_shown(path, root)}: {reason}") from None
+            raise ConfigError(f"{shown_from(root, path)}: {reason}") from None
     return registry
-
-
-def _shown(path: Path, root: Path) -> str:
-    return Path(os.path.relpath(path, root)).as_posix()
 
 
 def _imported(path: Path) -> Any:

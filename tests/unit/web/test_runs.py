@@ -293,44 +293,49 @@ def test_a_server_that_was_down_is_asked_again_by_the_next_run(client: TestClien
     assert "error" not in [data["outcome"] for _, name, data in up if name == "result"]
 
 
-def test_an_agent_whose_code_changed_is_not_run_as_the_old_one(client: TestClient, folder: Path) -> None:
-    (folder / "tooleval.toml").write_text('[models.slow]\ncallable = "changing_agent:answer"\n')
-    agent = folder / "changing_agent.py"
-    agent.write_text("def answer(messages, tools):\n    return 'one'\n")
-    events(client, begin(client))
-    agent.write_text("def answer(messages, tools):\n    return 'two'\n")
+def write_agent(folder: Path, module: str, code: str) -> Path:
+    """The model `slow` is this code now; its file."""
+    (folder / "tooleval.toml").write_text(f'[models.slow]\ncallable = "{module}:answer"\n')
+    agent = folder / f"{module}.py"
+    agent.write_text(code)
+    return agent
+
+
+def assert_refused_for(client: TestClient, file: str) -> None:
     refused = client.post("/api/tool-eval", json={"file": FILE, "models": ["slow"]})
     assert refused.status_code == 409
-    assert "start `tooleval ui` again" in refused.text
+    assert f"{file} has changed since it was loaded; start `tooleval ui` again" in refused.text
+
+
+def test_an_agent_whose_code_changed_is_not_run_as_the_old_one(client: TestClient, folder: Path) -> None:
+    code = "def answer(messages, tools):\n    return 'one'\n"
+    agent = write_agent(folder, "changing_agent", code)
+    events(client, begin(client))
+    agent.write_text(code.replace("one", "two"))
+    assert_refused_for(client, "changing_agent.py")
 
 
 def test_nor_is_one_that_changed_while_it_ran(client: TestClient, folder: Path) -> None:
-    (folder / "tooleval.toml").write_text('[models.slow]\ncallable = "rewritten_agent:answer"\n')
-    agent = folder / "rewritten_agent.py"
     # It writes itself anew as an editor would: after it was imported, before the run ends.
-    agent.write_text(
+    code = (
         "from pathlib import Path\n"
         "def answer(messages, tools):\n"
         "    Path(__file__).write_text('def answer(messages, tools): return \"new\"')\n"
         "    return 'old'\n"
     )
-    os.utime(agent, (1, 1))
+    os.utime(write_agent(folder, "rewritten_agent", code), (1, 1))
     events(client, begin(client))
-    refused = client.post("/api/tool-eval", json={"file": FILE, "models": ["slow"]})
-    assert refused.status_code == 409
-    assert "rewritten_agent.py has changed since it was loaded" in refused.text
+    assert_refused_for(client, "rewritten_agent.py")
 
 
 def test_nor_is_one_whose_helper_changed(client: TestClient, folder: Path) -> None:
-    (folder / "tooleval.toml").write_text('[models.slow]\ncallable = "helped_agent:answer"\n')
-    (folder / "helped_agent.py").write_text("from helping import answer\n")
+    write_agent(folder, "helped_agent", "from helping import answer\n")
+    code = "def answer(messages, tools):\n    return 'one'\n"
     helper = folder / "helping.py"
-    helper.write_text("def answer(messages, tools):\n    return 'one'\n")
+    helper.write_text(code)
     events(client, begin(client))
-    helper.write_text("def answer(messages, tools):\n    return 'another'\n")
-    refused = client.post("/api/tool-eval", json={"file": FILE, "models": ["slow"]})
-    assert refused.status_code == 409
-    assert "helping.py has changed since it was loaded" in refused.text
+    helper.write_text(code.replace("one", "another"))
+    assert_refused_for(client, "helping.py")
     # What none of the project's code answers or scores is run all the same.
     others = client.post("/api/tool-eval", json={"file": FILE, "models": ["baseline/lexical"]})
     assert others.status_code == 202
