@@ -75,7 +75,7 @@ class MockServer:
 
     def __enter__(self) -> MockServer:
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(60):
             raise RuntimeError("the mock server did not start")
         return self
 

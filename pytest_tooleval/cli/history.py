@@ -277,27 +277,36 @@ def _export_text(format: str, document: Mapping[str, Any], store: History) -> st
 
 
 @click.command()
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--keep", type=click.IntRange(0), help="Keep this many of the newest runs.")
 @click.option("--older-than", metavar="90d", help="Delete runs older than so many h, d or w.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_folder_option
 @_reports_errors
-def prune(keep: int | None, older_than: str | None, yes: bool, folder: Path | None) -> None:
-    """Delete old runs from the history. With both options only what both say goes.
+def prune(
+    runs: tuple[str, ...], keep: int | None, older_than: str | None, yes: bool, folder: Path | None
+) -> None:
+    """Delete runs from the history: each RUN, or old ones. With both options only what both say goes.
 
-    Runs that still go on always stay.
+    A run that still goes on always stays.
     """
-    if keep is None and older_than is None:
-        raise click.UsageError("say what to delete: --keep=N, --older-than=90d, or both")
+    by_age = keep is not None or older_than is not None
+    if bool(runs) == by_age:
+        raise click.UsageError("say what to delete: runs, or else --keep=N, --older-than=90d, or both")
     age = None if older_than is None else _age(older_than)
     store = _open(folder)
-    number = len(store.expired(keep=keep, older_than=age))
-    if not number:
+    ids = (
+        store.expired(keep=keep, older_than=age)
+        if by_age
+        else list(dict.fromkeys(store.find(run) for run in runs))
+    )
+    if not ids:
         click.echo("nothing to delete")
         return
     if not yes:
-        click.confirm(f"delete {counted(number, 'run')} of {printable(str(store.path))}?", abort=True)
-    gone = store.prune(keep=keep, older_than=age)
+        what = counted(len(ids), "run") if by_age else ", ".join(ids)
+        click.confirm(f"delete {what} of {printable(str(store.path))}?", abort=True)
+    gone = store.prune(keep=keep, older_than=age) if by_age else store.delete(*ids)
     freed = f", {gone.freed_bytes / 1e6:.1f} MB freed" if gone.freed_bytes else ""
     click.echo(f"deleted {counted(gone.runs, 'run')} with {counted(gone.cases, 'case row')}{freed}")
 

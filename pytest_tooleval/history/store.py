@@ -149,14 +149,15 @@ class History:
         """
         return self._delete(self.expired(keep=keep, older_than=older_than))
 
-    def delete(self, id: str) -> Pruned:
-        """Delete one run. Raises ToolevalError if it still goes on."""
+    def delete(self, *ids: str) -> Pruned:
+        """Delete these runs. Raises ToolevalError, and deletes none, if one still goes on."""
         dead = self._dead()
-        with self._database.reading() as connection:
-            _, head, *_ = _read_run(connection, self.path, id, dead)
-        if head["status"] == "running":
-            raise ToolevalError(f"the run {id} still goes on; it can be deleted when it is over")
-        return self._delete([id])
+        for id in ids:
+            with self._database.reading() as connection:
+                _, head, *_ = _read_run(connection, self.path, id, dead)
+            if head["status"] == "running":
+                raise ToolevalError(f"the run {id} still goes on; it can be deleted when it is over")
+        return self._delete(list(ids))
 
     def _delete(self, ids: list[str]) -> Pruned:
         runs = cases = 0

@@ -84,9 +84,10 @@ def serve(
         timeout_graceful_shutdown=_GRACE_S,
     )
 
+    above = root_above(app.state.folder.root)
+
     def ready() -> None:
         say(f"tooleval ui: {access.url}")
-        above = root_above(app.state.folder.root)
         if above is not None:
             say(
                 f"pytest's root folder is {printable(str(above))}, and its history is there: start "

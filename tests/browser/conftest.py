@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TELL_VIOLATIONS = """addEventListener("securitypolicyviolation", (event) => {
   console.error("policy", event.violatedDirective);
 });"""
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ class Opened:
 
     def wait(self, expression: str) -> None:
         """Until it is true; the page's policy forbids Playwright's own `wait_for_function`."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while not self.page.evaluate(expression):
             assert time.monotonic() < deadline, expression
             self.page.wait_for_timeout(20)

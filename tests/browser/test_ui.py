@@ -86,7 +86,7 @@ class Site:
         self.base = self.url.partition("?")[0]
 
     def _wait_for_url(self) -> str:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while time.monotonic() < end and self.server.poll() is None:
             found = re.search(r"http://\S+", Path(self.log.name).read_text())
             if found:
@@ -97,7 +97,7 @@ class Site:
     def open(self, browser: Browser, **options: Any) -> None:
         context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
         self.page = context.new_page()
-        self.page.set_default_timeout(60_000)
+        self.page.set_default_timeout(120_000)
         self.page.add_init_script(_WATCH)
         self.page.on(
             "console",
@@ -109,7 +109,7 @@ class Site:
 
     def close(self) -> None:
         self.server.send_signal(signal.SIGINT)
-        self.server.wait(20)
+        self.server.wait(60)
         self.log.close()
 
     def go(self, page: str) -> None:
@@ -138,7 +138,7 @@ class Site:
         """Run a suite over the page to its end; the id of the run."""
         self.go(f"run?file={file}&" + "&".join(f"model={model}" for model in models))
         self.page.get_by_role("button", name="Run Eval").click()
-        self.page.get_by_role("link", name="Run again").wait_for(timeout=60_000)
+        self.page.get_by_role("link", name="Run again").wait_for(timeout=120_000)
         return str(self.page.evaluate("location.hash")).split("/")[-1].partition("?")[0]
 
     def field(self, path: str) -> Any:
@@ -608,7 +608,7 @@ def test_a_model_behind_the_scripted_server_scores_as_under_pytest(seeded: Site)
         for town in towns
     ]
     seeded.write("weather.tooleval.json", suite)
-    with MockServer(latency=0.4, faults={"500": 4}) as model:
+    with MockServer(latency=1.0, faults={"500": 4}) as model:
         with (seeded.folder / "tooleval.toml").open("a") as tables:
             tables.write(
                 '[models.scripted]\nmodel = "openai/mock"\napi = "openai"\nmax_concurrency = 1\n'
@@ -618,8 +618,9 @@ def test_a_model_behind_the_scripted_server_scores_as_under_pytest(seeded: Site)
         seeded.go("run?file=weather.tooleval.json&model=scripted")
         page.get_by_role("button", name="Run Eval").click()
         page.get_by_text(re.compile("^[1-4] of 6 cases")).wait_for()
+        model.latency = 0.0
         page.reload()
-        page.get_by_role("link", name="Run again").wait_for(timeout=60_000)
+        page.get_by_role("link", name="Run again").wait_for(timeout=120_000)
         run = seeded.history()[0]["id"]
         document = page.evaluate(f"fetch('/api/history/{run}').then((r) => r.json())")
         found = by_case(document)
@@ -810,7 +811,7 @@ def test_a_run_is_deleted_from_the_history(seeded: Site) -> None:
 def test_a_lost_server_is_told_in_words(seeded: Site) -> None:
     seeded.go("suite/weather.tooleval.json")
     seeded.server.send_signal(signal.SIGINT)
-    seeded.server.wait(20)
+    seeded.server.wait(60)
     seeded.field("name").fill("Mine")
     seeded.page.get_by_role("button", name="Save", exact=True).click()
     seeded.page.get_by_text("The server does not answer").first.wait_for()

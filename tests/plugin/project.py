@@ -171,7 +171,7 @@ class Project:
         return self.pytester.runpytest_inprocess(*_with_model(args, model))
 
     def run_subprocess(
-        self, *args: str, model: str | None = "agent", timeout: float = 60
+        self, *args: str, model: str | None = "agent", timeout: float = 180
     ) -> pytest.RunResult:
         return self.pytester.runpytest_subprocess(*_with_model(args, model), timeout=timeout)
 

@@ -18,7 +18,7 @@ from .project import wrong
 
 
 def test_calls_are_in_flight_together_from_the_start(project: Project) -> None:
-    project.suite(*(right(f"c{i}", delay=0.3) for i in range(12)))
+    project.suite(*(right(f"c{i}", delay=2) for i in range(12)))
     project.run().assert_outcomes(passed=12)
     assert max(project.log("flight")) == 12
 
@@ -43,7 +43,7 @@ def test_one_at_a_time_asks_in_the_order_of_the_file(project: Project) -> None:
 
 
 def test_reports_come_in_order_though_answers_do_not(project: Project) -> None:
-    project.suite(right("slow", delay=0.4), right("fast"), right("middle", delay=0.2))
+    project.suite(right("slow", delay=2), right("fast"), right("middle", delay=1))
     result = project.run("-v")
     assert [line.split("::")[1].split("[")[0] for line in result.outlines if "PASSED" in line] == [
         "slow",
@@ -55,7 +55,7 @@ def test_reports_come_in_order_though_answers_do_not(project: Project) -> None:
 
 
 def test_trials_of_a_case_run_at_the_same_time(project: Project) -> None:
-    project.suite(right("one", delay=0.2), trials=4)
+    project.suite(right("one", delay=1), trials=4)
     project.run("--tooleval-json=out.json").assert_outcomes(passed=1)
     assert max(project.log("flight")) == 4
     trials = project.rows()["one[agent]"]["trials"]
@@ -64,11 +64,11 @@ def test_trials_of_a_case_run_at_the_same_time(project: Project) -> None:
 
 @pytest.mark.parametrize("option", ["-x", "--maxfail=1", "--exitfirst"])
 def test_stopping_early_cancels_what_is_in_flight(project: Project, option: str) -> None:
-    cases = [wrong("first"), *(right(f"c{i}", delay=30) for i in range(5))]
+    cases = [wrong("first"), *(right(f"c{i}", delay=120) for i in range(5))]
     project.suite(*cases)
     begin = time.monotonic()
     result = project.run(option, "--tooleval-json=out.json")
-    assert time.monotonic() - begin < 25
+    assert time.monotonic() - begin < 60
     result.assert_outcomes(failed=1)
     assert sorted(project.rows()) == ["first[agent]"]
     assert len(project.log("cancelled")) == 5
@@ -105,10 +105,8 @@ def test_a_collection_error_elsewhere_asks_nothing(project: Project) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
 def test_ctrl_c_ends_at_once_and_cancels(project: Project) -> None:
-    project.suite(right("quick"), *(right(f"c{i}", delay=30) for i in range(8)))
+    project.suite(right("quick"), *(right(f"c{i}", delay=120) for i in range(8)))
     command = [sys.executable, "-m", "pytest", "--tooleval-model=agent", "--tooleval-json=out.json"]
-    # Its summary imports all of hypothesis, which takes seconds where no bytecode is cached.
-    command += ["-p", "no:hypothesispytest"]
     process = subprocess.Popen(
         command, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -116,13 +114,13 @@ def test_ctrl_c_ends_at_once_and_cancels(project: Project) -> None:
         _wait_for(project.path / "calls.log", lines=9, process=process)
         begin = time.monotonic()
         os.kill(process.pid, signal.SIGINT)
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=60)
         took = time.monotonic() - begin
     finally:
         process.kill()
         process.wait()
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
-    assert took < 10.0, output  # 0.6 s on an idle machine
+    assert took < 25.0, output  # 0.6 s on an idle machine
     assert len(project.log("cancelled")) == 8
     assert "KeyboardInterrupt" in output
     assert "INTERNALERROR" not in output
@@ -130,7 +128,7 @@ def test_ctrl_c_ends_at_once_and_cancels(project: Project) -> None:
 
 
 def _wait_for(path: Path, lines: int, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None:
         if path.exists() and len(path.read_text().splitlines()) >= lines:
             time.sleep(0.5)  # so that the first case is reported as well

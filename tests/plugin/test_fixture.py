@@ -60,7 +60,7 @@ def test_a_wrong_answer_is_for_the_test_to_judge(project: Project) -> None:
 
 def test_several_cases_at_once(project: Project) -> None:
     pytest.importorskip("pytest_asyncio")
-    project.suite(*(right(f"c{i}", delay=0.2) for i in range(5)))
+    project.suite(*(right(f"c{i}", delay=1) for i in range(5)))
     project.write(
         "test_agent.py",
         """
@@ -220,7 +220,7 @@ def test_under_xdist(project: Project) -> None:
     pytest.importorskip("xdist")
     project.suite(right("paris"))
     project.write("test_agent.py", SYNC)
-    project.run_subprocess("-n2", timeout=120).assert_outcomes(passed=2)
+    project.run_subprocess("-n2").assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize(

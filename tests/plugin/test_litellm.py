@@ -32,7 +32,7 @@ def test_a_whole_run_over_a_socket(project: Project) -> None:
     project.suite(*(town(name.lower(), name) for name in names))
     with MockServer(latency=0.3) as server:
         configure(project, server)
-        result = project.run_subprocess("--tooleval-json=out.json", model="local", timeout=120)
+        result = project.run_subprocess("--tooleval-json=out.json", model="local")
     result.assert_outcomes(passed=6)
     assert server.requests == 6
     assert server.max_in_flight == 6
@@ -47,7 +47,7 @@ def test_a_refused_tool_choice_is_noted(project: Project) -> None:
     project.suite(town("paris", "Paris"), town("rome", "Rome"))
     with MockServer(faults={"refuse-required": 1}) as server:
         configure(project, server)
-        result = project.run_subprocess("--tooleval-json=out.json", model="local", timeout=120)
+        result = project.run_subprocess("--tooleval-json=out.json", model="local")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["local: refused tool_choice 'required'; asked with 'auto' (2 cases)"])
     [reply] = [
@@ -61,7 +61,7 @@ def test_a_refused_tool_choice_is_remembered(project: Project) -> None:
     project.suite(*(town(name.lower(), name) for name in names))
     with MockServer(faults={"refuse-required": 1}) as server:
         configure(project, server)
-        project.run_subprocess("--tooleval-concurrency=2", model="local", timeout=120)
+        project.run_subprocess("--tooleval-concurrency=2", model="local")
     # At most the requests that were under way at the first refusal are refused.
     assert server.requests <= 6 + 2
 
@@ -80,7 +80,7 @@ def test_a_replayed_run_never_loads_litellm(project: Project) -> None:
     with MockServer() as server:
         configure(project, server)
         args = ("--tooleval-cassette=tapes", "-s")
-        project.run_subprocess(*args, model="local", timeout=120).assert_outcomes(passed=1)
+        project.run_subprocess(*args, model="local").assert_outcomes(passed=1)
         result = project.run_subprocess(*args, "--tooleval-record=none", model="local")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["litellm loaded: False"])

@@ -126,16 +126,16 @@ def test_shares_differ_by_one_and_add_up(total: int, count: int) -> None:
 
 
 def test_workers_ask_ahead_within_one_budget(project: Project) -> None:
-    project.suite(*(right(f"c{i}", delay=0.3) for i in range(24)))
-    result = project.run_subprocess("-n2", "--tooleval-concurrency=8", timeout=120)
+    project.suite(*(right(f"c{i}", delay=0.5) for i in range(24)))
+    result = project.run_subprocess("-n2", "--tooleval-concurrency=8")
     result.assert_outcomes(passed=24)
     # Each worker counts its own: half of the eight, and never more.
     assert max(project.log("flight")) == 4
 
 
 def test_stopping_at_the_first_failure_stops_all_workers(project: Project) -> None:
-    project.suite(wrong("first"), *(right(f"c{i}", delay=0.2) for i in range(60)))
-    result = project.run_subprocess("-n2", "-x", "--tooleval-concurrency=2", timeout=120)
+    project.suite(wrong("first"), *(right(f"c{i}", delay=1) for i in range(60)))
+    result = project.run_subprocess("-n2", "-x", "--tooleval-concurrency=2")
     outcomes = result.parseoutcomes()
     assert outcomes["failed"] == 1
     assert outcomes.get("passed", 0) < 15

@@ -140,6 +140,6 @@ def test_a_conftest_works_without_the_plugin_when_marked_optional(project: Proje
 
 def test_scorers_work_in_xdist_workers(scored: Project) -> None:
     pytest.importorskip("xdist")
-    result = scored.run_subprocess("-n2", "--tooleval-json=out.json", timeout=120)
+    result = scored.run_subprocess("-n2", "--tooleval-json=out.json")
     result.assert_outcomes(passed=1)
     assert scored.rows()["a[agent]"]["scores"]["brevity"] == 0.25

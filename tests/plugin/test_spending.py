@@ -35,7 +35,7 @@ def test_workers_share_the_cap(project: Project) -> None:
         with_server(project, server, input_price=1000, output_price=0)
         served_cases(project, 40)
         result = project.run_subprocess(
-            "-n2", "--tooleval-max-cost=0.5", "--tooleval-concurrency=2", model="served", timeout=120
+            "-n2", "--tooleval-max-cost=0.5", "--tooleval-concurrency=2", model="served"
         )
         assert 10 <= server.answered <= 13
         result.assert_outcomes(passed=server.answered, errors=40 - server.answered)

@@ -19,8 +19,8 @@ def test_a_timeout_plugin_interrupts_the_wait(project: Project) -> None:
     pytest.importorskip("pytest_timeout")
     if sys.platform == "win32":
         pytest.skip("the signal method needs SIGALRM")
-    project.suite(right("slow", delay=30), right("fast"))
-    args = ("--timeout=1", "--timeout-method=signal", "--tooleval-json=out.json")
+    project.suite(right("slow", delay=120), right("fast"))
+    args = ("--timeout=3", "--timeout-method=signal", "--tooleval-json=out.json")
     result = project.run_subprocess(*args)
     result.assert_outcomes(errors=1, passed=1)
     assert len(project.log("cancelled")) == 1

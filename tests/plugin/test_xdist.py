@@ -43,7 +43,7 @@ def test_rows_are_the_same_as_without(mixed: Project, dist: str) -> None:
     mixed.run("--tooleval-json=alone.json")
     count = len(mixed.calls)
     mixed.forget_calls()
-    result = mixed.run_subprocess("-n2", f"--dist={dist}", "--tooleval-json=out.json", timeout=120)
+    result = mixed.run_subprocess("-n2", f"--dist={dist}", "--tooleval-json=out.json")
     assert comparable(mixed.rows()) == comparable(mixed.rows("alone.json"))
     text = result.stdout.str()
     assert text.count("= tool calling =") == 1
@@ -57,7 +57,7 @@ def test_rows_are_the_same_as_without(mixed: Project, dist: str) -> None:
 
 
 def test_failures_read_the_same(mixed: Project) -> None:
-    result = mixed.run_subprocess("-n2", "-v", "--junitxml=out.xml", timeout=120)
+    result = mixed.run_subprocess("-n2", "-v", "--junitxml=out.xml")
     result.stdout.fnmatch_lines_random(
         [
             "*FAILED 0.60*weather.tooleval.json::b[[]agent]*",
@@ -69,7 +69,7 @@ def test_failures_read_the_same(mixed: Project) -> None:
 
 
 def test_last_failed_works_across(mixed: Project) -> None:
-    mixed.run_subprocess("-n2", timeout=120)
+    mixed.run_subprocess("-n2")
     mixed.forget_calls()
     mixed.run("--lf").assert_outcomes(failed=1, errors=1)
     assert sorted(mixed.calls) == ["b", "c"]
@@ -78,7 +78,7 @@ def test_last_failed_works_across(mixed: Project) -> None:
 def test_a_crashed_worker_fails_only_its_item(project: Project) -> None:
     cases = [*(right(f"c{i}") for i in range(6)), case("crash", {"exit": 3, "delay": 1})]
     project.suite(*cases)
-    result = project.run_subprocess("-n2", "--tooleval-json=out.json", timeout=120)
+    result = project.run_subprocess("-n2", "--tooleval-json=out.json")
     result.assert_outcomes(passed=6, failed=1)
     result.stdout.fnmatch_lines(["*worker*crashed while running*weather.tooleval.json::crash*"])
     rows = project.rows()
@@ -93,7 +93,7 @@ def test_a_crashed_worker_fails_only_its_item(project: Project) -> None:
 def test_broken_suites_are_named_once(project: Project) -> None:
     project.suite(right("a"))
     project.write("bad.tooleval.json", '{"name": 5}')
-    result = project.run_subprocess("-n2", timeout=120)
+    result = project.run_subprocess("-n2")
     assert result.ret != pytest.ExitCode.OK
     # xdist runs what it could collect, also for Python tests; the run is not green.
     result.assert_outcomes(passed=1, errors=1)
@@ -104,29 +104,29 @@ def test_broken_suites_are_named_once(project: Project) -> None:
 
 def test_no_model(project: Project) -> None:
     project.suite(right("a"), right("b"))
-    result = project.run_subprocess("-n2", model=None, timeout=120)
+    result = project.run_subprocess("-n2", model=None)
     result.assert_outcomes(skipped=2)
     result.stdout.fnmatch_lines(["2 test cases were NOT EVALUATED*"])
 
 
 def test_an_unknown_model_is_said_once(project: Project) -> None:
     project.suite(right("a"))
-    result = project.run_subprocess("-n2", model="agnet", timeout=120)
+    result = project.run_subprocess("-n2", model="agnet")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert result.stderr.str().count("unknown model 'agnet'") == 1
 
 
 def test_collect_only_asks_nothing(project: Project) -> None:
     project.suite(right("a"))
-    project.run_subprocess("-n2", "--collect-only", timeout=120)
+    project.run_subprocess("-n2", "--collect-only")
     assert project.calls == []
 
 
 def test_one_cassette_serves_both_workers(mixed: Project) -> None:
     args = ("-n2", "--tooleval-cassette=tapes")
-    mixed.run_subprocess(*args, timeout=120)
+    mixed.run_subprocess(*args)
     mixed.forget_calls()
-    result = mixed.run_subprocess(*args, "--tooleval-record=none", timeout=120)
+    result = mixed.run_subprocess(*args, "--tooleval-record=none")
     assert mixed.calls == []
     result.assert_outcomes(passed=7, failed=1, errors=1, skipped=1, xfailed=1)
 
@@ -140,7 +140,7 @@ def test_no_heartbeat_in_workers(project: Project) -> None:
         """,
     )
     project.suite(right("a", delay=1))
-    result = project.run_subprocess("-n1", timeout=120)
+    result = project.run_subprocess("-n1")
     result.assert_outcomes(passed=1)
     assert "waiting for answers" not in result.stdout.str()
 
@@ -160,5 +160,5 @@ def test_python_tests_share_the_workers(mixed: Project) -> None:
         def test_plain(n): pass
         """,
     )
-    result = mixed.run_subprocess("-n2", timeout=120)
+    result = mixed.run_subprocess("-n2")
     result.assert_outcomes(passed=12, failed=1, errors=1, skipped=1, xfailed=1)

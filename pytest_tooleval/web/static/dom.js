@@ -2,7 +2,7 @@
 // Pieces that every page is made of. `el`, `button`, `shown` and others come from the report's
 // render.js, a plain script: texts are hostile, and become nodes in one place only.
 
-/** @import { ApiError, Problem } from "./api.js" */
+/** @import { Problem } from "./api.js" */
 
 let serial = 0;
 

@@ -332,9 +332,26 @@ def test_prune(history: History, invoke: Invoke) -> None:
     assert invoke("prune", "--keep=0", "--yes").output.startswith("deleted 2 runs with 2 case rows")
 
 
+def test_prune_of_single_runs(history: History, invoke: Invoke) -> None:
+    ids = [keep(history, day) for day in (1, 2, 3)]
+    assert invoke("prune", ids[0], "nope", "--yes").exit_code == 2
+    assert len(history.runs()) == 3
+    done = invoke("prune", "latest", ids[0], ids[2], input="y\n")
+    assert f"delete {ids[2]}, {ids[0]} of " in done.output
+    assert "deleted 2 runs with 2 case rows" in done.output
+    assert [run.id for run in history.runs()] == [ids[1]]
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("--keep=-1",), ("--older-than=90",), ("--older-than=1y",), ("--older-than=999999d",)],
+    [
+        (),
+        ("latest", "--keep=0"),
+        ("--keep=-1",),
+        ("--older-than=90",),
+        ("--older-than=1y",),
+        ("--older-than=999999d",),
+    ],
 )
 def test_prune_wants_to_know_what(history: History, invoke: Invoke, arguments: tuple[str, ...]) -> None:
     keep(history, 1)

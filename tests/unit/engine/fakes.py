@@ -97,7 +97,7 @@ def lane_for(
         concurrency=32,
         slots=slots or Slots(8),
         budget=Budget(None),
-        timeout_s=5.0,
+        timeout_s=60.0,
         policy=policy,
         rng=random.Random(1),
     )

@@ -137,7 +137,7 @@ def client(folder: Path, name: str, module: str = "my_agent") -> CallableClient:
     return CallableClient(ModelSpec("mine", callable=f"{module}:{name}", folder=folder))
 
 
-async def ask(folder: Path, name: str, timeout_s: float = 10.0) -> ChatAnswer:
+async def ask(folder: Path, name: str, timeout_s: float = 60.0) -> ChatAnswer:
     return await client(folder, name).complete(REQUEST, timeout_s)
 
 
@@ -150,7 +150,7 @@ async def gives(folder: Path, value: object) -> ChatAnswer:
     return await mine.complete(REQUEST, 10.0)
 
 
-async def failing(folder: Path, name: str, timeout_s: float = 10.0) -> ModelError:
+async def failing(folder: Path, name: str, timeout_s: float = 60.0) -> ModelError:
     with pytest.raises(ModelError) as raised:
         await ask(folder, name, timeout_s)
     assert "\n" not in raised.value.message
@@ -218,11 +218,11 @@ async def test_no_exception_ends_the_engine(folder: Path, name: str, exception: 
 async def test_a_function_that_takes_too_long(folder: Path, name: str) -> None:
     begin = time.monotonic()
     error = await failing(folder, name, timeout_s=0.1)
-    assert time.monotonic() - begin < 15.0
+    assert time.monotonic() - begin < 25.0
     assert error.kind == "timeout"
     assert "0.1 s (--tooleval-timeout)" in error.message
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
-        await asyncio.wait([task], timeout=1.0)
+        await asyncio.wait([task], timeout=30.0)
 
 
 async def test_cancelling_the_question_cancels_the_function(folder: Path) -> None:

@@ -39,7 +39,7 @@ def request(n: int = 0, **fields: Any) -> ChatRequest:
 
 async def ask_all(lane: Lane, count: int) -> list[Reply | BaseException]:
     asked = (lane.ask(request(n), Origin(n)) for n in range(count))
-    return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 20)
+    return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 60)
 
 
 def refusing(asked: ChatRequest) -> dict[str, Any] | ModelError:
@@ -156,7 +156,7 @@ async def test_a_fatal_error_wakes_those_that_wait(monkeypatch: pytest.MonkeyPat
     use_clients(monkeypatch, {"m": client})
     outcomes = await ask_all(lane_for(ModelSpec("m", requests_per_minute=1)), 50)
     assert {str(o) for o in outcomes} == {"no"}
-    assert time.monotonic() - begin < 20.0
+    assert time.monotonic() - begin < 60.0
     assert len(client.requests) == 1
 
 
@@ -274,7 +274,7 @@ async def test_time_outs_come_from_the_table_or_the_run(monkeypatch: pytest.Monk
     use_clients(monkeypatch, {"m": Timed(lambda asked: GOOD)})
     await lane_for(ModelSpec("m")).ask(request(), Origin(0))
     await lane_for(ModelSpec("m", timeout=7.0), policy=RetryPolicy()).ask(request(), Origin(0))
-    assert seen == [5.0, 7.0]
+    assert seen == [60.0, 7.0]
 
 
 @pytest.mark.parametrize(

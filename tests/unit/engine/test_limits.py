@@ -62,7 +62,7 @@ async def test_cancellation_leaks_no_slot(seed: int) -> None:
 
     held = [slots.hold(0) for _ in range(2)]
     for slot in held:
-        await asyncio.wait_for(slot.__aenter__(), 1)  # both are free again
+        await asyncio.wait_for(slot.__aenter__(), 30)  # both are free again
     third = asyncio.create_task(slots.hold(0).__aenter__())
     await _settle()
     assert not third.done()  # and there are not three
@@ -84,7 +84,7 @@ async def test_cancelled_in_the_moment_of_the_hand_over() -> None:
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    await asyncio.wait_for(slots.hold(0).__aenter__(), 1)
+    await asyncio.wait_for(slots.hold(0).__aenter__(), 30)
 
 
 class Clock:

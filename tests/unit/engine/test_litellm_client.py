@@ -237,7 +237,7 @@ def process(body: str, count: int = 20, **env: str) -> tuple[str, str, float]:
     code = SCRIPT.replace("COUNT", str(count)) + body + "\nimport time; print(time.time())\n"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=180, check=False,
         env={"PATH": "", "HOME": "/nonexistent", **env},
     )  # fmt: skip
     took = time.time() - float((done.stdout.split() or ["0"])[-1])
@@ -251,7 +251,7 @@ def test_two_runs_in_one_process_are_silent_and_end_at_once() -> None:
 with MockServer(faults={"500": 7, "429": 11, "reset": 13}) as server:
     for _ in range(2):
         runner, futures = run(server)
-        assert all(future.result(30).calls for future in futures)
+        assert all(future.result(120).calls for future in futures)
         runner.close()
 assert not [t for t in threading.enumerate() if t.name.startswith("tooleval")], threading.enumerate()
 assert server.repeats == 20, server.repeats
@@ -259,19 +259,19 @@ assert server.repeats == 20, server.repeats
     )
     assert out == ""
     assert err == ""
-    assert took < 20.0
+    assert took < 60.0
 
 
 def test_cancelled_in_the_middle_it_is_silent_and_ends_at_once() -> None:
     out, err, took = process(
         """
 import time
-with MockServer(latency=30.0) as server:
+with MockServer(latency=120.0) as server:
     runner, futures = run(server)
     while server.in_flight < 20: time.sleep(0.02)
     begin = time.monotonic()
     runner.close()
-    assert time.monotonic() - begin < 20.0
+    assert time.monotonic() - begin < 60.0
     assert all(future.cancelled() for future in futures)
     time.sleep(0.2)
     assert server.in_flight <= 20
@@ -279,7 +279,7 @@ with MockServer(latency=30.0) as server:
     )
     assert out == ""
     assert err == ""
-    assert took < 20.0
+    assert took < 60.0
 
 
 def test_an_echoed_key_is_in_no_message_and_no_output() -> None:
@@ -287,7 +287,7 @@ def test_an_echoed_key_is_in_no_message_and_no_output() -> None:
         """
 with MockServer(faults={"echo-key": 1}) as server:
     runner, futures = run(server, api_key_env="MY_API_KEY")
-    print([repr(future.exception(30)) for future in futures])
+    print([repr(future.exception(120)) for future in futures])
     runner.close()
     assert "Bearer sk-planted" in str(server.headers)
     assert server.requests <= 20

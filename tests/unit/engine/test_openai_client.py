@@ -50,7 +50,7 @@ def request(**sampling: Any) -> ChatRequest:
 async def ask(spec: ModelSpec, question: ChatRequest | None = None) -> ChatAnswer:
     client = OpenAIClient(spec)
     try:
-        return await client.complete(question or request(), 5.0)
+        return await client.complete(question or request(), 60.0)
     finally:
         await client.close()
 
@@ -336,11 +336,11 @@ async def test_unclean_http() -> None:
 
 
 async def test_many_at_a_time_share_one_session_and_an_early_end_is_clean() -> None:
-    with MockServer(latency=0.05) as server:
+    with MockServer(latency=1.0) as server:
         client = OpenAIClient(spec_of(server.base_url))
-        await asyncio.gather(*(client.complete(request(seed=n), 5.0) for n in range(150)))
+        await asyncio.gather(*(client.complete(request(seed=n), 60.0) for n in range(150)))
         assert server.max_in_flight == 150
-        lasting = asyncio.create_task(client.complete(request(), 5.0))
+        lasting = asyncio.create_task(client.complete(request(), 60.0))
         await asyncio.sleep(0.01)
         lasting.cancel()
         with pytest.raises(asyncio.CancelledError):

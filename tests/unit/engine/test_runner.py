@@ -85,20 +85,20 @@ def test_an_error_is_the_futures_exception(client: FakeClient) -> None:
 
 
 def test_a_cancelled_trial_stops_asking_and_gives_its_slot_back(client: FakeClient) -> None:
-    client.latency = 30.0
+    client.latency = 120.0
     runner = Runner(concurrency=1)
     first = runner.submit(Trial(CASE, SPEC))
     while not client.in_flight:
         time.sleep(0.01)
     first.cancel()
     client.latency = 0.0
-    assert runner.submit(Trial(CASE, SPEC)).result(5).calls
+    assert runner.submit(Trial(CASE, SPEC)).result(60).calls
     assert client.in_flight == 0
     runner.close()
 
 
 def test_closing_leaves_no_thread_and_nothing_pending(client: FakeClient) -> None:
-    client.latency = 30.0
+    client.latency = 120.0
     before = engine_threads()
     runner = Runner(concurrency=5)
     futures = [runner.submit(Trial(CASE, SPEC)) for _ in range(20)]
@@ -106,7 +106,7 @@ def test_closing_leaves_no_thread_and_nothing_pending(client: FakeClient) -> Non
         time.sleep(0.01)
     begin = time.monotonic()
     runner.close()
-    assert time.monotonic() - begin < 20.0
+    assert time.monotonic() - begin < 60.0
     assert all(future.cancelled() for future in futures)
     assert client.in_flight == 0
     assert client.closed
@@ -127,7 +127,7 @@ def test_a_client_that_swallows_cancellation_does_not_hold_the_end(client: FakeC
             self.in_flight += 1
             while True:
                 with contextlib.suppress(asyncio.CancelledError):
-                    await asyncio.sleep(30)
+                    await asyncio.sleep(120)
 
     stubborn = Stubborn(client.answer)
     with pytest.MonkeyPatch.context() as patch:
@@ -139,7 +139,7 @@ def test_a_client_that_swallows_cancellation_does_not_hold_the_end(client: FakeC
             time.sleep(0.01)
         begin = time.monotonic()
         runner.close()
-        assert time.monotonic() - begin < 20.0
+        assert time.monotonic() - begin < 60.0
         assert engine_threads() == before
 
 
@@ -161,7 +161,7 @@ from pytest_tooleval.suite.model import Suite, resolve
 suite = Suite.model_validate({{"name": "s", "test_cases": [{{"prompt": "x", "expected_tool": None}}]}})
 runner = Runner(timeout_s=0.2)
 spec = ModelSpec("m", callable="hanging:answer", folder=Path({str(tmp_path)!r}))
-print(repr(runner.submit(Trial(resolve(suite, suite.test_cases[0]), spec)).exception(20)))
+print(repr(runner.submit(Trial(resolve(suite, suite.test_cases[0]), spec)).exception(60)))
 runner.close()
 """
     begin = time.monotonic()
@@ -170,8 +170,8 @@ runner.close()
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert "gave no answer within 0.2 s" in done.stdout
     assert done.stderr == ""
-    assert time.monotonic() - begin < 50.0
+    assert time.monotonic() - begin < 100.0

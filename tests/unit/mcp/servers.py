@@ -28,7 +28,7 @@ def http_base() -> str:
     process = subprocess.Popen([sys.executable, str(SCRIPT), "http", str(port)])
     atexit.register(process.wait)
     atexit.register(process.kill)  # runs first
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         assert process.poll() is None, "the test server did not start"
         with socket.socket() as probe:

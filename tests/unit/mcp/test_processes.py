@@ -61,7 +61,7 @@ def import_stubborn(pids: Path, *more: str) -> subprocess.Popen[str]:
 
 
 def server_pid(pids: Path) -> int:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         if pids.exists() and pids.read_text():
             return int(pids.read_text())
@@ -78,8 +78,8 @@ def is_running(pid: int) -> bool:
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def assert_ends(pid: int, within_s: float) -> None:
-    end = time.monotonic() + within_s
+def assert_ends(pid: int) -> None:
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         if not is_running(pid):
             return
@@ -94,8 +94,8 @@ def test_the_server_ends_with_us(tmp_path: Path, sent: signal.Signals) -> None:
     process = import_stubborn(pids)
     pid = server_pid(pids)
     process.send_signal(sent)
-    output, _ = process.communicate(timeout=30)
-    assert_ends(pid, 10)
+    output, _ = process.communicate(timeout=120)
+    assert_ends(pid)
     assert "Traceback" not in output
     assert list(tmp_path.iterdir()) == [pids]
     if sent == signal.SIGINT:
@@ -107,8 +107,8 @@ def test_the_server_ends_after_a_time_out(tmp_path: Path) -> None:
     # Long enough for the server to start on a busy machine, and say who it is.
     process = import_stubborn(pids, "--timeout", "5")
     pid = server_pid(pids)
-    output, _ = process.communicate(timeout=30)
-    assert_ends(pid, 10)
+    output, _ = process.communicate(timeout=120)
+    assert_ends(pid)
     assert "no complete answer within 5 s" in output
 
 

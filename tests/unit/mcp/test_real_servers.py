@@ -111,7 +111,7 @@ def everything(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
         time.sleep(0.1)
     yield f"--{request.param}", f"http://127.0.0.1:{port}/{path}"
     process.terminate()
-    process.wait(10)
+    process.wait(60)
 
 
 def test_over_http(tmp_path: Path, everything: tuple[str, str]) -> None:

@@ -23,7 +23,7 @@ def run(*command: str, max_line: int = 100, max_total: int = 0) -> tuple[bytes, 
         [sys.executable, "-I", "-S", relay.__file__, "TOKEN", str(max_line), str(max_total), *command],
         capture_output=True,
         stdin=subprocess.DEVNULL,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     _, _, report = done.stderr.rpartition(b"\nTOKEN ")
@@ -67,7 +67,7 @@ def test_the_server_starts_with_the_first_message(tmp_path: Path) -> None:
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
     time.sleep(0.5)
     assert not started.exists()
-    output, _ = process.communicate(b"hello\n", timeout=30)
+    output, _ = process.communicate(b"hello\n", timeout=120)
     assert output == b"hello\n"
     assert started.exists()
 
@@ -101,5 +101,5 @@ def test_a_server_is_read_to_its_end_when_nobody_listens() -> None:
     process.stdout.close()
     assert process.stderr is not None
     assert b"done" in process.stderr.read()
-    assert process.wait(30) == 0
+    assert process.wait(120) == 0
     process.stderr.close()
