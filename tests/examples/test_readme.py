@@ -23,6 +23,13 @@ def test_it_opens_with_two_commands_that_need_no_key() -> None:
     assert (ROOT / ".ci/run").read_text(encoding="utf-8").endswith('/pytest" -n 2\n')
 
 
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Without the warning that pytest-asyncio has for a folder that does not set this."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-o asyncio_default_fixture_loop_scope=function")
+    return pytester
+
+
 def test_the_suite_runs_on_the_baseline(pytester: pytest.Pytester) -> None:
     pytester.path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
     result = pytester.runpytest("--tooleval-model=baseline/lexical", "-v")
