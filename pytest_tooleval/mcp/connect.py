@@ -184,7 +184,8 @@ def _note_junk(error: Exception, watch: Watch) -> None:
         watch.saw_junk(str(error))
         return
     first = error.errors(include_url=False, include_context=False)[0]
-    text = first["input"] if isinstance(first["input"], str) else str(error)
+    # Not the words of the error, which leave out the middle of what came, and so half of a secret.
+    text = str(first["input"])
     watch.saw_junk(text)
     if '"jsonrpc"' in text[:200]:
         watch.broken(McpError(f"it sent a message that cannot be read: {first['msg']}"))

@@ -43,10 +43,14 @@ async def discover(server: McpServer, limits: Limits | None = None) -> Discovery
     ConfigError when the SDK or a variable is missing.
     """
     async with connect(server, limits, within_s=server.timeout_s) as session:
-        return await _all_tools(session, server)
+        return await listed(session, server)
 
 
-async def _all_tools(session: Session, server: McpServer) -> Discovery:
+async def listed(session: Session, server: McpServer) -> Discovery:
+    """The tools that an open session lists. McpError as from `discover`; the time is the caller's.
+
+    Some servers repeat what they were sent, so nothing of it goes on from here.
+    """
     if not session.offers_tools:
         raise about(server, "it offers no tools")
     tools: list[dict[str, Any]] = []
@@ -68,4 +72,6 @@ async def _all_tools(session: Session, server: McpServer) -> Discovery:
         raise about(server, f"its tools go on after {MAX_PAGES} pages; that many are not read")
     if not tools:
         raise about(server, "it offers no tools")
-    return Discovery(session.name, session.version, tuple(tools), cut_short)
+    name, version = server.scrubbed_data([session.name, session.version])
+    clean = ({field: server.scrubbed_data(value) for field, value in tool.items()} for tool in tools)
+    return Discovery(name, version, tuple(clean), cut_short)

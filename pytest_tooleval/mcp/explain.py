@@ -141,7 +141,7 @@ def _other_transport(server: McpServer) -> str:
 def _ended(server: McpServer, watch: Watch) -> str | None:
     """How the process of a server ended; None when it did not, or not by itself."""
     words, how = watch.last_words()
-    said = server.shown(words[-_WORDS * 2 :], _WORDS * 2)
+    said = server.shown(server.scrubbed(words)[-_WORDS * 2 :], _WORDS * 2)
     last = f"; it said: {said}" if said else "; it said nothing on stderr"
     if "not_started" in how:
         return f"cannot be started: {server.shown(str(how['not_started']))}"

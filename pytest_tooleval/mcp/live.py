@@ -23,6 +23,8 @@ from ..suite.model import McpSource
 from .connect import Session
 from .connect import connect
 from .discover import discover_tools
+from .discover import listed
+from .explain import about
 from .server import McpServer
 from .tools import as_functions
 from .watch import Limits
@@ -30,22 +32,30 @@ from .watch import Limits
 ALL_HARMLESS = "*"
 # One answer; a whole trial may well take more than the listing of tools.
 _LIMITS = Limits(message=1024 * 1024, total=None)
+_OUTDATED = "is not run, because the server"
+_ANEW = "--tooleval-record=all asks it for its tools anew"
 
 
 class LiveMcp:
     """A server with the tools that it listed. Sessions for chains are opened from it.
 
-    `tools` are OpenAI functions, under names that providers accept.
+    `tools` are OpenAI functions, under names that providers accept. `only` is the fingerprint of the
+    tools that a session may run, None for any.
     """
 
-    def __init__(self, server: McpServer, entries: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, server: McpServer, entries: Sequence[Mapping[str, Any]], only: str | None = None
+    ) -> None:
         functions = as_functions(entries)
         self.server = server
         self.tools = functions.tools
         self.left_out = functions.left_out
-        listed = {entry["name"]: entry for entry in entries}
+        self._listed = tuple(entries)
+        self._only = only
+        # Of two of one name the first, as in the functions.
+        first = {entry["name"]: entry for entry in reversed(entries)}
         names = [tool["function"]["name"] for tool in functions.tools]
-        self._entries = {n.casefold(): listed[functions.originals.get(n, n)] for n in names}
+        self._entries = {n.casefold(): first[functions.originals.get(n, n)] for n in names}
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -54,8 +64,13 @@ class LiveMcp:
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits for the tools with their schemas and descriptions."""
-        return content_of_bytes(json.dumps(self.tools, sort_keys=True).encode())
+        """16 hex digits for all that a suite relies on.
+
+        These are the tools as the models see them, and what decides which of them are run: the
+        server's own names, and the annotations.
+        """
+        own = [(e["name"], e.get("annotations") or {}) for e in self._entries.values()]
+        return content_of_bytes(json.dumps([self.tools, own], sort_keys=True).encode())
 
     def may_run(self, tool: str, allowed: Sequence[str]) -> bool:
         """Whether a tool may really run: its name is in `allowed`, or `*` is and it only reads.
@@ -68,36 +83,70 @@ class LiveMcp:
             return False
         if tool.casefold() in {name.casefold() for name in allowed}:
             return True
-        hints = entry.get("annotations") or {}
-        harmless = hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
-        return ALL_HARMLESS in allowed and harmless
+        return ALL_HARMLESS in allowed and _is_harmless(entry)
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[ToolSession]:
-        """A session of its own for one trial; a server that is a command is started for it."""
+        """A session of its own for one trial; a server that is a command is started for it.
+
+        It runs no tool that this server lists otherwise than the tools here are: those may be old, or
+        from a cassette that somebody has changed.
+        """
         try:
             async with connect(self.server, _LIMITS) as session:
-                yield _Calls(self, session)
+                yield _Calls(self, await self._now(session), session)
         except (McpError, ConfigError) as error:
             raise ModelError(str(error), kind="tool_server") from None
 
-    def original(self, tool: str) -> str:
-        """The server's own name of a tool."""
-        return str(self._entries[tool.casefold()]["name"])
+    async def _now(self, session: Session) -> LiveMcp:
+        """The server with the tools that it lists in this session. McpError if others are pinned."""
+        import anyio
+
+        with anyio.move_on_after(self.server.timeout_s):
+            tools = (await listed(session, self.server)).tools
+            now = self if tools == self._listed else LiveMcp(self.server, tools)
+            if self._only not in (None, now.fingerprint):
+                raise McpError(
+                    f"the tools of {self.server.label} have changed, so none is run: pinned is "
+                    f"{self._only}, found {now.fingerprint}; {_ANEW}"
+                )
+            return now
+        raise about(
+            self.server,
+            f"no list of its tools within {self.server.timeout_s:g} s ({self.server.time_limit})",
+        )
+
+    def original(self, tool: str, known: LiveMcp) -> str:
+        """The server's own name of a tool that may run by what is known of it.
+
+        McpError when it is another tool than the known one, or does more than that said it does.
+        """
+        old, new = known._entries[tool.casefold()], self._entries.get(tool.casefold())
+        if new is None or new["name"] != old["name"]:
+            raise McpError(f"{_OUTDATED} has no such tool any more; {_ANEW}")
+        if _is_harmless(old) and not _is_harmless(new):
+            raise McpError(f"{_OUTDATED} does not mark it as one that only reads; {_ANEW}")
+        return str(new["name"])
+
+
+def _is_harmless(entry: Mapping[str, Any]) -> bool:
+    hints = entry.get("annotations") or {}
+    return hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
 
 
 class _Calls:
-    def __init__(self, server: LiveMcp, session: Session) -> None:
-        self._server = server
+    def __init__(self, known: LiveMcp, now: LiveMcp, session: Session) -> None:
+        self._known = known
+        self._now = now
         self._session = session
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
         try:
-            answer = await self._session.call(self._server.original(tool), arguments)
+            answer = await self._session.call(self._now.original(tool, self._known), arguments)
         except McpError as error:
             raise ModelError(f"{tool}: {error}", kind="tool_server") from None
         # Some servers echo what they were called with, headers and variables among it.
-        return self._server.server.scrubbed(answer)
+        return self._now.server.scrubbed(answer)
 
 
 def identity_of(server: McpServer) -> Mapping[str, Any]:
@@ -120,7 +169,7 @@ def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | 
     key = key_of(asked)
     found = None if cassette is None else cassette.find(key)
     if found is not None:
-        recorded = LiveMcp(server, json.loads(found[0].message["content"]))
+        recorded = LiveMcp(server, json.loads(found[0].message["content"]), only)
         if only in (None, recorded.fingerprint) or cassette is None or not cassette.may_ask:
             return recorded
     elif cassette is not None and not cassette.may_ask:
@@ -129,7 +178,7 @@ def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | 
             f"--tooleval-record={cassette.mode} forbids to ask for them; --tooleval-record=new does"
         )
     entries = discover_tools(server).tools
-    live = LiveMcp(server, entries)
+    live = LiveMcp(server, entries, only)
     if cassette is not None and only in (None, live.fingerprint):
         content = json.dumps(list(entries))
         cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}), None)

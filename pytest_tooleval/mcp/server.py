@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
 from typing import Literal
+from urllib.parse import parse_qsl
+from urllib.parse import unquote
 from urllib.parse import urlsplit
 
 from ..engine.secrets import scrub
+from ..engine.secrets import scrub_json
 from ..engine.secrets import secret_values
+from ..engine.secrets import sent_values
 from ..errors import ConfigError
 from ..suite.explain import describe
 from ..text import printable
@@ -112,19 +117,35 @@ class McpServer:
 
     def shown(self, text: str, limit: int = _LONG) -> str:
         """Text from the server, such as an error, on one line and without any secret."""
-        return shorten(printable(" ".join(self.scrubbed(text[: 20 * limit]).split())), limit)
+        # Scrubbed as a whole: half of a secret would not be found to be one.
+        return shorten(printable(" ".join(self.scrubbed(text)[: 20 * limit].split())), limit)
 
     def scrubbed(self, text: str) -> str:
         """The text without the values of the variables and what a URL may hold."""
-        variables = [*self.headers.values(), *self.env]
-        own = [os.environ.get(name, "").strip() for name in variables]
-        own += [word for value in own for word in value.split() if len(word) > _SHORT_WORD]
+        return scrub(text, _longest_first({*self._sent(), *secret_values(self._variables)}))
+
+    def scrubbed_data(self, data: Any) -> Any:
+        """A copy of a JSON value that the server sent, scrubbed in its texts and names of members.
+
+        Only of what the server was sent, and of no short words: a tool must not read differently
+        because some password of the machine is an ordinary word.
+        """
+        values = {value for value in self._sent() if len(value) > _SHORT_WORD}
+        return _scrubbed_data(data, tuple(_longest_first({*values, *sent_values(None)})))
+
+    @property
+    def _variables(self) -> list[str]:
+        return [*self.headers.values(), *self.env]
+
+    def _sent(self) -> set[str]:
+        """What the server may say that nobody else should read."""
+        values = [os.environ.get(name, "").strip() for name in self._variables]
+        values += [word for value in values for word in value.split() if len(word) > _SHORT_WORD]
         if self.transport != "stdio":
             parts = urlsplit(self.url)
-            own += [parts.password or "", parts.query]
-        # The longest first: a short one may be a part of it.
-        every = sorted({*filter(None, own), *secret_values(variables)}, key=len, reverse=True)
-        return scrub(text, every)
+            values += [parts.password or "", unquote(parts.password or ""), parts.query]
+            values += [value for _, value in parse_qsl(parts.query) if len(value) > _SHORT_WORD]
+        return set(filter(None, values))
 
     def to_dict(self) -> dict[str, Any]:
         """`{"stdio": [...], "env": [...]}` or `{"http": url, "headers": {...}}`, defaults left out."""
@@ -162,6 +183,21 @@ class McpServer:
             env=_texts("env", data.get("env", [])),
             timeout_s=float(timeout),
         )
+
+
+def _longest_first(values: Iterable[str]) -> list[str]:
+    """A short one may be a part of a longer one, and would leave the rest of it."""
+    return sorted(values, key=len, reverse=True)
+
+
+def _scrubbed_data(data: Any, values: tuple[str, ...]) -> Any:
+    # Not `scrub`, which takes the word after "Basic" for credentials. Names all the same, as those of
+    # `properties` stand again in `required`.
+    if isinstance(data, list):
+        return [_scrubbed_data(member, values) for member in data]
+    if isinstance(data, dict):
+        return {scrub_json(k, values): _scrubbed_data(member, values) for k, member in data.items()}
+    return scrub_json(data, values)
 
 
 def _telling(command: tuple[str, ...]) -> list[str]:

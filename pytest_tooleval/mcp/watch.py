@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import threading
 from collections.abc import Callable
@@ -14,8 +15,11 @@ from typing import Any
 from typing import TextIO
 
 from ..errors import McpError
+from ..text import ELLIPSIS
 
-_KEPT = 4096  # bytes of what a server last wrote to stderr
+_CHUNK = 4096
+_KEPT = 2 * _CHUNK  # bytes of what a server last wrote to stderr
+_FIRST_WORD = re.compile(r"\S*")
 _DRAINED_S = 1.0
 
 
@@ -43,6 +47,7 @@ class Watch:
         self.problem: McpError | None = None  # what is known to be wrong, whatever the SDK says
         self.junk: str | None = None  # the first thing that the server wrote and is no message
         self._stderr = b""
+        self._has_dropped = False  # of what was written to stderr
         self._reader: threading.Thread | None = None
 
     def broken(self, problem: McpError) -> McpError:
@@ -53,8 +58,9 @@ class Watch:
         return problem
 
     def saw_junk(self, text: str) -> None:
+        # Whole, and a message is bounded: half of a secret would not be found to be one.
         if self.junk is None:
-            self.junk = text[:_KEPT]
+            self.junk = text
 
     @contextlib.contextmanager
     def stderr(self) -> Iterator[TextIO]:
@@ -67,14 +73,20 @@ class Watch:
 
     def _read(self, descriptor: int) -> None:
         with open(descriptor, "rb", buffering=0) as pipe:
-            while chunk := pipe.read(_KEPT):
-                self._stderr = (self._stderr + chunk)[-2 * _KEPT :]
+            while chunk := pipe.read(_CHUNK):
+                written = self._stderr + chunk
+                self._has_dropped = self._has_dropped or len(written) > _KEPT
+                self._stderr = written[-_KEPT:]
 
     def last_words(self) -> tuple[str, dict[str, Any]]:
         """What a process that has ended wrote to stderr last, and the relay's report of its end."""
         if self._reader is not None:
             self._reader.join(_DRAINED_S)
-        words, found, report = self._stderr.decode("utf-8", "replace").rpartition(f"\n{self.token} ")
+        text = self._stderr.decode("utf-8", "replace")
+        if self._has_dropped:
+            # What is left of the first word may be the end of a secret, which nobody could tell.
+            text = _FIRST_WORD.sub(ELLIPSIS, text, count=1)
+        words, found, report = text.rpartition(f"\n{self.token} ")
         if not found:
             return report, {}
         try:

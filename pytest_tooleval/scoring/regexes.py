@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..suite.pattern_size import size_problem
 from ..text import json_text
 from .problems import CannotCompare
 
@@ -14,12 +15,16 @@ if TYPE_CHECKING:
 TIMEOUT_S = 1.0
 
 
-@lru_cache(maxsize=1024)
+# Each may take some megabytes, and a schema may hold thousands of them.
+@lru_cache(maxsize=128)
 def _compiled(pattern: str) -> regex.Pattern[str]:
     import regex
 
+    problem = size_problem(pattern)
+    if problem is not None:
+        raise CannotCompare(f"{json_text(pattern)}: {problem}")
     try:
-        return regex.compile(pattern)
+        return regex.compile(pattern, cache_pattern=False)
     except (regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise CannotCompare(
             f"the regular expression {json_text(pattern)} does not compile: {error}"

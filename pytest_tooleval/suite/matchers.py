@@ -13,6 +13,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from .pattern_size import size_problem
+
 Path = tuple["str | int", ...]
 Found = Iterator[tuple[Path, str]]
 
@@ -139,8 +141,12 @@ def pattern_problem(pattern: str) -> str | None:
 
     if not pattern:
         return "an empty regular expression matches everything; write one that tests something"
+    problem = size_problem(pattern)
+    if problem is not None:
+        return problem
     try:
-        regex.compile(pattern)
+        # Not cached: of patterns that nobody has vetted, all would stay in memory.
+        regex.compile(pattern, cache_pattern=False)
     except (regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
         reason = str(error) or type(error).__name__
         return f"the regular expression does not compile: {reason}"
@@ -189,17 +195,21 @@ def schema_problems(schema: Any, path: Path = ()) -> Found:
     from jsonschema import FormatChecker
 
     checker = FormatChecker(formats=())
-    checker.checks("regex")(_is_pattern)
+    checker.checks("regex", raises=ValueError)(_check_pattern)
     metaschema = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=checker)
     try:
         for error in metaschema.iter_errors(schema):
-            yield (*path, *error.absolute_path), f"not a valid JSON Schema: {error.message[:200]}"
+            reason = str(error.cause) if error.cause is not None else error.message[:200]
+            yield (*path, *error.absolute_path), f"not a valid JSON Schema: {reason}"
     except RecursionError:
         yield path, "the JSON Schema is nested too deeply; make it flatter"
 
 
-def _is_pattern(text: object) -> bool:
-    return not isinstance(text, str) or text == "" or pattern_problem(text) is None
+def _check_pattern(text: object) -> bool:
+    problem = pattern_problem(text) if isinstance(text, str) and text else None
+    if problem is not None:
+        raise ValueError(problem)
+    return True
 
 
 def _is_number(value: Any) -> bool:

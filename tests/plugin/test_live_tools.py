@@ -120,6 +120,39 @@ def test_what_may_destroy_runs_only_by_name(
         assert answers(live) == ['{"error": "delete_station is not available"}']
 
 
+@pytest.mark.parametrize("on_drift", [None, "error", "warn"])
+def test_no_cassette_makes_a_tool_run_that_may_destroy(live: Project, on_drift: str | None) -> None:
+    """Nor does one that is older than what the server says of its tools."""
+    tape = "--tooleval-cassette=tapes"
+    source = {}
+    if on_drift is not None:
+        write(live, FIRST, LAST, source={"pin": "0" * 16})
+        pin = live.run().stdout.str().partition('write "pin": "')[2][:16]
+        source = {"pin": pin, "on_drift": on_drift}
+    write(live, FIRST, LAST, source=source)
+    live.run(tape).assert_outcomes(passed=1)
+    (path,) = (live.path / "tapes").glob("*.jsonl")
+    listed, asked = [json.loads(line) for line in path.read_text().splitlines()[:2]]
+    tools = json.loads(listed["answer"]["message"]["content"])
+    for tool in tools:
+        tool["annotations"] = {"readOnlyHint": True}
+    listed["answer"]["message"]["content"] = json.dumps(tools)
+    (call,) = asked["answer"]["message"]["tool_calls"]
+    call["function"]["name"] = "delete_station"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (listed, asked)))
+    (live.path / "server.log").unlink()
+
+    result = live.run(tape, "--tooleval-json=out.json")
+    assert live.log("server") == []
+    if on_drift == "error":
+        # The forged list is not the pinned one, so the server was asked for its own.
+        assert answers(live) == ['{"error": "delete_station is not available"}']
+    else:
+        result.assert_outcomes(errors=1, warnings=int(on_drift == "warn"))
+        error = live.rows()["chain[agent]"]["trials"][0]["error"]
+        assert "delete_station: is not run, because the server" in error["message"]
+
+
 def test_a_mock_wins_over_the_server(live: Project) -> None:
     write(live, FIRST, LAST, mock_responses={"find_station": {"id": "S7"}})
     live.run("--tooleval-json=out.json").assert_outcomes(passed=1)
@@ -134,13 +167,13 @@ def test_what_a_tool_calls_an_error_is_an_answer(live: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "message"), [("dies", "dies: *"), ("slow", "*within 2 s*"), ("huge", "*")]
+    ("tool", "message"), [("dies", "dies: *"), ("slow", "*within 6 s*"), ("huge", "*")]
 )
 def test_a_server_that_fails_is_an_error_and_no_failure(live: Project, tool: str, message: str) -> None:
     write(live, [tool, {"city": "Paris"}], LAST)
     path = live.path / "s.tooleval.json"
     suite = json.loads(path.read_text())
-    suite["tools_from"]["mcp"]["timeout"] = 2 if tool == "slow" else 30
+    suite["tools_from"]["mcp"]["timeout"] = 6 if tool == "slow" else 30
     path.write_text(json.dumps(suite))
     result = live.run("--tooleval-json=out.json")
     result.assert_outcomes(errors=1)

@@ -18,6 +18,22 @@ def main(mode: str) -> None:
         print("Traceback: \x1b[31mno DATABASE_URL", file=sys.stderr)
         print(f"the token was {os.environ.get('TOOLEVAL_TEST_TOKEN')}", file=sys.stderr)
         sys.exit(3)
+    if mode == "exits, cut":  # at the places where its words are cut, a secret stands
+        secret = os.environ["TOOLEVAL_TEST_TOKEN"]
+        print(f"refused: {secret} " + "x" * (600 - len(secret) // 2), end="", file=sys.stderr)
+        sys.exit(3)
+    if mode == "exits, long":
+        secret = os.environ["TOOLEVAL_TEST_TOKEN"]
+        print(f"{secret} " * 21 + "no database", file=sys.stderr)
+        sys.exit(3)
+    if mode == "junk, cut":
+        secret = os.environ["TOOLEVAL_TEST_TOKEN"]
+        print("hello" + " " * (4096 - 5 - len(secret) // 2) + secret, flush=True)
+        sys.exit(3)
+    if mode == "junk, JSON":
+        secret = os.environ["TOOLEVAL_TEST_TOKEN"]
+        print(json.dumps({"hello": secret, "more": "x" * 1000}), flush=True)
+        sys.exit(3)
     if mode == "silent":
         time.sleep(3600)
     if mode == "stubborn":  # ends neither when its stdin is closed, nor when it is asked to

@@ -36,6 +36,7 @@ from starlette.routing import Route
 
 MEGABYTE = 1024 * 1024
 HUGE = 100 * MEGABYTE
+TOKEN = os.environ.get("TOOLEVAL_TEST_TOKEN", "nothing")
 Listing = Callable[[str | None], Awaitable[types.ListToolsResult]]
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -109,8 +110,7 @@ async def never(cursor: str | None) -> types.ListToolsResult:
 async def failing(cursor: str | None) -> types.ListToolsResult:
     from mcp import MCPError
 
-    token = os.environ.get("TOOLEVAL_TEST_TOKEN", "nothing")
-    raise MCPError(-32001, f"the \x1b[31mdatabase\nis gone, and the token is {token}")
+    raise MCPError(-32001, f"the \x1b[31mdatabase\nis gone, and the token is {TOKEN}")
 
 
 async def many(cursor: str | None) -> types.ListToolsResult:
@@ -156,6 +156,17 @@ LISTINGS: dict[str, Listing] = {
         tool("nan", {**CITY, "default": float("inf")}),
         tool("lost", {**CITY, "properties": {"city": {"$ref": "#/$defs/none"}}}),
     ),
+    "telling": listing(
+        tool(
+            "login",
+            {
+                "type": "object",
+                "properties": {TOKEN: {"type": "string", "default": f"key {TOKEN}"}},
+                "required": [TOKEN],
+            },
+            f"Basic login of {TOKEN}",
+        )
+    ),
     "none": listing(),
 }
 
@@ -166,8 +177,11 @@ def server(mode: str) -> Server[Any]:
     ) -> types.ListToolsResult:
         return await LISTINGS[mode](params.cursor if params else None)
 
+    async def on_call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return types.CallToolResult(content=[types.TextContent(text=f"{params.name} was run")])
+
     name = "\x1b[31m../evil\nserver" if mode == "escapes" else f"{mode} server"
-    return Server(name, version="1.0", on_list_tools=on_list_tools)
+    return Server(name, version="1.0", on_list_tools=on_list_tools, on_call_tool=on_call_tool)
 
 
 async def run_stdio(mode: str) -> None:

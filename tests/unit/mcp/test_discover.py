@@ -57,6 +57,23 @@ async def test_a_cursor_that_comes_again_ends_the_listing(transport: Transport) 
     assert "back to one that was read already" in found.cut_short
 
 
+async def test_tools_that_repeat_a_secret_are_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", "hunter2-hunter2")
+    stdio = server_of("stdio", "telling")
+    found = await discover(McpServer("stdio", stdio.target, env=("TOOLEVAL_TEST_TOKEN",)))
+    assert found.tools == (
+        {
+            "name": "login",
+            "description": "Basic login of [secret]",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"[secret]": {"type": "string", "default": "key [secret]"}},
+                "required": ["[secret]"],
+            },
+        },
+    )
+
+
 @pytest.mark.parametrize("transport", ["http", "sse"])
 @pytest.mark.parametrize(
     ("mode", "message"),

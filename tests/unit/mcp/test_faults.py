@@ -73,6 +73,18 @@ async def test_a_server_that_exits_at_once_says_why(monkeypatch: pytest.MonkeyPa
     )
 
 
+@pytest.mark.parametrize("mode", ["exits, cut", "exits, long", "junk, cut", "junk, JSON"])
+async def test_no_half_of_a_secret_is_shown(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut before it is scrubbed, a secret at the place of the cut would no longer be found."""
+    secret = "".join(chr(ord("a") + number % 26) for number in range(400))
+    monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", secret)
+    text = await refused(raw_stdio(mode, env=("TOOLEVAL_TEST_TOKEN",)))
+    assert text.startswith("exited with code 3")
+    assert not any(secret[start : start + 6] in text for start in range(26))
+    if mode == "exits, long":
+        assert text.endswith("no database")
+
+
 async def test_a_command_gets_only_the_variables_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", SECRET)
     assert (await refused(raw_stdio("exits"))).endswith("the token was None")

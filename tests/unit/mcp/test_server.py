@@ -170,3 +170,33 @@ def test_text_from_a_server_is_scrubbed_and_made_printable(monkeypatch: pytest.M
         assert secret not in shown
     assert shown.startswith("\\x1b[31mno : ")
     assert len(server.shown("x" * 10_000_000)) == 500
+
+
+def test_a_secret_at_the_place_of_the_cut_is_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "hunter2-hunter2")
+    server = McpServer("stdio", ("a",), env=("MY_KEY",))
+    for spaces in range(1985, 2001):
+        assert "hunt" not in server.shown(" " * spaces + "hunter2-hunter2", 100)
+
+
+def test_data_from_a_server_is_scrubbed_in_its_names_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "hunter2-hunter2")
+    monkeypatch.setenv("MODE", "fast")
+    monkeypatch.setenv("OTHER_API_KEY", "sk-planted-123")
+    monkeypatch.setenv("DATABASE_PASSWORD", "postgres")
+    server = McpServer("stdio", ("a",), env=("MY_KEY", "MODE"))
+    data = {
+        "description": "Basic search, a fast one of postgres; logged in with hunter2-hunter2",
+        "properties": {"of hunter2-hunter2": {"enum": ["sk-planted-123", 1, None, True]}},
+    }
+    # Other passwords of the machine may be ordinary words, and tools must not depend on the machine.
+    assert server.scrubbed_data(data) == {
+        "description": "Basic search, a fast one of postgres; logged in with [secret]",
+        "properties": {"of [secret]": {"enum": ["[secret]", 1, None, True]}},
+    }
+
+
+def test_what_a_url_holds_is_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = McpServer("http", ("https://me:pass%2Fword@example.com/mcp?v=1&key=abc%2F12345",))
+    text = "pass%2Fword pass/word abc/12345 v=1&key=abc%2F12345"
+    assert server.scrubbed_data(text) == "[secret] [secret] [secret] [secret]"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from pytest_tooleval.suite.matchers import MATCHERS
 from pytest_tooleval.suite.matchers import matcher_key
 from pytest_tooleval.suite.matchers import matcher_problems
+from pytest_tooleval.suite.matchers import schema_problems
+from pytest_tooleval.suite.pattern_size import size_problem
 
 DATA = Path(os.environ.get("TOOLEVAL_BFCL_DATA", Path(__file__).parents[4] / "shared/data/bfcl"))
 
@@ -84,6 +87,85 @@ def test_refuses_and_names_the_place(expected: Any, path: tuple[str | int, ...],
 
     assert [where for where, _ in problems] == [("expected_params", "city", *path)]
     assert words in problems[0][1]
+
+
+def nested_regex(levels: int, count: str, piece: str = "a", group: str = "(?:") -> str:
+    return group * levels + piece + f"{count})" * levels
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        nested_regex(12, "{100}"),
+        nested_regex(12, "{100,}"),
+        nested_regex(12, "{100,200}?"),
+        nested_regex(3, "{0000000000000100}"),
+        nested_regex(2, "{" + "9" * 5000 + "}"),
+        nested_regex(30, "+"),
+        nested_regex(30, "{1,2}", group="("),
+        nested_regex(3, "{100}", piece="[)(]"),
+        nested_regex(3, "{100}", piece="[]()]"),
+        nested_regex(3, "{100}", piece="[[:alpha:](]"),
+        nested_regex(3, "{100}", piece="\\("),
+        nested_regex(3, "{100}", piece="(?#)))"),
+        nested_regex(3, "(?#c){100}"),
+        nested_regex(3, "(?i){100}"),
+        nested_regex(3, "{e<=0}{100}"),
+        "(?x)" + nested_regex(3, " { 1 0 0 }"),
+        "(?x)" + nested_regex(3, "#)\n{100}"),
+        "(?V1)" + nested_regex(3, "{100}", piece="[a[(]]"),
+        "[" + "".join(map(chr, range(200, 5000))) + "]{1000}",
+        "a{10000000}",
+    ],
+)
+def test_refuses_what_is_huge_when_its_counts_are_written_out(pattern: str) -> None:
+    """Twelve levels of {100} are 109 characters, and took more memory than there is."""
+    messages = [message for _, message in matcher_problems({"a": {"$regex": pattern}})]
+    messages += [message for _, message in schema_problems({"pattern": pattern})]
+    messages += [message for _, message in schema_problems({"patternProperties": {pattern: {}}})]
+    assert len(messages) == 3
+    assert all("repeats too much" in message for message in messages)
+
+
+@pytest.mark.parametrize("start", ["(?x:", "a(?x)", "(?x)(?-x)", "(?V1x)"])
+def test_refuses_spaces_that_are_not_understood(start: str) -> None:
+    end = ")" * start.endswith(":")
+    (problem,) = matcher_problems({"a": {"$regex": start + nested_regex(3, " { 1 0 0 }") + end}})
+    assert "the flag x is only understood in (?x) at the beginning" in problem[1]
+
+
+IPV6 = "([0-9a-f]{1,4}:){7,7}[0-9a-f]{1,4}|" + "|".join(
+    f"([0-9a-f]{{1,4}}:){{1,{n}}}(:[0-9a-f]{{1,4}}){{1,{7 - n}}}" for n in range(1, 7)
+)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        IPV6,
+        r"^[\s\S]{0,65536}$",
+        r"^(?:[^,]{2,64},){100}$",
+        r"^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2}(?:\.\d+)?)(([+-]\d{2}:\d{2})|Z)?$",
+        r"^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z]+)*@(?:[a-z](?:[a-z-]*[a-z])?\.)+[a-z]{2,}$",
+        r"^\{[a-z]+\}$",
+        r"[^[\]]+",
+        "[[:alpha:]]+",
+        "(?i)a(?#not here: ()b",
+        "(?x) [a-z ]{2} # two of (\n b",
+        "(?V1)[[a-z]--[aeiou]]+",
+        "(?:paris){e<=1}",
+        "|".join(f"word{number}" for number in range(5000)),
+    ],
+)
+def test_accepts_patterns_as_people_write_them(pattern: str) -> None:
+    assert list(matcher_problems({"a": {"$regex": pattern}})) == []
+
+
+@pytest.mark.parametrize("pattern", ["(?x)" + "[a" * 100_000, "(?x)" + "(?#" * 100_000, "(" * 100_000])
+def test_a_pattern_is_measured_in_linear_time(pattern: str) -> None:
+    start = time.process_time()
+    size_problem(pattern)
+    assert time.process_time() - start < 20
 
 
 def test_reports_every_problem() -> None:

@@ -1,0 +1,132 @@
+"""Which tools of a server a live chain may run, whatever an old list of them says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from pytest_tooleval.engine.cassette import Cassette
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.mcp.discover import discover
+from pytest_tooleval.mcp.discover import listed
+from pytest_tooleval.mcp.live import LiveMcp
+from pytest_tooleval.mcp.live import read_tools
+from pytest_tooleval.mcp.server import McpServer
+from pytest_tooleval.suite.model import McpSource
+
+from .servers import server_of
+
+READS = {"readOnlyHint": True}
+DESTROYS = {"destructiveHint": True}
+SERVER = McpServer("stdio", ("a",))
+
+
+def entry(name: str, annotations: dict[str, Any] | None = None, text: str = "-") -> dict[str, Any]:
+    tool = {"name": name, "description": text, "inputSchema": {"type": "object"}}
+    return tool if annotations is None else {**tool, "annotations": annotations}
+
+
+def fingerprint(*entries: dict[str, Any]) -> str:
+    return LiveMcp(SERVER, entries).fingerprint
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        entry("a/b", {**READS, **DESTROYS}),
+        entry("a/b", {**READS, "idempotentHint": True}),
+        entry("a/b"),
+        entry("a.b", READS),
+        entry("a/b", READS, "+"),
+    ],
+)
+def test_a_fingerprint_is_of_all_that_decides_what_is_run(other: dict[str, Any]) -> None:
+    assert fingerprint(entry("a/b", READS)) != fingerprint(other)
+    assert fingerprint(entry("a/b")) == fingerprint(entry("a/b", {}))
+
+
+def test_of_two_tools_of_one_name_the_first_decides() -> None:
+    live = LiveMcp(SERVER, [entry("a", DESTROYS), entry("a", READS)])
+    assert not live.may_run("a", ["*"])
+
+
+async def good() -> tuple[McpServer, tuple[dict[str, Any], ...]]:
+    """A server with get_weather, which only reads, and delete_all."""
+    server = server_of("stdio", "good")
+    return server, (await discover(server)).tools
+
+
+async def run(live: LiveMcp, tool: str, allowed: list[str]) -> str:
+    assert live.may_run(tool, allowed)
+    async with live.session() as session:
+        return await session.call(tool, {})
+
+
+async def test_what_the_server_does_not_call_harmless_is_not_run() -> None:
+    """The known list may be of a cassette that somebody has changed, or older than the server."""
+    server, (weather, delete) = await good()
+    forged = LiveMcp(server, [weather, {**delete, "annotations": READS}])
+    with pytest.raises(ModelError, match="delete_all: is not run, because the server does not mark it"):
+        await run(forged, "delete_all", ["*"])
+    assert await run(forged, "get_weather", ["*"]) == "get_weather was run"
+
+
+async def test_a_name_stands_for_the_tool_that_the_server_lists() -> None:
+    server, (weather, delete) = await good()
+    for name in ("gone", "delete.all"):
+        forged = LiveMcp(server, [weather, {**delete, "name": name}])
+        tool = forged.tools[1]["function"]["name"]
+        with pytest.raises(ModelError, match=f"{tool}: is not run, because the server has no such tool"):
+            await run(forged, tool, [tool])
+
+
+async def test_a_tool_that_is_named_runs_whatever_it_does() -> None:
+    server, tools = await good()
+    assert await run(LiveMcp(server, tools), "delete_all", ["delete_all"]) == "delete_all was run"
+
+
+async def test_where_others_are_pinned_no_tool_is_run() -> None:
+    server, tools = await good()
+    older = [{**tools[0], "description": "Old"}, tools[1]]
+    pinned = LiveMcp(server, older, LiveMcp(server, older).fingerprint)
+    with pytest.raises(ModelError, match="have changed, so none is run: pinned is "):
+        await run(pinned, "get_weather", ["*"])
+    assert await run(LiveMcp(server, older), "get_weather", ["*"]) == "get_weather was run"
+    fitting = LiveMcp(server, tools, LiveMcp(server, tools).fingerprint)
+    assert await run(fitting, "get_weather", ["*"]) == "get_weather was run"
+
+
+async def test_a_session_lists_the_tools_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, tools = await good()
+    asked = []
+
+    async def counted(*arguments: Any) -> Any:
+        asked.append(arguments)
+        return await listed(*arguments)
+
+    monkeypatch.setattr("pytest_tooleval.mcp.live.listed", counted)
+    async with LiveMcp(server, tools).session() as session:
+        for _ in range(3):
+            await session.call("get_weather", {})
+    assert len(asked) == 1
+
+
+async def test_a_list_that_does_not_come_is_an_error() -> None:
+    live = LiveMcp(server_of("http", "never", timeout_s=1), [entry("a", READS)])
+    with pytest.raises(ModelError, match="within 1 s") as caught:
+        await run(live, "a", ["*"])
+    assert caught.value.kind == "tool_server"
+
+
+def test_a_cassette_holds_no_secret_of_a_server(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", "hunter2-hunter2")
+    source = McpSource(stdio=list(server_of("stdio", "telling").target), env=["TOOLEVAL_TEST_TOKEN"])
+    path = tmp_path / "s.jsonl"
+    live = read_tools(source, Cassette(path, "new"))
+    assert "hunter2" not in path.read_text() + str(live.tools)
+    monkeypatch.delenv("TOOLEVAL_TEST_TOKEN")
+    replayed = read_tools(source, Cassette(path, "none"), live.fingerprint)
+    assert replayed.fingerprint == live.fingerprint
