@@ -9,6 +9,11 @@ from dataclasses import field
 from typing import Any
 from typing import Protocol
 
+from .model_spec import ModelSpec
+
+# No chat answer is longer, unpacked.
+MOST_BYTES = 32 * 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
@@ -16,7 +21,8 @@ class ChatRequest:
 
     `tools` are chat API objects; with none of them no `tool_choice` is sent either. `sampling`
     holds temperature, max_tokens and whatever else the model's table sets; only what is in it is
-    sent. `trial` tells repeated questions apart and is not sent.
+    sent. Values of `extra_headers` are only stand-ins for those in the model's table, since questions
+    are recorded. `trial` tells repeated questions apart and is not sent.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -24,6 +30,14 @@ class ChatRequest:
     tool_choice: str = "auto"
     sampling: Mapping[str, Any] = field(default_factory=dict)
     trial: int = 0
+
+
+def headers_of(spec: ModelSpec, request: ChatRequest) -> dict[str, str]:
+    """The headers of a model's table, if the request has them."""
+    headers = spec.extra.get("extra_headers")
+    if not isinstance(headers, Mapping) or "extra_headers" not in request.sampling:
+        return {}
+    return {str(name): str(value) for name, value in headers.items()}
 
 
 @dataclass(frozen=True, slots=True)

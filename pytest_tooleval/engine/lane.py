@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import hashlib
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from .model_spec import ModelSpec
 from .reply import read_reply
 from .retry import RetryPolicy
 from .retry import with_retries
+from .secrets import keep_secret
 from .secrets import scrub_json
 from .secrets import sent_values
 from .spending import Budget
@@ -43,6 +45,7 @@ _UNREACHABLE_ATTEMPTS = 3
 
 def make_client(spec: ModelSpec) -> ChatClient:
     """The client for a model. Only the one that is needed is imported."""
+    keep_secret(spec.api_key_env)
     if spec.callable:
         from .callable_client import CallableClient
 
@@ -64,7 +67,8 @@ def sampling_for(spec: ModelSpec, case: ResolvedCase) -> dict[str, Any]:
     """What to send beside messages and tools.
 
     The case (with suite and command line) wins over the model's table, the table over the default
-    temperature of 0; parameters under `omit` are never sent.
+    temperature of 0; parameters under `omit` are never sent. Of headers there are only stand-ins:
+    this is recorded, and the clients take them from the table.
     """
     chosen = {"temperature": case.temperature, "max_tokens": case.max_tokens}
     sampling = {
@@ -73,7 +77,15 @@ def sampling_for(spec: ModelSpec, case: ResolvedCase) -> dict[str, Any]:
         **{name: value for name, value in chosen.items() if value is not None},
         **spec.extra,
     }
+    if isinstance(sampling.get("extra_headers"), Mapping):
+        sampling["extra_headers"] = _stand_ins(sampling["extra_headers"])
     return {name: value for name, value in sampling.items() if name not in spec.omit}
+
+
+def _stand_ins(headers: Mapping[str, Any]) -> dict[str, str]:
+    """The headers with hashes for values: other headers are another question."""
+    hashes = {name: hashlib.sha256(str(value).encode()).hexdigest() for name, value in headers.items()}
+    return {name: f"sha256:{found[:16]}" for name, found in hashes.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +284,9 @@ class Lane:
 def _without_keys(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
     """The answer with echoed keys taken out, before anybody sees, records or scores it."""
     try:
-        message = scrub_json(answer.message, sent_values(spec.api_key_env))
+        values = sent_values(spec.api_key_env)
+        message = scrub_json(answer.message, values)
+        reason = scrub_json(answer.finish_reason, values)
     except RecursionError:
         raise ModelError("the answer is nested too deeply to read", kind="bad_response") from None
-    return dataclasses.replace(answer, message=message)
+    return dataclasses.replace(answer, message=message, finish_reason=reason)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import threading
@@ -14,15 +15,18 @@ from typing import Any
 from ..errors import ModelError
 from .client import ChatAnswer
 from .client import ChatRequest
+from .client import headers_of
 from .garbage import libraries_left_at_exit
 from .garbage import not_collected
 from .model_spec import ModelSpec
+from .prices import price_list
 from .prices import token_count
 from .provider_errors import failed_generation
+from .provider_errors import one_line
 from .provider_errors import provider_error
 from .provider_errors import retry_after_s
-from .secrets import scrub
-from .secrets import secret_values
+from .secrets import ScrubFilter
+from .secrets import shown_address
 from .wire import chain
 from .wire import connection_error
 from .wire import encodable
@@ -58,8 +62,52 @@ def load_litellm() -> Any:
             litellm.drop_params = False
             litellm.num_retries = 0
             libraries_left_at_exit()
+            guard_connections()
+            guard_logs()
             _loaded = litellm
     return _loaded
+
+
+def guard_connections() -> None:
+    """Let every connection that litellm makes from now on be one of ours.
+
+    Its own follow redirects with the key and read without an end. It takes a client as a parameter,
+    but of another class for each provider, while all of these classes get their transport here.
+    """
+    import litellm
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+    from .litellm_transport import GuardedWithoutAsyncio
+    from .litellm_transport import guarded
+
+    # The second name is that of older releases.
+    names = ("create_async_transport", "_create_async_transport")
+    known = [name for name in names if hasattr(AsyncHTTPHandler, name)]
+    if not known:
+        raise ModelError(
+            "this release of litellm makes its connections in an unknown way, and they could follow a "
+            "redirect with the key; install another one: pip install 'litellm==1.106.2'",
+            kind="bad_request",
+            fatal=True,
+        )
+    litellm.sync_transport = GuardedWithoutAsyncio()
+    make = guarded(getattr(AsyncHTTPHandler, known[0]))
+    for name in known:
+        setattr(AsyncHTTPHandler, name, staticmethod(make))
+
+
+def guard_logs() -> None:
+    """Take away litellm's own way to the terminal: it logs what providers say, as they say it."""
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith("LiteLLM")]:
+        logger = logging.getLogger(name)
+        for handler in logger.handlers[:]:
+            if isinstance(handler, logging.StreamHandler) and not isinstance(
+                handler, logging.FileHandler
+            ):
+                logger.removeHandler(handler)
+        # Without any handler, logging itself would write warnings to stderr.
+        logger.addHandler(logging.NullHandler())
+        logger.addFilter(ScrubFilter())
 
 
 class LitellmClient:
@@ -71,6 +119,7 @@ class LitellmClient:
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
         key = key_from(self._spec, self._spec.api_key_env)
         litellm = _loaded or await asyncio.get_running_loop().run_in_executor(None, load_litellm)
+        self._check_provider(key)
         arguments = self._arguments(request, key, timeout_s)
         begin = time.perf_counter()
         try:
@@ -102,21 +151,45 @@ class LitellmClient:
             "_skip_mcp_handler": True,
             **tool_arguments(request),
         }
+        if headers := headers_of(self._spec, request):
+            arguments["extra_headers"] = headers
         if self._spec.api_base:
             arguments["api_base"] = self._spec.api_base
         if key is not None:
             arguments["api_key"] = key
-        elif self._spec.api_base and self._spec.model.startswith(("openai/", "hosted_vllm/")):
-            # A local server wants no key, but the OpenAI library insists on some text. The user's
-            # real OPENAI_API_KEY must not travel to another host by accident.
+        elif self._spec.api_base:
+            # Without a key litellm would take the one of the provider from the environment, and that
+            # must not travel to another host by accident.
             arguments["api_key"] = "none"
         return arguments
 
+    def _check_provider(self, key: str | None) -> None:
+        """Refuse what cannot be kept from telling another host more than it is meant to know."""
+        named = self._spec.extra.get("custom_llm_provider") or _provider(self._spec.model)
+        if named == "aiohttp_openai":
+            raise ModelError(
+                f"the connections of aiohttp_openai follow redirects and read without an end; use "
+                f"openai/NAME ({self._spec.place})",
+                kind="bad_request",
+                fatal=True,
+            )
+        if named in _LOGINS and self._spec.api_base and key is None:
+            raise ModelError(
+                f"litellm would send the credentials for {named} on this machine to the model's "
+                f"api_base; if they are meant for it, name their variable with api_key_env "
+                f"({self._spec.place})",
+                kind="credentials",
+                fatal=True,
+            )
+
     def _translate(self, error: Exception, request: ChatRequest, timeout_s: float) -> ModelError:
         """The error as one line without secrets, and whether asking again may help."""
+        ours = next((cause for cause in chain(error) if isinstance(cause, ModelError)), None)
+        if ours is not None:
+            return ours
         status = getattr(error, "status_code", None)
         refused = isinstance(status, int) and 400 <= status < 500
-        where = self._spec.api_base or self._spec.model
+        where = shown_address(self._spec.api_base or "") or self._spec.model
         broken = connection_error(error, where, self._clean, timeout_s, refused=refused)
         if broken is not None:
             return broken
@@ -136,8 +209,21 @@ class LitellmClient:
 
     def _clean(self, text: str) -> str:
         """One line, without secrets and without the class names that litellm puts in front."""
-        text = " ".join(scrub(text, secret_values([self._spec.api_key_env])).split())
-        return _LITELLM_TALK.sub("", text)
+        return _LITELLM_TALK.sub("", one_line(text, self._spec))
+
+
+# Of these litellm reads a token, or logs in, even where it is given a key.
+_LOGINS = frozenset(
+    "azure azure_text chatgpt gdc gigachat github_copilot oci sap vertex_ai vertex_ai_beta "
+    "watsonx watsonx_text".split()
+)
+
+
+def _provider(model: str) -> str:
+    """Whom litellm asks for a model of this name: its list knows those without a prefix."""
+    prefix, slash, _ = model.partition("/")
+    listed = str(price_list().get(model, {}).get("litellm_provider", ""))
+    return prefix if slash else listed.partition("-")[0]
 
 
 _LITELLM_TALK = re.compile(

@@ -23,6 +23,8 @@ from .litellm_names import unserved
 from .model_spec import LEXICAL
 from .model_spec import SAMPLING
 from .model_spec import ModelSpec
+from .secrets import keep_secret
+from .secrets import shown_address
 
 # Which library carries the calls.
 APIS = ("openai", "litellm")
@@ -102,6 +104,9 @@ def _tables(path: Path, prefix: str) -> ModelTables:
     tables = data.get("models", {})
     if not isinstance(tables, dict):
         raise ConfigError(f"{where}: expected tables [{prefix}models.NAME], got {tables!r}")
+    for table in tables.values():
+        variable = table.get("api_key_env") if isinstance(table, dict) else None
+        keep_secret(variable if isinstance(variable, str) else None)
     return ModelTables(path, text, prefix, tables)
 
 
@@ -182,7 +187,7 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     if "api_base" in table and not re.match(r"https?://[^/@?#\s]+(/[^@?#]*)?$", table["api_base"]):
         raise fail(
             "api_base: expected a URL without credentials and query, such as "
-            f'"http://localhost:8000/v1", got {_hidden(table["api_base"])!r}',
+            f'"http://localhost:8000/v1", got {shown_address(table["api_base"])!r}',
             "api_base",
         )
     if not re.fullmatch(r"[A-Za-z_]\w*", table.get("api_key_env", "X")):
@@ -301,11 +306,6 @@ def _keys_within(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for member in value:
             yield from _keys_within(member)
-
-
-def _hidden(url: str) -> str:
-    """A URL without the credentials in it."""
-    return re.sub(r"[^/]*@", "[secret]@", url)
 
 
 def _toml_key(name: str) -> str:

@@ -16,17 +16,21 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from ..errors import ModelError
+from .client import MOST_BYTES
 from .client import ChatAnswer
 from .client import ChatRequest
+from .client import headers_of
 from .model_spec import ModelSpec
 from .prices import cost_usd
 from .prices import openai_price
 from .prices import token_count
 from .provider_errors import failed_generation
+from .provider_errors import one_line
 from .provider_errors import provider_error
+from .provider_errors import redirected
 from .provider_errors import retry_after_s
-from .secrets import scrub
-from .secrets import secret_values
+from .provider_errors import too_long
+from .secrets import shown_address
 from .wire import connection_error
 from .wire import key_from
 from .wire import no_message
@@ -34,9 +38,9 @@ from .wire import not_json
 from .wire import tool_arguments
 
 OPENAI = "https://api.openai.com/v1"
-MOST_BYTES = 32 * 1024 * 1024
 # Servers commonly drop an idle connection after 5 s; a question on one just dropped would be lost.
 _KEEP_IDLE_S = 4.0
+_REDIRECTS = (301, 302, 303, 307, 308)
 _THOUGHTS = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>(.*)", re.DOTALL)
 
 
@@ -62,7 +66,10 @@ class OpenAIClient:
                 headers=headers,
                 proxy=self._proxy,
                 timeout=aiohttp.ClientTimeout(total=timeout_s),
+                allow_redirects=False,
             ) as response:
+                if response.status in _REDIRECTS and "Location" in response.headers:
+                    raise redirected(self._url, response.headers["Location"])
                 data = await _read_all(response)
         except ModelError:
             raise
@@ -105,10 +112,7 @@ class OpenAIClient:
         organization = None if self._spec.api_base else _from_environment("OPENAI_ORGANIZATION")
         if organization:
             headers["OpenAI-Organization"] = organization
-        extra = request.sampling.get("extra_headers")
-        if isinstance(extra, Mapping):
-            headers.update({str(name): str(value) for name, value in extra.items()})
-        return headers
+        return headers | headers_of(self._spec, request)
 
     def _body(self, request: ChatRequest) -> bytes:
         sampling = dict(request.sampling)
@@ -127,14 +131,13 @@ class OpenAIClient:
         return text.encode("utf-8", "replace")
 
     def _clean(self, text: str) -> str:
-        """One line, without secrets."""
-        return " ".join(scrub(text, secret_values([self._spec.api_key_env])).split())
+        return one_line(text, self._spec)
 
     def _no_address(self) -> ModelError:
         where = "api_base" if self._spec.api_base else "OPENAI_BASE_URL"
         return ModelError(
-            f"{where}: expected an address such as http://127.0.0.1:8080/v1, got {self._base!r} "
-            f"({self._spec.place})",
+            f"{where}: expected an address such as http://127.0.0.1:8080/v1, got "
+            f"{shown_address(self._base)!r} ({self._spec.place})",
             kind="bad_request",
             fatal=True,
         )
@@ -142,7 +145,7 @@ class OpenAIClient:
     def _not_sent(self, error: Exception, timeout_s: float) -> ModelError:
         if isinstance(error, aiohttp.InvalidURL):
             return self._no_address()
-        broken = connection_error(error, self._base, self._clean, timeout_s)
+        broken = connection_error(error, shown_address(self._base), self._clean, timeout_s)
         return broken or ModelError(
             f"the request could not be sent: {self._clean(f'{type(error).__name__}: {error}')}",
             kind="bad_request",
@@ -216,7 +219,7 @@ async def _read_all(response: aiohttp.ClientResponse) -> bytes:
         size += len(part)
         if size > MOST_BYTES:
             response.close()
-            raise ModelError(f"the answer is longer than {MOST_BYTES // 2**20} MiB", kind="bad_response")
+            raise too_long()
         parts.append(part)
     return b"".join(parts)
 
@@ -225,7 +228,7 @@ def _parsed(data: bytes, clean: Any) -> object:
     try:
         parsed: object = json.loads(data)
     except (ValueError, RecursionError):
-        raise not_json(clean(data[:2000].decode("utf-8", "replace")) or "it is empty") from None
+        raise not_json(clean(data.decode("utf-8", "replace")) or "it is empty") from None
     return parsed
 
 

@@ -12,16 +12,21 @@ import re
 import time
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urljoin
 
 from ..errors import ErrorKind
 from ..errors import ModelError
 from ..text import shorten
+from .client import MOST_BYTES
 from .model_spec import ModelSpec
+from .secrets import scrub
+from .secrets import secret_values
+from .secrets import shown_address
 from .tool_choice import ToolChoiceRefused
 from .tool_choice import refuses_tool_choice
 
 _MISSING_KEY = re.compile(
-    r"missing (\w+ )?(api[ _]?key|credentials)|api_key\b.*must be set"
+    r"missing (\w{1,40} )?(api[ _]?key|credentials)|api_key\b.{0,100}must be set"
     r"|api key not valid|(invalid|incorrect) (x-)?api[ -]key",
     re.IGNORECASE | re.DOTALL,
 )
@@ -33,7 +38,41 @@ _DAILY = re.compile(r"per[ _-]?day|daily|\b[rt]pd\b", re.IGNORECASE)
 # Google's text for a limit per minute speaks of quota and billing as well.
 _PER_MINUTE = re.compile(r"per[ _-]?(minute|min|second)\b|PerMinute|\b[rt]pm\b", re.IGNORECASE)
 _QUOTA = re.compile(r"exceeded your current quota|billing", re.IGNORECASE)
-_RETRY_IN = re.compile(r"(?:retryDelay\W+|retry in |try again in )(\d+(?:\.\d+)?)(ms|s)\b")
+_RETRY_IN = re.compile(r"(?:retryDelay\W{1,10}|retry in |try again in )(\d{1,9}(?:\.\d{1,20})?)(ms|s)\b")
+# The rules look no further than this into a text.
+_READ = 8_000
+# Nobody wrote a longer text than this, and litellm looks for secrets in it for seconds per megabyte.
+LONGEST_TEXT = 2**17
+
+
+def one_line(text: str, spec: ModelSpec) -> str:
+    """What a provider said, on one line and without secrets; only its size if it is huge."""
+    if len(text) > LONGEST_TEXT:
+        return size_of(text)
+    return " ".join(scrub(text, secret_values([spec.api_key_env])).split())
+
+
+def size_of(text: str | bytes) -> str:
+    return f"a text of {len(text) // 1024} KiB"
+
+
+def redirected(url: str, location: str) -> ModelError:
+    """Nobody has said that keys and prompts may go to this other address, so they do not."""
+    try:
+        target = urljoin(url, location)
+    except ValueError:
+        target = location
+    shown = " ".join(scrub(shown_address(target), secret_values()).split())
+    return ModelError(
+        f"{shown_address(url)} redirects to {shorten(shown, 200)}, which is not followed; "
+        "api_base should name the final address",
+        kind="bad_request",
+        fatal=True,
+    )
+
+
+def too_long() -> ModelError:
+    return ModelError(f"the answer is longer than {MOST_BYTES // 2**20} MiB", kind="bad_response")
 
 
 def provider_error(
@@ -48,7 +87,9 @@ def provider_error(
 
     `text` is what the provider said, on one line and without secrets; `tool_choice` what was sent.
     """
-    said = shorten(spoken(text), 500)
+    # Read from JSON, a text may hold what was written in another way before.
+    said = shorten(one_line(spoken(text), spec), 500)
+    text = text[:_READ]
 
     def failed(kind: ErrorKind, message: str, *, retry: bool = False, fatal: bool = False) -> ModelError:
         wait = retry_after if retry_after is not None else _wait_in(text)

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import logging
 import os
 import re
 from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
 
+from ..text import printable
+
 _SECRET_NAME = re.compile(r"(API_?KEY|_KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
 _API_KEY_NAME = re.compile(r"API_?KEY$", re.IGNORECASE)
+# Names that only may mean a secret: of these, words and plain numbers are left alone.
+_MAYBE_SECRET_NAME = re.compile(
+    r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH)S?\d*(_|$)", re.IGNORECASE
+)
+_MAYBE_SENT_NAME = re.compile(r"(API_?KEY|TOKEN)\d*$|BEARER_TOKEN_", re.IGNORECASE)
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[^\s'\",;]+", re.IGNORECASE)
+_USERINFO = re.compile(r"(?<=://)[^\s/@'\"]{1,500}@")
 _SHORTEST = 6  # shorter values ("x", "none", "1234") stand everywhere in ordinary text
+_SHORTEST_MAYBE = 8
 PLACEHOLDER = "[secret]"
+
+# What `api_key_env` names in the tables of models.
+_named: set[str] = set()
+
+
+def keep_secret(variable: str | None) -> None:
+    """Hold the value of this variable for a secret, whatever its name says."""
+    if variable:
+        _named.add(variable)
 
 
 def secret_values(names: Iterable[str | None] = ()) -> tuple[str, ...]:
     """The values in the environment that must not be shown, longest first.
 
-    These are the variables named in `names` and every other one whose name says that it holds a
-    secret.
+    These are the variables named in `names` or by a model's table, and every other one whose name
+    says that it holds a secret.
     """
-    return _values(names, _is_secret)
+    return _values({*names, *_named}, _is_secret, _may_be_secret)
 
 
 def sent_values(name: str | None) -> tuple[str, ...]:
@@ -31,21 +51,33 @@ def sent_values(name: str | None) -> tuple[str, ...]:
     Fewer than `secret_values`: an answer is scored, so it must not change because some password of
     the machine happens to be an ordinary word.
     """
-    return _values([name], _is_api_key)
+    return _values({name}, _is_api_key, _may_be_sent)
 
 
-def _values(names: Iterable[str | None], is_meant: Callable[[str], bool]) -> tuple[str, ...]:
-    named = {name for name in names if name}
+def _values(
+    named: set[str | None], is_meant: Callable[[str], bool], may_be_meant: Callable[[str], bool]
+) -> tuple[str, ...]:
+    values = set()
     # Not `items()`: pytest changes PYTEST_CURRENT_TEST in its own thread all the time.
-    found = [name for name in list(os.environ) if name in named or is_meant(name)]
-    values = {os.environ.get(name, "").strip() for name in found}
-    return tuple(sorted((v for v in values if len(v) >= _SHORTEST), key=len, reverse=True))
+    for name in list(os.environ):
+        value = os.environ.get(name, "").strip()
+        if name in named or is_meant(name):
+            if len(value) >= _SHORTEST:
+                values.add(value)
+        elif len(value) >= _SHORTEST_MAYBE and may_be_meant(name) and not _is_ordinary(value):
+            values.add(value)
+    return tuple(sorted(values, key=len, reverse=True))
 
 
-# This is asked for every answer, of an environment of a hundred names.
+# These are asked for every answer, of an environment of a hundred names.
 @functools.lru_cache(maxsize=4096)
 def _is_secret(name: str) -> bool:
     return bool(_SECRET_NAME.search(name))
+
+
+@functools.lru_cache(maxsize=4096)
+def _may_be_secret(name: str) -> bool:
+    return bool(_MAYBE_SECRET_NAME.search(name))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -53,23 +85,126 @@ def _is_api_key(name: str) -> bool:
     return bool(_API_KEY_NAME.search(name))
 
 
+@functools.lru_cache(maxsize=4096)
+def _may_be_sent(name: str) -> bool:
+    return bool(_MAYBE_SENT_NAME.search(name))
+
+
+def _is_ordinary(value: str) -> bool:
+    """Whether it is a plain number, or a word such as `disabled`."""
+    is_word = value.isalpha() and (value.islower() or value.isupper() or value.istitle())
+    return is_word or value.isdigit()
+
+
 def scrub(text: str, values: Iterable[str]) -> str:
-    """The text without these values and without the credentials of authorization headers."""
-    return _BEARER.sub(rf"\1 {PLACEHOLDER}", _without(text, values))
+    """The text without these values and without the credentials of headers and addresses."""
+    text = _BEARER.sub(rf"\1 {PLACEHOLDER}", _without(text, values))
+    return _USERINFO.sub(f"{PLACEHOLDER}@", text)
 
 
 def scrub_json(value: Any, values: tuple[str, ...]) -> Any:
-    """A copy of a JSON value whose texts hold none of these values; keys of objects stay."""
+    """A copy of a JSON value whose texts, and names in objects, hold none of these values.
+
+    Names of small letters alone stay, so that a key that is an ordinary word takes nothing apart.
+    """
     if isinstance(value, str):
         return _without(value, values)
     if isinstance(value, list):
         return [scrub_json(member, values) for member in value]
     if isinstance(value, dict):
-        return {key: scrub_json(member, values) for key, member in value.items()}
+        return {_clean_name(name, values): scrub_json(member, values) for name, member in value.items()}
     return value
+
+
+_FIELD_NAME = re.compile(r"[a-z_]+")
+
+
+def _clean_name(name: Any, values: tuple[str, ...]) -> Any:
+    if not isinstance(name, str) or _FIELD_NAME.fullmatch(name):
+        return name
+    return _without(name, values)
+
+
+def shown_address(url: str) -> str:
+    """An address, however it is written, without user, password, query and fragment."""
+    address, rest = re.split("[?#]", url + "?", maxsplit=1)
+    before, at, host = address.rpartition("@")
+    scheme = f"{url.partition('://')[0]}://" if "://" in url else ""
+    if "@" in rest:
+        # Either a password holds the `?`, or the query an `@`.
+        return f"{scheme}{PLACEHOLDER}"
+    return f"{scheme if '://' in before else ''}{PLACEHOLDER}@{host}" if at else address
 
 
 def _without(text: str, values: Iterable[str]) -> str:
     for value in values:
-        text = text.replace(value, PLACEHOLDER)
+        for form in _forms(value):
+            text = text.replace(form, PLACEHOLDER)
+        if "\\" in text or "%" in text:
+            text = _escaped(value).sub(PLACEHOLDER, text)
     return text
+
+
+@functools.lru_cache(maxsize=1024)
+def _forms(value: str) -> tuple[str, ...]:
+    """The value as it is and in Base64, alone or within a longer text."""
+    data = os.fsencode(value)
+    whole = base64.b64encode(data).decode()
+    # The same bytes look different after none, one or two others; what these change is left out.
+    coded = {whole, whole.rstrip("="), *(_core(data, before) for before in range(3))}
+    urlsafe = {form.replace("+", "-").replace("/", "_") for form in coded}
+    return tuple(sorted({value, *coded, *urlsafe}, key=len, reverse=True))
+
+
+def _core(value: bytes, before: int) -> str:
+    """What of the Base64 of a text shows nothing but this value, which stands `before` bytes into it."""
+    coded = base64.b64encode(bytes(before) + value).decode()
+    return coded[(before * 8 + 5) // 6 : (before + len(value)) * 8 // 6]
+
+
+@functools.lru_cache(maxsize=1024)
+def _escaped(value: str) -> re.Pattern[str]:
+    r"""The value as JSON may write it, or an address: `\/`, `\u0073`, `\\u0073` inside JSON, `%2f`."""
+    return re.compile("".join(map(_character, value)))
+
+
+def _character(character: str) -> str:
+    plain = re.escape(character)
+    if character in '/"\\':
+        plain = r"\\{0,8}" + plain
+    coded = "".join(f"%{byte:02x}" for byte in os.fsencode(character))
+    plus = r"|\+" if character == " " else ""
+    return rf"(?:{plain}|\\{{1,8}}u(?i:{ord(character):04x})|(?i:{coded}){plus})"
+
+
+# Those who log whole requests and answers at DEBUG level, and what providers say at any.
+_LIBRARIES = frozenset(
+    "LiteLLM aiohttp anthropic asyncio boto3 botocore google httpcore httpx litellm mcp openai "
+    "urllib3".split()
+)
+
+
+class ScrubFilter(logging.Filter):
+    """Takes keys out of every record of a log, and out of those of libraries what a terminal obeys."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        values = secret_values()
+        try:
+            message = record.getMessage()
+        except Exception:  # a record that cannot be formatted is logging's to report
+            return True
+        is_foreign = record.name.partition(".")[0].partition(" ")[0] in _LIBRARIES
+        clean = _harmless(message, values) if is_foreign else scrub(message, values)
+        if clean != message:
+            record.msg, record.args = clean, None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            text = record.exc_text
+            record.exc_text = _harmless(text, values) if is_foreign else scrub(text, values)
+        return True
+
+
+def _harmless(text: str, values: tuple[str, ...]) -> str:
+    lines = scrub(text, values).split("\n")
+    return "\n".join(printable(line, keep_newlines=True) for line in lines)

@@ -45,6 +45,79 @@ def test_no_key_is_left_in_logs_of_other_libraries(
     assert leaks(project, result.stdout.str(), result.stderr.str()) == []
 
 
+HOSTILE_LOG = """
+    import logging
+    import os
+
+    def answer(messages, tools):
+        text = "sent %s\\x1b[2J\\n::error::owned"
+        logging.getLogger("litellm").warning(text, os.environ["PLANTED_LOGIN"])
+        return "no"
+    """
+
+
+def test_the_variable_of_any_table_is_kept_out_of_logs(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANTED_LOGIN", KEY)
+    project.write("my_agent.py", HOSTILE_LOG)
+    project.write(
+        "tooleval.toml",
+        """
+        [models.mine]
+        callable = "my_agent:answer"
+        [models.other]
+        model = "openai/m"
+        api_base = "http://127.0.0.1:1/v1"
+        api_key_env = "PLANTED_LOGIN"
+        """,
+    )
+    project.suite(right("a"))
+    result = project.run_subprocess("-rA", "--log-cli-level=DEBUG", "--log-file=run.log", model="mine")
+    text = result.stdout.str() + (project.path / "run.log").read_text()
+    assert "sent [secret]\\x1b[2J" in text
+    assert "\x1b" not in text
+    assert "\n::error" not in text
+    assert leaks(project, result.stdout.str(), result.stderr.str()) == []
+
+
+ODD_KEY = "sk-planted/0123456789"
+
+
+def hostile(path: str, request: dict[str, Any]) -> tuple[int, object]:
+    """An answer that repeats the key as a name, escaped in arguments, and as the reason of the end."""
+    function = {"name": "get_weather", "arguments": f'{{"{ODD_KEY}": "{ODD_KEY}"}}'.replace("/", "\\/")}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "type": "function", "function": function}],
+    }
+    finish = f"stop {ODD_KEY}\x1b[2J\n::error::owned"
+    choice = {"index": 0, "finish_reason": finish, "message": message}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    document = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "usage": usage}
+    return 200, {**document, "choices": [choice]}
+
+
+@pytest.mark.parametrize("api", ["openai", "litellm"])
+def test_no_key_in_another_spelling_is_left_anywhere(
+    project: Project, monkeypatch: pytest.MonkeyPatch, api: str
+) -> None:
+    monkeypatch.setenv("PLANTED_KEY", ODD_KEY)
+    with MockServer(respond=hostile) as server:
+        with_server(project, server, api=f'"{api}"', api_key_env='"PLANTED_KEY"')
+        served_cases(project, 1)
+        options = ("--tooleval-cassette=tapes", "--tooleval-json=out.json", "--junitxml=out.xml", "-rA")
+        result = project.run_subprocess(*options, "-vv", model="served")
+        assert any(ODD_KEY in headers.get("authorization", "") for headers in server.headers)
+    shown = result.stdout.str() + result.stderr.str()
+    assert "\x1b" not in shown
+    assert "\n::error" not in shown
+    texts = [p.read_text(errors="replace") for p in project.path.rglob("*") if p.is_file()]
+    assert "[secret]" in "".join(texts)
+    assert not [text for text in (shown, *texts) if "planted/0123" in text.replace("\\", "")]
+
+
 def echo(request: dict[str, Any]) -> dict[str, Any]:
     """An answer that repeats the key in text and arguments."""
     return {**call_message("get_weather", {"city": KEY}), "content": f"Your key is {KEY}"}

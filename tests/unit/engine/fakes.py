@@ -61,8 +61,9 @@ Answer = Callable[[ChatRequest], "dict[str, Any] | ModelError"]
 class FakeClient:
     """Answers by a function; counts what is asked and how much of it at a time."""
 
-    def __init__(self, answer: Answer, latency: float = 0.0) -> None:
+    def __init__(self, answer: Answer, latency: float = 0.0, finish_reason: str = "stop") -> None:
         self.answer = answer
+        self.finish_reason = finish_reason
         self.latency = latency
         self.requests: list[ChatRequest] = []
         self.in_flight = self.max_in_flight = 0
@@ -79,7 +80,7 @@ class FakeClient:
         answer = self.answer(request)
         if isinstance(answer, ModelError):
             raise answer
-        return ChatAnswer(answer, "stop", 50, 10, None, 0.01)
+        return ChatAnswer(answer, self.finish_reason, 50, 10, None, 0.01)
 
     async def close(self) -> None:
         self.closed = True

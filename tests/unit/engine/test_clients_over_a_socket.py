@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import dataclasses
+import gzip
 import json
 from collections.abc import AsyncIterator
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from mock_server import MockServer
 from mock_server import call_message
 
+from pytest_tooleval.engine.client import MOST_BYTES
 from pytest_tooleval.engine.client import ChatAnswer
 from pytest_tooleval.engine.client import ChatClient
 from pytest_tooleval.engine.client import ChatRequest
 from pytest_tooleval.engine.conversation import converse
+from pytest_tooleval.engine.lane import sampling_for
 from pytest_tooleval.engine.litellm_client import LitellmClient
 from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.openai_client import OpenAIClient
@@ -28,8 +34,12 @@ from pytest_tooleval.results import Reply
 from .fakes import WEATHER
 from .fakes import case_of
 from .fakes import tool
+from .test_openai_client import completion
+from .test_openai_client import http
+from .test_openai_client import raw_server
 
 KEY = "sk-planted-0123456789"
+ODD_KEY = "sk-planted/AbC+d=0123456789"
 REQUEST = ChatRequest(
     [{"role": "user", "content": "What's the weather in Paris?"}],
     [WEATHER],
@@ -180,6 +190,79 @@ async def test_the_users_own_key_does_not_travel_to_another_host(
     with MockServer() as server:
         await connect(server, api_key_env=None).complete(REQUEST, 60.0)
     assert "sk-mine-123456" not in str(server.headers)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_no_redirect_is_followed(connect: Connect, status: int) -> None:
+    with MockServer() as other:
+        location = f"Location: http://user:pass@localhost:{other.port}/v2?x=y"
+        async with raw_server(http(b"", status, location)) as port:
+            error = await failing(connect(f"http://127.0.0.1:{port}/v1"))
+        assert other.requests == 0
+    assert error.message == (
+        f"http://127.0.0.1:{port}/v1/chat/completions redirects to "
+        f"http://[secret]@localhost:{other.port}/v2, which is not followed; "
+        "api_base should name the final address"
+    )
+    assert (error.kind, error.retryable, error.fatal) == ("bad_request", False, True)
+
+
+async def test_headers_of_the_table_are_sent_and_not_their_stand_ins(connect: Connect) -> None:
+    extra = {"extra_headers": {"X-Team": "tools"}}
+    with MockServer() as server:
+        client = connect(server, extra=extra)
+        spec = ModelSpec("m", model="openai/mock", extra=extra)
+        asked = dataclasses.replace(REQUEST, sampling=sampling_for(spec, case_of()))
+        await client.complete(asked, 60.0)
+        left_out = dataclasses.replace(spec, omit=("extra_headers",))
+        asked = dataclasses.replace(REQUEST, sampling=sampling_for(left_out, case_of()))
+        await client.complete(asked, 60.0)
+    assert [headers.get("x-team") for headers in server.headers] == ["tools", None]
+
+
+async def test_a_body_beyond_all_measure_is_not_read(connect: Connect) -> None:
+    bomb = gzip.compress(b" " * (MOST_BYTES + 1))
+    for reply in (http(b" " * (MOST_BYTES + 1)), http(bomb, 200, "Content-Encoding: gzip")):
+        async with raw_server(reply) as port:
+            error = await failing(connect(f"http://127.0.0.1:{port}/v1"))
+        assert error.message == "the answer is longer than 32 MiB"
+        assert (error.kind, error.retryable) == ("bad_response", False)
+
+
+async def test_a_packed_answer(connect: Connect) -> None:
+    packed = gzip.compress(completion())
+    async with raw_server(http(packed, 200, "Content-Encoding: gzip")) as port:
+        answer = await connect(f"http://127.0.0.1:{port}/v1").complete(REQUEST, 60.0)
+    assert answer.message["tool_calls"][0]["function"]["arguments"] == '{"city": "Paris"}'
+
+
+@pytest.mark.parametrize("status", [200, 400])
+async def test_of_an_error_of_a_megabyte_only_the_size_is_told(connect: Connect, status: int) -> None:
+    async with raw_server(http(b"api_key " * 130_000, status)) as port:
+        error = await failing(connect(f"http://127.0.0.1:{port}/v1"))
+    assert error.kind == ("bad_response" if status == 200 else "bad_request")
+    assert "api_key" not in error.message
+    assert status == 200 or "a text of 1015 KiB" in error.message
+
+
+ECHOES = {
+    "escaped": json.dumps({"error": {"message": f"wrong key {ODD_KEY}"}}).replace("/", "\\/"),
+    "Base64": json.dumps({"error": base64.b64encode(f"user:{ODD_KEY}".encode()).decode()}),
+    "an address": json.dumps({"detail": f"no /?key={quote(ODD_KEY, safe='')}"}),
+    "cut": "<html>" + " " * (1995 - len(ODD_KEY)) + ODD_KEY,
+}
+
+
+@pytest.mark.parametrize("name", ECHOES)
+@pytest.mark.parametrize("status", [200, 401])
+async def test_a_key_that_comes_back_in_another_spelling(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, name: str, status: int
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", ODD_KEY)
+    async with raw_server(http(ECHOES[name].encode(), status)) as port:
+        error = await failing(connect(f"http://127.0.0.1:{port}/v1"))
+    pieces = [ODD_KEY, "planted", base64.b64encode(f"user:{ODD_KEY}".encode()).decode()[8:24]]
+    assert not [piece for piece in pieces if piece in error.message]
 
 
 @pytest.mark.parametrize("arguments", ["", "{not json", "[1]", '{"x": 1e999}', '"\\ud800"'])

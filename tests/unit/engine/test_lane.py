@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.engine.cassette import Cassette
+from pytest_tooleval.engine.cassette import key_of
+from pytest_tooleval.engine.cassette import question
 from pytest_tooleval.engine.client import ChatRequest
 from pytest_tooleval.engine.lane import Lane
 from pytest_tooleval.engine.lane import Origin
@@ -216,6 +219,39 @@ async def test_an_echoed_key_is_taken_out_before_anyone_sees_it(
     assert "sk-planted" not in str(reply) + cassette.path.read_text()
     assert replayed.calls == reply.calls
     assert replayed.message == reply.message
+
+
+async def test_a_key_is_taken_out_of_names_reasons_and_other_spellings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    key = "sk-live/0123456789"
+    monkeypatch.setenv("MY_KEY", key)
+    escaped = json.dumps({"city": key}).replace("/", "\\/").replace("k", "\\u006b")
+    leaking = says(call("get_weather", escaped), call("get_weather", {key: "x"}))
+    use_clients(monkeypatch, {"m": FakeClient(lambda asked: leaking, finish_reason=f"stop {key}")})
+    lane = lane_for(ModelSpec("m", api_key_env="MY_KEY"))
+    cassette = Cassette(tmp_path / "c.jsonl", "new")
+    reply = await lane.ask(request(), Origin(0, cassette))
+    assert [made.arguments for made in reply.calls] == [{"city": "[secret]"}, {"[secret]": "x"}]
+    assert reply.finish_reason == "stop [secret]"
+    assert "live" not in str(reply) + cassette.path.read_text()
+
+
+async def test_values_of_headers_are_not_recorded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use_clients(monkeypatch, {"m": FakeClient(lambda asked: GOOD)})
+    cassette = Cassette(tmp_path / "c.jsonl", "new")
+    keys = []
+    for value in ("planted-1", "planted-1", "planted-2"):
+        spec = ModelSpec("m", model="openai/m", extra={"extra_headers": {"X-Gate": value}})
+        asked = request(sampling=sampling_for(spec, case_of()))
+        await lane_for(spec).ask(asked, Origin(0, cassette))
+        keys.append(key_of(question(spec, asked)))
+    assert "X-Gate" in cassette.path.read_text()
+    assert "planted" not in cassette.path.read_text()
+    # Other headers are another question.
+    assert keys[0] == keys[1] != keys[2]
 
 
 async def test_an_answer_nested_beyond_reading_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

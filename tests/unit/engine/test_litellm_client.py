@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
 import subprocess
 import sys
@@ -12,10 +14,13 @@ from typing import Any
 import pytest
 from mock_server import MockServer
 
+from pytest_tooleval.engine.client import MOST_BYTES
 from pytest_tooleval.engine.client import ChatAnswer
 from pytest_tooleval.engine.client import ChatRequest
 from pytest_tooleval.engine.conversation import converse
 from pytest_tooleval.engine.litellm_client import LitellmClient
+from pytest_tooleval.engine.litellm_client import guard_connections
+from pytest_tooleval.engine.litellm_client import load_litellm
 from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
@@ -26,6 +31,8 @@ from pytest_tooleval.results import Reply
 from .fakes import WEATHER
 from .fakes import case_of
 from .fakes import tool
+from .test_openai_client import http
+from .test_openai_client import raw_server
 
 KEY = "sk-planted-0123456789"
 ROOT = Path(__file__).parents[3]
@@ -134,6 +141,139 @@ async def test_no_key_at_all_ends_the_model(model: str) -> None:
         await mine.complete(REQUEST, 60.0)
     assert (raised.value.kind, raised.value.fatal) == ("credentials", True)
     assert "api_key_env" in raised.value.message
+
+
+# What litellm reads from the environment for each of these, were it given no key.
+PROVIDERS = {
+    "openai/gpt-4o": "OPENAI_API_KEY",
+    "custom_openai/m": "OPENAI_API_KEY",
+    "litellm_proxy/m": "LITELLM_PROXY_API_KEY",
+    "xinference/m": "XINFERENCE_API_KEY",
+    "hosted_vllm/m": "HOSTED_VLLM_API_KEY",
+    "deepseek/deepseek-chat": "DEEPSEEK_API_KEY",
+    "groq/m": "GROQ_API_KEY",
+    "mistral/m": "MISTRAL_API_KEY",
+    "together_ai/m": "TOGETHERAI_API_KEY",
+    "openrouter/m": "OPENROUTER_API_KEY",
+    "ollama_chat/m": "OLLAMA_API_KEY",
+    "databricks/m": "DATABRICKS_API_KEY",
+    "huggingface/m": "HF_TOKEN",
+    "bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0": "AWS_BEARER_TOKEN_BEDROCK",
+    "amazon_nova/m": "AMAZON_NOVA_API_KEY",
+    CLAUDE: "ANTHROPIC_API_KEY",
+    "anthropic/claude-opus-4-1": "ANTHROPIC_AUTH_TOKEN",
+    GEMINI: "GEMINI_API_KEY",
+}
+
+
+@pytest.mark.parametrize("model", PROVIDERS)
+async def test_no_key_of_a_provider_travels_to_another_host(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    for name in PROVIDERS.values():
+        monkeypatch.setenv(name, f"planted-{name}")
+    paths: list[str] = []
+    with MockServer(respond=lambda path, request: paths.append(path)) as server:
+        mine = LitellmClient(ModelSpec("m", model=model, api_base=server.base_url))
+        with contextlib.suppress(ModelError):  # what comes back is of OpenAI's kind
+            await mine.complete(ChatRequest(REQUEST.messages), 60.0)
+        await mine.close()
+    assert paths
+    assert "planted" not in str(server.headers) + str(server.bodies) + str(paths)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"model": "gigachat/GigaChat"},
+        {"model": "watsonx/ibm/granite"},
+        {"model": "vertex_ai/gemini-2.0-flash"},
+        {"model": "azure/gpt-4o"},
+        {"model": "gemini-2.5-pro"},
+        {"model": "openai/m", "extra": {"custom_llm_provider": "gigachat"}},
+    ],
+    ids=str,
+)
+async def test_no_login_on_this_machine_is_used_for_another_host(
+    monkeypatch: pytest.MonkeyPatch, table: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("GIGACHAT_ACCESS_TOKEN", "planted")
+    with MockServer() as server:
+        mine = LitellmClient(ModelSpec("m", api_base=server.base_url, **table))
+        with pytest.raises(ModelError, match="api_key_env") as raised:
+            await mine.complete(REQUEST, 60.0)
+        assert server.requests == 0
+    assert (raised.value.kind, raised.value.fatal) == ("credentials", True)
+
+
+@pytest.mark.parametrize("disabled", ["False", "True"])
+@pytest.mark.parametrize("model", [CLAUDE, GEMINI, "azure/gpt-4o", "mistral/m", "amazon_nova/m"])
+async def test_no_redirect_is_followed(
+    monkeypatch: pytest.MonkeyPatch, model: str, disabled: str
+) -> None:
+    # Without aiohttp litellm lets httpx make the connections.
+    monkeypatch.setenv("DISABLE_AIOHTTP_TRANSPORT", disabled)
+    load_litellm().in_memory_llm_clients_cache.flush_cache()
+    with MockServer() as other:
+        location = f"Location: http://localhost:{other.port}/v1"
+        async with raw_server(http(b"", 307, location)) as port:
+            base = f"http://127.0.0.1:{port}"
+            mine = LitellmClient(ModelSpec("m", model=model, api_base=base, api_key_env="MY_API_KEY"))
+            with pytest.raises(ModelError, match="redirects to http://localhost") as raised:
+                await mine.complete(REQUEST, 60.0)
+            await mine.close()
+        assert other.requests == 0
+    assert (raised.value.kind, raised.value.fatal) == ("bad_request", True)
+    assert KEY not in raised.value.message
+
+
+async def test_a_body_beyond_all_measure_is_not_read_in_a_thread() -> None:
+    bomb = gzip.compress(b" " * (MOST_BYTES + 1))
+    async with raw_server(http(bomb, 200, "Content-Encoding: gzip")) as port:
+        spec = ModelSpec("m", model="amazon_nova/m", api_base=f"http://127.0.0.1:{port}")
+        with pytest.raises(ModelError, match="the answer is longer than 32 MiB"):
+            await LitellmClient(spec).complete(REQUEST, 60.0)
+
+
+async def test_litellms_own_aiohttp_is_not_used() -> None:
+    mine = LitellmClient(ModelSpec("m", model="aiohttp_openai/m", api_base="http://127.0.0.1:1"))
+    with pytest.raises(ModelError, match="use openai/NAME") as raised:
+        await mine.complete(REQUEST, 60.0)
+    assert raised.value.fatal
+
+
+@pytest.mark.parametrize("packing", ["gzip, gzip", "br"])
+@pytest.mark.parametrize("model", [CLAUDE, "amazon_nova/m"])
+async def test_a_packing_that_was_not_asked_for_is_not_opened(model: str, packing: str) -> None:
+    async with raw_server(http(b"x", 200, f"Content-Encoding: {packing}")) as port:
+        mine = LitellmClient(ModelSpec("m", model=model, api_base=f"http://127.0.0.1:{port}"))
+        with pytest.raises(ModelError, match="packed in a way") as raised:
+            await mine.complete(REQUEST, 60.0)
+        await mine.close()
+    assert raised.value.kind == "bad_response"
+
+
+async def test_a_proxy_where_httpx_makes_the_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISABLE_AIOHTTP_TRANSPORT", "True")
+    paths: list[str] = []
+    with MockServer(respond=lambda path, body: paths.append(path)) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
+        load_litellm().in_memory_llm_clients_cache.flush_cache()
+        mine = LitellmClient(ModelSpec("m", model="openai/m", api_base="http://model.invalid/v1"))
+        await mine.complete(REQUEST, 60.0)
+        await mine.close()
+    load_litellm().in_memory_llm_clients_cache.flush_cache()
+    assert paths == ["http://model.invalid/v1/chat/completions"]
+
+
+def test_a_litellm_of_another_build_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    load_litellm()
+    from litellm.llms.custom_httpx import http_handler
+
+    monkeypatch.setattr(http_handler, "AsyncHTTPHandler", object)
+    with pytest.raises(ModelError, match="install another one") as raised:
+        guard_connections()
+    assert raised.value.fatal
 
 
 THOUGHTS = [
@@ -280,6 +420,31 @@ with MockServer(latency=120.0) as server:
     assert out == ""
     assert err == ""
     assert took < 60.0
+
+
+HOSTILE = """
+import json, logging
+finish = "stop\\x1b[2J key=sk-planted-0123456789\\n::error::owned"
+message = {"role": "assistant", "content": "no"}
+choice = {"index": 0, "finish_reason": finish, "message": message}
+document = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+PREPARE
+with MockServer(respond=lambda path, request: (200, document)) as server:
+    runner, futures = run(server, api_key_env="MY_LOGIN")
+    print([future.exception(120) for future in futures])
+    runner.close()
+"""
+
+
+@pytest.mark.parametrize("prepare", ["", "logging.basicConfig()"])
+def test_what_litellm_logs_holds_no_key_and_gives_no_orders(prepare: str) -> None:
+    out, err, _ = process(HOSTILE.replace("PREPARE", prepare), count=1, MY_LOGIN=KEY)
+    assert out == "[None]"
+    assert "\x1b" not in err
+    assert "\n::" not in err
+    assert KEY not in err
+    # Without a handler of the user's own nothing is written at all.
+    assert ("finish_reason" in err) == bool(prepare)
 
 
 def test_an_echoed_key_is_in_no_message_and_no_output() -> None:

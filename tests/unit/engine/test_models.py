@@ -12,6 +12,7 @@ from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.models import ModelTables
 from pytest_tooleval.engine.models import read_tables
 from pytest_tooleval.engine.models import resolve_models
+from pytest_tooleval.engine.secrets import secret_values
 from pytest_tooleval.errors import ConfigError
 
 
@@ -144,10 +145,20 @@ def test_a_table_that_is_none(tmp_path: Path) -> None:
         ("", '[models.mine.extra]\nx = [{y = {"x-api-key" = "sk-planted-1"}}]'),
         ('api_key_env = "sk-planted-1"', ""),
         ('api_base = "https://me:sk-planted-1@example.org/v1"', ""),
+        ('api_base = "https://example.org/v1?code=sk-planted-1"', ""),
+        ('api_base = "me:sk-planted-1@example.org/v1"', ""),
     ],
 )
 def test_secrets_are_refused_and_not_shown(tmp_path: Path, body: str, extra: str) -> None:
     assert "sk-planted-1" not in refusal(tmp_path, GOOD + body, extra)
+
+
+def test_the_keys_of_all_tables_are_kept_out_of_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLEVAL_OTHER_LOGIN", "open sesame")
+    tables_of(tmp_path, '[models.other]\nmodel = "openai/m"\napi_key_env = "TOOLEVAL_OTHER_LOGIN"\n')
+    assert "open sesame" in secret_values()
 
 
 @pytest.mark.parametrize(

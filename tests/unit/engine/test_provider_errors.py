@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.engine.model_spec import ModelSpec
 from pytest_tooleval.engine.provider_errors import failed_generation
+from pytest_tooleval.engine.provider_errors import one_line
 from pytest_tooleval.engine.provider_errors import provider_error
+from pytest_tooleval.engine.provider_errors import redirected
 from pytest_tooleval.engine.provider_errors import spoken
 from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
 from pytest_tooleval.errors import ErrorKind
@@ -117,3 +119,35 @@ def test_a_failed_generation_is_an_answer() -> None:
 def test_any_text_is_survived(status: int | None, text: str) -> None:
     provider_error(SPEC, status, text, tool_choice="required")
     failed_generation(text)
+
+
+def test_a_text_of_megabytes_is_read_in_no_time() -> None:
+    """It took minutes: from each of these words the rest of the text was searched."""
+    error = provider_error(SPEC, 400, "api_key " * 130_000)
+    assert error.kind == "bad_request"
+    assert len(error.message) < 1000
+    assert one_line("x" * 2**20, SPEC) == "a text of 1024 KiB"
+
+
+def test_a_key_that_json_hides_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-planted/0123456789")
+    for text in (r"sk-planted\/0123456789", r"sk-pl\u0061nted\/0123456789"):
+        error = provider_error(SPEC, 401, f'{{"error": {{"message": "Incorrect key: {text}"}}}}')
+        assert "Incorrect key: [secret]" in error.message
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("https://other.example/v2/chat?code=hidden", "to https://other.example/v2/chat,"),
+        ("http://user:hidden@other.example/", "to http://[secret]@other.example/,"),
+        ("/elsewhere", "to http://h/elsewhere,"),
+        ("http://[::1", "to http://[::1,"),
+    ],
+)
+def test_where_a_redirect_leads(location: str, shown: str) -> None:
+    error = redirected("http://h/v1/chat/completions?key=hidden", location)
+    assert shown in error.message
+    assert "hidden" not in error.message
+    assert "api_base should name the final address" in error.message
+    assert error.fatal

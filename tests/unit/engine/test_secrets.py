@@ -1,14 +1,23 @@
 from __future__ import annotations
 
+import base64
+import json
+import logging
+from urllib.parse import quote
+from urllib.parse import quote_plus
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.engine.secrets import PLACEHOLDER
+from pytest_tooleval.engine.secrets import ScrubFilter
+from pytest_tooleval.engine.secrets import keep_secret
 from pytest_tooleval.engine.secrets import scrub
 from pytest_tooleval.engine.secrets import scrub_json
 from pytest_tooleval.engine.secrets import secret_values
 from pytest_tooleval.engine.secrets import sent_values
+from pytest_tooleval.engine.secrets import shown_address
 
 
 def test_values_by_name_and_by_the_look_of_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,3 +69,106 @@ def test_json_is_scrubbed_at_every_depth_but_keeps_its_keys() -> None:
     assert scrub_json(value, ("messages",)) == {
         "messages": [{"content": f"the key is {PLACEHOLDER}", "n": 1}]
     }
+
+
+@pytest.mark.parametrize(
+    "name",
+    "HF_TOKEN AWS_BEARER_TOKEN_BEDROCK ANTHROPIC_AUTH_TOKEN REPLICATE_API_TOKEN SERVICE_KEY_2 "
+    "WATSONX_ZENAPIKEY PROXY_AUTH DB_PASSWD GCP_CREDENTIALS_JSON".split(),
+)
+def test_names_that_may_mean_a_secret(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "tok-0123456789")
+    assert "tok-0123456789" in secret_values()
+
+
+@pytest.mark.parametrize("value", ["disabled", "Required", "10000000", "short"])
+def test_words_and_numbers_are_no_secrets(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("TOOLEVAL_AUTH", value)
+    assert value not in secret_values()
+
+
+@pytest.mark.parametrize(
+    "name", ["HF_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_AUTH_TOKEN", "REPLICATE_API_TOKEN"]
+)
+def test_tokens_of_providers_are_taken_out_of_answers(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "tok-0123456789")
+    assert "tok-0123456789" in sent_values(None)
+
+
+@pytest.mark.parametrize("name", ["GIT_AUTHOR_NAME", "TOKENIZERS_PATH", "KEYBOARD"])
+def test_names_that_only_look_alike(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "Jane Q. Public")
+    assert "Jane Q. Public" not in secret_values()
+
+
+def test_a_variable_that_a_table_names_is_secret_whatever_it_is_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOOLEVAL_GATEWAY_LOGIN", "open sesame")
+    assert "open sesame" not in secret_values()
+    keep_secret("TOOLEVAL_GATEWAY_LOGIN")
+    assert "open sesame" in secret_values()
+
+
+SLASHED = "sk-live/AbC+d=ef01~2 3"
+DATA = SLASHED.encode()
+IN_JSON = json.dumps(SLASHED).replace("/", "\\/")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        IN_JSON,
+        json.dumps(IN_JSON),
+        IN_JSON.replace("s", "\\u0073").replace("A", "\\u0041"),
+        json.dumps(IN_JSON.replace("l", "\\u006C")),
+        quote(SLASHED),
+        quote(SLASHED, safe=""),
+        quote(SLASHED, safe="").replace("%2F", "%2f").replace("%2B", "%2b"),
+        quote_plus(SLASHED),
+        *(coded(b"user:"[:n] + DATA + end).decode() for n in range(4) for end in (b"", b"x", b"yz")
+          for coded in (base64.b64encode, base64.urlsafe_b64encode)),
+        base64.b64encode(DATA).decode().rstrip("="),
+    ],
+)  # fmt: skip
+def test_a_key_in_another_spelling(text: str) -> None:
+    clean = scrub(text, (SLASHED,))
+    assert PLACEHOLDER in clean
+    # Beside the key there are quotes, or the ends of other bytes.
+    assert len(clean.replace(PLACEHOLDER, "")) <= 12
+
+
+def test_a_key_as_a_name_in_an_object_is_taken_out() -> None:
+    value = {"arguments": {"sk-12345678": 1, "x": [{"a sk-12345678 b": 2}]}}
+    assert "sk-12345678" not in json.dumps(scrub_json(value, ("sk-12345678",)))
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
+        ("http://h/v1?code=hidden", "http://h/v1"),
+        ("http://h/v1#hidden", "http://h/v1"),
+        ("https://user:hidden@h/v1?x=y", "https://[secret]@h/v1"),
+        ("user:hidden@gw.example/v1", "[secret]@gw.example/v1"),
+        ("http://user:hid/den@h/v1", "http://[secret]@h/v1"),
+        ("http://user:hidden?@h/v1", "http://[secret]"),
+        ("http://h/v1?mail=a@b&code=hidden", "http://[secret]"),
+    ],
+)
+def test_addresses_are_shown_without_what_is_secret_in_them(address: str, shown: str) -> None:
+    assert shown_address(address) == shown
+
+
+def test_the_user_in_an_address_is_hidden() -> None:
+    assert scrub("no way to http://user:pass@gw:80/x", ()) == f"no way to http://{PLACEHOLDER}@gw:80/x"
+
+
+def test_records_of_logs_hold_no_key_and_give_no_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLEVAL_API_KEY", "sk-12345678")
+    text = "key %s\x1b[2J\n::error::owned\n\tnext"
+    record = logging.LogRecord("LiteLLM Router", logging.WARNING, "f", 1, text, ("sk-12345678",), None)
+    assert ScrubFilter().filter(record)
+    assert record.getMessage() == f"key {PLACEHOLDER}\\x1b[2J\n\\x3a:error::owned\n\tnext"
