@@ -7,6 +7,7 @@ gives an equal object. Nothing here computes a score.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -57,8 +58,16 @@ def is_nested_deeper(value: object, levels: int) -> bool:
     return True
 
 
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
+def _is_finite(value: object) -> bool:
+    """Whether no number in it is NaN or infinite, which JSON lacks: 1e400 reads as infinity."""
+    inner = [value]
+    while inner:
+        each = inner.pop()
+        if isinstance(each, float) and not math.isfinite(each):
+            return False
+        if isinstance(each, (dict, list)):
+            inner += each.values() if isinstance(each, dict) else each
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +93,20 @@ class ToolCall:
         if isinstance(arguments, dict):
             if is_nested_deeper(arguments, MAX_DEPTH):
                 return cls(name, None, f"(an object nested more than {MAX_DEPTH} levels deep)", id)
+            if not _is_finite(arguments):
+                return cls(name, None, json.dumps(arguments, default=repr), id)
             return cls(name, arguments, None, id)
         if not isinstance(arguments, str):
             return cls(name, None, json.dumps(arguments, default=repr), id)
         try:
-            parsed = json.loads(arguments, parse_constant=_refuse_constant)
+            parsed = json.loads(arguments)
         except (ValueError, RecursionError):
             parsed = None
         brackets = arguments.count("{") + arguments.count("[")
         if brackets > MAX_DEPTH and is_nested_deeper(parsed, MAX_DEPTH):
             parsed = None
-        return cls(name, parsed if isinstance(parsed, dict) else None, arguments, id)
+        sound = isinstance(parsed, dict) and _is_finite(parsed)
+        return cls(name, parsed if sound else None, arguments, id)
 
     @classmethod
     def coerce(cls, call: ToolCall | Mapping[str, Any]) -> ToolCall:

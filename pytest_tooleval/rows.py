@@ -9,33 +9,47 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import pydantic_core
 
-_BULKY = ("scores", "transcript")
+BULKY = ("scores", "transcript")
 
 
 def pack(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of `CaseResult.to_dict` with the bulk of its trials as text under `bulk`."""
-    bulk = [{name: trial[name] for name in _BULKY} for trial in row["trials"]]
-    trials = [{k: v for k, v in trial.items() if k not in _BULKY} for trial in row["trials"]]
+    bulk = [{name: trial[name] for name in BULKY} for trial in row["trials"]]
+    trials = [{k: v for k, v in trial.items() if k not in BULKY} for trial in row["trials"]]
     return {**row, "trials": trials, "bulk": to_json(bulk)}
 
 
 def unpack(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row as it was before `pack`."""
-    bulks = json.loads(row["bulk"])
-    trials = [{**trial, **bulk} for trial, bulk in zip(row["trials"], bulks, strict=True)]
-    return {**{k: v for k, v in row.items() if k != "bulk"}, "trials": trials}
+    light = {k: v for k, v in row.items() if k != "bulk"}
+    return joined(light, json.loads(row["bulk"]))
+
+
+def joined(light: Mapping[str, Any], bulks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The row from its two parts; ValueError if they do not have as many trials."""
+    trials = [{**trial, **bulk} for trial, bulk in zip(light["trials"], bulks, strict=True)]
+    return {**light, "trials": trials}
 
 
 def to_json(value: Any) -> str:
-    """A value as compact JSON on one line; not a number stays NaN, as `json` has it.
+    """A value as compact JSON on one line; numbers that JSON does not have become null.
 
     What a scorer of a user puts into its checks, sets or dates, becomes a list or a text.
     """
     try:
-        return pydantic_core.to_json(value, inf_nan_mode="constants").decode()
+        return pydantic_core.to_json(value, inf_nan_mode="null").decode()
     except ValueError:  # half of a surrogate pair, or nested deeper than it goes
-        return json.dumps(value, separators=(",", ":"))
+        try:
+            return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        except ValueError:
+            return json.dumps(with_null(value), separators=(",", ":"))
+
+
+def with_null(value: Any) -> Any:
+    """A copy in which null stands for NaN and infinity."""
+    return json.loads(json.dumps(value), parse_constant=lambda name: None)

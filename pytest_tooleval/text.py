@@ -7,9 +7,10 @@ import re
 from typing import Any
 
 ELLIPSIS = "…"
-# GitHub's runner obeys `::command::` at the start of a line of a log, and `##[command]` anywhere.
-_COMMAND = re.compile(r"^(\s*)::", re.MULTILINE)
-_HARMLESS = "##\\x5b"
+# GitHub's runner obeys `::command::` at the start of a line of a log, and `##[command]` anywhere, as do
+# Azure Pipelines `##vso[command]` and TeamCity `##teamcity[command]`.
+_COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
+_BRACKETED = re.compile(r"##(\w*)\[")
 
 
 def printable(text: str, *, keep_newlines: bool = False) -> str:
@@ -17,18 +18,18 @@ def printable(text: str, *, keep_newlines: bool = False) -> str:
 
     These are control characters (the ESC of ANSI sequences among them), bidirectional controls,
     zero-width characters, spaces other than the plain one, and lone surrogates; also what gives
-    orders in the log of a CI job: the bracket of `##[`, and `::` that begins a line. With
-    `keep_newlines` a newline and a tab stay what they are.
+    orders in the log of a CI job: the bracket of `##[` and `##vso[`, and `::` that begins a
+    line. With `keep_newlines` a newline and a tab stay what they are.
     """
     if text.isprintable():
-        return _without_commands(text) if "##[" in text or "::" in text else text
+        return _without_commands(text) if "##" in text or "::" in text else text
     kept = "\n\t" if keep_newlines else ""
     shown = "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
     return _without_commands(shown)
 
 
 def _without_commands(text: str) -> str:
-    return _COMMAND.sub(r"\1\\x3a:", text).replace("##[", _HARMLESS)
+    return _BRACKETED.sub(r"##\1\\x5b", _COMMAND.sub(r"\1\\x3a:", text))
 
 
 def _escaped(character: str) -> str:

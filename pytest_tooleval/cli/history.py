@@ -85,7 +85,8 @@ def _print_lines(lines: Iterable[str]) -> None:
     # Not every terminal or pipe has all characters, the bars of a trend least of all.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     for line in lines:
-        click.echo(line.encode(encoding, "replace").decode(encoding))
+        safe = printable(line, keep_newlines=True)
+        click.echo(safe.encode(encoding, "replace").decode(encoding))
 
 
 def _print_json(value: object) -> None:
@@ -262,7 +263,9 @@ def export(run: str, format: str, out: Path | None, folder: Path | None) -> None
 
 def _export_text(format: str, document: Mapping[str, Any], store: History) -> str:
     if format == "json":
-        return json.dumps(document, indent=1) + "\n"
+        from ..reports.document import json_of
+
+        return json_of(document)
     if format == "csv":
         from ..reports.csv import csv_text
 

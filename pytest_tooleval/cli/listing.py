@@ -32,7 +32,7 @@ def history_lines(runs: Sequence[RunSummary]) -> list[str]:
 def _run_cells(run: RunSummary) -> list[str]:
     judged = run.gates_passed + run.gates_failed
     return [
-        run.id,
+        printable(run.id),
         when_text(run.started),
         commit_text(run.git),
         branch_text(run.git),
@@ -74,7 +74,7 @@ def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> lis
     notes = [note_text(point.status, None), f"{kind} changed" if changed else ""]
     return [
         when_text(point.started),
-        point.id,
+        printable(point.id),
         commit_text(point.git),
         short(point.model),
         point.outcome or "",

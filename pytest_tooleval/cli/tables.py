@@ -49,8 +49,8 @@ def branch_text(git: Mapping[str, Any] | None) -> str:
 def note_text(status: str, exitstatus: int | None) -> str:
     """What is worth saying about how a run ended; empty when nothing is."""
     if status != "finished":
-        return status
-    return _EXITS.get(exitstatus or 0, f"exit status {exitstatus}")
+        return short(status)
+    return _EXITS.get(exitstatus or 0, short(f"exit status {exitstatus}"))
 
 
 def number_text(value: float | None) -> str:

@@ -132,7 +132,8 @@ class Cassette:
         if self._explained > _EXPLAINED and not always:
             return "see `tooleval cassette explain`"
         if self._questions is None:
-            self._questions = list(recorded_questions(self.path))
+            readable = recorded_questions(self.path)
+            self._questions = [one for one in readable if one[0] not in self.damaged]
         found = nearest(self._questions, asked)
         if found is None:
             return "nothing is recorded there"
@@ -223,6 +224,8 @@ class Cassette:
 
 _DAMAGE = (ValueError, TypeError, KeyError, RecursionError)
 _NUMBERS = ("prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
+# More than any answer took. Sums of larger numbers may not fit into a float, and NaN fits nowhere.
+_LARGEST = 1e15
 
 
 def _read_line(line: bytes) -> tuple[str, tuple[ChatAnswer, str | None]]:
@@ -236,9 +239,14 @@ def _read_line(line: bytes) -> tuple[str, tuple[ChatAnswer, str | None]]:
     sound = (
         isinstance(key, str)
         and isinstance(answer.message, dict)
-        and all(n is None or (isinstance(n, (int, float)) and not isinstance(n, bool)) for n in numbers)
+        and all(number is None or _is_amount(number) for number in numbers)
         and all(text is None or isinstance(text, str) for text in texts)
     )
     if not sound:
         raise TypeError
     return key, (answer, choice)
+
+
+def _is_amount(value: object) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and 0 <= value <= _LARGEST  # type: ignore[operator]

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..results import MAX_DEPTH
+from ..results import is_nested_deeper
 from ..text import json_text
 from ..text import shorten
 
@@ -76,7 +78,8 @@ def recorded_questions(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             asked = json.loads(line)["asked"]
         except (ValueError, TypeError, KeyError, RecursionError):
             continue
-        if isinstance(asked, dict):
+        # Deeper than that it could be read here and not be compared there.
+        if isinstance(asked, dict) and not is_nested_deeper(asked, MAX_DEPTH):
             yield number, asked
 
 
@@ -93,10 +96,15 @@ def _difference(field: str, wanted: Mapping[str, Any], recorded: Mapping[str, An
     if field == "messages":
         return f"messages: {_messages_difference(old, new)}"
     if isinstance(old, dict) and isinstance(new, dict):
-        keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
-        parts = (f"{k} recorded {_shown(old, k)}, asked {_shown(new, k)}" for k in keys)
+        parts = (f"{k} recorded {_shown(old, k)}, asked {_shown(new, k)}" for k in _changed(old, new))
         return f"{field}: " + "; ".join(parts)
     return f"{field}: recorded {json_text(old, _SHOWN)}, asked {json_text(new, _SHOWN)}"
+
+
+def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The keys that only one has, or both with other values; null is a value, too."""
+    keys = dict.fromkeys([*old, *new])
+    return [k for k in keys if k not in old or k not in new or canonical(old[k]) != canonical(new[k])]
 
 
 def _shown(values: Mapping[str, Any], key: str) -> str:
@@ -107,10 +115,15 @@ def _messages_difference(old: object, new: object) -> str:
     if not isinstance(old, list) or not isinstance(new, list):
         return "the recorded ones cannot be read"
     for i, (before, after) in enumerate(zip(old, new, strict=False), start=1):
-        if before != after:
-            key = next(key for key in {**before, **after} if before.get(key) != after.get(key))
-            first, second = before.get(key), after.get(key)
-            return f"message {i}, {key}: recorded {_cut(first, second)}, asked {_cut(second, first)}"
+        if canonical(before) == canonical(after):
+            continue
+        if not isinstance(before, dict) or not isinstance(after, dict):
+            return f"message {i}: recorded {json_text(before, _SHOWN)}, asked {json_text(after, _SHOWN)}"
+        key = _changed(before, after)[0]
+        if key not in before or key not in after:
+            return f"message {i}, {key}: recorded {_shown(before, key)}, asked {_shown(after, key)}"
+        first, second = before[key], after[key]
+        return f"message {i}, {key}: recorded {_cut(first, second)}, asked {_cut(second, first)}"
     return f"{len(old)} recorded, {len(new)} asked"
 
 

@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import ToolevalError
+from ..text import printable
 from .schema import upgrade
+from .soundness import DamageError
+from .soundness import check_heads
 
 PATIENCE_S = 10.0
 _RETRY_S = 0.02
@@ -32,9 +35,11 @@ class Database:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One consistent view of the store; while there is no file, of an empty store.
 
-        Raises ToolevalError when the file cannot be read or is no history.
+        Raises ToolevalError when the file cannot be read or is no history; also when a DamageError is
+        raised inside.
         """
         with self._explained(), _ending(self._connect_to_read()) as connection:
+            check_heads(connection)
             yield connection
 
     @contextmanager
@@ -113,7 +118,7 @@ class Database:
         ignore = folder / ".gitignore"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if not ignore.exists():
+            if not os.path.lexists(ignore):
                 ignore.write_text("*\n", encoding="ascii")
         except OSError as error:
             raise ToolevalError(f"{folder}: cannot be written: {error.strerror or error}") from error
@@ -124,6 +129,9 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise ToolevalError(f"{self.path}: {_explain(error)}") from error
+        except DamageError as error:
+            message = f"{self.path}: {error}; pytest-tooleval did not write that, {error.cure}"
+            raise ToolevalError(message) from None
 
 
 @contextmanager
@@ -146,7 +154,7 @@ def _is_barred(error: BaseException) -> bool:
 
 
 def _explain(error: sqlite3.Error) -> str:
-    text = str(error)
+    text = printable(str(error))
     if _is_busy(error):
         return f"another process has kept it locked for more than {PATIENCE_S:.0f} s"
     if "not a database" in text or "malformed" in text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,18 +25,20 @@ _JSON = {str: "a string", dict: "an object", list: "an array", int: "a whole num
 _LOOSE = {"content": str, "thresholds": dict, "pass_rule": str, "file": str}
 
 
-def load_document(name: str, folder: Path, *, bulk: bool = False) -> dict[str, Any]:
+def load_document(
+    name: str, folder: Path, *, bulk: bool = False, holding: Collection[tuple[str, str]] = ()
+) -> dict[str, Any]:
     """The result document in the file `name` if there is one, else that of the run of this name.
 
-    `folder` is the `.tooleval` of the project. Raises ToolevalError for a file that is no result
-    document and for a name that no run has.
+    `folder` is the `.tooleval` of the project, `holding` as for `History.find`. Raises ToolevalError
+    for a file that is no result document and for a name that no run has.
     """
     if os.path.isfile(name):
         return read_document(Path(name))
     if name.endswith(".json"):
         raise ToolevalError(f"{name}: there is no such file")
     history = open_history(folder)
-    return history.document(history.find(name), bulk=bulk, intervals=bulk)
+    return history.document(history.find(name, holding), bulk=bulk, intervals=bulk)
 
 
 def read_document(path: Path) -> dict[str, Any]:

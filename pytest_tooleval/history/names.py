@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Collection
 from datetime import datetime
 from datetime import timezone
 
@@ -21,32 +22,40 @@ _ANSWERED = (
     "AND (gates_passed OR NOT EXISTS "
     "(SELECT 1 FROM cases WHERE run = runs.number AND outcome = 'error'))"
 )
+# Misses that a gate let pass are called missed.
+_NONE_FAILED = "NOT EXISTS (SELECT 1 FROM cases WHERE run = runs.number AND outcome = 'failed')"
 # Or a drop would be the baseline of the next run, and pass there; so would the few cases of a
 # selection, and an outage.
 _WHICH = {
     "latest": _COMPLETE,
-    "good": f"{_COMPLETE} AND gates_failed = 0 AND run NOT LIKE '%\"partial\": true%' AND {_ANSWERED}",
+    "good": f"{_COMPLETE} AND gates_failed = 0 AND run NOT LIKE '%\"partial\": true%' AND {_ANSWERED} "
+    f"AND {_NONE_FAILED}",
 }
 _SAID = {
     "latest": "went to the end",
-    "good": "ran everything, with answers to all, without a failed gate",
+    "good": "ran everything, with answers to all, without a failed case or gate",
 }
+_GOOD_LOOKED_AT = 100
 
 
-def find_run(connection: sqlite3.Connection, place: str, name: str) -> str:
+def find_run(
+    connection: sqlite3.Connection, place: str, name: str, holding: Collection[tuple[str, str]] = ()
+) -> str:
     """The id of the run that a name means.
 
     `latest` is the newest run that went to its end, `latest~2` the second before it, and
     `latest:BRANCH` and `latest:BRANCH~2` count on one git branch only. `good` in its place is the
-    newest that ran all cases of its suites and in which no gate and no baseline failed; without a
-    gate that allowed errors, each case has an answer. Anything else is an id, or the beginning of
-    one. Raises ToolevalError, with what there is, for no run and for several.
+    newest that ran all cases of its suites and in which no case, gate and baseline failed; without a
+    gate that allowed errors, each case has an answer. With `holding`, files and models, only those
+    good runs count that have as much of these as any of them. Anything else is an id, or the
+    beginning of one. Raises ToolevalError, with what there is, for no run and for several.
     """
     if connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
         raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")
     match = _NAMED.fullmatch(name)
     if match:
-        return _find_newest(connection, place, match["word"], match["branch"], int(match["back"] or 0))
+        named = match["word"], match["branch"], int(match["back"] or 0)
+        return _find_newest(connection, place, *named, holding)
     prefix = safe_text(name)
     rows = connection.execute(
         "SELECT id, started, branch FROM runs WHERE substr(id, 1, ?) = ? "
@@ -67,16 +76,25 @@ def find_run(connection: sqlite3.Connection, place: str, name: str) -> str:
 
 
 def _find_newest(
-    connection: sqlite3.Connection, place: str, word: str, branch: str | None, back: int
+    connection: sqlite3.Connection,
+    place: str,
+    word: str,
+    branch: str | None,
+    back: int,
+    holding: Collection[tuple[str, str]],
 ) -> str:
     which = _WHICH[word]
     on_branch = "" if branch is None else " AND branch = :branch"
     bound = {"branch": None if branch is None else safe_text(branch), "back": back}
-    row = connection.execute(
-        f"SELECT id FROM runs WHERE {which}{on_branch} "
-        "ORDER BY started DESC, number DESC LIMIT 1 OFFSET :back",
-        bound,
-    ).fetchone()
+    newest = f"FROM runs WHERE {which}{on_branch} ORDER BY started DESC, number DESC"
+    if word == "good" and holding:
+        found = connection.execute(
+            f"SELECT id, number {newest} LIMIT {_GOOD_LOOKED_AT}", bound
+        ).fetchall()
+        fitting = _with_most(connection, found, set(holding))
+        if len(fitting) > back:
+            return fitting[back]
+    row = connection.execute(f"SELECT id {newest} LIMIT 1 OFFSET :back", bound).fetchone()
     if row:
         return str(row[0])
     (number,) = connection.execute(
@@ -93,6 +111,15 @@ def _find_newest(
     raise ToolevalError(
         f"{place}: {counted(number, 'run')}{where} {_SAID[word]}, too few for {asked}{branches}"
     )
+
+
+def _with_most(
+    connection: sqlite3.Connection, runs: list[tuple[str, int]], wanted: set[tuple[str, str]]
+) -> list[str]:
+    """The ids of those runs that hold the most of the files and models, in their order."""
+    query = "SELECT DISTINCT file, model FROM cases WHERE run = ?"
+    held = [len(wanted.intersection(connection.execute(query, (number,)))) for _, number in runs]
+    return [str(id) for (id, _), count in zip(runs, held, strict=True) if count == max(held)]
 
 
 def _listed(rows: list[tuple[str, float, str | None]]) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import sqlite3
 import time
+import zlib
+from collections.abc import Collection
 from collections.abc import Container
+from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,13 +18,17 @@ from typing import Any
 
 from ..errors import ToolevalError
 from ..reports.document import build_document
-from ..rows import unpack
+from ..rows import joined
+from ..text import json_text
 from ..text import printable
 from .codec import safe_text
 from .codec import unsqueeze
 from .database import Database
 from .names import find_run
 from .running import has_died
+from .soundness import DamageError
+from .soundness import check_part
+from .soundness import read_json
 from .summaries import HEAD_COLUMNS
 from .summaries import RunFilter
 from .summaries import RunSummary
@@ -32,6 +40,15 @@ from .trends import read_trend
 from .writer import RunWriter
 
 FILE = "history.db"
+# Of a run that did not finish, and did not say more when it began.
+_UNSAID: dict[str, Any] = {
+    **dict.fromkeys(("pytest_tooleval", "pytest", "python"), ""),
+    **dict.fromkeys(("exitstatus", "max_cost_usd", "git")),
+    "collection_errors": 0,
+    "answers": "shared",
+    "models": [],
+    "options": {},
+}
 
 
 @dataclass(frozen=True)
@@ -80,10 +97,13 @@ class History:
         with self._database.reading() as connection:
             return list_runs(connection, dead, RunFilter(model, suite, branch), limit)
 
-    def find(self, name: str) -> str:
-        """The id of a run called `latest`, `latest~2`, `latest:BRANCH` or by the beginning of its id."""
+    def find(self, name: str, holding: Collection[tuple[str, str]] = ()) -> str:
+        """The id of a run called `latest`, `latest~2`, `latest:BRANCH` or by the beginning of its id.
+
+        Of `good` runs only those count that hold the most of the files and models in `holding`.
+        """
         with self._database.reading() as connection:
-            return find_run(connection, str(self.path), name)
+            return find_run(connection, str(self.path), name, holding)
 
     def document(self, id: str, *, bulk: bool = True, intervals: bool = True) -> dict[str, Any]:
         """The result document of a run; without `bulk`, its trials have no `scores` and `transcript`,
@@ -93,10 +113,10 @@ class History:
         """
         dead = self._dead()
         with self._database.reading() as connection:
-            number, head, run, gates, baseline = _read_run(connection, self.path, id, dead)
-            rows = _read_rows(connection, number, bulk)
-        if head["status"] != "finished":
-            run = {"exitstatus": None, **run, "duration_s": head["duration_s"], "status": head["status"]}
+            number, head = _read_head(connection, self.path, id, dead)
+            with _naming(id):
+                run, gates, baseline = _read_about(connection, head)
+                rows = _read_rows(connection, number, bulk)
         order = {entry["model"]: place for place, entry in enumerate(run.get("models", ()))}
         rows.sort(key=lambda r: (r["file"], r["position"], order.get(r["model"], len(order))))
         return build_document(run, rows, gates, baseline, intervals=intervals)
@@ -104,16 +124,17 @@ class History:
     def case(self, id: str, nodeid: str) -> dict[str, Any]:
         """One whole case row of a run, with its transcripts."""
         with self._database.reading() as connection:
-            number, *_ = _read_run(connection, self.path, id, ())
+            number, _ = _read_head(connection, self.path, id, ())
             found = connection.execute(
                 "SELECT place, light, bulk FROM cases JOIN blocks ON blocks.id = block "
                 "WHERE cases.run = ? AND nodeid = ?",
                 (number, safe_text(nodeid)),
             ).fetchone()
-        if found is None:
-            raise ToolevalError(f"the run {id} has no case {printable(nodeid)}")
-        place, light, bulk = found
-        return _row(unsqueeze(light)[place], unsqueeze(bulk)[place])
+            if found is None:
+                raise ToolevalError(f"the run {id} has no case {printable(nodeid)}")
+            place, light, bulk = found
+            with _naming(id):
+                return _row(_line(_lines(light), place), _line(_lines(bulk), place))
 
     def trend(self, name: str, *, model: str | None = None, limit: int | None = None) -> Trend:
         """A case (`CASE` or `SUITE::CASE`) or a suite over the newest `limit` runs that have it."""
@@ -154,7 +175,7 @@ class History:
         dead = self._dead()
         for id in ids:
             with self._database.reading() as connection:
-                _, head, *_ = _read_run(connection, self.path, id, dead)
+                _, head = _read_head(connection, self.path, id, dead)
             if head["status"] == "running":
                 raise ToolevalError(f"the run {id} still goes on; it can be deleted when it is over")
         return self._delete(list(ids))
@@ -173,7 +194,9 @@ class History:
                 (count,) = connection.execute("SELECT COUNT(*) FROM cases WHERE run = ?", row).fetchone()
                 connection.execute("DELETE FROM runs WHERE number = ?", row)
             runs, cases = runs + 1, cases + count
-            (self.folder / "running" / id).unlink(missing_ok=True)
+            if not (self.folder / "running").is_symlink():
+                with contextlib.suppress(OSError):
+                    (self.folder / "running" / id).unlink()
         self._database.shrink()
         return Pruned(runs, cases, max(0, before - self.path.stat().st_size))
 
@@ -191,21 +214,50 @@ class History:
         return frozenset(id for id, host, updated in unfinished if has_died(folder / id, host, updated))
 
 
-def _read_run(
+def _read_head(
     connection: sqlite3.Connection, path: Path, id: str, dead: Container[str]
-) -> tuple[int, dict[str, Any], dict[str, Any], list[Any], dict[str, Any] | None]:
-    """A run's number and head, and the document's `run`, `gates` and `baseline`."""
+) -> tuple[int, dict[str, Any]]:
+    """A run's number and head."""
     row = connection.execute(
-        f"SELECT number, run, gates, baseline, {HEAD_COLUMNS} FROM runs WHERE id = ?", (safe_text(id),)
+        f"SELECT number, {HEAD_COLUMNS} FROM runs WHERE id = ?", (safe_text(id),)
     ).fetchone()
     if row is None:
         raise ToolevalError(f"{path}: there is no run {printable(id)}")
-    number, run, gates, baseline, *head = row
-    return number, run_head(head, dead), json.loads(run), json.loads(gates), json.loads(baseline)
+    number, *head = row
+    return number, run_head(head, dead)
+
+
+@contextlib.contextmanager
+def _naming(id: str) -> Iterator[None]:
+    """Of a damaged document its run is named: without it, the others can be read."""
+    try:
+        yield
+    except DamageError as error:
+        cure = f"delete the run with `tooleval prune {id}`"
+        raise DamageError(f"the run {id}: {error}", cure) from None
+
+
+def _read_about(
+    connection: sqlite3.Connection, head: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[Any], dict[str, Any] | None]:
+    """The document's `run`, `gates` and `baseline`."""
+    row = connection.execute("SELECT run, gates, baseline FROM runs WHERE id = ?", (head["id"],))
+    names = ("run", "gates", "baseline")
+    run, gates, baseline = map(read_json, row.fetchone(), names)
+    if head["status"] != "finished" and isinstance(run, dict):
+        run = {**_UNSAID, **run, "duration_s": head["duration_s"], "status": head["status"]}
+    check_part("Run", run, "run")
+    if run["id"] != head["id"]:
+        raise DamageError("run.id: is that of another run")
+    for number, gate in enumerate(gates if isinstance(gates, list) else [None]):
+        check_part("Gate", gate, f"gates[{number}]")
+    if baseline is not None:
+        check_part("Comparison", baseline, "baseline")
+    return run, gates, baseline
 
 
 def _read_rows(connection: sqlite3.Connection, number: int, bulk: bool) -> list[dict[str, Any]]:
-    places: dict[int, list[int]] = {}
+    places: dict[int, list[Any]] = {}
     for block, place in connection.execute("SELECT block, place FROM cases WHERE run = ?", (number,)):
         places.setdefault(block, []).append(place)
     columns = "id, light, bulk" if bulk else "id, light, NULL"
@@ -213,12 +265,42 @@ def _read_rows(connection: sqlite3.Connection, number: int, bulk: bool) -> list[
     for block, light, heavy in connection.execute(
         f"SELECT {columns} FROM blocks WHERE run = ?", (number,)
     ):
-        lines = unsqueeze(light)
-        bulks = unsqueeze(heavy) if heavy is not None else [None] * len(lines)
-        rows += [_row(lines[place], bulks[place]) for place in places.get(block, ())]
+        lines = _lines(light)
+        bulks = _lines(heavy) if bulk else None
+        rows += [
+            _row(_line(lines, place), None if bulks is None else _line(bulks, place))
+            for place in places.get(block, ())
+        ]
     return rows
 
 
+def _lines(block: object) -> list[str]:
+    try:
+        return unsqueeze(block)  # type: ignore[arg-type]
+    except (zlib.error, TypeError, ValueError) as error:
+        raise DamageError(f"blocks: {error}") from None
+
+
+def _line(lines: Sequence[str], place: object) -> str:
+    if not isinstance(place, int) or not 0 <= place < len(lines):
+        raise DamageError("cases.place: expected a line of the block")
+    return lines[place]
+
+
 def _row(light: str, bulk: str | None) -> dict[str, Any]:
-    row: dict[str, Any] = json.loads(light)
-    return row if bulk is None else unpack({**row, "bulk": bulk})
+    row: dict[str, Any] = read_json(light, "cases")
+    place = f"case {json_text(row.get('nodeid') if isinstance(row, dict) else None)}"
+    check_part("Case", row, place)
+    trials = row["trials"]
+    if row["weight"] <= 0 or not row["passes"] <= row["scored"] <= len(trials):
+        raise DamageError(f"{place}: weight, passes or scored: out of range")
+    if bulk is None:
+        return row
+    bulks = read_json(bulk, place)
+    if not isinstance(bulks, list) or len(bulks) != len(trials):
+        raise DamageError(f"{place}: its transcripts: expected one for each trial")
+    for number, (trial, each) in enumerate(zip(trials, bulks, strict=True)):
+        check_part("Bulk", each, f"{place}.trials[{number}]")
+        if not each.keys().isdisjoint(trial):
+            raise DamageError(f"{place}.trials[{number}]: has a field twice")
+    return joined(row, bulks)

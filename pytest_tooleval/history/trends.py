@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Container
+from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import asdict
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from .codec import iso
 from .codec import safe_text
 from .codec import timestamp
 from .running import Status
+from .soundness import check_numbers
+from .soundness import check_texts
 from .summaries import HEAD_COLUMNS
 from .summaries import MEAN_PARTS
 from .summaries import run_head
@@ -81,6 +84,7 @@ def read_trend(
     none of that name, or when one run has several suites of that name, or cases of it.
     """
     (suite, file), case = _resolve(connection, safe_text(name))
+    check_texts(suite, file or "")
     chosen = "cases.suite = :suite"
     chosen += "" if file is None else " AND cases.file = :file"
     chosen += "" if case is None else " AND cases.name = :case"
@@ -112,7 +116,7 @@ def read_trend(
         known = connection.execute(
             "SELECT DISTINCT model FROM cases WHERE suite = ? ORDER BY model", (suite,)
         ).fetchall()
-        names = ", ".join(printable(m) for (m,) in known)
+        names = _names(known)
         raise ToolevalError(f"{printable(name)} never ran on {printable(model or '')}, only on {names}")
     return Trend(suite, case, tuple(_point(row, case is not None, dead) for row in rows))
 
@@ -144,6 +148,8 @@ def read_series(
         ).fetchall()
         found: dict[str, set[str]] = {}
         for row in rows:
+            check_texts(*row[:3])
+            check_numbers(row[3] or 0, row[4] or 0)
             found.setdefault(row[0], set()).add(row[1])
         for suite, file, model, total, weight in rows:
             # A file that was moved is the same suite; but of two files with one name only its own is.
@@ -167,6 +173,8 @@ def read_series(
 
 def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPoint:
     model, outcome, cases, passed, passes, scored, total, weight, content, *columns = row
+    check_texts(model, outcome, content)
+    check_numbers(cases, passed, passes, scored, total or 0, weight or 0)
     head = run_head(columns, dead)
     return TrendPoint(
         id=head["id"],
@@ -195,12 +203,19 @@ def _check_one_file(
     if found is None:
         return
     rows = connection.execute(f"SELECT DISTINCT file FROM cases WHERE {chosen} ORDER BY file", bound)
-    files = [file if case is None else f"{file}::{case}" for (file,) in rows]
+    files = rows.fetchall()
     what = "a suite" if case is None else "a case"
     raise ToolevalError(
         f"{len(files)} files have {what} {printable(name)}; name one of "
-        + ", ".join(map(printable, files[:_SHOWN]))
+        + _names(files[:_SHOWN], "" if case is None else f"::{case}")
     )
+
+
+def _names(rows: Iterable[tuple[str]], after: str = "") -> str:
+    """The only column of some rows, safe to show, each with something behind it."""
+    names = [name for (name,) in rows]
+    check_texts(*names)
+    return ", ".join(printable(f"{name}{after}") for name in names)
 
 
 def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | None]:
@@ -214,7 +229,7 @@ def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | N
     if len(found) == 1:
         return (found[0][0], None), name
     if found:
-        names = ", ".join(printable(f"{suite}::{name}") for (suite,) in found[:_SHOWN])
+        names = _names(found[:_SHOWN], f"::{name}")
         raise ToolevalError(f"{len(found)} suites have a case {printable(name)}; name one of {names}")
     left, separator, right = name.rpartition("::")
     suite = _suite_called(connection, left) if separator else None
@@ -227,7 +242,7 @@ def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | N
     ):
         return suite, right
     suites = connection.execute("SELECT DISTINCT name FROM suites ORDER BY name").fetchall()
-    names = ", ".join(printable(s) for (s,) in suites[:_SHOWN]) or "none"
+    names = _names(suites[:_SHOWN]) or "none"
     more = f" and {len(suites) - _SHOWN} more" if len(suites) > _SHOWN else ""
     raise ToolevalError(
         f"no run has a suite or case {printable(name)}; expected a case's id, SUITE::CASE, or a suite: "

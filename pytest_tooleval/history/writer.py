@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import time
 from collections.abc import Iterable
@@ -24,8 +23,8 @@ from .codec import timestamp
 from .database import Database
 from .running import Running
 from .running import this_host
+from .soundness import is_run_id
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # A nodeid of the run that is known already gives way.
 _PUT_CASE = """
     INSERT OR REPLACE INTO cases (run, block, place, nodeid, file, suite, name, model, outcome, overall,
@@ -50,7 +49,7 @@ class RunWriter:
         except ValueError:
             raise ToolevalError(f"run: started: expected an ISO 8601 time, got {started!r}") from None
         self.id: str = run.get("id") or new_run_id(datetime.fromtimestamp(self._started, timezone.utc))
-        if not _ID.fullmatch(self.id):
+        if not is_run_id(self.id):
             raise ToolevalError(f"run: id: expected letters, digits and . _ -, got {self.id!r}")
         self._database = database
         self._number = self._begin(run)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 from typing import Any
 
+from ..rows import with_null
 from ..statistics import mean_interval
 from ..statistics import reliability
 
@@ -161,9 +162,17 @@ def _fell_back(case: Mapping[str, Any]) -> bool:
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write the document as ASCII JSON, so that no hostile text breaks a reader; never half a file."""
+    text = json_of(document)
     with replacing(path) as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
+        file.write(text)
+
+
+def json_of(document: Mapping[str, Any]) -> str:
+    """The document as a file of JSON; a number that JSON does not have, NaN or infinity, is null."""
+    try:
+        return json.dumps(document, indent=1, allow_nan=False) + "\n"
+    except ValueError:
+        return json.dumps(with_null(document), indent=1, allow_nan=False) + "\n"
 
 
 @contextmanager

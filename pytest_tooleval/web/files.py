@@ -146,7 +146,7 @@ class SuiteFolder:
         """The bytes of a file; ApiError 404 when there is none, 413 for one that is too large."""
         path = self._path(file)
         try:
-            with path.open("rb") as opened:
+            with open(path, "rb", opener=_open_at_once) as opened:
                 status = os.fstat(opened.fileno())
                 if not stat.S_ISREG(status.st_mode):
                     raise _missing(file)
@@ -240,6 +240,11 @@ def _temporary(folder: Path, content: bytes, mode: int) -> Iterator[str]:
     finally:
         with contextlib.suppress(OSError):
             os.unlink(name)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Opening a pipe would wait for somebody who writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _new_mode() -> int:

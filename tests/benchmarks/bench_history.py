@@ -69,6 +69,11 @@ def fill(history: History, runs: int, cases: int, trials: int) -> None:
             "exitstatus": 1,
             "models": [{"model": model, "calls": model} for model in MODELS],
             "git": {"commit": f"{number:040x}", "branch": "main", "dirty": False},
+            **dict.fromkeys(("pytest_tooleval", "pytest", "python"), "1.0"),
+            "collection_errors": 0,
+            "max_cost_usd": None,
+            "answers": "replayed",
+            "options": {},
         }
         packed = [pack(row) for row in case_rows(chance, cases, trials)]
         begin = time.perf_counter()
@@ -160,6 +165,11 @@ def trial(chance: random.Random, number: int) -> dict[str, Any]:
                         "format": "native",
                         "tool_choice": "required",
                         "finish_reason": "tool_calls",
+                        "latency_s": 0.5,
+                        "prompt_tokens": 500,
+                        "completion_tokens": 50,
+                        "cost_usd": 0.001,
+                        "cached": False,
                     },
                     "answers": [],
                 }

@@ -129,6 +129,9 @@ def test_parsing_a_call_never_raises_and_never_invents_arguments(
         "Paris",
         '{"a": NaN}',
         '{"a": Infinity}',
+        '{"a": 1e400}',
+        '{"a": [{"b": -1e400}]}',
+        {"a": [{"b": float("inf")}]},
         '{"a": 1',
         '{"a":' * 100_000,
         '{"a": ' + "9" * 100_000 + "}",
@@ -146,6 +149,15 @@ def test_what_is_no_json_object_is_kept_as_it_came(raw: Any) -> None:
         assert isinstance(call.raw_arguments, str)
     else:  # a Python without a limit on the digits of integers
         assert "9" * 100 in str(raw)
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "NaN", "Infinity"])
+def test_numbers_that_json_does_not_have_are_no_arguments(number: str) -> None:
+    text = f'{{"a": [{{"b": {number}}}]}}'
+    for arguments in (text, json.loads(text)):
+        call = ToolCall.parse("f", arguments)
+        assert call.arguments is None
+        json.dumps(call.to_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize(("depth", "kept"), [(50, True), (199, True), (300, False), (900, False)])

@@ -54,6 +54,7 @@ def test_reliability_is_the_mean_over_cases_with_enough_trials() -> None:
     found = reliability([(3, 3, 1.0), (3, 1, 1.0), (1, 0, 1.0), (0, 0, 1.0)])
     assert found is not None
     assert found["trials"] == 3
+    assert found["cases"] == {"1": 3, "2": 2, "3": 2}
     assert found["pass@k"] == pytest.approx({"1": (1 + 1 / 3 + 0) / 3, "2": (1 + 2 / 3) / 2, "3": 1.0})
     assert found["pass^k"] == pytest.approx({"1": (1 + 1 / 3 + 0) / 3, "2": 0.5, "3": 0.5})
 

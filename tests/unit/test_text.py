@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -66,3 +67,23 @@ def test_json_text_survives_what_json_cannot_hold() -> None:
 def test_a_log_gives_no_orders_to_github() -> None:
     assert "##[" not in printable("nothing ##[add-mask]all\u202e ##[group]")
     assert printable("##[error]") == "##\\x5berror]"
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "##vso[task.setvariable variable=PATH]x",
+        "##vso[task.complete result=Succeeded;]",
+        "##[command]rm",
+        "###vso[task.debug]",
+        "##teamcity[buildStatus status='SUCCESS']",
+        "##\u200bvso[task.debug]##vso[task.debug]",
+    ],
+)
+def test_a_log_gives_no_orders_to_other_services(order: str) -> None:
+    for text in (order, f"said {order}", f"two\n{order}"):
+        for keep_newlines in (True, False):
+            shown = printable(text, keep_newlines=keep_newlines)
+            assert not re.search(r"##\w*\[", shown)
+    assert printable("##vso[task.debug]") == "##vso\\x5btask.debug]"
+    assert printable("a [b] ## [c] #vso[d]") == "a [b] ## [c] #vso[d]"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from pytest_tooleval.history import open_history
 from pytest_tooleval.reports.document import write_json
 
 from ..history.runs import case_row
+from ..history.runs import comparison
 from ..history.runs import gate
 from ..history.runs import packed
 from ..history.runs import run
@@ -380,6 +383,43 @@ def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:
         ("export", "latest", "--format=json"),
     ):
         assert invoke(*arguments).output
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE runs SET id = ?",
+        "UPDATE runs SET exitstatus = ?",
+        "UPDATE runs SET run = json_set(run, '$.collection_errors', ?)",
+        "UPDATE runs SET run = json_set(run, '$.exitstatus', ?)",
+        "UPDATE runs SET run = json_set(run, '$.duration_s', ?)",
+    ],
+)
+@pytest.mark.parametrize(
+    "arguments",
+    [("show", "latest"), ("export", "latest", "--format=md"), ("compare", "latest", "latest")],
+)
+def test_a_store_of_somebody_else_is_one_line(
+    history: History, invoke: Invoke, statement: str, arguments: tuple[str, ...]
+) -> None:
+    keep(history, 1)
+    with closing(sqlite3.connect(history.path)) as connection, connection:
+        connection.execute(statement, ("\x1b]0;PWNED\x07\n::error::owned",))
+    done = invoke(*arguments)
+    assert done.exit_code == 2
+    (line,) = done.output.splitlines()
+    assert line.startswith("Error: ")
+    assert "pytest-tooleval did not write that" in line
+
+
+def test_texts_of_a_comparison_that_was_kept(history: History, invoke: Invoke) -> None:
+    found = comparison()
+    flip = {"suite": "s", "case": "c", "old": "\x1b[31m", "new": "1/1"}
+    found["models"][0]["flips"] = [flip]
+    made = run(id="2026-01")
+    writer = history.begin(made)
+    writer.finish(made, [], found)
+    assert "\\x1b[31m -> 1/1" in invoke("show", "latest").output
 
 
 def test_options_of_another_kind(invoke: Invoke) -> None:

@@ -52,14 +52,31 @@ def test_latest_went_to_its_end(history: History, keep: Keep, exitstatus: int) -
 
 
 def test_a_good_run_has_answers(history: History, keep: Keep) -> None:
-    failed = keep(1, case_row("a", outcome="failed"))
+    whole = keep(1, case_row("a"), case_row("b", outcome="missed"))
     keep(2, case_row("a", outcome="error"), case_row("b"))
     keep(3, case_row("a", outcome="skipped"))
-    assert history.find("good") == failed
+    keep(4, case_row("a", outcome="failed"), case_row("b"))
+    assert history.find("good") == whole
     writer = history.begin(run("2026-11-04T10:00:00+00:00"))
     writer.add(packed(case_row("a", outcome="error"), case_row("b")))
     writer.finish(run("2026-11-04T10:00:00+00:00"), [gate(True)])
     assert history.find("good") == writer.id
+
+
+def test_a_good_run_to_compare_with_holds_what_is_compared(history: History, keep: Keep) -> None:
+    both = [case_row(name, file=f"{name}.tooleval.json") for name in ("a", "b")]
+    whole = keep(1, *both)
+    one = keep(2, both[0])
+    other = keep(3, case_row("a", file="a.tooleval.json", model="other"))
+    a, b, new = (f"{name}.tooleval.json" for name in ("a", "b", "new"))
+    assert history.find("good") == other
+    assert history.find("good", {(a, "claude-3"), (b, "claude-3")}) == whole
+    assert history.find("good", {(a, "claude-3"), (b, "claude-3"), (new, "claude-3")}) == whole
+    assert history.find("good", {(a, "claude-3")}) == one
+    assert history.find("good~1", {(a, "claude-3")}) == whole
+    assert history.find("good", {(new, "claude-3")}) == other
+    with pytest.raises(ToolevalError, match="too few for good~3"):
+        history.find("good~3", {(a, "claude-3")})
 
 
 def test_runs_of_one_second_are_told_apart_by_their_order(history: History, keep: Keep) -> None:

@@ -22,6 +22,7 @@ from pytest_tooleval.reports.document import build_document
 from .conftest import Keep
 from .runs import COMMIT
 from .runs import case_row
+from .runs import comparison
 from .runs import gate
 from .runs import packed
 from .runs import run
@@ -42,13 +43,13 @@ def test_a_document_comes_back_as_it_was(history: History) -> None:
         case_row("paris", model="gpt-4o", outcome="failed", overall=0.5),
         case_row("rome", model="claude-3", position=1, tags=("smoke",), weight=2.0),
     ]
-    gates, comparison = [gate(True)], {"failed": False, "message": "no drop"}
+    gates, found = [gate(True)], comparison()
     about = run(id="20261122-101530-abcdef")
     writer = history.begin(about)
     writer.add(packed(rows[2], rows[0]))
     writer.add(packed(rows[1]))
-    writer.finish(about, gates, comparison)
-    whole = build_document(about, rows, gates, comparison, intervals=True)
+    writer.finish(about, gates, found)
+    whole = build_document(about, rows, gates, found, intervals=True)
     assert history.document(writer.id) == whole
 
 
@@ -119,7 +120,7 @@ def test_a_summary_has_the_figures_of_the_document(history: History) -> None:
 
 
 def test_a_run_without_rows_git_and_numbers_is_listed(history: History) -> None:
-    history.begin(run(git=None)).finish(run(git=None, duration_s=None, exitstatus=None))
+    history.begin(run(git=None)).finish(run(git=None, exitstatus=None))
     (summary,) = history.runs()
     assert (summary.cases, summary.overall, summary.cost_usd, summary.git) == (0, None, None, None)
     assert history.document(summary.id)["cases"] == []
@@ -205,7 +206,7 @@ def test_hostile_texts_come_back(history: History) -> None:
     )
     writer = history.begin(about)
     writer.add(packed(row))
-    writer.finish(about, [{**gate(False), "message": HOSTILE}], {"message": HOSTILE})
+    writer.finish(about, [{**gate(False), "message": HOSTILE}], comparison(HOSTILE))
     document = history.document(writer.id)
     assert document["cases"] == [row]
     assert document["run"]["git"]["branch"] == document["baseline"]["message"] == HOSTILE

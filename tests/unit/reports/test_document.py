@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,7 @@ def test_an_interrupted_write_leaves_the_earlier_file(
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(json, "dump", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_json(path, {"second": 2})
     assert json.loads(path.read_text()) == {"first": 1}
@@ -146,3 +147,10 @@ def test_a_failing_write_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="folder"):
         write_json(tmp_path / "folder", {})
     assert sorted(os.listdir(tmp_path)) == ["file", "folder"]
+
+
+def test_a_written_document_is_json(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    write_json(path, {"message": {"a": [math.inf, -math.inf, math.nan, 1.5]}})
+    found = json.loads(path.read_text(), parse_constant=pytest.fail)
+    assert found == {"message": {"a": [None, None, None, 1.5]}}

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
+import os
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from pytest_tooleval.web import bodies
+from pytest_tooleval.web.files import SuiteFolder
 from pytest_tooleval.web.openapi import document
+from pytest_tooleval.web.responses import ApiError
 from pytest_tooleval.web.security import Access
 
 from .conftest import AUTHORIZATION
@@ -272,3 +277,19 @@ def test_what_nobody_expected_says_nothing_but_its_kind(
     assert answer.json() == {"error": {"message": message, "problems": []}}
     assert "ZeroDivisionError" in caplog.text
     assert AUTHORIZATION["Authorization"] not in caplog.text
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_keeps_nobody_waiting(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.tooleval.json")
+    suites = SuiteFolder(folder)
+    assert suites.files() == ["weather.tooleval.json"]
+    reading = threading.Thread(target=_refused, args=(suites, "pipe.tooleval.json"), daemon=True)
+    reading.start()
+    reading.join(10)
+    assert not reading.is_alive()
+
+
+def _refused(suites: SuiteFolder, file: str) -> None:
+    with pytest.raises(ApiError, match="there is no such file"):
+        suites.read(file)
