@@ -38,8 +38,9 @@ MAX_ID_LENGTH = 200
 
 _MULTI_TURN_FIELDS = ("max_rounds", "optimal_hops", "valid_prerequisites", "mock_responses")
 _TAG = re.compile(r"[^\W_][\w.+-]*")
+# pytest-timeout ends the whole run at its mark without an argument.
 _RESERVED_TAGS = frozenset(
-    ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "tooleval")
+    ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "tooleval", "timeout")
 )
 _EXPRESSION_WORDS = frozenset(("and", "or", "not"))
 _TRANSPORTS = ("stdio", "http", "sse")

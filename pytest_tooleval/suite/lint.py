@@ -16,9 +16,11 @@ from .explain import field_path
 from .explain import listing
 from .explain import nearest
 from .explain import show
+from .matchers import ANY_OF
 from .matchers import EXACT
 from .matchers import OPTIONAL
 from .matchers import matcher_key
+from .mocks import WHEN
 from .model import ANY_TOOL
 from .source import Document
 from .source import Finding
@@ -41,7 +43,6 @@ _PLUGIN_MARKS = frozenset(
         "django_db",
         "flaky",
         "order",
-        "timeout",
         "trylast",
         "tryfirst",
         "xdist_group",
@@ -88,6 +89,11 @@ def _findings(suite: Suite) -> Findings:
             if not _produces(case, metric):
                 message = f"{_WHY[metric]}, so this threshold never applies"
                 yield Finding((*loc, "thresholds", metric), message, at_key=True)
+        if "efficiency" in (case.thresholds or ()) and not {"completion", "overall"} & set(
+            case.thresholds or ()
+        ):
+            message = "a chain that is given up can be efficient; add a threshold for completion"
+            yield Finding((*loc, "thresholds", "efficiency"), message, at_key=True)
         for position, tag in enumerate(case.tags):
             if tag in _PLUGIN_MARKS:
                 message = f"the tag {show(tag)} is also a mark that a widely used plugin acts on"
@@ -105,6 +111,11 @@ def _expected(case: TestCase, loc: Loc) -> Iterator[tuple[tuple[str, ...], dict[
     for index, call in enumerate(case.expected_calls or ()):
         if call.params:
             yield call.tools, call.params, (*loc, "expected_calls", index, "params")
+    for name, mock in case.mock_responses.items():
+        if isinstance(mock, dict) and WHEN in mock:
+            at = (*loc, "mock_responses", name, WHEN)
+            for index, entry in enumerate(mock[WHEN]):
+                yield (name,), entry.get("params", {}), (*at, index, "params")
 
 
 def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
@@ -129,6 +140,12 @@ def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
             if not target.startswith("#"):
                 place = (*loc, index, "function", "parameters", *inside)
                 message = f"{show(target)} is another document and never fetched; copy it into $defs"
+                yield Finding(place, message)
+        required = (tool.function.parameters or {}).get("required")
+        for name in required if isinstance(required, list) else ():
+            if isinstance(name, str) and not _takes(tool, name):
+                place = (*loc, index, "function", "parameters", "required")
+                message = f"{show(name)} is required, and no parameter: no call can be valid"
                 yield Finding(place, message)
         for name in _properties(tool):
             if name.startswith("$"):
@@ -219,12 +236,11 @@ class _Schemas:
             if not taking:
                 yield Finding((*at, name), _untaken(name, acceptable), at_key=True)
                 continue
-            literal, value = _literal(expected)
-            if not literal:
-                continue
-            reasons = [self._reason(tool, name, value) for tool in taking]
-            if all(reasons):
-                message = f"{describe(value)} breaks the schema of {show(taking[0].name)}: {reasons[0]}"
+            values = _alternatives(expected)
+            reasons = [self._reason(tool, name, value) for value in values for tool in taking]
+            if reasons and all(reasons):
+                what = describe(values[0]) + (", as all the others," if len(values) > 1 else "")
+                message = f"{what} breaks the schema of {show(taking[0].name)}: {reasons[0]}"
                 yield Finding((*at, name), message)
 
     def _reason(self, tool: Tool, name: str, value: Any) -> str | None:
@@ -290,6 +306,18 @@ def _untaken(name: str, tools: list[Tool]) -> str:
     return f"not a parameter of {owner}" + (
         f"; known are {listing(known)}" if known else ", which has none"
     )
+
+
+def _alternatives(expected: Any) -> list[Any]:
+    """All values that are right, where they can be listed."""
+    key = matcher_key(expected)
+    if key == OPTIONAL:
+        return _alternatives(expected[OPTIONAL])
+    if key == ANY_OF:
+        members = [_alternatives(member) for member in expected[ANY_OF]]
+        return [value for values in members for value in values] if all(members) else []
+    literal, value = _literal(expected)
+    return [value] if literal else []
 
 
 def _literal(expected: Any) -> tuple[bool, Any]:

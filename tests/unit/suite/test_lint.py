@@ -197,6 +197,39 @@ def test_thresholds_that_never_apply() -> None:
     assert warnings({}, {"expected_params": {}}, **suite_wide) == {}
 
 
+def test_an_efficiency_says_nothing_of_arriving() -> None:
+    chain = {"multi_turn": True, "optimal_hops": 1, "mock_responses": {}}
+    field = "test_cases[0].thresholds.efficiency"
+    assert "given up" in warnings({**chain, "thresholds": {"efficiency": 1}})[field]
+    assert warnings({**chain, "thresholds": {"efficiency": 1, "completion": 1}}) == {}
+
+
+def test_params_of_mocks() -> None:
+    mocks = {"get_weather": {"$when": [{"params": {"cty": "Paris"}, "answer": 1}]}}
+    chain = {"multi_turn": True, "expected_tool": "book", "mock_responses": mocks}
+    found = warnings(chain, tools=[tool("get_weather"), tool("book")])
+    (message,) = found.values()
+    assert list(found) == ["test_cases[0].mock_responses.get_weather.$when[0].params.cty"]
+    assert "did you mean" in message
+
+
+def test_lists_of_values_of_which_none_is_right() -> None:
+    both = {"units": {"$any_of": ["celsius", "x"]}}
+    found = warnings({"expected_params": both})
+    assert "expected one of" in found["test_cases[0].expected_params.units"]
+    assert warnings({"expected_params": {"units": {"$any_of": ["x", {"$regex": "c|f"}]}}}) == {}
+
+
+def test_a_required_parameter_that_is_none() -> None:
+    closed = {**WEATHER, "required": ["city", "dys"], "additionalProperties": False}
+    found = warnings({}, tools=[tool("get_weather", closed)])
+    assert found == {
+        "tools[0].function.parameters.required": '"dys" is required, and no parameter: '
+        "no call can be valid"
+    }
+    assert warnings({}, tools=[tool("get_weather", {**closed, "additionalProperties": True})]) == {}
+
+
 def test_tags_that_plugins_act_on() -> None:
     assert "a widely used plugin" in warnings({"tags": ["slow", "flaky"]})["test_cases[0].tags[1]"]
 

@@ -377,6 +377,7 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"tags": ["_x"]}, "tags[0]", "begin with a letter or digit"),
     ({"tags": ["xfail"]}, "tags[0]", "use the field of this name"),
     ({"tags": ["parametrize"]}, "tags[0]", "a mark with a meaning of its own"),
+    ({"tags": ["timeout"]}, "tags[0]", "a mark with a meaning of its own"),
     ({"tags": ["not"]}, "tags[0]", "an operator in -m and -k expressions"),
     ({"tags": ["a", "a"]}, "tags[1]", "stands twice"),
     ({"thresholds": {"overal": 1}}, "thresholds.overal", "unknown metric, did you mean overall?"),
