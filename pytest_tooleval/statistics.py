@@ -42,8 +42,9 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
 def reliability(cases: Sequence[tuple[int, int, float]]) -> dict[str, Any] | None:
     """pass@k and pass^k by k as means over cases, each given as (scored trials, passes, weight).
 
-    `{"trials": most trials of a case, "pass@k": {"1": 0.8, ...}, "pass^k": {"1": 0.8, ...}}`, or None
-    when no case has several trials. For each k the cases with fewer than k trials are left out.
+    `{"trials": most trials of a case, "cases": {"1": 20, ...}, "pass@k": {"1": 0.8, ...}, "pass^k":
+    {"1": 0.8, ...}}`, or None when no case has several trials. For each k the cases with fewer than k
+    trials are left out; `cases` says how many are not.
     """
     most = max((n for n, _, _ in cases), default=0)
     if most <= 1:
@@ -51,6 +52,7 @@ def reliability(cases: Sequence[tuple[int, int, float]]) -> dict[str, Any] | Non
     ks = _ks(most)
     return {
         "trials": most,
+        "cases": {str(k): sum(n >= k for n, _, _ in cases) for k in ks},
         "pass@k": {str(k): _mean_over_cases(pass_at_k, cases, k) for k in ks},
         "pass^k": {str(k): _mean_over_cases(pass_hat_k, cases, k) for k in ks},
     }

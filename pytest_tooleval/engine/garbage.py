@@ -7,6 +7,7 @@ import functools
 import gc
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from contextlib import contextmanager
 
 from .own_code import is_own
@@ -43,6 +44,23 @@ def kept_to_the_end() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
+
+
+class Relief:
+    """Both of the above, switched on for what needs them and off for what would see them."""
+
+    def __init__(self) -> None:
+        self._held: ExitStack | None = None
+
+    def switch(self, on: bool) -> None:
+        """To the same as before does nothing."""
+        if on and self._held is None:
+            self._held = ExitStack()
+            self._held.enter_context(seldom_collected())
+            self._held.enter_context(kept_to_the_end())
+        elif not on and self._held is not None:
+            self._held.close()
+            self._held = None
 
 
 @functools.cache

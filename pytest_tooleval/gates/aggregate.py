@@ -92,10 +92,9 @@ class MostErrors:
             raise ConfigError(f"{where}{text}: expected a number of cases, or a share such as 2%")
         return cls(share=value / 100) if percent else cls(number=int(value))
 
-    def allows(self, errors: int, cases: int) -> bool:
-        return errors <= (
-            self.number if self.number is not None else (self.share or 0.0) * cases + TOLERANCE
-        )
+    def of(self, cases: int) -> int:
+        """How many of so many cases."""
+        return self.number if self.number is not None else int((self.share or 0.0) * cases + TOLERANCE)
 
     def __str__(self) -> str:
         return str(self.number) if self.number is not None else f"{100 * (self.share or 0.0):g}%"
@@ -115,7 +114,7 @@ def judge_gates(
     """
     evaluated = [case for case in cases if case["model"] and case["outcome"] != "skipped"]
     errors = sum(case["outcome"] == "error" for case in evaluated)
-    allowed = errors == 0 if most_errors is None else most_errors.allows(errors, len(evaluated))
+    allowed = errors == 0 if most_errors is None else errors <= most_errors.of(len(evaluated))
     rows = [row for gate in gates for row in _judge(gate, evaluated, allowed, confidence)]
     if most_errors is not None:
         rows.append(_errors_gate(most_errors, errors, len(evaluated), allowed))
@@ -127,7 +126,7 @@ def _errors_gate(most: MostErrors, errors: int, cases: int, passed: bool) -> dic
     if not cases:
         passed, message = False, "no case was evaluated"
     row = _row("errors", "errors", cases=cases, errors=errors, passed=passed, message=message)
-    return {**row, "value": errors, "needed": most.number}
+    return {**row, "value": errors, "needed": most.of(cases)}
 
 
 def _judge(
@@ -208,6 +207,8 @@ def _judge_group(
         reached = decisive >= gate.needed - TOLERANCE
         text = _figures(value, decisive, gate.needed, reached, confidence)
     text += f", over {_how_many(gate, pairs, scored)}"
+    if gate.metric == PASS_RATE and len({weight for _, weight in pairs}) > 1:
+        text += f", of which {sum(value for value, _ in pairs):.0f} passed (cases have weights)"
     silent = sum(len(case["trials"]) - case["scored"] for case in scored)
     if silent:
         text += f"; {counted(silent, 'trial')} of them without an answer"

@@ -58,11 +58,16 @@ class _Case:
 
 @dataclass(frozen=True)
 class _Metric:
-    """A metric over all cases that have it. `differences`, weighted, tell two tests apart."""
+    """A metric over the `n` cases that have it, of a suite if there is one.
+
+    `differences`, weighted, tell two tests apart; of a suite they are 0 for the cases of all others.
+    """
 
     name: str
+    suite: str | None
     old: float
     new: float
+    n: int
     differences: tuple[float, ...]
     p: float
     test: str
@@ -209,6 +214,7 @@ def _compare_model(
     scored = list(filter(_is_scored, pairing.same))
     cases = [_case(pair) for pair in scored]
     metrics = [found for name in _metric_names(cases) if (found := _metric(name, cases)) is not None]
+    metrics += _by_suite(cases)
     # The test of flips needs a number of trials that was fixed beforehand. With single trials it
     # would be McNemar's test of the passes once more.
     tests_flips = not early and any(case.counts[0] > 1 or case.counts[2] > 1 for case in cases)
@@ -251,10 +257,34 @@ def _metric_names(cases: Sequence[_Case]) -> list[str]:
     ]
 
 
-def _metric(name: str, cases: Sequence[_Case]) -> _Metric | None:
-    found = [(case, values) for case in cases if (values := case.values(name)) is not None]
+def _by_suite(cases: Sequence[_Case]) -> list[_Metric]:
+    """The overall score of each suite if there are several: a gain in one may hide a loss in another."""
+    suites = dict.fromkeys((case.new["suite"], case.new.get("file", "")) for case in cases)
+    if len(suites) < 2:
+        return []
+    names = [name for name, _ in suites]
+    labels = {
+        (name, file): f"{name} ({file})" if names.count(name) > 1 else name for name, file in suites
+    }
+    found = (_metric("overall", cases, suite, label) for suite, label in labels.items())
+    return [metric for metric in found if metric is not None]
+
+
+def _metric(
+    name: str,
+    cases: Sequence[_Case],
+    suite: tuple[str, str] | None = None,
+    label: str | None = None,
+) -> _Metric | None:
+    everywhere = [(case, values) for case in cases if (values := case.values(name)) is not None]
+    found = [
+        (case, values)
+        for case, values in everywhere
+        if suite is None or (case.new["suite"], case.new.get("file", "")) == suite
+    ]
     if not found:
         return None
+    counted = {id(case) for case, _ in found}
     weights = [case.weight for case, _ in found]
     total = math.fsum(weights)
     old, new = (
@@ -263,12 +293,14 @@ def _metric(name: str, cases: Sequence[_Case]) -> _Metric | None:
         for side in (0, 1)
     )
     differences = tuple(
-        round(weight * (was - now), 12) for weight, (_, (was, now)) in zip(weights, found, strict=True)
+        round(case.weight * (was - now), 12) if id(case) in counted else 0.0
+        for case, (was, now) in everywhere
     )
     single = all(case.counts[0] == case.counts[2] == 1 for case, _ in found) and len(set(weights)) == 1
     binary = single and all(value in (0, 1) for _, values in found for value in values)
     test = "McNemar" if binary else "sign-flip"
-    return _Metric(name, old, new, differences, sign_flip_test(differences), test)
+    p = sign_flip_test(differences)
+    return _Metric(name, label, old, new, len(found), differences, p, test)
 
 
 def _adjust(models: Sequence[_Model]) -> list[tuple[list[float], float | None]]:
@@ -317,10 +349,11 @@ def _result(
         "metrics": [
             {
                 "metric": metric.name,
+                "suite": metric.suite,
                 "old": metric.old,
                 "new": metric.new,
                 "drop": metric.drop,
-                "n": len(metric.differences),
+                "n": metric.n,
                 "p": metric.p,
                 "p_adjusted": p,
                 "test": metric.test,

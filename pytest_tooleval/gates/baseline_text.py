@@ -88,13 +88,15 @@ def _drops(model: Mapping[str, Any], kind: str) -> Iterable[str]:
     rows = [row for row in model["metrics"] if row[kind]]
     if not rows:
         return
-    first = min(rows, key=lambda row: (row["metric"] != "overall", row["p_adjusted"]))
+    first = min(
+        rows, key=lambda row: (row["suite"] is not None, row["metric"] != "overall", row["p_adjusted"])
+    )
     others = [_metric(row) for row in rows if row is not first]
     # As many decimals as it takes to see the drop.
     digits = next((digits for digits in range(2, 9) if round(first["drop"], digits) > 0), 9)
     means = f"{first['old']:.{digits}f} to {first['new']:.{digits}f}"
     yield (
-        f"{_metric(first)} of {shown(model['new'])} dropped by {first['drop']:.{digits}f} "
+        f"{_metric(first, model['new'])} dropped by {first['drop']:.{digits}f} "
         f"({means} over {counted(first['n'], 'case')}, {_p(first['p_adjusted'])})"
         + (f", so did {', '.join(others)}" if others else "")
     )
@@ -107,8 +109,10 @@ def _flips(flips: Sequence[Mapping[str, Any]]) -> str:
     return f"{case} passed always ({old}) and now fails always ({new})"
 
 
-def _metric(row: Mapping[str, Any]) -> str:
-    return "pass rate" if row["metric"] == "pass" else shown(row["metric"])
+def _metric(row: Mapping[str, Any], model: str | None = None) -> str:
+    name = "the share of passing trials" if row["metric"] == "pass" else shown(row["metric"])
+    of = "" if model is None else f" of {shown(model)}"
+    return name + of + ("" if row["suite"] is None else f" in {shown(row['suite'])}")
 
 
 def _p(p: float) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..engine.runner import Answer
 from ..errors import ModelError
@@ -66,6 +68,11 @@ def evaluate(
 def unscored(case: ResolvedCase, model: str, place: Place, outcome: Outcome, reason: str) -> CaseResult:
     """The result of a case that has no trials: skipped, or never begun."""
     return _result(case, model, place, outcome, reason, {}, ())
+
+
+def was_expected(row: Mapping[str, Any]) -> bool:
+    """Whether a row is that of a case marked `xfail` on which the model failed."""
+    return row["outcome"] == "missed" and str(row["reason"]).startswith(EXPECTED_FAILURE)
 
 
 def as_expected(result: CaseResult, reason: str) -> CaseResult:

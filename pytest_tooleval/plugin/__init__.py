@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -81,17 +82,20 @@ class _Results:
             row = report.tooleval = json.loads(row)  # type: ignore[attr-defined]
         if row is not None:
             eval_session(self._config).add_row(row)
-        elif str(report.when) == "???" and f"{SUITE_ENDING}::" in report.nodeid:
-            # What xdist reports for the case that a worker was running when it died.
-            from .crash import crashed_row
-
-            eval_session(self._config).add_row(crashed_row(self._config, report.nodeid))
         scheduler = self._config.stash.get(_scheduler_key, None)
         if scheduler is not None and report.failed and not hasattr(report, "wasxfail"):
             self._failed += 1
-            if self._failed == self._config.getvalue("maxfail"):
+            if self._failed == self._config.getoption("maxfail"):
                 # xdist stops sending; what is queued at the workers would still run.
                 scheduler.drop_queued()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str) -> None:
+        """The case that a worker of xdist was running when it died."""
+        if crashitem.partition("::")[0].endswith(SUITE_ENDING):
+            from .crash import crashed_row
+
+            eval_session(self._config).add_row(crashed_row(self._config, crashitem))
 
 
 def eval_session(config: pytest.Config) -> EvalSession:
@@ -112,11 +116,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
         return None
     from .collection import SuiteFile
 
-    suite_file: SuiteFile = SuiteFile.from_parent(parent, path=file_path)
-    if suite_file.nodeid:
-        return suite_file
-    # Outside the root folder and named on the command line, where pytest leaves the id empty and
-    # cases of two such files would have the same one.
+    if file_path.is_relative_to(parent.config.rootpath):
+        return SuiteFile.from_parent(parent, path=file_path)
+    # Outside the root folder pytest names a file by what was given on the command line, or not at all,
+    # so two files could have one id.
     return SuiteFile.from_parent(parent, path=file_path, nodeid=file_path.as_posix())
 
 
@@ -158,22 +161,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     # Not in pytest_collection_finish: that one also runs for --collect-only and after errors.
+    before = session.config.stash.get(_session_key, None)
+    with before.running(session) if before else nullcontext():
+        result = yield
+    # The controller of xdist may have met its first case only now.
     state = session.config.stash.get(_session_key, None)
-    if state is None:
-        return (yield)
-    with state.running(session):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    attach = getattr(item, "tooleval_attach", None)
-    if attach is not None:
-        attach(report, call)
-    return report
+    if state is not None:
+        state.judge(session)
+    return result
 
 
 @pytest.fixture

@@ -48,13 +48,11 @@ from .settings import NO_MODEL
 from .suites import load
 from .verdicts import soften
 
+_PROPERTY = "tooleval."
+
 
 class CaseFailure(AssertionError):
     """The model was wrong. An AssertionError, so that editors show a failure and not an error."""
-
-
-class CaseError(Exception):
-    """Nothing can be said of the model: there is no answer, or it cannot be scored."""
 
 
 class Origin(NamedTuple):
@@ -162,6 +160,8 @@ class CaseItem(pytest.Item):
     scorers: Any = ()
     position = 0
     origin: Origin
+    # A case takes no fixtures; hooks of others look at what every function and doctest has.
+    fixturenames: Sequence[str] = ()
 
     def __init__(self, *, case: ResolvedCase, spec: ModelSpec | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -169,6 +169,7 @@ class CaseItem(pytest.Item):
         self.spec = spec
         self.runs = 0
         self._result: CaseResult | None = None
+        self._interrupted = False
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, max(self.case.case.line - 1, 0), self.name
@@ -176,15 +177,21 @@ class CaseItem(pytest.Item):
     def setup(self) -> None:
         """Wait for the answers and score them. What goes wrong here is an error, not a failure."""
         self._result = None
-        self.user_properties.clear()  # a rerun would add them once more
+        # A rerun would add them once more.
+        self.user_properties[:] = [
+            each for each in self.user_properties if not each[0].startswith(_PROPERTY)
+        ]
         if self.config.getoption("setuponly", False) or self.spec is None:
             return
+        self._interrupted = True
         answers = eval_session(self.config).take(self)
+        self._interrupted = False
         result = evaluate(self.case, self._model, self._place, answers, self.scorers)
         self._result = result
         self.user_properties += _properties(result)
         if result.outcome == "error":
-            raise CaseError(result.reason)
+            # Nothing can be said of the model. pytest draws no traceback, which takes long with many.
+            pytest.fail(printable(result.reason), pytrace=False)
 
     @property
     def _model(self) -> str:
@@ -227,19 +234,32 @@ class CaseItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, CaseFailure) and self._result is not None:
-            return render_case(self._result)
+            return self._shown(excinfo, self._result.reason, render_case(self._result))
         return super().repr_failure(excinfo, style)
 
-    def tooleval_attach(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+    def _shown(self, excinfo: pytest.ExceptionInfo[BaseException], reason: str, text: str) -> Any:
+        """What pytest draws, with the reason where summaries and JUnit's file look for a line."""
+        shown = excinfo.getrepr(style="value")
+        path, line, _ = self.location
+        crash = shown.reprcrash
+        assert crash is not None
+        crash.path, crash.lineno, crash.message = path, (line or 0) + 1, printable(reason)
+        lines = [] if self.config.getoption("tbstyle", "auto") == "line" else text.splitlines()
+        shown.reprtraceback.reprentries[-1].lines = lines
+        return shown
+
+    def attach(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
         """Put the result on the report, as plain data that crosses to xdist's controller."""
         result = self._result_of(report)
-        if report.when == "setup" and report.failed and result is not None and result is self._result:
+        unanswered = report.when == "setup" and report.failed and result is self._result
+        if result is not None and call.excinfo is not None and (unanswered or self._interrupted):
             # pytest renders errors of the setup as tracebacks and does not ask `repr_failure`.
-            report.longrepr = printable(f"{result.model}: {result.reason}")
+            reason = f"{result.model}: {result.reason}"
+            report.longrepr = self._shown(call.excinfo, reason, printable(reason))
         if result is not None:
             settings = eval_session(self.config).settings
-            own = call.excinfo is not None and isinstance(call.excinfo.value, (CaseFailure, CaseError))
-            softened = soften(report, result, settings, of_the_model=own)
+            own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
+            softened = soften(report, result, settings, of_the_model=own or unanswered)
             if softened == "missed":
                 result = dataclasses.replace(result, outcome="missed")
             # Explanations are built only where somebody looks: in a failure and in the document.
@@ -271,19 +291,19 @@ class CaseItem(pytest.Item):
 
 def _properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
     """What JUnit's file says of a case beside its outcome."""
-    yield "tooleval.model", printable(result.model)
-    yield "tooleval.suite", printable(result.suite)
-    yield "tooleval.case", printable(result.case)
+    yield f"{_PROPERTY}model", printable(result.model)
+    yield f"{_PROPERTY}suite", printable(result.suite)
+    yield f"{_PROPERTY}case", printable(result.case)
     for metric, value in result.scores.items():
         if value is not None:
-            yield f"tooleval.score.{metric}", value
+            yield f"{_PROPERTY}score.{metric}", value
     if len(result.trials) > 1:
-        yield "tooleval.passes", f"{result.passes}/{result.scored}"
+        yield f"{_PROPERTY}passes", f"{result.passes}/{result.scored}"
     transcripts = [trial.transcript for trial in result.trials if trial.transcript is not None]
     for name in ("latency_s", "cost_usd"):
         known = [value for t in transcripts if (value := getattr(t, name)) is not None]
         if known:
-            yield f"tooleval.{name}", sum(known)
+            yield f"{_PROPERTY}{name}", sum(known)
 
 
 def _reason(report: pytest.TestReport) -> str:

@@ -31,6 +31,8 @@ from .settings import config_tables
 from .suites import load
 from .workers import worker_model
 
+_runs_key = pytest.StashKey[int]()
+
 Asked = list["concurrent.futures.Future[Transcript]"]
 
 
@@ -49,6 +51,10 @@ class Tooleval:
     def __init__(self, session: EvalSession, request: pytest.FixtureRequest) -> None:
         self._session = session
         self._request = request
+        # A rerun of the test wants new answers, not the recorded ones again.
+        runs = request.node.stash.get(_runs_key, 0)
+        request.node.stash[_runs_key] = runs + 1
+        self._fresh = runs > 0
 
     async def run(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
@@ -86,6 +92,7 @@ class Tooleval:
     def _submit(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
     ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, Asked]:
+        __tracebackhide__ = True
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
         cassette = live = None
@@ -97,10 +104,13 @@ class Tooleval:
             case = _find(suite, case)
         spec = self._spec(model)
         resolved = resolve(suite, case, Overrides(**self._session.settings.overrides))
-        trials = [Trial(resolved, spec, n, 0, cassette, live=live) for n in range(resolved.trials)]
+        trials = [
+            Trial(resolved, spec, n, 0, cassette, self._fresh, live) for n in range(resolved.trials)
+        ]
         return resolved, spec, registry, [self._session.runner.submit(trial) for trial in trials]
 
     def _spec(self, name: str | None) -> ModelSpec:
+        __tracebackhide__ = True
         if name is not None:
             config = self._request.config
             spec = resolve_models([name], config_tables(config))[0]

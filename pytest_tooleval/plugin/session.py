@@ -29,7 +29,7 @@ from ..engine.answers import last_run
 from ..engine.answers import make_room
 from ..engine.answers import new_run
 from ..engine.cassette import Cassette
-from ..engine.garbage import kept_to_the_end
+from ..engine.garbage import Relief
 from ..engine.garbage import libraries_left_at_exit
 from ..engine.garbage import seldom_collected
 from ..engine.model_spec import LEXICAL
@@ -39,8 +39,8 @@ from ..engine.runner import Runner
 from ..engine.runner import Trial
 from ..engine.runner import settled
 from ..engine.spending import Budget
-from ..errors import ConfigError
 from ..errors import ModelError
+from ..errors import ToolevalError
 from ..reports.document import build_document
 from ..results import Transcript
 from ..rows import unpack
@@ -55,6 +55,7 @@ from .settings import Settings
 from .verdicts import compare_run
 from .verdicts import fail_run
 from .verdicts import judge_run
+from .verdicts import remember_misses
 from .workers import lookahead
 from .workers import queued
 from .workers import worker_count
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
 _TICK_S = 0.25
 # The queue of a worker is looked through only once this part of what it asks ahead has been used.
 _PART = 8
-_FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 _T = TypeVar("_T")
 
@@ -95,9 +95,10 @@ class EvalSession:
         self.annotations: list[str] = []
         self.gates: list[dict[str, Any]] = []
         self.comparison: dict[str, Any] | None = None
-        self.unjudged = False
+        self._judged = False
         self._collection_errors = 0
         self._exitstatus: int | None = None
+        self._relief = Relief()
         self._runner: Runner | None = None
         self._pending: dict[str, Pending] = {}
         self._cassettes: dict[Path, Cassette] = {}
@@ -105,7 +106,7 @@ class EvalSession:
         self._started = datetime.now(timezone.utc)
         self._begin = time.monotonic()
         self.keeper: Keeper | None = None
-        if settings.history and not self._is_worker:
+        if settings.history and not self._is_worker and _evaluates(config):
             self.keeper = Keeper(config.rootpath, self.about)
 
     @contextmanager
@@ -117,9 +118,9 @@ class EvalSession:
                 if not self._is_worker and _will_run(session) and not self.settings.estimate:
                     for item in session.items:
                         self._ask_ahead(item)
-                with kept_to_the_end():
-                    yield
+            yield
         finally:
+            self._relief.switch(False)
             self.close()
 
     @pytest.hookimpl(tryfirst=True)
@@ -140,6 +141,10 @@ class EvalSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        from .collection import CaseItem
+
+        # Other tests may look at the collector, or through it.
+        self._relief.switch(isinstance(item, CaseItem))
         if self._is_worker:
             self._known = [item] if nextitem is None else [item, nextitem]
             self._ask_queued()
@@ -192,6 +197,17 @@ class EvalSession:
                 done.set_result(found)
                 return done
         return self.runner.submit(trial)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        from .collection import CaseItem
+
+        report = yield
+        if isinstance(item, CaseItem):
+            item.attach(report, call)
+        return report
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Nobody takes the answers of a case that something else skipped or failed."""
@@ -381,34 +397,45 @@ class EvalSession:
             damaged = self.damaged_cassettes
             self.config.workeroutput["tooleval_damaged"] = damaged  # type: ignore[attr-defined]
         try:
-            if not self._is_worker and _judges(session) and not self.settings.estimate:
-                self._judge(session)
             return (yield)
         finally:
             self.close()
             self._exitstatus = int(session.exitstatus)
-            if not self._is_worker and _judges(session):
+            if not self._is_worker and _evaluates(self.config):
                 self._write_files(session)
                 self._exitstatus = int(session.exitstatus)
                 if self.keeper is not None:
                     self.keeper.finish(self.about(), self.gates, self.comparison)
 
-    def _judge(self, session: pytest.Session) -> None:
-        """Judge the gates and the baseline, before anybody writes what the run has come to."""
-        rows = list(self.rows.values())
-        if session.exitstatus not in _FINISHED or session.shouldfail or session.shouldstop:
-            self.unjudged = bool(self.settings.gates or self.settings.baseline) and bool(rows)
+    def judge(self, session: pytest.Session) -> None:
+        """Judge the gates and the baseline of a run that came to its end.
+
+        In the loop of the tests, so that pytest makes the exit code of what failed here and tells it to
+        all plugins.
+        """
+        if self._is_worker or self.settings.estimate or not _evaluates(self.config):
             return
+        self._judged = True
+        rows = list(self.rows.values())
         self.gates = judge_run(rows, self.settings)
         try:
-            self.comparison = compare_run(rows, self.about(), self.settings)
-        except ConfigError as error:  # a model of --tooleval-baseline-model that has no case here
+            store = self.config.rootpath / ".tooleval"
+            self.comparison = compare_run(rows, self.about(), self.settings, store)
+        except ToolevalError as error:  # a model of --tooleval-baseline-model that has no case here
             fail_run(session, "baseline", str(error))
         for gate in self.gates:
             if not gate["passed"]:
                 fail_run(session, f"gate {gate['name']}", gate["message"])
+        if not all(gate["passed"] for gate in self.gates):
+            remember_misses(session, rows)
         if self.comparison is not None and self.comparison["failed"]:
             fail_run(session, "baseline", self.comparison["message"])
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether there is something to judge, and the run ended before that."""
+        asked = bool(self.settings.gates or self.settings.baseline)
+        return asked and bool(self.rows) and not self._judged
 
     def _write_files(self, session: pytest.Session) -> None:
         github = on_github(self.settings.github) and bool(self.rows)
@@ -438,8 +465,9 @@ class EvalSession:
             shutil.rmtree(self.ledger.parent, ignore_errors=True)
 
 
-def _judges(session: pytest.Session) -> bool:
-    return not session.config.option.collectonly
+def _evaluates(config: pytest.Config) -> bool:
+    """Whether this run is one: what only shows the tests or their fixtures judges and keeps nothing."""
+    return not config.option.collectonly and not config.getoption("setuponly", False)
 
 
 def _futures(pending: Pending) -> Sequence[concurrent.futures.Future[Any]]:
@@ -459,7 +487,5 @@ def answers_folder(config: pytest.Config, settings: Settings) -> Path:
 
 
 def _will_run(session: pytest.Session) -> bool:
-    option = session.config.option
-    collect_only = option.collectonly or getattr(option, "setuponly", False)
-    failed = session.testsfailed and not option.continue_on_collection_errors
-    return not collect_only and not failed
+    failed = session.testsfailed and not session.config.option.continue_on_collection_errors
+    return _evaluates(session.config) and not failed

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ..engine.model_spec import LEXICAL
-from ..gates.evaluation import EXPECTED_FAILURE
+from ..gates.evaluation import was_expected
 from ..reports.comparison import aligned
 from ..reports.comparison import render_comparison
 from ..suite.model import METRICS
@@ -64,7 +64,8 @@ class Terminal:
         # The short summary calls this as well; there the plain word is what people search for.
         if not isinstance(row, dict) or self._summarising:  # a text in a worker of xdist
             return status
-        if row["outcome"] == "error" and isinstance(report, pytest.TestReport) and report.skipped:
+        allowed = isinstance(report, pytest.TestReport) and report.skipped
+        if row["outcome"] == "error" and allowed and not hasattr(report, "wasxfail"):
             return "unanswered", "e", ("UNANSWERED", {"yellow": True})
         if getattr(report, "when", None) != "call":
             return status
@@ -103,7 +104,7 @@ class Terminal:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(
-        self, terminalreporter: pytest.TerminalReporter
+        self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> Generator[None, object, object]:
         self._summarising = True
         result = yield
@@ -113,6 +114,9 @@ class Terminal:
             terminalreporter.write_line(problem, red=True, bold=True)
         for command in self._session.annotations:
             terminalreporter.write_line(command)
+        resumable = self._session.rows and self._session.settings.cassette is None
+        if exitstatus == pytest.ExitCode.INTERRUPTED and resumable and not self._silent:
+            terminalreporter.write_line("--tooleval-resume takes over the answers that have come")
         return result
 
     @property
@@ -171,11 +175,7 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
 
 def _write_missed(reporter: pytest.TerminalReporter, cases: Sequence[Mapping[str, Any]]) -> None:
     """One line for each case that a gate let pass by, as pytest shows no section for them."""
-    missed = [
-        case
-        for case in cases
-        if case["outcome"] == "missed" and not case["reason"].startswith(EXPECTED_FAILURE)
-    ]
+    missed = [case for case in cases if case["outcome"] == "missed" and not was_expected(case)]
     for case in missed[:_MISSES_SHOWN]:
         reporter.write_line(
             f"missed: {printable(case['nodeid'])} - {printable(case['reason'])}", yellow=True
@@ -263,6 +263,13 @@ def notes(document: Mapping[str, Any]) -> list[str]:
                 f"{name}: {counted(row['errors'], 'error')}, left out of every mean; "
                 f"the first: {printable(reasons[0])}"
             )
+        for k in _most_trials([row]):
+            enough, answered = (row["reliability"]["cases"][str(each)] for each in (k, 1))
+            if enough < answered:
+                lines.append(
+                    f"{name}: pass@{k} and pass^{k} are over {enough} of {answered} cases; "
+                    "the others had fewer trials with an answer"
+                )
         if row["tool_choice_fallbacks"]:
             lines.append(
                 f"{name}: refused tool_choice 'required'; asked with 'auto' "

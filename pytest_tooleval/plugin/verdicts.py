@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ..gates.evaluation import was_expected
 from ..results import CaseResult
 from ..text import printable
 from .settings import Settings
@@ -51,17 +53,27 @@ def judge_run(cases: Sequence[Row], settings: Settings) -> list[dict[str, Any]]:
 
 
 def compare_run(
-    cases: Sequence[Row], about: Mapping[str, Any], settings: Settings
+    cases: Sequence[Row], about: Mapping[str, Any], settings: Settings, store: Path
 ) -> dict[str, Any] | None:
-    """What the comparison with the baseline found, None without one."""
+    """What the comparison with the baseline found, None without one. `store` is the `.tooleval`.
+
+    Raises ToolevalError for models that one of the runs does not have.
+    """
     baseline = settings.baseline
     if baseline is None:
         return None
     from ..gates.baseline import compare
+    from ..history import load_document
 
     evaluated = [case for case in cases if case["model"]]
     new = {"run": about, "cases": evaluated}
-    old = {**baseline.document, "cases": _selected(baseline.document["cases"], evaluated)}
+    document = baseline.document
+    if baseline.name.startswith("good"):
+        # Which run that is depends on the files and models of this one, known only now.
+        former = {now: before for before, now in baseline.models}
+        pairs = {(case["file"], str(former.get(case["model"]) or case["model"])) for case in evaluated}
+        document = load_document(baseline.name, store, holding=pairs)
+    old = {**document, "cases": _selected(document["cases"], evaluated)}
     names = (baseline.name, "this run")
     return compare(old, new, models=baseline.models, max_drop=baseline.max_drop, names=names)
 
@@ -83,6 +95,16 @@ def _selected(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
     return list(filter(may_be_compared, old))
 
 
+def remember_misses(session: pytest.Session, cases: Sequence[Row]) -> None:
+    """Let --lf run again what made a gate fail."""
+    remembered = getattr(session.config.pluginmanager.getplugin("lfplugin"), "lastfailed", None)
+    if remembered is None:
+        return
+    for case in cases:
+        if case["outcome"] in ("missed", "error") and not was_expected(case):
+            remembered[case["nodeid"]] = True
+
+
 def fail_run(session: pytest.Session, name: str, message: str) -> None:
     """Report a failure that belongs to no item, as xdist does for a worker that crashed.
 
@@ -102,12 +124,10 @@ def fail_run(session: pytest.Session, name: str, message: str) -> None:
     if terminal is not None:
         terminal.ensure_newline()  # the line of dots ends with [100%]
     session.testscollected += 1
-    # All tests have run, so there is nothing left that --maxfail could stop.
-    most, session.config.option.maxfail = session.config.option.maxfail, 0
-    session.config.hook.pytest_runtest_logreport(report=report)
-    session.config.option.maxfail = most
-    # No later run could report it as passed, and --lf would remember it for ever.
-    remembered = getattr(session.config.pluginmanager.getplugin("lfplugin"), "lastfailed", {})
-    for key in [key for key in remembered if str(key) == report.nodeid]:
-        del remembered[key]
-    session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    session.testsfailed += 1
+    # Not for those who would stop the run or begin the next one with it: all tests have run, and no
+    # later run could report it as passed.
+    manager = session.config.pluginmanager
+    names = ("session", "lfplugin", "stepwiseplugin")
+    others = manager.subset_hook_caller("pytest_runtest_logreport", map(manager.getplugin, names))
+    others(report=report)

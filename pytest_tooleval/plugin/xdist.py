@@ -25,7 +25,7 @@ _CASE = f"{SUITE_ENDING}::"
 
 def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadScheduling | None:
     """The scheduler for `--dist load`; None leaves every other mode as it is."""
-    if config.getvalue("dist") != "load":
+    if config.getoption("dist") != "load":
         return None
     active = active_workers(settings, len(parse_tx_spec_config(config)))
     return EvalScheduling(config, log, active, lookahead(share(settings.concurrency, active, 0)))

@@ -63,7 +63,7 @@ def _models(model: Mapping[str, Any]) -> str:
 def _metric(model: Mapping[str, Any], metric: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         _models(model),
-        _name(metric["metric"]),
+        _name(metric["metric"]) + (f" in {_name(metric['suite'])}" if metric.get("suite") else ""),
         str(metric["n"]),
         _number(metric["old"]),
         _number(metric["new"]),

@@ -158,7 +158,7 @@ def _baseline(found: Mapping[str, Any]) -> Iterable[_Section]:
     rows = [
         [
             _code(_pair(model), table=True),
-            _code(row["metric"], table=True),
+            _code(row["metric"] + (f" in {row['suite']}" if row.get("suite") else ""), table=True),
             f"{row['old']:.3f}",
             f"{row['new']:.3f}",
             f"{row['new'] - row['old']:+.3f}",

@@ -151,6 +151,11 @@ def _summaries() -> dict[str, Schema]:
     by_k = {"type": "object", "propertyNames": {"pattern": "^[1-9][0-9]*$"}}
     reliability = {
         "trials": _count("The most trials of a case."),
+        "cases": {
+            **by_k,
+            "description": "k to the number of cases that have so many trials: those of the means.",
+            "additionalProperties": {"type": "integer", "minimum": 0},
+        },
         "pass@k": {
             **by_k,
             "description": "k to the chance that at least one of k trials passes.",
@@ -355,6 +360,7 @@ def _verdicts() -> dict[str, Schema]:
     }
     metric = {
         "metric": _typed("string", "The metric, or pass."),
+        "suite": _typed("string", "The suite that it is of; null for all of them.", null=True),
         "old": _typed("number", "The mean in the baseline."),
         "new": _typed("number", "The mean now."),
         "drop": _typed("number", "old - new."),

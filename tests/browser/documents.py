@@ -204,6 +204,7 @@ def comparison() -> dict[str, Any]:
     def measured(metric: str, old: float, new: float, p: float, failed: bool) -> dict[str, Any]:
         return {
             "metric": metric,
+            "suite": None,
             "old": old,
             "new": new,
             "drop": old - new,

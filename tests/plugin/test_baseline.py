@@ -158,6 +158,19 @@ def test_a_drop_is_no_good_run_for_the_next_one(before: Project) -> None:
     assert before.run(*options).ret == 1
 
 
+def test_good_is_a_run_of_what_is_compared(before: Project) -> None:
+    before.suite(*many(0), file="other.tooleval.json", name="Other")
+    options = ("--tooleval-fail-under=0.1", "--tooleval-baseline=good")
+    assert before.run(*options).ret == 0
+    # Of one file, and of another model.
+    assert before.run("other.tooleval.json").ret == 0
+    assert before.run(model="other").ret == 0
+    before.suite(*many(10))
+    result = before.run(*options)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*dropped by*over 60 cases*"])
+
+
 def test_two_models_against_one(before: Project) -> None:
     before.suite(*many(10))
     pairs = ["--tooleval-baseline-model=agent=agent", "--tooleval-baseline-model=agent=other"]

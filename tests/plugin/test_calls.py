@@ -123,6 +123,7 @@ def test_ctrl_c_ends_at_once_and_cancels(project: Project) -> None:
     assert took < 25.0, output  # 0.6 s on an idle machine
     assert len(project.log("cancelled")) == 8
     assert "KeyboardInterrupt" in output
+    assert "--tooleval-resume takes over the answers" in output
     assert "INTERNALERROR" not in output
     assert project.rows()["quick[agent]"]["outcome"] == "passed"
 

@@ -241,3 +241,28 @@ def test_a_mistake_of_the_test_is_shown_at_its_own_line(
     result.stdout.fnmatch_lines([f"E  *{message}*"])
     result.stdout.no_fnmatch_line("*pytest_tooleval/plugin/*")
     result.stdout.no_fnmatch_line("During handling*")
+
+
+def test_a_rerun_of_the_test_asks_anew(project: Project) -> None:
+    pytest.importorskip("pytest_rerunfailures")
+    project.suite(right("a"))
+    project.write(
+        "my_agent.py",
+        """
+        from pathlib import Path
+
+        def answer(messages, tools):
+            asked = Path("asked")
+            if not asked.exists():
+                asked.touch()
+                return {"content": "Let me think."}
+            call = {"name": "get_weather", "arguments": '{"city": "Paris"}'}
+            return {"tool_calls": [{"id": "1", "type": "function", "function": call}]}
+        """,
+    )
+    project.write(
+        "test_agent.py",
+        "def test_it(tooleval): assert tooleval.run_sync('weather.tooleval.json', 'a').passed\n",
+    )
+    result = project.run("test_agent.py", "--reruns=2")
+    result.stdout.fnmatch_lines(["*1 passed, 1 rerun*"])

@@ -329,7 +329,10 @@ def test_an_unexpected_pass_stays_a_failure(project: Project) -> None:
 def test_a_failed_gate_is_not_remembered_as_a_failed_test(three: Project) -> None:
     result = three.run("-x", "--tooleval-fail-under=0.9")
     assert "stopping after" not in result.stdout.str()
-    again = three.run("--lf", "--lfnf=none", "--tooleval-fail-under=0.9")
+    # What made it fail is.
+    again = three.run("--lf", "--lfnf=none", "--tooleval-fail-under=0.1")
+    again.stdout.fnmatch_lines(["*rerun previous 1 failure*", "missed: *::b[[]agent]*"])
+    again = three.run("--lf", "--lfnf=none", "--tooleval-fail-under=0.1")
     again.stdout.fnmatch_lines(["*no previously failed tests*"])
 
 
@@ -337,3 +340,70 @@ def test_reports_that_share_a_file(three: Project) -> None:
     result = three.run("--tooleval-json=one", "--tooleval-csv=one")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--tooleval-json and --tooleval-csv name the same file*"])
+
+
+def test_files_of_one_name_outside_the_root_are_told_apart(project: Project) -> None:
+    rome = {**right("x"), "expected_params": {"city": "Rome"}}
+    project.suite(rome, file="a/weather.tooleval.json")
+    project.suite(right("x"), file="b/weather.tooleval.json", name="Other")
+    project.write("ci/pytest.ini", "[pytest]\n")
+    project.write("ci/tooleval.toml", '[models.agent]\ncallable = "my_agent:answer"\n')
+    project.write("ci/conftest.py", "")
+    (project.path / "my_agent.py").rename(project.path / "ci/my_agent.py")
+    (project.path / "script.json").rename(project.path / "ci/script.json")
+    result = project.run("-c", "ci/pytest.ini", "a", "b", "--tooleval-fail-under=0.9")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["gate FAILED: overall of agent: 0.80 < 0.90, over 2 cases"])
+
+
+def test_every_plugin_is_told_that_a_gate_failed(project: Project) -> None:
+    project.suite(wrong("a"))
+    project.write(
+        "conftest.py",
+        """
+        def pytest_sessionfinish(exitstatus):
+            print("finish:", int(exitstatus))
+
+        def pytest_terminal_summary(terminalreporter, exitstatus):
+            terminalreporter.write_line(f"summary: {int(exitstatus)}")
+        """,
+    )
+    for run in (project.run, project.run_subprocess):
+        for options in ((), ("-n2",)) if run == project.run_subprocess else ((),):
+            result = run("-s", "--tooleval-fail-under=0.9", *options)
+            assert result.ret == pytest.ExitCode.TESTS_FAILED
+            result.stdout.fnmatch_lines(["*finish: 1", "summary: 1"])
+
+
+@pytest.mark.parametrize("option", ["--setup-plan", "--setup-only"])
+def test_what_only_shows_fixtures_judges_and_keeps_nothing(project: Project, option: str) -> None:
+    project.suite(right("a"), right("b", skip=True))
+    result = project.run(option, "--tooleval-fail-under=0.9", "--tooleval-json=out.json")
+    assert result.ret == pytest.ExitCode.OK
+    assert project.calls == []
+    assert not (project.path / "out.json").exists()
+    assert not (project.path / ".tooleval/history.db").exists()
+
+
+def test_stepwise_does_not_remember_a_gate(project: Project) -> None:
+    project.suite(wrong("a"), right("b"))
+    for _ in range(2):
+        result = project.run("--sw", "--tooleval-fail-under=0.9")
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        assert "continuing from this test" not in result.stdout.str()
+        assert project.calls == ["a", "b"]
+        project.forget_calls()
+
+
+def test_a_share_of_passed_cases_counts_weights_and_says_so(project: Project) -> None:
+    project.suite(right("a", weight=3), wrong("b"), right("c"))
+    result = project.run("--tooleval-fail-under=pass_rate=0.7")
+    result.stdout.fnmatch_lines(
+        ["gate passed: pass_rate of agent: 0.80 >= 0.70, over 3 cases, of which 2 passed (cases have*"]
+    )
+
+
+def test_a_share_of_errors_is_a_number_in_reports(project: Project) -> None:
+    project.suite(right("a"), right("b"), raising("c"), wrong("d"))
+    project.run("--tooleval-max-errors=30%", "--tooleval-json=out.json")
+    assert [gate["needed"] for gate in project.document()["gates"]] == [1]

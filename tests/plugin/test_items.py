@@ -181,3 +181,45 @@ def test_other_json_files_are_left_alone(three: Project) -> None:
     three.write("data.json", json.dumps({"not": "a suite"}))
     three.write("tooleval.json", "{")
     three.run().assert_outcomes(passed=2, failed=1)
+
+
+def test_properties_of_others_stay_in_junits_file(project: Project) -> None:
+    project.suite(right("a"), wrong("b"))
+    project.write(
+        "conftest.py",
+        """
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.user_properties.append(("ticket", item.name))
+        """,
+    )
+    project.run("--junitxml=out.xml")
+    written = (project.path / "out.xml").read_text()
+    assert written.count('name="ticket"') == 2
+    assert written.count('name="tooleval.case"') == 2
+
+
+def test_the_line_of_a_failure_is_where_everybody_looks(project: Project) -> None:
+    path = project.suite(right("a"), wrong("b"), raising("c"))
+    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if '"id": "b"' in text) - 1
+    result = project.run("--tb=line", "--junitxml=out.xml")
+    result.stdout.fnmatch_lines([f"weather.tooleval.json:{line}: overall 0.60 < 1.00*"])
+    assert "assistant" not in result.stdout.str()
+    written = (project.path / "out.xml").read_text()
+    assert 'message="overall 0.60 &lt; 1.00' in written
+    assert "agent: my_agent:answer raised" in written
+    result = project.run()
+    result.stdout.fnmatch_lines(["FAILED weather.tooleval.json::b[[]agent] - overall 0.60 < 1.00*"])
+    result.stdout.fnmatch_lines(["ERROR weather.tooleval.json::c[[]agent] - agent: my_agent:answer*"])
+
+
+def test_hooks_that_look_for_fixtures_find_none(project: Project) -> None:
+    project.suite(right("a"))
+    project.write(
+        "conftest.py",
+        "def pytest_collection_modifyitems(items):\n"
+        "    print('with db:', [i for i in items if 'db' in i.fixturenames])\n",
+    )
+    result = project.run("-s")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*with db: []"])

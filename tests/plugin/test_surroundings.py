@@ -27,6 +27,9 @@ def test_a_timeout_plugin_interrupts_the_wait(project: Project) -> None:
     row = project.rows()["slow[agent]"]
     assert row["outcome"] == "error"
     assert "Timeout" in row["reason"]
+    # One line, and nothing of the frames between pytest and the wait.
+    result.stdout.fnmatch_lines(["agent: Failed: Timeout (>3.0s)*"])
+    assert "pluggy/" not in result.stdout.str()
 
 
 def test_without_a_terminal(project: Project) -> None:
@@ -272,3 +275,22 @@ def test_a_teardown_error_is_pytests_own(project: Project) -> None:
     result = project.run("--tooleval-json=out.json")
     result.assert_outcomes(passed=1, errors=1)
     assert project.rows()["a[agent]"]["outcome"] == "passed"
+
+
+def test_other_tests_find_the_garbage_collector_as_it_was(project: Project) -> None:
+    project.suite(right("a"), right("b"), right("skipped", skip=True))
+    code = """
+        import gc
+
+        class Known: pass
+        known = [Known()]
+
+        def test_it():
+            assert gc.get_threshold() == before
+            assert any(isinstance(each, Known) for each in gc.get_objects())
+            assert gc.get_freeze_count() == 0
+        """
+    project.write("test_before.py", code.replace("before", str(gc.get_threshold())))
+    project.write("zz/test_after.py", code.replace("before", str(gc.get_threshold())))
+    for options in ((), ("-n2",), ("-p", "no:randomly")):
+        project.run_subprocess(*options).assert_outcomes(passed=4, skipped=1)

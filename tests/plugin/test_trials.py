@@ -189,3 +189,11 @@ def test_the_command_line_against_the_rule_of_a_file(trials: Project) -> None:
     trials.suite(right("a", **RULE))
     result = ask(trials, [P], "--tooleval-trials=4")
     result.stdout.fnmatch_lines(['*a: "pass": "2/3" needs 3 trials, got 4*--tooleval-pass=K/4*'])
+
+
+def test_reliability_says_which_cases_it_is_of(project: Project) -> None:
+    project.suite(right("a", trials=3), right("b", trials=3), wrong("c"))
+    result = project.run()
+    result.stdout.fnmatch_lines(["agent: pass@3 and pass^3 are over 2 of 3 cases; *"])
+    project.suite(right("a"), right("b"))
+    assert "pass@3 and" not in project.run("--tooleval-trials=3").stdout.str()

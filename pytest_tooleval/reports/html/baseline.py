@@ -94,7 +94,7 @@ def _metric_row(row: Mapping[str, Any]) -> Html:
         result = tag("span", "within chance", class_="muted")
     return tag(
         "tr",
-        tag("th", title(row["metric"]), scope="row"),
+        tag("th", title(row["metric"]), *_suite(row), scope="row"),
         tag("td", score(row["old"]), class_="number"),
         tag("td", score(row["new"]), class_="number"),
         tag("td", signed(change), class_="number"),
@@ -104,6 +104,10 @@ def _metric_row(row: Mapping[str, Any]) -> Html:
         tag("td", row["test"]),
         tag("td", result),
     )
+
+
+def _suite(row: Mapping[str, Any]) -> list[Html]:
+    return [tag("span", " in ", named(row["suite"]), class_="muted")] if row.get("suite") else []
 
 
 def _flips(model: Mapping[str, Any]) -> Html:

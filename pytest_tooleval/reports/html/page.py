@@ -57,7 +57,7 @@ def html_text(document: Mapping[str, Any], trends: Mapping[str, Any] | None = No
         "scores": scores_section(document),
         "cases": _cases_section(cases),
         "plots": section("plots", "Plots", tag("div", *drawn, class_="plots")) if drawn else join([]),
-        "trends": trends_section(trends),
+        "trends": trends_section(trends, [row["model"] for row in document["models"]]),
     }
     title = f"{_TITLES[verdict(document)]}: {_suites(document)}"
     return (

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ...text import counted
 from ..metrics import ordered_metrics
 from .head import scrolling
 from .head import section
@@ -224,6 +225,16 @@ def _reliability(models: Sequence[Row]) -> Html:
                     *(_number(score(values.get(str(k)))) for k in ks),
                 )
             )
+        cases = row["reliability"].get("cases") or {}
+        if len(set(cases.values())) > 1:
+            lines.append(
+                tag(
+                    "tr",
+                    tag("th", named(row["model"]), scope="row"),
+                    tag("td", "cases", tag("span", " that have k trials", class_="muted")),
+                    *(_number(count(cases.get(str(k)))) for k in ks),
+                )
+            )
     table = tag("table", tag("thead", head), tag("tbody", *lines), class_="reliability")
     return join([tag("h3", "Reliability over trials"), scrolling("Reliability", table)])
 
@@ -241,5 +252,6 @@ def _remarks(models: Sequence[Row]) -> list[str]:
         if row.get("recovered"):
             lines.append(f"{name}: {row['recovered']:,} answers had calls written as text (recovered)")
         if row.get("surplus"):
-            lines.append(f"{name}: {row['surplus']:,} passed cases made more calls than expected")
+            cases = counted(row["surplus"], "passed case")
+            lines.append(f"{name}: {cases} made more calls than expected")
     return lines

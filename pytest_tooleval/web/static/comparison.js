@@ -55,7 +55,7 @@ function modelNodes(model, now) {
     return el(
       "tr",
       {},
-      el("th", { scope: "row" }, each.metric === "pass" ? "Passing trials" : metricName(each.metric)),
+      el("th", { scope: "row" }, each.metric === "pass" ? "Passing trials" : metricName(each.metric), ...(each.suite ? [" in ", isolated(each.suite)] : [])),
       el("td", { class: "number" }, scoreText(each.old)),
       el("td", { class: "number" }, scoreText(each.new)),
       el("td", { class: "number" }, signed(-each.drop)),

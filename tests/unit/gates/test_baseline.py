@@ -84,7 +84,8 @@ def test_the_comparison_is_what_a_document_holds() -> None:
         *("worse", "better"),
     ]
     assert set(metric(comparison, "overall")) == {
-        *("metric", "old", "new", "drop", "n", "p", "p_adjusted", "test", "significant", "failed")
+        *("metric", "suite", "old", "new", "drop", "n", "p", "p_adjusted", "test"),
+        *("significant", "failed"),
     }
 
 
@@ -95,12 +96,47 @@ def test_the_inputs_stay_as_they_are() -> None:
     assert (old, new) == before
 
 
+def in_two_suites(first: int, second: int, cases: int = 10) -> Document:
+    """Two suites whose cases all have so many passes of one."""
+    passes = {"Terse": first, "Long": second}
+    rows = [
+        row(number, passed, 1, suite=suite, file=f"{suite}.tooleval.json", content=f"{suite}{number}")
+        for suite, passed in passes.items()
+        for number in range(cases)
+    ]
+    return document(rows)
+
+
+def test_a_gain_in_one_suite_hides_no_loss_in_another() -> None:
+    comparison = compare(in_two_suites(0, 1), in_two_suites(1, 0))
+    (model,) = comparison["models"]
+    found = {each["suite"]: (each["drop"], each["n"], each["failed"]) for each in model["metrics"]}
+    assert found == {None: (0.0, 20, False), "Terse": (-1.0, 10, False), "Long": (1.0, 10, True)}
+    assert comparison["failed"]
+    assert comparison["message"].startswith("overall of gpt-4o in Long dropped by 1.00")
+
+
+def test_a_suite_in_which_alone_something_changed_is_no_further_test() -> None:
+    (model,) = compare(in_two_suites(1, 1), in_two_suites(1, 0))["models"]
+    whole, (terse, long) = model["metrics"][0], model["metrics"][-2:]
+    assert (terse["suite"], long["suite"]) == ("Terse", "Long")
+    assert whole["p_adjusted"] == long["p_adjusted"] == long["p"] == 0.5**10
+
+
+def test_suites_of_one_name_are_compared_apart() -> None:
+    old, new = in_two_suites(0, 1), in_two_suites(1, 0)
+    for each in (*old["cases"], *new["cases"]):
+        each["suite"] = "Same"
+    suites = [each["suite"] for each in compare(old, new)["models"][0]["metrics"]]
+    assert suites[-2:] == ["Same (Terse.tooleval.json)", "Same (Long.tooleval.json)"]
+
+
 def test_a_large_drop_fails_and_says_so() -> None:
     comparison = compare(runs([5] * 50, 5), runs([4] * 50, 5))
     assert comparison["failed"]
     assert comparison["message"] == (
-        "overall of gpt-4o dropped by 0.20 (1.00 to 0.80 over 50 cases, p < 0.001), so did pass rate, "
-        "tool_selection"
+        "overall of gpt-4o dropped by 0.20 (1.00 to 0.80 over 50 cases, p < 0.001), so did "
+        "the share of passing trials, tool_selection"
     )
     found = metric(comparison, "pass")
     assert (found["old"], found["new"], found["n"], found["test"]) == (1.0, 0.8, 50, "sign-flip")
@@ -323,7 +359,7 @@ def test_a_drop_up_to_max_drop_is_allowed() -> None:
     assert not comparison["failed"]
     assert comparison["message"] == (
         "no significant drop above 0.2 over 50 cases; overall of gpt-4o dropped by 0.20 "
-        "(1.00 to 0.80 over 50 cases, p < 0.001), so did pass rate, tool_selection"
+        "(1.00 to 0.80 over 50 cases, p < 0.001), so did the share of passing trials, tool_selection"
     )
     assert compare(old, new, max_drop=0.19)["failed"]
 

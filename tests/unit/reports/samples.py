@@ -114,6 +114,7 @@ def comparison(failed: bool = True, **texts: str) -> dict[str, Any]:
     moved = {**case, "old": 1.0, "new": 0.6, "old_passes": "5/5", "new_passes": "0/5"}
     measured = {
         "metric": metric,
+        "suite": texts.get("suite"),
         "old": 0.9,
         "new": 0.8,
         "drop": 0.1,

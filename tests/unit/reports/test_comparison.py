@@ -13,6 +13,7 @@ HOSTILE = "\x1b[31m\u202e\ud800\n"
 def metric(name: str = "overall", **fields: Any) -> dict[str, Any]:
     return {
         "metric": name,
+        "suite": None,
         "old": 0.9,
         "new": 0.7,
         "drop": 0.2,

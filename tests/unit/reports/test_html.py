@@ -32,6 +32,7 @@ from pytest_tooleval.reports.html.markup import tag
 from pytest_tooleval.reports.html.page import asset
 from pytest_tooleval.reports.html.plots.drawing import ticks
 from pytest_tooleval.reports.html.plots.latency import quantile
+from pytest_tooleval.reports.html.plots.trends import trends_section
 from pytest_tooleval.reports.html.verdict import verdict
 from pytest_tooleval.results import Message
 from pytest_tooleval.results import Reply
@@ -367,6 +368,15 @@ def test_every_plot_has_words_and_numbers() -> None:
     assert found.words.count("Numbers") == len(plots)
     others = [a for name, a in found.tags if name == "svg" and a.get("role") != "img"]
     assert all(each.get("aria-hidden") == "true" for each in others)
+
+
+def test_a_model_has_one_colour_on_the_whole_page() -> None:
+    runs = [{"id": str(n), "started": "", "commit": ""} for n in range(2)]
+    series = [
+        {"model": model, "suite": "", "metric": "overall", "values": [0.5, 0.6]} for model in ("a", "b")
+    ]
+    drawn = str(trends_section({"runs": runs, "series": series}, ["b", "a"]))
+    assert drawn.index("line model-1") < drawn.index("line model-0")
 
 
 def test_trends_need_two_runs_and_a_number() -> None:

@@ -32,14 +32,15 @@ _OPEN = 6
 _MOST = 60
 
 
-def trends_section(trends: Mapping[str, Any] | None) -> Html:
+def trends_section(trends: Mapping[str, Any] | None, models: Sequence[str] = ()) -> Html:
     """`{"runs": [{"id", "started", "commit"}], "series": [{"model", "suite", "metric", "values"}]}`.
 
-    `values` holds a number or None per run. Fewer than two runs are no trend.
+    `values` holds a number or None per run. Fewer than two runs are no trend. `models` are those of the
+    page, in the order that gives them their colours.
     """
     if not trends or len(trends.get("runs") or []) < 2:
         return join([])
-    charts = [chart for chart in _charts(trends) if chart]
+    charts = [chart for chart in _charts(trends, models) if chart]
     if not charts:
         return join([])
     more = charts[_OPEN:_MOST]
@@ -51,9 +52,9 @@ def trends_section(trends: Mapping[str, Any] | None) -> Html:
     return section("trends", "Trends", *blocks)
 
 
-def _charts(trends: Mapping[str, Any]) -> list[Html]:
+def _charts(trends: Mapping[str, Any], first: Sequence[str]) -> list[Html]:
     """Metric by metric in their usual order, and within it suite by suite."""
-    models = list(dict.fromkeys(each["model"] for each in trends["series"]))
+    models = list(dict.fromkeys([*first, *(each["model"] for each in trends["series"])]))
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for metric in ordered_metrics(each["metric"] for each in trends["series"]):
         for each in trends["series"]:
