@@ -80,6 +80,7 @@ def simulate(
     chance: random.Random,
     *,
     models: int = 1,
+    suites: int = 1,
     alike: bool = False,
     early: bool = False,
 ) -> dict[str, Any]:
@@ -102,7 +103,8 @@ def simulate(
             "arguments_valid": valid,
         }
         passes = sum(answer == RIGHT for answer in answers)
-        names = {"suite": "suite", "case": f"case-{number}", "model": f"model-{model}"}
+        suite = f"suite-{number % suites}"
+        names = {"suite": suite, "case": f"case-{number}", "model": f"model-{model}"}
         counts = {"outcome": "failed", "passes": passes, "scored": len(answers)}
         rows.append({**names, "content": f"{number:016x}", **counts, "scores": scores})
     return {"run": {"options": {"early-stop": True} if early else {}}, "cases": rows}
@@ -159,8 +161,10 @@ def stress(pairs: int, seed: int) -> Iterable[list[str]]:
     yield ["100 cases, 5 trials", "alarms", "by a metric", "by flips"]
     kinds: dict[str, dict[str, Any]] = {
         "three models in each run": {"models": 3},
+        "four suites in each run": {"suites": 4},
         "both runs stopped early": {"early": True},
         "the trials of a case all alike": {"alike": True},
+        "a drop of 10 points in all four suites": {"suites": 4, "drop": 0.10},
         "a drop of 2 points, 5 allowed": {"drop": 0.02, "max_drop": 0.05},
         "a drop of 5 points, 5 allowed": {"drop": 0.05, "max_drop": 0.05},
         "a drop of 10 points, 5 allowed": {"drop": 0.10, "max_drop": 0.05},
