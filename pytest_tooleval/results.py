@@ -489,6 +489,15 @@ class TrialResult:
         )
 
 
+# How the reason of a case begins that was marked xfail, and failed.
+EXPECTED_FAILURE = "expected to fail"
+
+
+def was_expected(row: Mapping[str, Any]) -> bool:
+    """Whether a case's row is that of one marked `xfail` on which the model failed."""
+    return row["outcome"] == "missed" and str(row["reason"]).startswith(EXPECTED_FAILURE)
+
+
 @dataclass(frozen=True)
 class CaseResult:
     """A case on a model: the outcome of all its trials together.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..engine.runner import Answer
 from ..errors import ModelError
 from ..errors import ScoringError
+from ..results import EXPECTED_FAILURE
 from ..results import CaseResult
 from ..results import Outcome
 from ..results import TrialError
@@ -20,9 +19,6 @@ from ..scoring.registry import BUILT_IN
 from ..scoring.registry import Scorer
 from ..suite.model import ResolvedCase
 from .verdict import judge
-
-# How the reason of a case begins that was marked xfail, and failed.
-EXPECTED_FAILURE = "expected to fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +64,6 @@ def evaluate(
 def unscored(case: ResolvedCase, model: str, place: Place, outcome: Outcome, reason: str) -> CaseResult:
     """The result of a case that has no trials: skipped, or never begun."""
     return _result(case, model, place, outcome, reason, {}, ())
-
-
-def was_expected(row: Mapping[str, Any]) -> bool:
-    """Whether a row is that of a case marked `xfail` on which the model failed."""
-    return row["outcome"] == "missed" and str(row["reason"]).startswith(EXPECTED_FAILURE)
 
 
 def as_expected(result: CaseResult, reason: str) -> CaseResult:

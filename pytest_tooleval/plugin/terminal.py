@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from ..engine.model_spec import LEXICAL
-from ..gates.evaluation import was_expected
 from ..reports.comparison import aligned
 from ..reports.comparison import render_comparison
+from ..results import was_expected
 from ..suite.model import METRICS
 from ..suite.model import PENALTIES
 from ..text import counted

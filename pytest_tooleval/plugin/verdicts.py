@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ..gates.evaluation import was_expected
 from ..results import CaseResult
+from ..results import was_expected
 from ..text import printable
 from .settings import Settings
 

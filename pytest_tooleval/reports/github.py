@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..results import was_expected
 from ..text import printable
 from ..text import shorten
 
@@ -28,7 +29,8 @@ def annotations(
     """Workflow commands to print, a line each: failed gates, failed cases, errors; then missed cases.
 
     At most 10 errors and 10 warnings, as GitHub shows no more; the last one says how many more there
-    are. Missed cases are warnings, and so are errors that a gate allows. `failures=False` leaves out
+    are. Missed cases are warnings, and so are errors that a gate allows; a failure that was expected
+    (xfail) is nothing to tell. `failures=False` leaves out
     the failed cases, where another plugin annotates them. `rootpath` is the folder that the
     document's file names are relative to, and `workspace` the root of the repository (default:
     $GITHUB_WORKSPACE); while either is unknown, names stay as they are.
@@ -47,7 +49,7 @@ def annotations(
     for outcome in levels if failures else ("error", "missed"):
         level = levels[outcome]
         for case in document["cases"]:
-            if case["outcome"] == outcome:
+            if case["outcome"] == outcome and not was_expected(case):
                 file = _file(case["file"], rootpath, workspace)
                 found[level].append(_case(level, case, file))
     return [command for level, commands in found.items() for command in _capped(level, commands)]

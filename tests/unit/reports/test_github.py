@@ -11,6 +11,7 @@ from hypothesis import given
 
 from pytest_tooleval.reports import github
 from pytest_tooleval.reports.markdown import markdown_text
+from pytest_tooleval.results import EXPECTED_FAILURE
 
 from .samples import any_text
 from .samples import comparison
@@ -247,3 +248,8 @@ def test_every_option_of_the_documentation_exists() -> None:
     assert named - options.names == set()
     assert len(named) > 15
     assert set(re.findall(r"`(tooleval_[a-z_]+)`", text)) <= options.keys
+
+
+def test_an_expected_failure_is_nothing_to_tell() -> None:
+    expected = row("missed", reason=f"{EXPECTED_FAILURE}: not yet")
+    assert github.annotations(document(expected)) == []
