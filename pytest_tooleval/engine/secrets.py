@@ -194,14 +194,14 @@ class ScrubFilter(logging.Filter):
         except Exception:  # a record that cannot be formatted is logging's to report
             return True
         is_foreign = record.name.partition(".")[0].partition(" ")[0] in _LIBRARIES
-        clean = _harmless(message, values) if is_foreign else scrub(message, values)
+        clean_text = _harmless if is_foreign else scrub
+        clean = clean_text(message, values)
         if clean != message:
             record.msg, record.args = clean, None
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
         if record.exc_text:
-            text = record.exc_text
-            record.exc_text = _harmless(text, values) if is_foreign else scrub(text, values)
+            record.exc_text = clean_text(record.exc_text, values)
         return True
 
 

@@ -47,6 +47,11 @@ class _Case:
     counts: tuple[int, int, int, int]
     weight: float
 
+    @property
+    def suite(self) -> tuple[str, str]:
+        """Name and file: two files may have a suite of one name."""
+        return self.new["suite"], self.new.get("file", "")
+
     def values(self, metric: str) -> tuple[float, float] | None:
         """The old and the new score, None unless both are numbers."""
         if metric == PASS:
@@ -259,7 +264,7 @@ def _metric_names(cases: Sequence[_Case]) -> list[str]:
 
 def _by_suite(cases: Sequence[_Case]) -> list[_Metric]:
     """The overall score of each suite if there are several: a gain in one may hide a loss in another."""
-    suites = dict.fromkeys((case.new["suite"], case.new.get("file", "")) for case in cases)
+    suites = dict.fromkeys(case.suite for case in cases)
     if len(suites) < 2:
         return []
     names = [name for name, _ in suites]
@@ -277,14 +282,9 @@ def _metric(
     label: str | None = None,
 ) -> _Metric | None:
     everywhere = [(case, values) for case in cases if (values := case.values(name)) is not None]
-    found = [
-        (case, values)
-        for case, values in everywhere
-        if suite is None or (case.new["suite"], case.new.get("file", "")) == suite
-    ]
+    found = [(case, values) for case, values in everywhere if suite in (None, case.suite)]
     if not found:
         return None
-    counted = {id(case) for case, _ in found}
     weights = [case.weight for case, _ in found]
     total = math.fsum(weights)
     old, new = (
@@ -293,7 +293,7 @@ def _metric(
         for side in (0, 1)
     )
     differences = tuple(
-        round(case.weight * (was - now), 12) if id(case) in counted else 0.0
+        round(case.weight * (was - now), 12) if suite in (None, case.suite) else 0.0
         for case, (was, now) in everywhere
     )
     single = all(case.counts[0] == case.counts[2] == 1 for case, _ in found) and len(set(weights)) == 1

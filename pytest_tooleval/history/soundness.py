@@ -2,7 +2,8 @@
 
 A history is a file like any other: it may lie in a repository that somebody cloned, and its ids become
 names of files, its texts and numbers what a terminal or a page shows. So everything is checked when it
-is read, documents by the schema that is published for them.
+is read, documents by the schema that is published for them. Not by jsonschema, which takes 30 times as
+long: two runs of a thousand cases could not be compared within a second.
 """
 
 from __future__ import annotations
@@ -163,12 +164,12 @@ def _check(schema: Schema, optional: Collection[str] = ()) -> Check:
         return lambda value: None if _is_iso(value) else _wrong("an ISO 8601 time", value)
     names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
     if "items" in schema:
-        return _check_items(_check(schema["items"]))
+        return _check_members(_check(schema["items"]), list)
     if "properties" in schema:
         fields = {name: _check(field) for name, field in schema["properties"].items()}
         return _check_fields(fields, {name for name in schema["required"] if name not in optional})
     if isinstance(schema.get("additionalProperties"), Mapping):
-        return _check_values(_check(schema["additionalProperties"]))
+        return _check_members(_check(schema["additionalProperties"]), dict)
     return _check_type(names, schema.get("minimum", -_LARGEST))
 
 
@@ -200,24 +201,13 @@ def _check_type(names: Collection[str], least: float) -> Check:
     return check
 
 
-def _check_items(inner: Check) -> Check:
+def _check_members(inner: Check, holder: type[list[Any]] | type[dict[str, Any]]) -> Check:
+    (expected,) = (name for name, types in _TYPES.items() if holder in types)
+
     def check(value: Any) -> str | None:
-        if type(value) is not list:
-            return _wrong("array", value)
-        for number, item in enumerate(value):
-            wrong = inner(item)
-            if wrong is not None:
-                return f"[{number}]{wrong}"
-        return None
-
-    return check
-
-
-def _check_values(inner: Check) -> Check:
-    def check(value: Any) -> str | None:
-        if type(value) is not dict:
-            return _wrong("object", value)
-        for name, item in value.items():
+        if type(value) is not holder:
+            return _wrong(expected, value)
+        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
             wrong = inner(item)
             if wrong is not None:
                 return f"[{json_text(name, 60)}]{wrong}"
