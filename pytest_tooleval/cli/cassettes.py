@@ -45,10 +45,10 @@ def explain(
     Models are looked up in the current folder's pyproject.toml or tooleval.toml. The exit code is 1
     when an answer is missing.
     """
-    from ..engine.cassette import Cassette
-    from ..engine.models import read_tables
-    from ..engine.models import resolve_models
-    from ..engine.replay import first_missing
+    from ..engine.cassettes.cassette import Cassette
+    from ..engine.cassettes.replay import first_missing
+    from ..engine.models.tables import read_tables
+    from ..engine.models.tables import resolve_models
     from ..suite.load import load_suite
     from ..suite.model import Overrides
     from ..suite.model import resolve

@@ -187,9 +187,9 @@ def compare(
     It is 1, too, when no case can be compared. OLD and NEW are runs as in `tooleval show`, or files of
     --tooleval-json.
     """
-    from ..gates.baseline import compare as compare_documents
     from ..history import load_document
     from ..reports.comparison import render_comparison
+    from ..verdicts.baseline import compare as compare_documents
 
     pairs = list(map(_pair, models))
     documents = [load_document(name, _store(folder)) for name in (old, new)]

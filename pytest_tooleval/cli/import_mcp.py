@@ -10,7 +10,7 @@ import click
 
 from ..errors import ConfigError
 from ..errors import ToolevalError
-from ..suite.files import SUITE_ENDING
+from ..suite.discovery import SUITE_ENDING
 from ..text import counted
 from ..text import printable
 from ..text import shorten

@@ -14,7 +14,7 @@ import click
 from ..errors import Problem
 from ..errors import SuiteError
 from ..errors import ToolevalError
-from ..suite.files import SUITE_ENDING
+from ..suite.discovery import SUITE_ENDING
 from ..text import counted
 from ..text import printable
 from .import_mcp import mcp

@@ -18,7 +18,7 @@ from typing import NoReturn
 import click
 
 from ..errors import ToolevalError
-from ..suite.files import SUITE_ENDING
+from ..suite.discovery import SUITE_ENDING
 from ..text import printable
 from .imports import SuitePath
 
@@ -83,7 +83,7 @@ def new(
         first = _asked(name, tool, description, params, prompt, expects)
     else:
         first = _given(name, tool, description, params, prompt, expects)
-    from ..imports.names import provider_name
+    from ..imports.tool_names import provider_name
     from ..imports.write import write_suite
 
     accepted = provider_name(first.tool)

@@ -8,8 +8,8 @@ import click
 
 from ..errors import Problem
 from ..errors import SuiteError
-from ..suite.files import SUITE_ENDING
-from ..suite.files import is_searched
+from ..suite.discovery import SUITE_ENDING
+from ..suite.discovery import is_searched
 from ..text import counted
 from ..text import printable
 

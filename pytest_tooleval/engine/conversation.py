@@ -18,9 +18,9 @@ from ..results import Transcript
 from ..scoring.tool_selection import is_expected
 from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
-from .client import ChatRequest
-from .live import LiveTools
-from .mocks import Mocks
+from .clients.base import ChatRequest
+from .executors.live import LiveTools
+from .executors.mocks import Mocks
 
 Ask = Callable[[ChatRequest], Awaitable[Reply]]
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
-from .cassette import Cassette
-from .cassette import key_of
-from .cassette import question
-from .client import ChatRequest
-from .lane import sampling_for
-from .model_spec import LEXICAL
-from .model_spec import ModelSpec
-from .spending import price
+from .asking import sampling_for
+from .cassettes.cassette import Cassette
+from .cassettes.cassette import key_of
+from .cassettes.cassette import question
+from .clients.base import ChatRequest
+from .limits.spending import price
+from .models.spec import LEXICAL
+from .models.spec import ModelSpec
 
 # Tokens of an answer: a short call at least; at most `max_tokens`, or this where none is set.
 _SHORT_ANSWER = 20
@@ -106,7 +106,7 @@ def _plus(total: float | None, trials: int, cost: float | None) -> float | None:
 
 def count_tokens(spec: ModelSpec, case: ResolvedCase) -> int:
     """Tokens of the first question, tools included."""
-    from .litellm_client import load_litellm
+    from .clients.litellm_client import load_litellm
 
     litellm = load_litellm()
     tools = json.dumps([tool.to_wire() for tool in case.tools])
@@ -118,7 +118,7 @@ def prices_of(spec: ModelSpec) -> tuple[float | None, float | None]:
     """US dollars per million tokens of input and output: the model's table, else litellm's list."""
     if spec.input_price is not None and spec.output_price is not None:
         return spec.input_price, spec.output_price
-    from .litellm_client import load_litellm
+    from .clients.litellm_client import load_litellm
 
     try:
         info = load_litellm().get_model_info(spec.model)

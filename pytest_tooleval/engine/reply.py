@@ -9,7 +9,7 @@ from ..results import CallFormat
 from ..results import Message
 from ..results import Reply
 from ..results import ToolCall
-from .client import ChatAnswer
+from .clients.base import ChatAnswer
 
 
 def read_reply(
@@ -46,7 +46,7 @@ def _calls(
         return _repaired((_native({"function": function}),), tool_names)
     text = message.text
     if tool_choice != "none" and text.strip():
-        from ..scoring.recovery import recover_calls
+        from .recovery import recover_calls
 
         recovered = recover_calls(text, tool_names)
         if recovered:
@@ -73,7 +73,7 @@ def _repaired(
     """Some local models write the whole call into the function's name."""
     if not any(call.name.lstrip().startswith("{") for call in calls):
         return calls, "native"
-    from ..scoring.recovery import repair_call
+    from .recovery import repair_call
 
     repaired = tuple(repair_call(call, tool_names) or call for call in calls)
     return repaired, "native" if repaired == calls else "recovered"

@@ -21,20 +21,20 @@ from ..errors import ModelError
 from ..results import Reply
 from ..results import Transcript
 from ..suite.model import ResolvedCase
-from .cassette import Cassette
-from .client import ChatRequest
+from .asking import Lane
+from .asking import Origin
+from .asking import Run
+from .asking import sampling_for
+from .cassettes.cassette import Cassette
+from .clients.base import ChatRequest
 from .conversation import converse
+from .executors.live import Live
+from .executors.live import LiveTools
 from .garbage import seldom_collected
-from .lane import Lane
-from .lane import Origin
-from .lane import Run
-from .lane import sampling_for
-from .limits import Slots
-from .live import Live
-from .live import LiveTools
-from .model_spec import ModelSpec
-from .retry import RetryPolicy
-from .spending import Budget
+from .limits.retry import RetryPolicy
+from .limits.slots import Slots
+from .limits.spending import Budget
+from .models.spec import ModelSpec
 from .threads import DaemonThreads
 
 Answer = Transcript | ModelError

@@ -1,6 +1,6 @@
 """Every run that was made, kept in `.tooleval/history.db`."""
 
-from .files import load_document
+from .documents import load_document
 from .git import git_state
 from .store import FILE
 from .store import History

@@ -24,7 +24,7 @@ from ..text import printable
 from .codec import safe_text
 from .codec import unsqueeze
 from .database import Database
-from .names import find_run
+from .run_names import find_run
 from .running import has_died
 from .soundness import DamageError
 from .soundness import check_part

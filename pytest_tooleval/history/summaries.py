@@ -9,7 +9,7 @@ from dataclasses import asdict
 from dataclasses import dataclass
 from typing import Any
 
-from ..suite.files import SUITE_ENDING
+from ..suite.discovery import SUITE_ENDING
 from .codec import iso
 from .codec import safe_text
 from .running import Status

@@ -21,9 +21,9 @@ from ..suite.explain import describe
 from ..suite.explain import listing
 from ..suite.explain import show
 from .cases import case_problem
-from .names import provider_name
 from .records import Record
 from .records import read_records
+from .tool_names import provider_name
 
 ANSWERS_FOLDER = "possible_answer"  # in which the public answers lie, beside the questions
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
-from .names import provider_name
+from .tool_names import provider_name
 from .values import required_values
 
 DRAFT = "draft"  # the reason for which drafts are skipped

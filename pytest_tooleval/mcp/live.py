@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ..engine.cassette import Cassette
-from ..engine.cassette import key_of
-from ..engine.client import ChatAnswer
-from ..engine.live import VERSION
-from ..engine.live import ToolSession
+from ..engine.cassettes.cassette import Cassette
+from ..engine.cassettes.cassette import key_of
+from ..engine.clients.base import ChatAnswer
+from ..engine.executors.live import VERSION
+from ..engine.executors.live import ToolSession
 from ..errors import ConfigError
 from ..errors import McpError
 from ..errors import ModelError
-from ..suite.content import content_of_bytes
+from ..suite.fingerprints import content_of_bytes
 from ..suite.model import McpSource
 from .connect import Session
 from .connect import connect

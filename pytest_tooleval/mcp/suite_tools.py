@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from typing import Any
 
-from ..engine.live import Live
+from ..engine.executors.live import Live
 from ..errors import ConfigError
 from ..errors import McpError
 from ..suite.model import ToolsFrom
 
 if TYPE_CHECKING:
-    from ..engine.cassette import Cassette
+    from ..engine.cassettes.cassette import Cassette
     from .live import LiveMcp
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import SuiteError
-from ..imports.names import provider_names
+from ..imports.tool_names import provider_names
 from ..results import is_nested_deeper
 from ..suite.explain import show
 from ..suite.load import parse_suite

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ..suite.files import SUITE_ENDING
+from ..suite.discovery import SUITE_ENDING
 from .options import add_options
 from .settings import Settings
 from .settings import read_settings

@@ -11,20 +11,14 @@ from typing import NamedTuple
 
 import pytest
 
+from ..engine.executors.live import Live
 from ..engine.garbage import seldom_collected
-from ..engine.live import Live
-from ..engine.model_spec import ModelSpec
+from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError
 from ..errors import McpError
 from ..errors import ModelError
 from ..errors import ScoringError
 from ..errors import SuiteError
-from ..gates.evaluation import Place
-from ..gates.evaluation import as_expected
-from ..gates.evaluation import evaluate
-from ..gates.evaluation import score_trials
-from ..gates.evaluation import unscored
-from ..gates.verdict import fewest_to_decide
 from ..reports.text import render_case
 from ..reports.text import render_transcript
 from ..results import CaseResult
@@ -33,8 +27,8 @@ from ..results import Transcript
 from ..rows import pack
 from ..rows import to_json
 from ..scoring.registry import ScorerRegistry
-from ..suite.content import content_of_bytes
-from ..suite.content import content_of_case
+from ..suite.fingerprints import content_of_bytes
+from ..suite.fingerprints import content_of_case
 from ..suite.model import METRICS
 from ..suite.model import Overrides
 from ..suite.model import ResolvedCase
@@ -43,6 +37,12 @@ from ..suite.model import TestCase
 from ..suite.model import XFail
 from ..suite.model import resolve
 from ..text import printable
+from ..verdicts.case import fewest_to_decide
+from ..verdicts.evaluate import Place
+from ..verdicts.evaluate import as_expected
+from ..verdicts.evaluate import evaluate
+from ..verdicts.evaluate import score_trials
+from ..verdicts.evaluate import unscored
 from . import eval_session
 from .settings import NO_MODEL
 from .suites import load

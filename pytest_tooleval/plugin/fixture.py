@@ -9,14 +9,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from ..engine.model_spec import ModelSpec
-from ..engine.models import resolve_models
+from ..engine.models.spec import ModelSpec
+from ..engine.models.tables import resolve_models
 from ..engine.runner import Trial
 from ..errors import ConfigError
 from ..errors import ModelError
 from ..errors import ToolevalError
-from ..gates.evaluation import Place
-from ..gates.evaluation import evaluate
 from ..results import CaseResult
 from ..results import Transcript
 from ..scoring.registry import ScorerRegistry
@@ -25,6 +23,8 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
 from ..suite.model import resolve
+from ..verdicts.evaluate import Place
+from ..verdicts.evaluate import evaluate
 from .session import EvalSession
 from .settings import NO_MODEL
 from .settings import config_tables

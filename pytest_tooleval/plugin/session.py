@@ -25,32 +25,32 @@ from typing import Union
 import pytest
 
 from .. import __version__
-from ..engine.answers import last_run
-from ..engine.answers import make_room
-from ..engine.answers import new_run
-from ..engine.cassette import Cassette
+from ..engine.cassettes.cassette import Cassette
+from ..engine.cassettes.folders import last_run
+from ..engine.cassettes.folders import make_room
+from ..engine.cassettes.folders import new_run
+from ..engine.cassettes.replay import recorded
 from ..engine.garbage import Relief
 from ..engine.garbage import libraries_left_at_exit
 from ..engine.garbage import seldom_collected
-from ..engine.model_spec import LEXICAL
-from ..engine.replay import recorded
+from ..engine.limits.spending import Budget
+from ..engine.models.spec import LEXICAL
 from ..engine.runner import Answer
 from ..engine.runner import Runner
 from ..engine.runner import Trial
 from ..engine.runner import settled
-from ..engine.spending import Budget
 from ..errors import ModelError
 from ..errors import ToolevalError
 from ..reports.document import build_document
 from ..results import Transcript
 from ..rows import unpack
-from ..suite.files import SUITE_ENDING
-from .files import on_github
-from .files import tell_github
-from .files import write_files
-from .keeping import Keeper
+from ..suite.discovery import SUITE_ENDING
+from .history import Keeper
 from .logs import keep_keys_out_of_logs
 from .options import given_options
+from .outputs import on_github
+from .outputs import tell_github
+from .outputs import write_files
 from .settings import Settings
 from .verdicts import compare_run
 from .verdicts import fail_run
@@ -62,7 +62,7 @@ from .workers import worker_count
 from .workers import worker_settings
 
 if TYPE_CHECKING:
-    from ..engine.cassette import RecordMode
+    from ..engine.cassettes.cassette import RecordMode
     from .collection import CaseItem
 
 _TICK_S = 0.25

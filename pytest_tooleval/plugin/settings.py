@@ -16,11 +16,11 @@ import pytest
 from .options import RECORD_MODES
 
 if TYPE_CHECKING:
-    from ..engine.cassette import RecordMode
-    from ..engine.model_spec import ModelSpec
-    from ..engine.models import ModelTables
-    from ..gates.aggregate import FailUnder
-    from ..gates.aggregate import MostErrors
+    from ..engine.cassettes.cassette import RecordMode
+    from ..engine.models.spec import ModelSpec
+    from ..engine.models.tables import ModelTables
+    from ..verdicts.gates import FailUnder
+    from ..verdicts.gates import MostErrors
 
 FORMATS = ("json", "html", "markdown", "csv")
 NO_MODEL = (
@@ -148,7 +148,7 @@ def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     names = [name for name in names if name]
     if not names:
         return ()
-    from ..engine.models import resolve_models
+    from ..engine.models.tables import resolve_models
     from ..errors import ConfigError
 
     try:
@@ -159,8 +159,8 @@ def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
 
 def config_tables(config: pytest.Config) -> ModelTables:
     """The config tables of the root folder, else beside the ini file, else of the current folder."""
-    from ..engine.models import ModelTables
-    from ..engine.models import read_tables
+    from ..engine.models.tables import ModelTables
+    from ..engine.models.tables import read_tables
 
     folders = [config.rootpath, config.invocation_params.dir]
     if config.inipath is not None:
@@ -238,8 +238,8 @@ def _gates(config: pytest.Config) -> Gates:
     if not entries and not errors and given_errors is None:
         return Gates()
     from ..errors import ConfigError
-    from ..gates.aggregate import FailUnder
-    from ..gates.aggregate import MostErrors
+    from ..verdicts.gates import FailUnder
+    from ..verdicts.gates import MostErrors
 
     if config.getoption("tooleval_early_stop"):
         _check_early_stop(entries, confidence)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ..engine.cassette import Cassette
-from ..engine.live import Live
+from ..engine.cassettes.cassette import Cassette
+from ..engine.executors.live import Live
 from ..mcp.suite_tools import SuiteTools
 from ..suite.load import load_suite
 from ..suite.model import Suite

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ..engine.model_spec import LEXICAL
+from ..engine.models.spec import LEXICAL
 from ..reports.comparison import aligned
 from ..reports.comparison import render_comparison
 from ..results import was_expected

@@ -47,7 +47,7 @@ def judge_run(cases: Sequence[Row], settings: Settings) -> list[dict[str, Any]]:
     gates = settings.gates
     if not gates or (not gates.asked and not any(case["model"] for case in cases)):
         return []
-    from ..gates.aggregate import judge_gates
+    from ..verdicts.gates import judge_gates
 
     return judge_gates(cases, gates.fail_under, gates.max_errors, gates.confidence)
 
@@ -62,8 +62,8 @@ def compare_run(
     baseline = settings.baseline
     if baseline is None:
         return None
-    from ..gates.baseline import compare
     from ..history import load_document
+    from ..verdicts.baseline import compare
 
     evaluated = [case for case in cases if case["model"]]
     new = {"run": about, "cases": evaluated}

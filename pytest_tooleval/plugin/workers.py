@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ..engine.model_spec import ModelSpec
+from ..engine.models.spec import ModelSpec
 from .settings import Settings
 
 

@@ -13,7 +13,7 @@ import pytest
 from xdist.scheduler import LoadScheduling
 from xdist.workermanage import parse_tx_spec_config
 
-from ..suite.files import SUITE_ENDING
+from ..suite.discovery import SUITE_ENDING
 from .settings import Settings
 from .workers import active_workers
 from .workers import lookahead

@@ -17,7 +17,7 @@ _HEADER = ("model", "metric", "cases", "old", "new", "drop", "p", "")
 
 
 def render_comparison(comparison: Mapping[str, Any]) -> list[str]:
-    """What `gates.baseline.compare` found, as lines safe for a terminal; the last one is the verdict.
+    """What `verdicts.baseline.compare` found, as lines safe for a terminal; the last one is the verdict.
 
     `drop` is old minus new, so a gain is negative; `p` is Holm's, over all tests of the comparison.
     Lists of cases are cut after 20.

@@ -15,8 +15,8 @@ from typing import IO
 from typing import Any
 
 from ..rows import with_null
-from ..statistics import mean_interval
-from ..statistics import reliability
+from ..verdicts.statistics import mean_interval
+from ..verdicts.statistics import reliability
 
 VERSION = 1
 
@@ -40,7 +40,7 @@ def build_document(
     """`{"version", "run", "models", "suites", "cases", "gates", "baseline"}`.
 
     `rows` are those of `CaseResult.to_dict`, with or without the transcripts and scores of trials;
-    `gates` those of `gates.aggregate.judge_gates`; `baseline` is what `gates.baseline.compare` found.
+    `gates` those of `verdicts.gates.judge_gates`; `baseline` is what `verdicts.baseline.compare` found.
     With `intervals` each mean has the bounds of its 95% interval.
     """
     cases = list(rows)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from ..engine.answers import make_room
-from ..engine.answers import new_run
-from ..engine.cassette import Cassette
-from ..suite.files import SUITE_ENDING
+from ..engine.cassettes.cassette import Cassette
+from ..engine.cassettes.folders import make_room
+from ..engine.cassettes.folders import new_run
+from ..suite.discovery import SUITE_ENDING
 
 
 class RunAnswers:

@@ -169,7 +169,7 @@ async def compare_runs(request: Request) -> Response:
     pairs = [(models[0], models[1])] if models[0] and models[1] else []
 
     def compared() -> dict[str, Any]:
-        from ..gates.baseline import compare
+        from ..verdicts.baseline import compare
 
         documents = document_of(request, old, "old"), document_of(request, new, "new")
         try:

@@ -13,16 +13,16 @@ from starlette.routing import Route
 
 from ..errors import ConfigError
 from ..errors import McpError
-from ..suite.content import content_of_bytes
+from ..suite.fingerprints import content_of_bytes
 from ..suite.source import Document
 from ..text import printable
 from ..text import shorten
 from .bodies import read_object
 from .edits import suite_to_text
-from .files import SuiteFolder
-from .names import check_name
 from .responses import ApiError
 from .responses import json_response
+from .suite_files import SuiteFolder
+from .suite_paths import check_name
 
 if TYPE_CHECKING:
     from ..mcp.discover import Discovery

@@ -13,9 +13,9 @@ from starlette.responses import Response
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
-from ..engine.model_spec import LEXICAL
-from ..engine.models import ModelTables
-from ..engine.models import resolve_models
+from ..engine.models.spec import LEXICAL
+from ..engine.models.tables import ModelTables
+from ..engine.models.tables import resolve_models
 from ..errors import ConfigError
 from ..history import RunSummary
 from .api_history import document_of

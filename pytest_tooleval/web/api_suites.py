@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..suite.content import content_of_bytes
+from ..suite.fingerprints import content_of_bytes
 from .bodies import read_body
 from .bodies import read_object
 from .edits import expected_etag
@@ -20,13 +20,13 @@ from .edits import new_text
 from .edits import suite_to_text
 from .edits import with_case
 from .edits import without_case
-from .files import Examined
-from .files import SuiteFolder
-from .files import text_of
-from .names import check_name
 from .responses import field_error
 from .responses import json_response
 from .responses import problem_dicts
+from .suite_files import Examined
+from .suite_files import SuiteFolder
+from .suite_files import text_of
+from .suite_paths import check_name
 
 
 def _folder(request: Request) -> SuiteFolder:

@@ -23,7 +23,6 @@ from . import api_import
 from . import api_runs
 from . import api_suites
 from . import pages
-from .files import SuiteFolder
 from .manager import RunManager
 from .openapi import document
 from .responses import ApiError
@@ -31,6 +30,7 @@ from .responses import error_response
 from .responses import json_response
 from .security import Access
 from .security import Guard
+from .suite_files import SuiteFolder
 
 _logger = logging.getLogger("pytest_tooleval.web")
 

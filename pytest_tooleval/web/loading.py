@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..engine.cassette import Cassette
-from ..engine.live import Live
+from ..engine.cassettes.cassette import Cassette
+from ..engine.executors.live import Live
 from ..errors import ConfigError
 from ..errors import McpError
 from ..errors import SuiteError

@@ -10,36 +10,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..engine.live import Live
-from ..engine.model_spec import ModelSpec
-from ..engine.models import ModelTables
-from ..engine.models import read_tables
-from ..engine.models import resolve_models
+from ..engine.executors.live import Live
+from ..engine.models.spec import ModelSpec
+from ..engine.models.tables import ModelTables
+from ..engine.models.tables import read_tables
+from ..engine.models.tables import resolve_models
 from ..engine.runner import Answer
 from ..errors import ConfigError
 from ..errors import Problem
-from ..gates.evaluation import Place
-from ..gates.evaluation import as_expected
-from ..gates.evaluation import evaluate
-from ..gates.evaluation import unscored
 from ..results import CaseResult
 from ..scoring.registry import Scorer
-from ..suite.content import content_of_bytes
-from ..suite.content import content_of_case
 from ..suite.explain import nearest
 from ..suite.explain import show
+from ..suite.fingerprints import content_of_bytes
+from ..suite.fingerprints import content_of_case
 from ..suite.model import Overrides
 from ..suite.model import ResolvedCase
 from ..suite.model import XFail
 from ..suite.model import resolve
 from ..text import printable
+from ..verdicts.evaluate import Place
+from ..verdicts.evaluate import as_expected
+from ..verdicts.evaluate import evaluate
+from ..verdicts.evaluate import unscored
 from .answers import RunAnswers
-from .files import SuiteFolder
 from .loading import Loaded
 from .loading import load
 from .project import project_folders
 from .responses import ApiError
 from .responses import field_error
+from .suite_files import SuiteFolder
 
 MAX_TRIALS = 1_000_000
 

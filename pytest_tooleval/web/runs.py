@@ -20,9 +20,9 @@ from typing import Any
 from typing import Literal
 
 from .. import __version__
-from ..engine.answers import work_folder
-from ..engine.model_spec import LEXICAL
-from ..engine.model_spec import ModelSpec
+from ..engine.cassettes.folders import work_folder
+from ..engine.models.spec import LEXICAL
+from ..engine.models.spec import ModelSpec
 from ..engine.runner import Runner
 from ..engine.runner import Trial
 from ..engine.runner import settled

@@ -21,8 +21,8 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_tooleval import statistics
-from pytest_tooleval.gates.baseline import compare
+from pytest_tooleval.verdicts import statistics
+from pytest_tooleval.verdicts.baseline import compare
 
 RIGHT = (1.0, 1.0, 1.0)  # tool, parameters, validity
 SIZES = (50, 100, 400)

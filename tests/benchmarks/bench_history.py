@@ -26,10 +26,10 @@ from datetime import timezone
 from pathlib import Path
 from typing import Any
 
-from pytest_tooleval.gates.baseline import compare
 from pytest_tooleval.history import History
 from pytest_tooleval.history import open_history
 from pytest_tooleval.rows import pack
+from pytest_tooleval.verdicts.baseline import compare
 
 TURNS = 5
 MODELS = ("claude-3", "gpt-4o")

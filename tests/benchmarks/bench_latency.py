@@ -43,9 +43,9 @@ QUIET = [
 ]
 START = """
 import asyncio, sys
-from pytest_tooleval.engine.client import ChatRequest
-from pytest_tooleval.engine.litellm_client import LitellmClient
-from pytest_tooleval.engine.model_spec import ModelSpec
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.litellm_client import LitellmClient
+from pytest_tooleval.engine.models.spec import ModelSpec
 
 async def main():
     client = LitellmClient(ModelSpec("m", model="openai/mock", api_base=sys.argv[1]))

@@ -186,7 +186,7 @@ def throughput(cases: int, latency: float, in_flight: int, rounds: int) -> None:
 
 def engine(suite_path: str, base_url: str, in_flight: int) -> None:
     """Ask and score all cases without pytest; prints the rate once everything is loaded."""
-    from pytest_tooleval.engine.model_spec import ModelSpec
+    from pytest_tooleval.engine.models.spec import ModelSpec
     from pytest_tooleval.engine.runner import Runner
     from pytest_tooleval.engine.runner import Trial
     from pytest_tooleval.scoring import score_transcript

@@ -1,5 +1,5 @@
 // @ts-check
-// Two runs compared, as gates/baseline.py compares them.
+// Two runs compared, as verdicts/baseline.py compares them.
 
 import { runHash } from "./address.js";
 import { isolated, link, listTable, moment, plural } from "./dom.js";

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_tooleval.engine import lane as lane_module
-from pytest_tooleval.engine.client import ChatAnswer
-from pytest_tooleval.engine.client import ChatRequest
-from pytest_tooleval.engine.lane import Lane
-from pytest_tooleval.engine.lane import Run
-from pytest_tooleval.engine.limits import Slots
-from pytest_tooleval.engine.model_spec import ModelSpec
-from pytest_tooleval.engine.retry import RetryPolicy
-from pytest_tooleval.engine.spending import Budget
+from pytest_tooleval.engine import asking as lane_module
+from pytest_tooleval.engine.asking import Lane
+from pytest_tooleval.engine.asking import Run
+from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.limits.retry import RetryPolicy
+from pytest_tooleval.engine.limits.slots import Slots
+from pytest_tooleval.engine.limits.spending import Budget
+from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.suite.model import ResolvedCase
 from pytest_tooleval.suite.model import Suite

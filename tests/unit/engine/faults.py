@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from mock_server import MockServer
 
-from pytest_tooleval.engine.model_spec import ModelSpec
-from pytest_tooleval.engine.retry import RetryPolicy
+from pytest_tooleval.engine.limits.retry import RetryPolicy
+from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.runner import Trial
 

@@ -16,27 +16,27 @@ import pytest
 from mock_server import MockServer
 from mock_server import call_message
 
-from pytest_tooleval.engine.client import MOST_BYTES
-from pytest_tooleval.engine.client import ChatAnswer
-from pytest_tooleval.engine.client import ChatClient
-from pytest_tooleval.engine.client import ChatRequest
+from pytest_tooleval.engine.asking import sampling_for
+from pytest_tooleval.engine.clients.base import MOST_BYTES
+from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.clients.base import ChatClient
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.litellm_client import LitellmClient
+from pytest_tooleval.engine.clients.openai_chat import OpenAIClient
 from pytest_tooleval.engine.conversation import converse
-from pytest_tooleval.engine.lane import sampling_for
-from pytest_tooleval.engine.litellm_client import LitellmClient
-from pytest_tooleval.engine.model_spec import ModelSpec
-from pytest_tooleval.engine.openai_client import OpenAIClient
+from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
 from pytest_tooleval.errors import ErrorKind
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.results import Reply
 
+from .clients.test_openai_chat import completion
+from .clients.test_openai_chat import http
+from .clients.test_openai_chat import raw_server
 from .fakes import WEATHER
 from .fakes import case_of
 from .fakes import tool
-from .test_openai_client import completion
-from .test_openai_client import http
-from .test_openai_client import raw_server
 
 KEY = "sk-planted-0123456789"
 ODD_KEY = "sk-planted/AbC+d=0123456789"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.client import ChatAnswer
-from pytest_tooleval.engine.client import ChatRequest
+from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.conversation import converse
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError

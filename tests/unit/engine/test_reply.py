@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.engine.client import ChatAnswer
+from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.results import Reply
 

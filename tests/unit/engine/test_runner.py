@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.client import ChatRequest
-from pytest_tooleval.engine.model_spec import LEXICAL
-from pytest_tooleval.engine.model_spec import ModelSpec
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.models.spec import LEXICAL
+from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.runner import Trial
 from pytest_tooleval.errors import ModelError
@@ -155,7 +155,7 @@ def test_a_process_ends_although_a_users_function_hangs(tmp_path: Path) -> None:
     (tmp_path / "hanging.py").write_text("import time\ndef answer(m, t): time.sleep(600)\n")
     code = f"""
 from pathlib import Path
-from pytest_tooleval.engine.model_spec import ModelSpec
+from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner, Trial
 from pytest_tooleval.suite.model import Suite, resolve
 suite = Suite.model_validate({{"name": "s", "test_cases": [{{"prompt": "x", "expected_tool": None}}]}})

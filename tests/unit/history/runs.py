@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_tooleval.gates.baseline import compare
 from pytest_tooleval.reports.document import build_document
 from pytest_tooleval.results import CaseResult
 from pytest_tooleval.results import Message
@@ -16,6 +15,7 @@ from pytest_tooleval.results import ToolCall
 from pytest_tooleval.results import Transcript
 from pytest_tooleval.results import TrialResult
 from pytest_tooleval.rows import pack
+from pytest_tooleval.verdicts.baseline import compare
 
 COMMIT = "5bf4c1d0a9e8f7061524334455667788990011aa"
 

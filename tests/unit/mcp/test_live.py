@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from pytest_tooleval.engine.cassette import Cassette
+from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.mcp.discover import discover
 from pytest_tooleval.mcp.discover import listed

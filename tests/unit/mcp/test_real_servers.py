@@ -25,7 +25,7 @@ from click.testing import CliRunner
 
 from pytest_tooleval import score_calls
 from pytest_tooleval.cli import main
-from pytest_tooleval.engine.lexical import lexical_message
+from pytest_tooleval.engine.clients.lexical import lexical_message
 from pytest_tooleval.mcp.discover import discover_tools
 from pytest_tooleval.mcp.server import McpServer
 from pytest_tooleval.scoring.json_schema import errors

@@ -12,10 +12,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from pytest_tooleval.web import bodies
-from pytest_tooleval.web.files import SuiteFolder
 from pytest_tooleval.web.openapi import document
 from pytest_tooleval.web.responses import ApiError
 from pytest_tooleval.web.security import Access
+from pytest_tooleval.web.suite_files import SuiteFolder
 
 from .conftest import AUTHORIZATION
 from .conftest import ORIGIN
@@ -269,7 +269,7 @@ def test_what_nobody_expected_says_nothing_but_its_kind(
     def fail(*_: object) -> None:
         raise ZeroDivisionError(f"with a secret {TOKEN}")
 
-    monkeypatch.setattr("pytest_tooleval.web.files.SuiteFolder.summaries", fail)
+    monkeypatch.setattr("pytest_tooleval.web.suite_files.SuiteFolder.summaries", fail)
     with caplog.at_level(logging.ERROR):
         answer = client.get("/api/suites")
     assert answer.status_code == 500

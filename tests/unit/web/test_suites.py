@@ -61,7 +61,7 @@ def test_all_suites_are_listed_broken_ones_too(client: TestClient, folder: Path)
 def test_a_file_that_is_too_large_is_listed_and_not_read(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_tooleval.web.files.MAX_BYTES", 100)
+    monkeypatch.setattr("pytest_tooleval.web.suite_files.MAX_BYTES", 100)
     assert client.get("/api/suites").json()[0]["problems"] == 1
     assert client.get(PATH).status_code == 413
 

@@ -1,0 +1,292 @@
+"""Everything that belongs to one model during a run: its client, its limits, what is known of it."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import hashlib
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ModelError
+from ..results import MAX_DEPTH
+from ..results import Reply
+from ..results import is_nested_deeper
+from ..suite.model import ResolvedCase
+from .cassettes.cassette import Cassette
+from .cassettes.cassette import key_of
+from .cassettes.cassette import question
+from .clients.base import ChatAnswer
+from .clients.base import ChatClient
+from .clients.base import ChatRequest
+from .limits.adaptive import AdaptiveSlots
+from .limits.retry import RetryPolicy
+from .limits.retry import with_retries
+from .limits.slots import Pace
+from .limits.slots import Slots
+from .limits.spending import Budget
+from .limits.spending import price
+from .models.spec import LEXICAL
+from .models.spec import SAMPLING
+from .models.spec import ModelSpec
+from .reply import read_reply
+from .secrets import keep_secret
+from .secrets import scrub_json
+from .secrets import sent_values
+from .tool_choice import ToolChoiceRefused
+
+# An endpoint that never answered is taken to be down once this many questions were tried in vain:
+# as often as this where there is no connection, and once where there is one but no answer in time.
+_SILENT_AFTER = 3
+_UNREACHABLE_ATTEMPTS = 3
+
+
+def make_client(spec: ModelSpec) -> ChatClient:
+    """The client for a model. Only the one that is needed is imported."""
+    keep_secret(spec.api_key_env)
+    if spec.callable:
+        from .clients.callable_client import CallableClient
+
+        return CallableClient(spec)
+    if spec.model == LEXICAL:
+        from .clients.lexical import LexicalClient
+
+        return LexicalClient()
+    if spec.lean:
+        from .clients.openai_chat import OpenAIClient
+
+        return OpenAIClient(spec)
+    from .clients.litellm_client import LitellmClient
+
+    return LitellmClient(spec)
+
+
+def sampling_for(spec: ModelSpec, case: ResolvedCase) -> dict[str, Any]:
+    """What to send beside messages and tools.
+
+    The case (with suite and command line) wins over the model's table, the table over the default
+    temperature of 0; parameters under `omit` are never sent. Of headers there are only stand-ins:
+    this is recorded, and the clients take them from the table.
+    """
+    chosen = {"temperature": case.temperature, "max_tokens": case.max_tokens}
+    sampling = {
+        "temperature": 0.0,
+        **{name: spec.sampling[name] for name in SAMPLING if name in spec.sampling},
+        **{name: value for name, value in chosen.items() if value is not None},
+        **spec.extra,
+    }
+    if isinstance(sampling.get("extra_headers"), Mapping):
+        sampling["extra_headers"] = _stand_ins(sampling["extra_headers"])
+    return {name: value for name, value in sampling.items() if name not in spec.omit}
+
+
+def _stand_ins(headers: Mapping[str, Any]) -> dict[str, str]:
+    """The headers with hashes for values: other headers are another question."""
+    hashes = {name: hashlib.sha256(str(value).encode()).hexdigest() for name, value in headers.items()}
+    return {name: f"sha256:{found[:16]}" for name, found in hashes.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a question comes from: its place in the queue and where its answer is kept.
+
+    `fresh` asks even if the answer is recorded, for a rerun.
+    """
+
+    priority: int
+    cassette: Cassette | None = None
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What all models of a run share; times in seconds."""
+
+    concurrency: int
+    slots: Slots
+    budget: Budget
+    timeout_s: float
+    policy: RetryPolicy
+    rng: random.Random
+
+
+Asked = Mapping[str, Any]
+
+
+class Lane:
+    """One model's way from a question to a reply: cassette, limits, retries, the fallback to `auto`."""
+
+    def __init__(self, spec: ModelSpec, run: Run) -> None:
+        self.spec = spec
+        self._run = run
+        self._own_slots = AdaptiveSlots(min(spec.max_concurrency or run.concurrency, run.concurrency))
+        self._pace = Pace(spec.requests_per_minute, spec.tokens_per_minute)
+        self._timeout_s = spec.timeout or run.timeout_s
+        self._client: ChatClient | None = None
+        self._over = asyncio.Event()
+        self._over_because: ModelError | None = None
+        self._answered = False
+        self._silent = 0
+        self._refuses_required = False
+        self._asking: dict[str, asyncio.Lock] = {}
+
+    async def ask(self, request: ChatRequest, origin: Origin) -> Reply:
+        """The model's reply, from the cassette if it is there."""
+        names = [tool["function"]["name"] for tool in request.tools]
+        # The baseline is not kept: asking it costs nothing, and `none` is about networks and money.
+        cassette = None if self.spec.model == LEXICAL else origin.cassette
+        if cassette is None:
+            answer, choice = await self._ask_model(request, origin.priority)
+            return read_reply(answer, names, choice, cached=False)
+        asked = question(self.spec, request)
+        key = key_of(asked)
+        # Two cases may ask the same at the same time: only the first of them pays for it.
+        async with self._asking.setdefault(key, asyncio.Lock()):
+            return await self._ask_recorded(request, origin, cassette, asked, key)
+
+    async def _ask_recorded(
+        self, request: ChatRequest, origin: Origin, cassette: Cassette, asked: Asked, key: str
+    ) -> Reply:
+        names = [tool["function"]["name"] for tool in request.tools]
+        # A rerun asks anew, if asking is allowed at all.
+        found = None if origin.fresh and cassette.may_ask else cassette.find(key)
+        if found is not None:
+            return read_reply(found[0], names, found[1], cached=True)
+        if not cassette.may_ask:
+            raise ModelError(
+                f"not on the cassette {cassette.path}, and --tooleval-record={cassette.mode} forbids to "
+                f"ask {self.spec.label}: {cassette.why_missing(asked)}; --tooleval-record=new asks and "
+                "records it",
+                kind="replay",
+            )
+        answer, choice = await self._ask_model(request, origin.priority)
+        cassette.add(key, asked, answer, choice)
+        return read_reply(answer, names, choice, cached=False)
+
+    async def _ask_model(self, request: ChatRequest, priority: int) -> tuple[ChatAnswer, str | None]:
+        """The answer, and the `tool_choice` that it was given to."""
+        choice = request.tool_choice if request.tools else None
+        if choice == "required" and self._refuses_required:
+            choice = "auto"
+        try:
+            return await self._with_choice(request, choice, priority), choice
+        except ToolChoiceRefused:
+            if choice != "required":
+                raise
+        self._refuses_required = True
+        try:
+            return await self._with_choice(request, "auto", priority), "auto"
+        except ModelError as error:
+            if error.kind == "bad_request":
+                # The message named tool_choice and was about something else.
+                self._refuses_required = False
+            raise
+
+    async def _with_choice(self, request: ChatRequest, choice: str | None, priority: int) -> ChatAnswer:
+        if choice is not None:
+            request = dataclasses.replace(request, tool_choice=choice)
+        try:
+            return await with_retries(
+                lambda: self._attempt(request, priority),
+                self._run.policy,
+                self._run.rng,
+                self._gives_up,
+                self._pause,
+            )
+        except ModelError as error:
+            self._learn(error)
+            raise
+
+    async def _attempt(self, request: ChatRequest, priority: int) -> ChatAnswer:
+        # The model's own limits come first, so that a throttled model holds no slot of the others.
+        async with self._own_slots.hold(priority):
+            try:
+                answer = await self._attempt_once(request, priority)
+            except ModelError as error:
+                self._own_slots.failed(error)
+                raise
+        self._own_slots.answered()
+        return answer
+
+    async def _attempt_once(self, request: ChatRequest, priority: int) -> ChatAnswer:
+        self._check_not_over()
+        await self._pace.wait(self._pause)
+        async with self._run.slots.hold(priority):
+            self._check_not_over()
+            self._run.budget.check()
+            if request.tool_choice == "required" and request.tools and self._refuses_required:
+                # Found out while this one was waiting for its turn.
+                raise ToolChoiceRefused("refused to an earlier question")
+            if self._client is None:
+                self._client = make_client(self.spec)
+            answer = await self._client.complete(request, self._timeout_s)
+        self._answered = True
+        answer = self._priced(answer)
+        self._run.budget.add(answer.cost_usd)
+        self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
+        if is_nested_deeper(answer.message, MAX_DEPTH):
+            raise ModelError(
+                f"the answer is nested too deeply, in more than {MAX_DEPTH} levels", kind="bad_response"
+            )
+        return _without_keys(answer, self.spec)
+
+    def _priced(self, answer: ChatAnswer) -> ChatAnswer:
+        """The answer with its cost by the prices in the model's table, if there are any."""
+        spec = self.spec
+        cost = price(answer.prompt_tokens, answer.completion_tokens, spec.input_price, spec.output_price)
+        return answer if cost is None else dataclasses.replace(answer, cost_usd=cost)
+
+    def _check_not_over(self) -> None:
+        if self._over_because is not None:
+            end = self._over_because
+            raise ModelError(end.message, kind=end.kind, fatal=True)
+
+    async def _pause(self, seconds: float) -> None:
+        """Sleep, but not beyond the moment from which no question of this model can succeed."""
+        try:
+            await asyncio.wait_for(self._over.wait(), seconds)
+        except asyncio.TimeoutError:
+            return
+        self._check_not_over()
+
+    def _learn(self, error: ModelError) -> None:
+        """Look at a question that was given up: does it tell that all others will be, too?"""
+        if error.kind == "unreachable":
+            self._count_silence(error)
+        elif error.fatal and self._over_because is None:
+            self._end(error)
+
+    def _gives_up(self, error: ModelError, attempt: int) -> bool:
+        if error.kind == "timeout":
+            self._count_silence(error)
+        silent = error.kind == "unreachable" and not self._answered
+        return self._over_because is not None or (silent and attempt >= _UNREACHABLE_ATTEMPTS)
+
+    def _count_silence(self, error: ModelError) -> None:
+        if self._answered or self._over_because is not None:
+            return
+        self._silent += 1
+        if self._silent >= _SILENT_AFTER:
+            given_up = f"given up for all of {self.spec.label!r}; is the server running?"
+            self._end(ModelError(f"{error.message} ({given_up})", kind=error.kind))
+
+    def _end(self, because: ModelError) -> None:
+        self._over_because = because
+        self._over.set()
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+
+def _without_keys(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
+    """The answer with echoed keys taken out, before anybody sees, records or scores it."""
+    try:
+        values = sent_values(spec.api_key_env)
+        message = scrub_json(answer.message, values)
+        reason = scrub_json(answer.finish_reason, values)
+    except RecursionError:
+        raise ModelError("the answer is nested too deeply to read", kind="bad_response") from None
+    return dataclasses.replace(answer, message=message, finish_reason=reason)

@@ -1,0 +1,1 @@
+"""Recorded answers: where they are kept, found and replayed."""

@@ -1,0 +1,252 @@
+"""Recorded answers: one file per suite, one line per answer, JSON.
+
+An answer is found by its key, the SHA-256 of the canonical question: everything that may change
+the answer and nothing that may not (no time-outs, no credentials, no ids of tool calls). Errors
+are never recorded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from typing import Literal
+from typing import get_args
+
+from ...errors import ModelError
+from ..clients.base import ChatAnswer
+from ..clients.base import ChatRequest
+from ..models.spec import ModelSpec
+from ..secrets import scrub_json
+from ..secrets import secret_values
+from .why_missing import canonical
+from .why_missing import nearest
+from .why_missing import recorded_questions
+from .why_missing import summary
+
+RecordMode = Literal["none", "once", "new", "all"]
+RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
+VERSION = 1
+_EXPLAINED = 10
+
+
+def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
+    """What is asked, as far as it may change the answer, without credentials."""
+    return {
+        "version": VERSION,
+        "model": spec.identity,
+        "api_base": spec.api_base,
+        "messages": normalised(request.messages),
+        "tools": list(request.tools),
+        "tool_choice": request.tool_choice if request.tools else None,
+        "sampling": dict(request.sampling),
+        "trial": request.trial,
+    }
+
+
+def key_of(asked: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical JSON, in hexadecimal."""
+    return hashlib.sha256(canonical(asked).encode()).hexdigest()
+
+
+def normalised(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The messages with their tool calls' ids numbered in order: providers draw them at random."""
+    numbers: dict[Any, str] = {}
+
+    def number(id: Any) -> str:
+        return numbers.setdefault(str(id), f"call_{len(numbers)}")
+
+    result = []
+    for message in messages:
+        copy = dict(message)
+        if isinstance(copy.get("tool_calls"), list):
+            copy["tool_calls"] = [
+                {**call, "id": number(call.get("id"))} if isinstance(call, Mapping) else call
+                for call in copy["tool_calls"]
+            ]
+        if "tool_call_id" in copy:
+            copy["tool_call_id"] = number(copy["tool_call_id"])
+        result.append(copy)
+    return result
+
+
+class Cassette:
+    """The answers of one suite. Safe to use from several threads.
+
+    Modes, as in vcrpy: `none` replays and never asks; `once` records only while there is no file;
+    `new` replays what is there and records the rest; `all` asks everything anew.
+    """
+
+    def __init__(self, path: Path, mode: RecordMode, existed: bool | None = None) -> None:
+        self.path = path
+        self.mode: RecordMode = mode
+        self.damaged: list[int] = []
+        self._lock = threading.Lock()
+        self._answers: dict[str, tuple[ChatAnswer, str | None]] = {}
+        # Whether there was a file before the run; looked up when first needed if not given.
+        self._existed = existed
+        self._read_bytes = self._read_lines = 0
+        self._has_folder = False
+        self._secrets: tuple[str, ...] | None = None
+        self._explained = 0
+        self._questions: list[tuple[int, dict[str, Any]]] | None = None
+
+    def find(self, key: str) -> tuple[ChatAnswer, str | None] | None:
+        """The recorded answer and the `tool_choice` it was given to, or None."""
+        if self.mode == "all":
+            return None
+        with self._lock:
+            if key not in self._answers:
+                # Another process may have added it: a worker of the same run, or the one before.
+                self._read_on()
+            return self._answers.get(key)
+
+    def known(self, key: str) -> tuple[ChatAnswer, str | None] | None:
+        """Like `find`, but only of what has been read already (`is_empty` reads)."""
+        if self.mode == "all":
+            return None
+        with self._lock:
+            return self._answers.get(key)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to replay, as far as the file has been read."""
+        if self.mode == "all":
+            return True
+        with self._lock:
+            if self._existed is None:
+                self._read_on()
+            return not self._answers
+
+    def why_missing(self, asked: Mapping[str, Any], *, always: bool = False) -> str:
+        """How the question differs from the recorded one that is most like it.
+
+        Each is compared with all that is recorded, so only the first few are unless `always`.
+        """
+        self._explained += 1
+        if self._explained > _EXPLAINED and not always:
+            return "see `tooleval cassette explain`"
+        if self._questions is None:
+            readable = recorded_questions(self.path)
+            self._questions = [one for one in readable if one[0] not in self.damaged]
+        found = nearest(self._questions, asked)
+        if found is None:
+            return "nothing is recorded there"
+        return f"the nearest recorded question, in line {found.line}, differs in " + "; ".join(
+            found.differences or ("nothing that is shown",)
+        )
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether a question that is not recorded may be asked of the model."""
+        with self._lock:
+            if self._existed is None:
+                self._read_on()
+        return self.mode in ("new", "all") or (self.mode == "once" and not self._existed)
+
+    def add(
+        self, key: str, asked: Mapping[str, Any], answer: ChatAnswer, tool_choice: str | None
+    ) -> None:
+        """Append the answer to the file, at once and in one write."""
+        # Scrubbed before it becomes JSON, which would write a quote inside a key differently. The
+        # answer itself has been scrubbed already, and must replay as it was scored.
+        if self._secrets is None:
+            self._secrets = secret_values()
+        shown = scrub_json(summary(asked), self._secrets)
+        fields = {name: getattr(answer, name) for name in ChatAnswer.__dataclass_fields__}
+        stored = {**fields, "tool_choice": tool_choice}
+        line = json.dumps({"key": key, "asked": shown, "answer": stored}, ensure_ascii=True)
+        with self._lock:
+            try:
+                self._append(line.encode() + b"\n")
+            except OSError as error:
+                raise self._unusable("written", error) from None
+            self._answers[key] = answer, tool_choice
+
+    def _append(self, data: bytes) -> None:
+        if not self._has_folder:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._has_folder = True
+        with self.path.open("ab+", buffering=0) as file:
+            if file.tell() > 0:
+                file.seek(-1, os.SEEK_END)
+                # A line that a killed run left unfinished must not take this one with it.
+                data = data if file.read(1) == b"\n" else b"\n" + data
+            file.write(data)
+
+    def _read_on(self) -> None:
+        """Take in the whole lines that the file has and this object has not seen."""
+        exists = self.path.is_file()
+        if self._existed is None:
+            self._existed = exists
+        if not exists:
+            return
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._read_bytes)
+                new, newline, unfinished = file.read().rpartition(b"\n")
+        except OSError as error:
+            raise self._unusable("read", error) from None
+        first = self._read_bytes == 0
+        self._read_bytes += len(new) + len(newline)
+        for line in new.split(b"\n") if newline else ():
+            self._take(line)
+        if unfinished.strip() and first:
+            # The end of a file is a whole line without its newline, or what a killed run left.
+            number = self._read_lines + 1
+            try:
+                key, found = _read_line(unfinished)
+            except _DAMAGE:
+                self.damaged.append(number)
+            else:
+                self._answers.setdefault(key, found)
+
+    def _take(self, line: bytes) -> None:
+        self._read_lines += 1
+        if not line.strip() or self._read_lines in self.damaged:
+            return
+        try:
+            key, found = _read_line(line)
+        except _DAMAGE:
+            self.damaged.append(self._read_lines)
+        else:
+            # Of two answers to one question the later one holds: `all` appends.
+            self._answers[key] = found
+
+    def _unusable(self, what: str, error: OSError) -> ModelError:
+        return ModelError(f"the cassette {self.path} cannot be {what}: {error.strerror}", kind="replay")
+
+
+_DAMAGE = (ValueError, TypeError, KeyError, RecursionError)
+_NUMBERS = ("prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
+# More than any answer took. Sums of larger numbers may not fit into a float, and NaN fits nowhere.
+_LARGEST = 1e15
+
+
+def _read_line(line: bytes) -> tuple[str, tuple[ChatAnswer, str | None]]:
+    """The key and the answer of a line; ValueError, TypeError or KeyError when it is damaged."""
+    entry = json.loads(line)
+    key, stored = entry["key"], entry["answer"]
+    answer = ChatAnswer(**{name: stored[name] for name in ChatAnswer.__dataclass_fields__})
+    choice = stored["tool_choice"]
+    numbers = [getattr(answer, name) for name in _NUMBERS]
+    texts = [answer.finish_reason, choice]
+    sound = (
+        isinstance(key, str)
+        and isinstance(answer.message, dict)
+        and all(number is None or _is_amount(number) for number in numbers)
+        and all(text is None or isinstance(text, str) for text in texts)
+    )
+    if not sound:
+        raise TypeError
+    return key, (answer, choice)
+
+
+def _is_amount(value: object) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and 0 <= value <= _LARGEST  # type: ignore[operator]

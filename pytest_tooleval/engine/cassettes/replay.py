@@ -1,0 +1,75 @@
+"""Replaying a case without a model, from a cassette alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from collections.abc import Coroutine
+from typing import Any
+
+from ...results import Reply
+from ...results import Transcript
+from ...suite.model import ResolvedCase
+from ..asking import sampling_for
+from ..clients.base import ChatAnswer
+from ..clients.base import ChatRequest
+from ..conversation import converse
+from ..models.spec import ModelSpec
+from ..reply import read_reply
+from .cassette import Cassette
+from .cassette import key_of
+from .cassette import question
+
+Find = Callable[[str], "tuple[ChatAnswer, str | None] | None"]
+
+
+class _MissingError(Exception):
+    def __init__(self, asked: dict[str, Any]) -> None:
+        self.asked = asked
+
+
+def _replay(
+    case: ResolvedCase, spec: ModelSpec, find: Find, trial: int
+) -> Coroutine[Any, Any, Transcript]:
+    """The conversation with recorded answers for the model's; _MissingError at the first that lacks."""
+
+    async def ask(request: ChatRequest) -> Reply:
+        asked = question(spec, request)
+        found = find(key_of(asked))
+        if found is None:
+            raise _MissingError(asked)
+        names = [tool["function"]["name"] for tool in request.tools]
+        return read_reply(found[0], names, found[1], cached=True)
+
+    return converse(case, ask, sampling_for(spec, case), trial)
+
+
+def recorded(
+    case: ResolvedCase, spec: ModelSpec, cassette: Cassette, trial: int = 0
+) -> Transcript | None:
+    """The conversation of a single-turn case if its answer is on the cassette, at once; else None.
+
+    Thousands of these would keep an event loop and its thread busy with nothing to wait for.
+    """
+    if case.case.multi_turn or cassette.is_empty:
+        return None
+    try:
+        # It never waits: there is one question, and its answer is here.
+        _replay(case, spec, cassette.known, trial).send(None)
+    except StopIteration as finished:
+        transcript: Transcript = finished.value
+        return transcript
+    except _MissingError:
+        pass
+    return None
+
+
+def first_missing(
+    case: ResolvedCase, spec: ModelSpec, cassette: Cassette, trial: int = 0
+) -> dict[str, Any] | None:
+    """The first question of the case that the cassette has no answer to, or None."""
+    try:
+        asyncio.run(_replay(case, spec, cassette.find, trial))
+    except _MissingError as missing:
+        return missing.asked
+    return None

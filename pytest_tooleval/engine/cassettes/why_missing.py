@@ -1,0 +1,136 @@
+"""Why an answer is not on a cassette: which field of the question differs from what is recorded."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...results import MAX_DEPTH
+from ...results import is_nested_deeper
+from ...text import json_text
+from ...text import shorten
+
+_FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "trial")
+_SHOWN = 60
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The recorded question most like the one asked: its line, and the fields that differ."""
+
+    line: int
+    differences: tuple[str, ...]
+
+
+def canonical(value: object) -> str:
+    """JSON with sorted keys and no spaces: equal values, equal texts."""
+    return _CANONICAL.encode(value)
+
+
+def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A question as a cassette's line shows it: tools by name, with a hash of their definitions."""
+    shown = {field: value for field, value in asked.items() if field not in ("tools", "version")}
+    if "tools" not in asked:  # of a server that tools run on
+        return shown
+    tools = asked["tools"]
+    return {
+        **shown,
+        "tools": [tool["function"]["name"] for tool in tools],
+        "tools_sha256": hashlib.sha256(canonical(tools).encode()).hexdigest()[:16],
+    }
+
+
+Recorded = Sequence[tuple[int, Mapping[str, Any]]]
+
+
+def nearest(questions: Recorded, asked: Mapping[str, Any]) -> Nearest | None:
+    """The recorded question with the fewest differing fields; None when nothing is recorded."""
+    wanted = summary(asked)
+    text = canonical(wanted["messages"])
+    best: tuple[float, int, Mapping[str, Any]] | None = None
+    for line, recorded in questions:
+        same = sum(_same(field, wanted, recorded) for field in _FIELDS)
+        # Among equals the one whose messages read most alike.
+        alike = difflib.SequenceMatcher(None, text, canonical(recorded.get("messages"))).quick_ratio()
+        if best is None or (same + alike) > best[0]:
+            best = (same + alike, line, recorded)
+    if best is None:
+        return None
+    _, line, recorded = best
+    found = tuple(_difference(f, wanted, recorded) for f in _FIELDS if not _same(f, wanted, recorded))
+    return Nearest(line, found)
+
+
+def recorded_questions(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and question of every line of a cassette that can be read."""
+    if not path.is_file():
+        return
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        try:
+            asked = json.loads(line)["asked"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+        # Deeper than that it could be read here and not be compared there.
+        if isinstance(asked, dict) and not is_nested_deeper(asked, MAX_DEPTH):
+            yield number, asked
+
+
+def _same(field: str, wanted: Mapping[str, Any], recorded: Mapping[str, Any]) -> bool:
+    if field == "tools":
+        return bool(wanted["tools_sha256"] == recorded.get("tools_sha256"))
+    return bool(canonical(wanted.get(field)) == canonical(recorded.get(field)))
+
+
+def _difference(field: str, wanted: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
+    old, new = recorded.get(field), wanted.get(field)
+    if field == "tools" and old == new:
+        return f"tools: the same names ({json_text(new, _SHOWN)}), but a definition has changed"
+    if field == "messages":
+        return f"messages: {_messages_difference(old, new)}"
+    if isinstance(old, dict) and isinstance(new, dict):
+        parts = (f"{k} recorded {_shown(old, k)}, asked {_shown(new, k)}" for k in _changed(old, new))
+        return f"{field}: " + "; ".join(parts)
+    return f"{field}: recorded {json_text(old, _SHOWN)}, asked {json_text(new, _SHOWN)}"
+
+
+def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The keys that only one has, or both with other values; null is a value, too."""
+    keys = dict.fromkeys([*old, *new])
+    return [k for k in keys if k not in old or k not in new or canonical(old[k]) != canonical(new[k])]
+
+
+def _shown(values: Mapping[str, Any], key: str) -> str:
+    return json_text(values[key], _SHOWN) if key in values else "(nothing)"
+
+
+def _messages_difference(old: object, new: object) -> str:
+    if not isinstance(old, list) or not isinstance(new, list):
+        return "the recorded ones cannot be read"
+    for i, (before, after) in enumerate(zip(old, new, strict=False), start=1):
+        if canonical(before) == canonical(after):
+            continue
+        if not isinstance(before, dict) or not isinstance(after, dict):
+            return f"message {i}: recorded {json_text(before, _SHOWN)}, asked {json_text(after, _SHOWN)}"
+        key = _changed(before, after)[0]
+        if key not in before or key not in after:
+            return f"message {i}, {key}: recorded {_shown(before, key)}, asked {_shown(after, key)}"
+        first, second = before[key], after[key]
+        return f"message {i}, {key}: recorded {_cut(first, second)}, asked {_cut(second, first)}"
+    return f"{len(old)} recorded, {len(new)} asked"
+
+
+def _cut(value: object, other: object) -> str:
+    """A long text from shortly before the place where it begins to differ."""
+    if not isinstance(value, str) or not isinstance(other, str) or len(value) <= _SHOWN:
+        return json_text(value, _SHOWN)
+    same = next((i for i, (a, b) in enumerate(zip(value, other, strict=False)) if a != b), len(other))
+    start = max(0, same - _SHOWN // 3)
+    return ("…" if start else "") + json_text(shorten(value[start:], _SHOWN), _SHOWN + 2)

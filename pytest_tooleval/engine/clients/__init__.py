@@ -1,0 +1,1 @@
+"""What asks a model: one module per protocol or library, and what they share."""

@@ -1,0 +1,69 @@
+"""What the engine asks of a model's client, whichever library stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+from typing import Protocol
+
+from ..models.spec import ModelSpec
+
+# No chat answer is longer, unpacked.
+MOST_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One question to a model, without credentials.
+
+    `tools` are chat API objects; with none of them no `tool_choice` is sent either. `sampling`
+    holds temperature, max_tokens and whatever else the model's table sets; only what is in it is
+    sent. Values of `extra_headers` are only stand-ins for those in the model's table, since questions
+    are recorded. `trial` tells repeated questions apart and is not sent.
+    """
+
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]] = ()
+    tool_choice: str = "auto"
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    trial: int = 0
+
+
+def headers_of(spec: ModelSpec, request: ChatRequest) -> dict[str, str]:
+    """The headers of a model's table, if the request has them."""
+    headers = spec.extra.get("extra_headers")
+    if not isinstance(headers, Mapping) or "extra_headers" not in request.sampling:
+        return {}
+    return {str(name): str(value) for name, value in headers.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer:
+    """What came back: the assistant's message as the provider sent it, and what it took.
+
+    Tokens and cost are None when unknown.
+    """
+
+    message: dict[str, Any]
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    latency_s: float | None = None
+
+
+class ChatClient(Protocol):
+    """A model that can be asked. One instance serves one model, on one event loop."""
+
+    async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
+        """Ask once, without retrying.
+
+        Raises `ModelError` when no answer could be had, `ToolChoiceRefused` when the provider
+        refuses the request's `tool_choice`.
+        """
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,276 @@
+"""Models through litellm. The only module that imports litellm, and only when a model is called."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import ModelError
+from ..garbage import libraries_left_at_exit
+from ..garbage import not_collected
+from ..models.prices import price_list
+from ..models.prices import token_count
+from ..models.spec import ModelSpec
+from ..secrets import ScrubFilter
+from ..secrets import shown_address
+from .base import ChatAnswer
+from .base import ChatRequest
+from .base import headers_of
+from .provider_errors import failed_generation
+from .provider_errors import one_line
+from .provider_errors import provider_error
+from .provider_errors import retry_after_s
+from .transport import chain
+from .transport import connection_error
+from .transport import encodable
+from .transport import key_from
+from .transport import no_message
+from .transport import timed_out
+from .transport import tool_arguments
+
+_load_lock = threading.Lock()
+_loaded: Any = None
+
+
+def load_litellm() -> Any:
+    """Import and quieten litellm: seconds of CPU the first time."""
+    global _loaded  # noqa: PLW0603
+    with _load_lock:
+        if _loaded is None:
+            # Without this, litellm fetches its price list from the network while it is imported.
+            os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+            try:
+                with not_collected():
+                    import litellm
+            except Exception as error:
+                raise ModelError(
+                    f"litellm cannot be imported ({type(error).__name__}: {error}); "
+                    "reinstall it: pip install --force-reinstall litellm",
+                    kind="bad_request",
+                    fatal=True,
+                ) from None
+            litellm.suppress_debug_info = True
+            litellm.telemetry = False
+            # Dropping parameters silently would make models incomparable.
+            litellm.drop_params = False
+            litellm.num_retries = 0
+            libraries_left_at_exit()
+            guard_connections()
+            guard_logs()
+            _loaded = litellm
+    return _loaded
+
+
+def guard_connections() -> None:
+    """Let every connection that litellm makes from now on be one of ours.
+
+    Its own follow redirects with the key and read without an end. It takes a client as a parameter,
+    but of another class for each provider, while all of these classes get their transport here.
+    """
+    import litellm
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+    from .litellm_transport import GuardedWithoutAsyncio
+    from .litellm_transport import guarded
+
+    # The second name is that of older releases.
+    names = ("create_async_transport", "_create_async_transport")
+    known = [name for name in names if hasattr(AsyncHTTPHandler, name)]
+    if not known:
+        raise ModelError(
+            "this release of litellm makes its connections in an unknown way, and they could follow a "
+            "redirect with the key; install another one: pip install 'litellm==1.106.2'",
+            kind="bad_request",
+            fatal=True,
+        )
+    litellm.sync_transport = GuardedWithoutAsyncio()
+    make = guarded(getattr(AsyncHTTPHandler, known[0]))
+    for name in known:
+        setattr(AsyncHTTPHandler, name, staticmethod(make))
+
+
+def guard_logs() -> None:
+    """Take away litellm's own way to the terminal: it logs what providers say, as they say it."""
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith("LiteLLM")]:
+        logger = logging.getLogger(name)
+        for handler in logger.handlers[:]:
+            if isinstance(handler, logging.StreamHandler) and not isinstance(
+                handler, logging.FileHandler
+            ):
+                logger.removeHandler(handler)
+        # Without any handler, logging itself would write warnings to stderr.
+        logger.addHandler(logging.NullHandler())
+        logger.addFilter(ScrubFilter())
+
+
+class LitellmClient:
+    """One model behind litellm's `acompletion`, without streaming and without litellm's retries."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._spec = spec
+
+    async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
+        key = key_from(self._spec, self._spec.api_key_env)
+        litellm = _loaded or await asyncio.get_running_loop().run_in_executor(None, load_litellm)
+        self._check_provider(key)
+        arguments = self._arguments(request, key, timeout_s)
+        begin = time.perf_counter()
+        try:
+            # Some of litellm's paths ignore `timeout`, hence the second clock around it.
+            response = await asyncio.wait_for(litellm.acompletion(**arguments), timeout_s + 1.0)
+        except asyncio.TimeoutError:
+            raise timed_out(timeout_s) from None
+        except Exception as error:
+            written = _written(error)
+            if written is None:
+                raise self._translate(error, request, timeout_s) from None
+            message = {"role": "assistant", "content": written}
+            return ChatAnswer(message, "error", latency_s=time.perf_counter() - begin)
+        return _read(response, time.perf_counter() - begin)
+
+    async def close(self) -> None:
+        if _loaded is not None:
+            await _loaded.close_litellm_async_clients()
+
+    def _arguments(self, request: ChatRequest, key: str | None, timeout_s: float) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
+            **request.sampling,
+            "model": self._spec.model,
+            "messages": encodable([dict(message) for message in request.messages]),
+            "timeout": timeout_s,
+            "max_retries": 0,
+            "num_retries": 0,
+            # litellm would import its MCP gateway (and the `mcp` package) for every request with tools.
+            "_skip_mcp_handler": True,
+            **tool_arguments(request),
+        }
+        if headers := headers_of(self._spec, request):
+            arguments["extra_headers"] = headers
+        if self._spec.api_base:
+            arguments["api_base"] = self._spec.api_base
+        if key is not None:
+            arguments["api_key"] = key
+        elif self._spec.api_base:
+            # Without a key litellm would take the one of the provider from the environment, and that
+            # must not travel to another host by accident.
+            arguments["api_key"] = "none"
+        return arguments
+
+    def _check_provider(self, key: str | None) -> None:
+        """Refuse what cannot be kept from telling another host more than it is meant to know."""
+        named = self._spec.extra.get("custom_llm_provider") or _provider(self._spec.model)
+        if named == "aiohttp_openai":
+            raise ModelError(
+                f"the connections of aiohttp_openai follow redirects and read without an end; use "
+                f"openai/NAME ({self._spec.place})",
+                kind="bad_request",
+                fatal=True,
+            )
+        if named in _LOGINS and self._spec.api_base and key is None:
+            raise ModelError(
+                f"litellm would send the credentials for {named} on this machine to the model's "
+                f"api_base; if they are meant for it, name their variable with api_key_env "
+                f"({self._spec.place})",
+                kind="credentials",
+                fatal=True,
+            )
+
+    def _translate(self, error: Exception, request: ChatRequest, timeout_s: float) -> ModelError:
+        """The error as one line without secrets, and whether asking again may help."""
+        ours = next((cause for cause in chain(error) if isinstance(cause, ModelError)), None)
+        if ours is not None:
+            return ours
+        status = getattr(error, "status_code", None)
+        refused = isinstance(status, int) and 400 <= status < 500
+        where = shown_address(self._spec.api_base or "") or self._spec.model
+        broken = connection_error(error, where, self._clean, timeout_s, refused=refused)
+        if broken is not None:
+            return broken
+        unreadable = _NO_MESSAGE.search(str(error))
+        if unreadable:
+            return no_message(unreadable[0])
+        headers = getattr(error, "litellm_response_headers", None) or getattr(
+            getattr(error, "response", None), "headers", None
+        )
+        return provider_error(
+            self._spec,
+            status if isinstance(status, int) else None,
+            self._clean(str(error)),
+            tool_choice=request.tool_choice if request.tools else None,
+            retry_after=retry_after_s(headers),
+        )
+
+    def _clean(self, text: str) -> str:
+        """One line, without secrets and without the class names that litellm puts in front."""
+        return _LITELLM_TALK.sub("", one_line(text, self._spec))
+
+
+# Of these litellm reads a token, or logs in, even where it is given a key.
+_LOGINS = frozenset(
+    "azure azure_text chatgpt gdc gigachat github_copilot oci sap vertex_ai vertex_ai_beta "
+    "watsonx watsonx_text".split()
+)
+
+
+def _provider(model: str) -> str:
+    """Whom litellm asks for a model of this name: its list knows those without a prefix."""
+    prefix, slash, _ = model.partition("/")
+    listed = str(price_list().get(model, {}).get("litellm_provider", ""))
+    return prefix if slash else listed.partition("-")[0]
+
+
+_LITELLM_TALK = re.compile(
+    r"^(litellm\.)?((\w+Error|Timeout( Error)?): (litellm\.)?)*(\w+(Exception|Error)( \w+Error)? - )?"
+    r"|\.? Handle with `litellm\.\w+`\.?$"
+)
+
+
+# What litellm says, with a traceback or an advice in the text, of a 200 that is no chat answer.
+_NO_MESSAGE = re.compile(
+    r"Invalid response object|Empty or invalid response|provider returned 'choices' that is not a list"
+)
+
+
+def _written(error: Exception) -> str | None:
+    """What the model wrote when the provider refused it, from the text or the body of the error."""
+    bodies = (getattr(cause, "body", None) for cause in chain(error))
+    texts = [json.dumps({"error": body}, default=str) for body in bodies if isinstance(body, dict)]
+    found = (failed_generation(text) for text in [str(error), *texts])
+    return next((written for written in found if written is not None), None)
+
+
+def _read(response: Any, latency_s: float) -> ChatAnswer:
+    """Take the message and the figures out of litellm's response object."""
+    try:
+        choice = response.choices[0]
+        message = choice.message.model_dump(exclude_none=True)
+    except (AttributeError, IndexError, TypeError) as error:
+        raise no_message(type(error).__name__) from None
+    message.setdefault("content", None)
+    fields = message.get("provider_specific_fields")
+    if isinstance(fields, dict) and not any(fields.values()):
+        # litellm adds this empty field itself; strict servers refuse it when it is sent back.
+        del message["provider_specific_fields"]
+    usage = getattr(response, "usage", None)
+    return ChatAnswer(
+        message=message,
+        finish_reason=getattr(choice, "finish_reason", None),
+        prompt_tokens=token_count(getattr(usage, "prompt_tokens", None)),
+        completion_tokens=token_count(getattr(usage, "completion_tokens", None)),
+        cost_usd=_cost(response),
+        latency_s=latency_s,
+    )
+
+
+def _cost(response: Any) -> float | None:
+    """litellm's price, or None: it reports an unknown price as 0."""
+    hidden = getattr(response, "_hidden_params", None)
+    cost = hidden.get("response_cost") if isinstance(hidden, Mapping) else None
+    return float(cost) if isinstance(cost, (int, float)) and cost > 0 else None

@@ -1,0 +1,299 @@
+"""A lean lane for servers that speak OpenAI's chat protocol: aiohttp, and nothing that loads slowly."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import ssl
+import time
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import SplitResult
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from ...errors import ModelError
+from ..models.prices import cost_usd
+from ..models.prices import openai_price
+from ..models.prices import token_count
+from ..models.spec import ModelSpec
+from ..secrets import shown_address
+from .base import MOST_BYTES
+from .base import ChatAnswer
+from .base import ChatRequest
+from .base import headers_of
+from .provider_errors import failed_generation
+from .provider_errors import one_line
+from .provider_errors import provider_error
+from .provider_errors import redirected
+from .provider_errors import retry_after_s
+from .provider_errors import too_long
+from .transport import connection_error
+from .transport import key_from
+from .transport import no_message
+from .transport import not_json
+from .transport import tool_arguments
+
+OPENAI = "https://api.openai.com/v1"
+# Servers commonly drop an idle connection after 5 s; a question on one just dropped would be lost.
+_KEEP_IDLE_S = 4.0
+_REDIRECTS = (301, 302, 303, 307, 308)
+_THOUGHTS = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>(.*)", re.DOTALL)
+
+
+class OpenAIClient:
+    """One model behind `POST {api_base}/chat/completions`, without streaming and without retries."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._spec = spec
+        self._model = spec.model.removeprefix("openai/")
+        self._base = spec.api_base or _from_environment("OPENAI_BASE_URL", "OPENAI_API_BASE") or OPENAI
+        self._url = self._base.rstrip("/") + "/chat/completions"
+        self._proxy: str | None = None
+        self._session: aiohttp.ClientSession | None = None
+
+    async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
+        body, headers = self._body(request), self._headers(request)
+        session = self._session or self._open()
+        begin = time.perf_counter()
+        try:
+            async with session.post(
+                self._url,
+                data=body,
+                headers=headers,
+                proxy=self._proxy,
+                timeout=aiohttp.ClientTimeout(total=timeout_s),
+                allow_redirects=False,
+            ) as response:
+                if response.status in _REDIRECTS and "Location" in response.headers:
+                    raise redirected(self._url, response.headers["Location"])
+                data = await _read_all(response)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise self._not_sent(error, timeout_s) from None
+        latency_s = time.perf_counter() - begin
+        if not 200 <= response.status < 300:
+            return self._refused(response.status, data, response.headers, request, latency_s)
+        return self._read(_parsed(data, self._clean), response.headers, request, latency_s)
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        try:
+            address = urlsplit(self._url)
+        except ValueError:
+            raise self._no_address() from None
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise self._no_address()
+        self._proxy = _proxy_for(address)
+        # How many are asked at a time is the engine's business, hence no limit here.
+        connector = aiohttp.TCPConnector(
+            limit=0,
+            ttl_dns_cache=300,
+            keepalive_timeout=_KEEP_IDLE_S,
+            ssl=_certificates() if address.scheme == "https" else True,
+        )
+        self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+        return self._session
+
+    def _headers(self, request: ChatRequest) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        # The user's OPENAI_API_KEY must not travel to another host by accident.
+        variable = self._spec.api_key_env or (None if self._spec.api_base else "OPENAI_API_KEY")
+        key = key_from(self._spec, variable)
+        if key is not None:
+            headers["Authorization"] = f"Bearer {key}"
+        organization = None if self._spec.api_base else _from_environment("OPENAI_ORGANIZATION")
+        if organization:
+            headers["OpenAI-Organization"] = organization
+        return headers | headers_of(self._spec, request)
+
+    def _body(self, request: ChatRequest) -> bytes:
+        sampling = dict(request.sampling)
+        # As in the openai library, these two are not parameters themselves.
+        sampling.pop("extra_headers", None)
+        more = sampling.pop("extra_body", None)
+        body = {
+            "model": self._model,
+            "messages": list(request.messages),
+            **sampling,
+            **tool_arguments(request),
+            **(more if isinstance(more, Mapping) else {}),
+        }
+        # A model may write lone surrogates, which UTF-8 cannot carry back to it.
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
+
+    def _clean(self, text: str) -> str:
+        return one_line(text, self._spec)
+
+    def _no_address(self) -> ModelError:
+        where = "api_base" if self._spec.api_base else "OPENAI_BASE_URL"
+        return ModelError(
+            f"{where}: expected an address such as http://127.0.0.1:8080/v1, got "
+            f"{shown_address(self._base)!r} ({self._spec.place})",
+            kind="bad_request",
+            fatal=True,
+        )
+
+    def _not_sent(self, error: Exception, timeout_s: float) -> ModelError:
+        if isinstance(error, aiohttp.InvalidURL):
+            return self._no_address()
+        broken = connection_error(error, shown_address(self._base), self._clean, timeout_s)
+        return broken or ModelError(
+            f"the request could not be sent: {self._clean(f'{type(error).__name__}: {error}')}",
+            kind="bad_request",
+        )
+
+    def _refused(
+        self,
+        status: int,
+        data: bytes,
+        headers: Mapping[str, str],
+        request: ChatRequest,
+        latency_s: float,
+    ) -> ChatAnswer:
+        """Raise what the status and the text mean; return an answer if one is in the refusal."""
+        text = data.decode("utf-8", "replace")
+        written = failed_generation(text)
+        if written is not None:
+            message = {"role": "assistant", "content": written}
+            return ChatAnswer(message, "error", latency_s=latency_s)
+        raise provider_error(
+            self._spec,
+            status,
+            self._clean(text) or f"status {status}, without a text",
+            tool_choice=request.tool_choice if request.tools else None,
+            retry_after=retry_after_s(headers),
+        )
+
+    def _read(
+        self, body: object, headers: Mapping[str, str], request: ChatRequest, latency_s: float
+    ) -> ChatAnswer:
+        """Take the message and the figures out of the server's document."""
+        document = body if isinstance(body, dict) else {}
+        self._check_for_error(document, headers, request)
+        try:
+            choice = document["choices"][0]
+            message = _thoughts_apart(_without_nulls(choice["message"]))
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise no_message(type(error).__name__) from None
+        usage = document.get("usage")
+        usage = usage if isinstance(usage, Mapping) else {}
+        return ChatAnswer(
+            message=message,
+            finish_reason=_finish_reason(choice.get("finish_reason"), message),
+            prompt_tokens=token_count(usage.get("prompt_tokens")),
+            completion_tokens=token_count(usage.get("completion_tokens")),
+            cost_usd=cost_usd(openai_price(self._model), usage),
+            latency_s=latency_s,
+        )
+
+    def _check_for_error(
+        self, document: Mapping[str, Any], headers: Mapping[str, str], request: ChatRequest
+    ) -> None:
+        """Some gateways (OpenRouter) report the failure of the provider behind them with a 200."""
+        error = document.get("error")
+        if not error or (isinstance(error, Mapping) and not any(error.values())):
+            return
+        code = error.get("code") if isinstance(error, Mapping) else None
+        raise provider_error(
+            self._spec,
+            code if isinstance(code, int) else 422,
+            self._clean(json.dumps({"error": error}, ensure_ascii=False)),
+            tool_choice=request.tool_choice if request.tools else None,
+            retry_after=retry_after_s(headers),
+        )
+
+
+async def _read_all(response: aiohttp.ClientResponse) -> bytes:
+    """The body, unpacked, as long as it is of a size that a chat answer can have."""
+    parts, size = [], 0
+    async for part in response.content.iter_any():
+        size += len(part)
+        if size > MOST_BYTES:
+            response.close()
+            raise too_long()
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _parsed(data: bytes, clean: Any) -> object:
+    try:
+        parsed: object = json.loads(data)
+    except (ValueError, RecursionError):
+        raise not_json(clean(data.decode("utf-8", "replace")) or "it is empty") from None
+    return parsed
+
+
+def _without_nulls(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The message without fields that hold nothing, which strict servers refuse to take back."""
+    kept = {key: value for key, value in message.items() if value is not None}
+    kept.setdefault("content", None)
+    kept.setdefault("role", "assistant")
+    calls = kept.get("tool_calls")
+    if calls == []:
+        del kept["tool_calls"]
+    elif isinstance(calls, list):
+        kept["tool_calls"] = [
+            {key: value for key, value in call.items() if value is not None}
+            if isinstance(call, dict)
+            else call
+            for call in calls
+        ]
+    return kept
+
+
+def _thoughts_apart(message: dict[str, Any]) -> dict[str, Any]:
+    """The message with thoughts that stand before the answer as `reasoning_content`, as litellm does."""
+    content = message["content"]
+    if "reasoning_content" in message or "reasoning" in message or not isinstance(content, str):
+        return message
+    found = _THOUGHTS.match(content)
+    return {**message, "content": found[2], "reasoning_content": found[1]} if found else message
+
+
+def _finish_reason(reason: object, message: Mapping[str, Any]) -> str:
+    """The reason as given; servers that say `stop` after calls mean `tool_calls`."""
+    if reason in (None, "stop", ""):
+        return "tool_calls" if message.get("tool_calls") else "stop"
+    return str(reason)
+
+
+def _from_environment(*names: str) -> str | None:
+    return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
+
+
+def _proxy_for(address: SplitResult) -> str | None:
+    """The proxy that the environment (HTTPS_PROXY, ALL_PROXY, NO_PROXY) sets for this address.
+
+    Not aiohttp's `trust_env`, which would also send passwords from ~/.netrc.
+    """
+    if urllib.request.proxy_bypass(address.hostname or ""):
+        return None
+    proxies = urllib.request.getproxies()
+    proxy = proxies.get(address.scheme) or proxies.get("all")
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+
+
+def _certificates() -> ssl.SSLContext:
+    """Whom to trust: SSL_CERT_FILE, else certifi's list, as in litellm."""
+    file = os.environ.get("SSL_CERT_FILE", "")
+    if not os.path.exists(file):
+        import certifi
+
+        file = certifi.where()
+    try:
+        return ssl.create_default_context(cafile=file)
+    except (OSError, ssl.SSLError) as error:
+        raise ModelError(
+            f"SSL_CERT_FILE: {file} holds no certificates that can be read ({error})",
+            kind="bad_request",
+            fatal=True,
+        ) from None

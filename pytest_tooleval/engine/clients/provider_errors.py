@@ -1,0 +1,198 @@
+"""What a provider's refusal means: from a status and a text to a `ModelError`.
+
+The rules are not of one library: they read what OpenAI, Anthropic, Google, Groq, OpenRouter and
+local servers say over HTTP.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urljoin
+
+from ...errors import ErrorKind
+from ...errors import ModelError
+from ...text import shorten
+from ..models.spec import ModelSpec
+from ..secrets import scrub
+from ..secrets import secret_values
+from ..secrets import shown_address
+from ..tool_choice import ToolChoiceRefused
+from ..tool_choice import refuses_tool_choice
+from .base import MOST_BYTES
+
+_MISSING_KEY = re.compile(
+    r"missing (\w{1,40} )?(api[ _]?key|credentials)|api_key\b.{0,100}must be set"
+    r"|api key not valid|(invalid|incorrect) (x-)?api[ -]key",
+    re.IGNORECASE | re.DOTALL,
+)
+_MODERATED = re.compile(r"moderation|flagged|content[ _]polic|safety", re.IGNORECASE)
+_NO_MONEY = re.compile(
+    r"insufficient[ _](quota|balance|credits?|funds)|credit balance|spend(ing)? limit", re.IGNORECASE
+)
+_DAILY = re.compile(r"per[ _-]?day|daily|\b[rt]pd\b", re.IGNORECASE)
+# Google's text for a limit per minute speaks of quota and billing as well.
+_PER_MINUTE = re.compile(r"per[ _-]?(minute|min|second)\b|PerMinute|\b[rt]pm\b", re.IGNORECASE)
+_QUOTA = re.compile(r"exceeded your current quota|billing", re.IGNORECASE)
+_RETRY_IN = re.compile(r"(?:retryDelay\W{1,10}|retry in |try again in )(\d{1,9}(?:\.\d{1,20})?)(ms|s)\b")
+# The rules look no further than this into a text.
+_READ = 8_000
+# Nobody wrote a longer text than this, and litellm looks for secrets in it for seconds per megabyte.
+LONGEST_TEXT = 2**17
+
+
+def one_line(text: str, spec: ModelSpec) -> str:
+    """What a provider said, on one line and without secrets; only its size if it is huge."""
+    if len(text) > LONGEST_TEXT:
+        return size_of(text)
+    return " ".join(scrub(text, secret_values([spec.api_key_env])).split())
+
+
+def size_of(text: str | bytes) -> str:
+    return f"a text of {len(text) // 1024} KiB"
+
+
+def redirected(url: str, location: str) -> ModelError:
+    """Nobody has said that keys and prompts may go to this other address, so they do not."""
+    try:
+        target = urljoin(url, location)
+    except ValueError:
+        target = location
+    shown = " ".join(scrub(shown_address(target), secret_values()).split())
+    return ModelError(
+        f"{shown_address(url)} redirects to {shorten(shown, 200)}, which is not followed; "
+        "api_base should name the final address",
+        kind="bad_request",
+        fatal=True,
+    )
+
+
+def too_long() -> ModelError:
+    return ModelError(f"the answer is longer than {MOST_BYTES // 2**20} MiB", kind="bad_response")
+
+
+def provider_error(
+    spec: ModelSpec,
+    status: int | None,
+    text: str,
+    *,
+    tool_choice: str | None = None,
+    retry_after: float | None = None,
+) -> ModelError:
+    """The error for a request that came back with `status` (None when it was never sent).
+
+    `text` is what the provider said, on one line and without secrets; `tool_choice` what was sent.
+    """
+    # Read from JSON, a text may hold what was written in another way before.
+    said = shorten(one_line(spoken(text), spec), 500)
+    text = text[:_READ]
+
+    def failed(kind: ErrorKind, message: str, *, retry: bool = False, fatal: bool = False) -> ModelError:
+        wait = retry_after if retry_after is not None else _wait_in(text)
+        return ModelError(message, kind=kind, retryable=retry, retry_after=wait, fatal=fatal)
+
+    if refuses_tool_choice(status, text, tool_choice):
+        return ToolChoiceRefused(said)
+    if status == 402 or (status in (400, 403, 429) and _is_quota(status, text)):
+        return failed("quota", f"the account's quota is used up: {said}", fatal=True)
+    if status == 429:
+        return failed("rate_limit", f"rate limited (429): {said}", retry=True)
+    if status == 401 or _MISSING_KEY.search(text):
+        return failed("credentials", f"{_credentials_help(spec)}: {said}", fatal=True)
+    if status == 403 and not _MODERATED.search(text):
+        return failed(
+            "credentials", f"access refused (403), {_credentials_help(spec)}: {said}", fatal=True
+        )
+    if status is not None and (status in (408, 409) or status >= 500):
+        return failed("server", f"the server failed ({status}): {said}", retry=True)
+    if status == 404:
+        message = f"the provider knows no such model or address (404): {said}"
+        return failed("bad_request", message, fatal=True)
+    if "temperature" in text and "support" in text:
+        said += f' (to leave it out: omit = ["temperature"] in {spec.place})'
+    return failed("bad_request", f"the provider refused the request: {said}")
+
+
+def spoken(text: str) -> str:
+    """The sentence in a provider's error body, or the whole text when there is none."""
+    body = _object_in(text)
+    error = body.get("error")
+    said = (error.get("message") if isinstance(error, dict) else error, body.get("message"))
+    sentences = (s for s in (*said, body.get("detail")) if isinstance(s, str) and s.strip())
+    return next(sentences, text)
+
+
+def failed_generation(text: str) -> str | None:
+    """What the model wrote when a provider (Groq) refused it as no valid call; None if it is not that.
+
+    This is an answer, and a wrong one, not an error.
+    """
+    error = _object_in(text).get("error")
+    if not isinstance(error, dict) or error.get("code") != "tool_use_failed":
+        return None
+    written = error.get("failed_generation")
+    return written if isinstance(written, str) else ""
+
+
+def _object_in(text: str) -> dict[str, Any]:
+    """The first JSON object in a text, empty when there is none."""
+    start = text.find("{")
+    if start < 0:
+        return {}
+    try:
+        body, _ = json.JSONDecoder(strict=False).raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _is_quota(status: int, text: str) -> bool:
+    """Whether waiting for seconds cannot help: the day's share or the money is used up."""
+    if _NO_MONEY.search(text):
+        return True
+    if status != 429 or _PER_MINUTE.search(text):
+        return False
+    return bool(_DAILY.search(text) or _QUOTA.search(text))
+
+
+def _credentials_help(spec: ModelSpec) -> str:
+    if spec.api_key_env:
+        return f"the key in {spec.api_key_env} was refused"
+    if spec.api_base:
+        return (
+            f"no key, or a wrong one, for {spec.api_base}; none is sent to an api_base unless the "
+            f"model's table names its variable with api_key_env ({spec.place})"
+        )
+    return (
+        f"no key, or a wrong one, for {spec.model}; set the provider's environment variable "
+        "(such as OPENAI_API_KEY or ANTHROPIC_API_KEY), or name yours with api_key_env in the "
+        "model's table"
+    )
+
+
+def _wait_in(text: str) -> float | None:
+    """Seconds to wait as a text gives them ("retry in 34.1s"), the shape Google and OpenAI use."""
+    found = _RETRY_IN.search(text)
+    if found is None:
+        return None
+    return float(found[1]) * (0.001 if found[2] == "ms" else 1.0)
+
+
+def retry_after_s(headers: Mapping[str, str] | None, now: float | None = None) -> float | None:
+    """Seconds from a `Retry-After` header, which holds seconds or an HTTP date (RFC 9110, 10.2.3)."""
+    value = headers.get("retry-after") if headers is not None else None
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            date = email.utils.parsedate_to_datetime(value)
+            seconds = date.timestamp() - (time.time() if now is None else now)
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return max(0.0, seconds)

@@ -1,0 +1,118 @@
+"""What all lanes to a provider share: the key, the question as it is sent, broken connections."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import ModelError
+from ...text import shorten
+from ..models.spec import ModelSpec
+from .base import ChatRequest
+
+# Names of classes of aiohttp, httpx and the openai library, so that none of them is imported here.
+_TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}
+_NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
+_BROKEN_CONNECTION = {"TransportError", "ClientError", "OSError"}
+
+
+def key_from(spec: ModelSpec, variable: str | None) -> str | None:
+    """The API key in an environment variable; None when none is named, ModelError when it is empty."""
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ModelError(
+            f"the environment variable {variable} is not set; "
+            f"it must hold the API key for model {spec.label!r} ({spec.place})",
+            kind="credentials",
+            fatal=True,
+        )
+    return key
+
+
+def tool_arguments(request: ChatRequest) -> dict[str, Any]:
+    """`tools` and `tool_choice`, as far as they are sent."""
+    if not request.tools:
+        return {}
+    arguments: dict[str, Any] = {"tools": [dict(tool) for tool in request.tools]}
+    # `auto` is the default where there are tools; some models refuse the parameter itself.
+    if request.tool_choice != "auto":
+        arguments["tool_choice"] = request.tool_choice
+    return arguments
+
+
+def encodable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages with lone surrogates replaced, which a model may write but UTF-8 cannot carry."""
+    try:
+        json.dumps(messages, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        text = json.dumps(messages, ensure_ascii=False).encode("utf-8", "replace")
+        replaced: list[dict[str, Any]] = json.loads(text)
+        return replaced
+    return messages
+
+
+def connection_error(
+    error: BaseException,
+    where: str,
+    clean: Callable[[str], str],
+    timeout_s: float,
+    *,
+    refused: bool = False,
+) -> ModelError | None:
+    """What went wrong between here and `where`, or None when the provider itself has refused.
+
+    Reads the classes of the error and its causes by name. `clean` makes one line without secrets;
+    `refused` tells that a status of 4xx came, which is then the reason.
+    """
+    causes = chain(error)
+    classes = {base.__name__ for cause in causes for base in type(cause).__mro__}
+    # A 408 or 504 becomes a Timeout in litellm, too, but there the server has answered.
+    if classes & _TIMEOUTS and "HTTPStatusError" not in classes:
+        return timed_out(timeout_s)
+    if refused:
+        return None
+    if "JSONDecodeError" in classes:
+        return not_json(clean(str(error)))
+    if classes & _NO_CONNECTION:
+        reason = clean(_innermost(causes))
+        return ModelError(f"no connection to {where}: {reason}", kind="unreachable", retryable=True)
+    if classes & _BROKEN_CONNECTION:
+        reason = clean(_innermost(causes))
+        return ModelError(f"the connection broke: {reason}", kind="server", retryable=True)
+    return None
+
+
+def no_message(reason: str) -> ModelError:
+    return ModelError(f"the answer holds no message ({reason})", kind="bad_response", retryable=True)
+
+
+def timed_out(timeout_s: float) -> ModelError:
+    return ModelError(
+        f"no answer within {timeout_s:g} s (--tooleval-timeout)", kind="timeout", retryable=True
+    )
+
+
+def not_json(text: str) -> ModelError:
+    return ModelError(
+        f"the answer is not JSON: {shorten(text, 500)}", kind="bad_response", retryable=True
+    )
+
+
+def chain(error: BaseException) -> list[BaseException]:
+    """The error and what caused it, outermost first."""
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return causes
+
+
+def _innermost(causes: list[BaseException]) -> str:
+    """The innermost cause that says something, without the request's details."""
+    texts = [str(cause) for cause in causes if str(cause)]
+    return texts[-1] if texts else type(causes[-1]).__name__

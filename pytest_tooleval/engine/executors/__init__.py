@@ -1,0 +1,1 @@
+"""What answers the tool calls of a model."""

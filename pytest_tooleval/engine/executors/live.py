@@ -1,0 +1,113 @@
+"""Tools that really run: a multi-turn case may send calls to a server in place of mocks.
+
+What the server answers is kept on the cassette like a model's answer, so that a replay needs neither.
+Each trial has a session of its own, opened with the first call that is not recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+from typing import Protocol
+
+from ...errors import ModelError
+from ...results import ToolCall
+from ..cassettes.cassette import Cassette
+from ..cassettes.cassette import key_of
+from ..cassettes.cassette import normalised
+from ..clients.base import ChatAnswer
+
+VERSION = 1
+
+
+class ToolSession(Protocol):
+    """An open connection to a server."""
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """The text that answers a call. Raises ModelError of the kind `tool_server`."""
+        ...
+
+
+class ToolServer(Protocol):
+    """A server that tools can be run on."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What a cassette knows the server by, without credentials."""
+        ...
+
+    def may_run(self, tool: str, allowed: Sequence[str]) -> bool:
+        """Whether the names in `allowed` let this tool run."""
+        ...
+
+    def session(self) -> AbstractAsyncContextManager[ToolSession]:
+        """A new session. Entering it raises ModelError when the server cannot be reached."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The server of a suite's live tools, and where its answers are kept."""
+
+    server: ToolServer
+    cassette: Cassette | None = None
+
+
+class LiveTools:
+    """The live tools of one trial; `close` ends its session."""
+
+    def __init__(self, live: Live, allowed: Sequence[str], trial: int, *, fresh: bool = False) -> None:
+        self._live = live
+        self._allowed = allowed
+        self._trial = trial
+        self._fresh = fresh
+        self._stack = AsyncExitStack()
+        self._session: ToolSession | None = None
+        self._calls = 0
+
+    def runs(self, tool: str) -> bool:
+        return self._live.server.may_run(tool, self._allowed)
+
+    async def answer(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> str:
+        """What the server answers a call that was made after these messages."""
+        asked = self._question(call, messages)
+        key = key_of(asked)
+        cassette = self._live.cassette
+        found = None
+        if cassette is not None and not (self._fresh and cassette.may_ask):
+            found = cassette.find(key)
+        if found is not None:
+            return str(found[0].message.get("content", ""))
+        if cassette is not None and not cassette.may_ask:
+            raise ModelError(
+                f"not on the cassette {cassette.path}, and --tooleval-record={cassette.mode} forbids to "
+                f"run it: the answer of the tool {call.name}; --tooleval-record=new runs and records it",
+                kind="replay",
+            )
+        if self._session is None:
+            self._session = await self._stack.enter_async_context(self._live.server.session())
+        content = await self._session.call(call.name, call.arguments or {})
+        if cassette is not None:
+            cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}), None)
+        return content
+
+    def _question(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        # The same call may be answered differently after other calls, so all that was said counts.
+        self._calls += 1
+        return {
+            "version": VERSION,
+            "mcp": dict(self._live.server.identity),
+            "tool": call.name,
+            "arguments": call.arguments,
+            "messages": normalised(messages),
+            "call": self._calls,
+            "trial": self._trial,
+        }
+
+    async def close(self) -> None:
+        """End the session, if there is one. Must run in the task that made the calls."""
+        await self._stack.aclose()

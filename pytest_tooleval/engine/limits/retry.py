@@ -1,0 +1,87 @@
+"""When and how long to wait before asking again: exponential back-off with full jitter."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ...errors import ModelError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Bounds on retrying one request; times in seconds.
+
+    The wait before attempt n+1 is drawn evenly from 0 to `min(longest, base * 2**(n-1))`: "full
+    jitter" of https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. A
+    `Retry-After` is waited for in full, unless all waits would exceed `total`. A throttled request
+    may be tried more often than a failing one, one that timed out less often.
+    """
+
+    attempts: int = 6
+    rate_limit_attempts: int = 20
+    timeout_attempts: int = 3
+    base: float = 0.5
+    longest: float = 30.0
+    total: float = 300.0
+
+    def most(self, error: ModelError) -> int:
+        """How often a request that met this error may be tried."""
+        if error.kind == "rate_limit":
+            return self.rate_limit_attempts
+        return self.timeout_attempts if error.kind == "timeout" else self.attempts
+
+    def wait(self, attempt: int, error: ModelError, rng: random.Random) -> float:
+        """Seconds to wait after failed attempt number `attempt` (from 1)."""
+        jitter = rng.uniform(0.0, min(self.longest, self.base * 2.0 ** min(attempt - 1, 60)))
+        # The jitter keeps requests that were told the same moment from coming back all at once.
+        return jitter if error.retry_after is None else error.retry_after + min(jitter, 1.0)
+
+
+async def with_retries(
+    ask: Callable[[], Awaitable[T]],
+    policy: RetryPolicy,
+    rng: random.Random,
+    give_up: Callable[[ModelError, int], bool] = lambda error, attempt: False,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> T:
+    """Call `ask` until it answers; the last ModelError, naming the attempts, when it does not.
+
+    `give_up(error, attempt)`, asked after every failed attempt, may end it early, for instance when
+    the whole endpoint is known to be unreachable.
+    """
+    waited, begin = 0.0, time.monotonic()
+    attempt = 1
+    while True:
+        try:
+            return await ask()
+        except ModelError as error:
+            if not error.retryable:
+                raise
+            pause = policy.wait(attempt, error, rng)
+            ends = attempt >= policy.most(error) or waited + pause > policy.total
+            if give_up(error, attempt) or ends:
+                raise _exhausted(error, attempt, time.monotonic() - begin) from None
+        await sleep(pause)
+        waited += pause
+        attempt += 1
+
+
+def _exhausted(error: ModelError, attempts: int, seconds: float) -> ModelError:
+    tried = f"after {attempts} attempts in {seconds:.0f} s" if attempts > 1 else "after one attempt"
+    long_wait = error.retry_after is not None and error.retry_after > 60
+    asked = f"; it asks to wait {error.retry_after:.0f} s" if long_wait else ""
+    return ModelError(
+        f"{error.message} ({tried}{asked})",
+        kind=error.kind,
+        retry_after=error.retry_after,
+        # A wait of many minutes is a quota: every other case of the model would meet it too.
+        fatal=error.fatal or (error.retry_after or 0.0) > 300,
+    )

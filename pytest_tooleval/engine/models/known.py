@@ -1,0 +1,67 @@
+"""Which names litellm knows, read from its data files: importing it takes seconds."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Sequence
+
+from .prices import litellm_folder
+from .prices import price_list
+
+
+def unserved(name: str) -> str | None:
+    """Why litellm cannot tell which provider serves this name; None when it can.
+
+    litellm takes seconds to import, so its own data files are asked first, and litellm itself
+    only about names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
+    """
+    if name in known_models():
+        return None
+    provider = name.partition("/")[0]
+    if "/" in name and provider in known_providers():
+        return None
+    if ":" in name and _litellm_accepts(name):
+        return None
+    if "/" in name:
+        return f"litellm knows no provider {provider!r}{near(provider, known_providers())}"
+    return (
+        "It is in no config table, and litellm does not know which provider serves it "
+        "(write it with the provider: openai/NAME, anthropic/NAME, ollama_chat/NAME, ...)."
+    )
+
+
+def _litellm_accepts(name: str) -> bool:
+    from ..clients.litellm_client import load_litellm
+
+    try:
+        load_litellm().get_llm_provider(name)
+    except Exception:
+        return False
+    return True
+
+
+@functools.cache
+def known_models() -> tuple[str, ...]:
+    """The model names in litellm's price list, read without importing litellm."""
+    return tuple(price_list())
+
+
+@functools.cache
+def known_providers() -> tuple[str, ...]:
+    """litellm's providers, read from the enum in its source without importing it."""
+    folder = litellm_folder()
+    try:
+        source = (folder / "types" / "utils.py").read_text(encoding="utf-8") if folder else ""
+    except OSError:
+        return ()
+    _, _, body = source.partition("class LlmProviders(")
+    body, _, _ = body.partition("\nclass ")
+    return tuple(re.findall(r'^ +[A-Z0-9_]+ = "([^"]+)"', body, re.MULTILINE))
+
+
+def near(name: str, names: Sequence[str]) -> str:
+    """`, did you mean ...?` with up to three names alike; empty without one."""
+    found = difflib.get_close_matches(name, list(names), n=3, cutoff=0.6)
+    return f", did you mean {' or '.join(found)}?" if found else ""

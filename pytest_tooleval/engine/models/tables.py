@@ -1,0 +1,312 @@
+"""Which models there are: an alias from the config table, the built-in baseline, or a litellm name."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from ...errors import ConfigError
+from ..secrets import keep_secret
+from ..secrets import shown_address
+from .known import known_models
+from .known import known_providers
+from .known import near
+from .known import unserved
+from .spec import LEXICAL
+from .spec import SAMPLING
+from .spec import ModelSpec
+
+# Which library carries the calls.
+APIS = ("openai", "litellm")
+
+
+@dataclass(frozen=True)
+class ModelTables:
+    """The `models` tables of a config file, with the text they came from for naming lines."""
+
+    path: Path | None = None
+    text: str = ""
+    prefix: str = "tool.tooleval."
+    tables: Mapping[str, Any] = field(default_factory=dict)
+
+    def place(self, name: str, key: str | None = None) -> str:
+        """`file:line:column` of a model's table, or of a key in it, as well as it can be found."""
+        if self.path is None:
+            return ""
+        # tomllib gives no positions; the header is found as people write it.
+        table = rf"{re.escape(self.prefix)}models\s*\.\s*[\"']?{re.escape(name)}[\"']?"
+        header = re.compile(rf"^[ \t]*\[\s*{table}\s*(\.[^\]]*)?\]", re.MULTILINE)
+        found = header.search(self.text)
+        if found is None:
+            return str(self.path)
+        position = found.start()
+        if key is not None:
+            end = re.compile(r"^[ \t]*\[", re.MULTILINE).search(self.text, found.end())
+            limit = end.start() if end else len(self.text)
+            line = re.compile(rf"^[ \t]*(?=[\"']?{re.escape(key)}[\"']?\s*=)", re.MULTILINE)
+            at = line.search(self.text, found.end(), limit)
+            position = at.end() if at else position
+        row = self.text.count("\n", 0, position) + 1
+        column = position - (self.text.rfind("\n", 0, position) + 1) + 1
+        return f"{self.path}:{row}:{column}"
+
+
+def read_tables(folder: Path) -> ModelTables:
+    """Read `tooleval.toml` in `folder`, or else `[tool.tooleval]` of the pyproject.toml there.
+
+    Both at once are refused, as it would be unclear which one holds.
+    """
+    own, project = folder / "tooleval.toml", folder / "pyproject.toml"
+    in_project = _tables(project, "tool.tooleval.") if project.is_file() else ModelTables()
+    if not own.is_file():
+        return in_project
+    if in_project.tables:
+        raise ConfigError(
+            f"{own}: models are defined both here and in [tool.tooleval] of {project}; keep one of them"
+        )
+    return _tables(own, "")
+
+
+def _tables(path: Path, prefix: str) -> ModelTables:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        data = tomllib.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    where = f"{path}: [{prefix}models]" if prefix else f"{path}: [models]"
+    if prefix:
+        tool = data.get("tool")
+        data = tool.get("tooleval", {}) if isinstance(tool, dict) else {}
+        if not isinstance(data, dict):
+            raise ConfigError(f"{path}: [tool.tooleval]: expected a table, got {data!r}")
+    for key in data:
+        if key != "models":
+            hint = near(key, ["models"])
+            raise ConfigError(
+                f"{path}: [{prefix.rstrip('.')}]: unknown key {key!r}{hint}; expected only `models`"
+                if prefix
+                else f"{path}: unknown key {key!r}{hint}; expected only tables [models.NAME]"
+            )
+    tables = data.get("models", {})
+    if not isinstance(tables, dict):
+        raise ConfigError(f"{where}: expected tables [{prefix}models.NAME], got {tables!r}")
+    for table in tables.values():
+        variable = table.get("api_key_env") if isinstance(table, dict) else None
+        keep_secret(variable if isinstance(variable, str) else None)
+    return ModelTables(path, text, prefix, tables)
+
+
+_KEYS: Mapping[str, tuple[type[Any], ...]] = {
+    "model": (str,),
+    "callable": (str,),
+    "api": (str,),
+    "api_base": (str,),
+    "api_key_env": (str,),
+    "temperature": (int, float),
+    "top_p": (int, float),
+    "max_tokens": (int,),
+    "seed": (int,),
+    "extra": (dict,),
+    "omit": (list,),
+    "timeout": (int, float),
+    "max_concurrency": (int,),
+    "requests_per_minute": (int,),
+    "tokens_per_minute": (int,),
+    "input_price": (int, float),
+    "output_price": (int, float),
+}
+_POSITIVE = (
+    "max_tokens",
+    "timeout",
+    "max_concurrency",
+    "requests_per_minute",
+    "tokens_per_minute",
+)
+_TYPE_NAMES = {str: "a string", int: "an integer", float: "a number", dict: "a table", list: "a list"}
+_SECRETS = re.compile(r"api[-_]?key|authorization|token$|secret|password", re.IGNORECASE)
+# What belongs to the case or to the engine, or makes models incomparable.
+_NOT_EXTRA = frozenset(
+    "messages tools tool_choice functions function_call model stream n temperature top_p max_tokens "
+    "seed api_base base_url timeout num_retries max_retries drop_params mock_response".split()
+)
+
+
+def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
+    """The model defined by `[models.NAME]`; ConfigError naming the key when the table is wrong."""
+    table = tables.tables[name]
+
+    def fail(message: str, key: str | None = None) -> ConfigError:
+        return ConfigError(
+            f"{tables.place(name, key)}: [{tables.prefix}models.{_toml_key(name)}]: {message}"
+        )
+
+    if not isinstance(table, dict):
+        raise fail(f"expected a table, got {table!r}")
+    for key, value in table.items():
+        if key in ("api_key", "key", "token"):
+            raise fail(
+                f"{key}: a key does not belong into a file; put it into an environment variable "
+                'and name that with api_key_env = "MY_API_KEY"',
+                key,
+            )
+        types = _KEYS.get(key, ())
+        if not types:
+            hint = near(key, list(_KEYS))
+            raise fail(
+                f"unknown key {key!r}{hint}; expected one of: {', '.join(_KEYS)} "
+                "(other parameters of the provider go into the table `extra`)",
+                key,
+            )
+        if not isinstance(value, types) or isinstance(value, bool):
+            raise fail(f"{key}: expected {_TYPE_NAMES[types[-1]]}, got {value!r}", key)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise fail(f"{key}: expected a finite number, got {value!r}", key)
+        if key in _POSITIVE and not value > 0:
+            raise fail(f"{key}: expected a number above 0, got {value!r}", key)
+    if ("model" in table) == ("callable" in table):
+        raise fail('expected either model = "PROVIDER/NAME" or callable = "module:function"')
+    if "callable" in table and not re.fullmatch(r"[\w.]+:[\w.]+", table["callable"]):
+        raise fail(
+            f'callable: expected "module:function", got {table["callable"]!r}',
+            "callable",
+        )
+    if "api_base" in table and not re.match(r"https?://[^/@?#\s]+(/[^@?#]*)?$", table["api_base"]):
+        raise fail(
+            "api_base: expected a URL without credentials and query, such as "
+            f'"http://localhost:8000/v1", got {shown_address(table["api_base"])!r}',
+            "api_base",
+        )
+    if not re.fullmatch(r"[A-Za-z_]\w*", table.get("api_key_env", "X")):
+        # It may be the key itself, so it is not shown.
+        raise fail(
+            "api_key_env: expected the name of an environment variable, such as OPENAI_API_KEY",
+            "api_key_env",
+        )
+    extra = table.get("extra", {})
+    for key in _keys_within(extra):
+        if _SECRETS.search(key):
+            raise fail(f"extra: {key}: a secret does not belong into a file; use api_key_env", "extra")
+    for key in extra:
+        if key in _NOT_EXTRA:
+            raise fail(f"extra: {key}: this parameter cannot be set here", "extra")
+    try:
+        json.dumps(extra, allow_nan=False)
+    except (TypeError, ValueError):
+        raise fail(f"extra: expected values that JSON has, got {extra!r}", "extra") from None
+    omit = table.get("omit", [])
+    if not all(isinstance(key, str) for key in omit):
+        raise fail(f"omit: expected a list of parameter names, got {omit!r}", "omit")
+    model, api = table.get("model", ""), table.get("api")
+    if api is not None:
+        _check_api(table, fail)
+    # A server that is asked directly may call its models what it likes.
+    if model and model != LEXICAL and api != "openai" and (reason := unserved(model)):
+        raise fail(f"model: {reason}", "model")
+    return ModelSpec(
+        label=name,
+        model=model,
+        callable=table.get("callable"),
+        api=api,
+        api_base=table.get("api_base"),
+        api_key_env=table.get("api_key_env"),
+        sampling={key: table[key] for key in SAMPLING if key in table},
+        extra=dict(extra),
+        omit=tuple(omit),
+        timeout=table.get("timeout"),
+        max_concurrency=table.get("max_concurrency"),
+        requests_per_minute=table.get("requests_per_minute"),
+        tokens_per_minute=table.get("tokens_per_minute"),
+        input_price=table.get("input_price"),
+        output_price=table.get("output_price"),
+        source=f"[{tables.prefix}models.{_toml_key(name)}] in {tables.path}",
+        folder=tables.path.parent if tables.path else None,
+    )
+
+
+def _check_api(table: Mapping[str, Any], fail: Callable[[str, str], ConfigError]) -> None:
+    api, model = table["api"], table.get("model", "")
+    if api not in APIS:
+        raise fail(f'api: expected "openai" or "litellm", got {api!r}', "api")
+    if not model or model == LEXICAL:
+        raise fail("api: only for a model that is called over the network", "api")
+    if api == "openai" and not table.get("api_base") and "/" in model.removeprefix("openai/"):
+        raise fail(
+            f'api = "openai" without api_base asks OpenAI, which has no model {model!r}; set api_base',
+            "api",
+        )
+
+
+def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]:
+    """The models named on the command line or in the ini file, in order, each once.
+
+    Raises ConfigError for a name that is neither in the tables, nor built in, nor known to
+    litellm; and for a label that cannot stand in a node id.
+    """
+    specs: dict[str, ModelSpec] = {}
+    for name in names:
+        _check_label(name)
+        if name in specs:
+            continue
+        if name in tables.tables:
+            specs[name] = spec_from_table(name, tables)
+        elif name == LEXICAL:
+            specs[name] = ModelSpec(label=name, model=name)
+        elif reason := unserved(name):
+            raise _unknown(name, reason, tables)
+        else:
+            specs[name] = ModelSpec(label=name, model=name, folder=tables.path and tables.path.parent)
+    return list(specs.values())
+
+
+def _check_label(name: str) -> None:
+    if not name or name != name.strip() or not name.isprintable() or re.search(r"[\[\]]|::", name):
+        raise ConfigError(
+            f"model name {name!r}: expected a name without brackets, '::', control characters "
+            "or space around it, because it becomes part of node ids"
+        )
+
+
+def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
+    _, slash, rest = name.partition("/")
+    spelled = [f"{known}/{rest}" for known in known_providers()] if slash else []
+    alike = near(name, [*tables.tables, LEXICAL, *spelled, *known_models()])
+    home = tables.path.name if tables.path else "pyproject.toml"
+    defined = ", ".join([*tables.tables, LEXICAL])
+    return ConfigError(
+        f"unknown model {name!r}{alike}\n"
+        f"  {reason}\n"
+        f"  Models that can be used right now: {defined}\n"
+        f"  To define {name!r}, add to {home}:\n\n"
+        f"    [{tables.prefix}models.{_toml_key(name)}]\n"
+        '    model = "anthropic/claude-sonnet-5"   # PROVIDER/NAME, as litellm has it\n'
+        '    api_key_env = "ANTHROPIC_API_KEY"       # the environment variable that holds the key\n'
+    )
+
+
+def _keys_within(value: Any) -> Iterator[str]:
+    """The keys of a table and of all tables inside it."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield key
+            yield from _keys_within(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _keys_within(member)
+
+
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)

@@ -1,0 +1,422 @@
+"""The baseline gate: whether a run is worse than an earlier one by more than chance.
+
+The cases of both runs are compared pair by pair. docs/statistics.md says how, and how often that
+raises a false alarm or misses a drop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ConfigError
+from ..scoring.thresholds import TOLERANCE
+from ..suite.model import METRICS
+from ..suite.model import PENALTIES
+from .baseline_text import labels_text
+from .baseline_text import left_out_text
+from .baseline_text import nothing_text
+from .baseline_text import shown
+from .baseline_text import verdict_text
+from .pairing import Pair
+from .pairing import Pairing
+from .pairing import Row
+from .pairing import pair_cases
+from .statistics import flip_test
+from .statistics import holm
+from .statistics import is_flip
+from .statistics import sign_flip_test
+
+PASS = "pass"
+_SCORED = ("passed", "failed", "missed")
+_EARLY_STOP = "early-stop"
+_LARGEST = 1e9
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A case that has scores in both runs. `counts`: old trials, old passes, new trials, new passes."""
+
+    old: Row
+    new: Row
+    counts: tuple[int, int, int, int]
+    weight: float
+
+    @property
+    def suite(self) -> tuple[str, str]:
+        """Name and file: two files may have a suite of one name."""
+        return self.new["suite"], self.new.get("file", "")
+
+    def values(self, metric: str) -> tuple[float, float] | None:
+        """The old and the new score, None unless both are numbers."""
+        if metric == PASS:
+            n, c, m, d = self.counts
+            return (c / n, d / m) if n and m else None
+        old, new = _number(self.old["scores"].get(metric)), _number(self.new["scores"].get(metric))
+        return None if old is None or new is None else (old, new)
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """A metric over the `n` cases that have it, of a suite if there is one.
+
+    `differences`, weighted, tell two tests apart; of a suite they are 0 for the cases of all others.
+    """
+
+    name: str
+    suite: str | None
+    old: float
+    new: float
+    n: int
+    differences: tuple[float, ...]
+    p: float
+    test: str
+
+    @property
+    def drop(self) -> float:
+        return self.old - self.new
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A model in both runs, with what the tests say before any correction."""
+
+    old: str
+    new: str
+    pairing: Pairing
+    cases: list[_Case]
+    metrics: list[_Metric]
+    tests_flips: bool
+    flips_p: float | None
+
+
+def compare(
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    *,
+    models: Collection[tuple[str, str]] = (),
+    alpha: float = 0.05,
+    max_drop: float = 0.0,
+    names: tuple[str, str] = ("baseline", "this run"),
+) -> dict[str, Any]:
+    """Compare two result documents: the COMPARISON that stands under `baseline` in a document.
+
+    `models` are pairs of a label of `old` and one of `new`; every other model is compared with the one
+    of the same label. The comparison fails if, for some model and metric, the mean dropped by more
+    than `max_drop` and Holm's adjusted p is below `alpha`, or if that of the flips is: cases that
+    passed always and now fail always. It also fails when there is nothing to compare. Raises
+    ConfigError for a label that its run does not have, and for numbers out of range.
+    """
+    _check("alpha", alpha)
+    _check("max-drop", max_drop)
+    sides = _by_model(old), _by_model(new)
+    pairs = _model_pairs(*sides, models, names)
+    problem = _problem(old, new, pairs, sides, names)
+    compared = [] if problem else [_compare_model(pair, *sides, _stops_early(new)) for pair in pairs]
+    results = [
+        _result(model, *adjusted, alpha, max_drop)
+        for model, adjusted in zip(compared, _adjust(compared), strict=True)
+    ]
+    changes = _changes(model.pairing for model in compared)
+    problems = [nothing_text(m.new, m.pairing, names) for m in compared if not m.cases]
+    if problem:
+        problems.append(problem)
+    texts = list(problems)
+    if any(result["cases"] for result in results):
+        blind = all(_best_p(model) >= alpha for model in compared)
+        judged = [result for result in results if result["cases"]]
+        texts.append(verdict_text(judged, max_drop, blind=blind))
+        left = [pair for model in compared for pair in model.pairing.same if not _is_scored(pair)]
+        skipped = sum(any(row["outcome"] == "skipped" for row in pair) for pair in left)
+        compared_labels = {label for _, label in pairs}
+        strange = [label for label in sides[1] if label not in compared_labels]
+        left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
+        texts += [f"not compared: {left_out}"] if left_out else []
+    failed = any(
+        model["flips_failed"] or any(metric["failed"] for metric in model["metrics"])
+        for model in results
+    )
+    return {
+        "old": _about(old, names[0]),
+        "new": _about(new, names[1]),
+        "alpha": alpha,
+        "max_drop": max_drop,
+        "models": results,
+        "cases": changes,
+        "failed": failed or bool(problems),
+        "message": "; ".join(texts),
+    }
+
+
+def _check(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise ConfigError(f"{name}: expected a number from 0 to 1, got {value}")
+
+
+def _by_model(document: Mapping[str, Any]) -> dict[str, list[Row]]:
+    """Rows by model; what was skipped for want of a model has none."""
+    models: dict[str, list[Row]] = {}
+    for row in document["cases"]:
+        if row["model"]:
+            models.setdefault(row["model"], []).append(row)
+    return models
+
+
+def _model_pairs(
+    old: Mapping[str, Sequence[Row]],
+    new: Mapping[str, Sequence[Row]],
+    models: Collection[tuple[str, str]],
+    names: tuple[str, str],
+) -> list[tuple[str, str]]:
+    paired = {label for _, label in models}
+    sides = zip(*models, strict=True) if models else ()
+    for labels, known, name in zip(sides, (old, new), names, strict=False):
+        for label in labels:
+            if label not in known:
+                raise ConfigError(
+                    f"model {shown(label)} is not in {shown(name)}, which has {labels_text(known)}"
+                )
+    return [*models, *((label, label) for label in new if label in old and label not in paired)]
+
+
+def _stops_early(document: Mapping[str, Any]) -> bool:
+    options = document["run"].get("options") or {}
+    return bool(options.get(_EARLY_STOP))
+
+
+def _problem(
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    pairs: Sequence[tuple[str, str]],
+    sides: tuple[Mapping[str, Sequence[Row]], Mapping[str, Sequence[Row]]],
+    names: tuple[str, str],
+) -> str:
+    """Why the two runs cannot be compared at all, empty if they can."""
+    if not pairs:
+        has = [f"{shown(name)} has {labels_text(side)}" for name, side in zip(names, sides, strict=True)]
+        return f"nothing to compare, no model is in both runs: {', '.join(has)}; pair them as OLD=NEW"
+    if _stops_early(old) != _stops_early(new):
+        early, whole = names if _stops_early(old) else names[::-1]
+        return (
+            f"nothing to compare: {shown(early)} stopped asking once a verdict was decided, which moves "
+            f"the means, and {shown(whole)} did not; run both with or both without --tooleval-early-stop"
+        )
+    return ""
+
+
+def _compare_model(
+    labels: tuple[str, str],
+    old: Mapping[str, Sequence[Row]],
+    new: Mapping[str, Sequence[Row]],
+    early: bool,
+) -> _Model:
+    pairing = pair_cases(old[labels[0]], new[labels[1]])
+    scored = list(filter(_is_scored, pairing.same))
+    cases = [_case(pair) for pair in scored]
+    metrics = [found for name in _metric_names(cases) if (found := _metric(name, cases)) is not None]
+    metrics += _by_suite(cases)
+    # The test of flips needs a number of trials that was fixed beforehand. With single trials it
+    # would be McNemar's test of the passes once more.
+    tests_flips = not early and any(case.counts[0] > 1 or case.counts[2] > 1 for case in cases)
+    flips_p = flip_test([case.counts for case in cases]) if tests_flips else None
+    return _Model(*labels, pairing, cases, metrics, tests_flips, flips_p)
+
+
+def _is_scored(pair: Pair) -> bool:
+    return all(row["outcome"] in _SCORED for row in pair)
+
+
+def _case(pair: Pair) -> _Case:
+    old, new = pair
+    weight = _number(new.get("weight"))
+    return _Case(old, new, (*_counts(old), *_counts(new)), weight if weight and weight > 0 else 1.0)
+
+
+def _counts(row: Row) -> tuple[int, int]:
+    """Trials with an answer, and how many of them passed. Old files have them in the trials alone."""
+    if "scored" in row and "passes" in row:
+        return row["scored"], row["passes"]
+    trials = [trial for trial in row.get("trials") or () if trial["error"] is None]
+    return len(trials), sum(bool(trial["passed"]) for trial in trials)
+
+
+def _number(value: object) -> float | None:
+    """The value if it is a number, and a sane one: files may hold NaN and integers of any size."""
+    if isinstance(value, float) or type(value) is int:
+        return value if -_LARGEST <= value <= _LARGEST else None
+    return None
+
+
+def _metric_names(cases: Sequence[_Case]) -> list[str]:
+    """The pass rate, the built-in metrics, those of others. Of a penalty less is better: left out."""
+    found = dict.fromkeys(name for case in cases for name in case.new["scores"])
+    return [
+        PASS,
+        *(name for name in METRICS if name in found),
+        *(name for name in found if name not in METRICS and name not in PENALTIES and name != PASS),
+    ]
+
+
+def _by_suite(cases: Sequence[_Case]) -> list[_Metric]:
+    """The overall score of each suite if there are several: a gain in one may hide a loss in another."""
+    suites = dict.fromkeys(case.suite for case in cases)
+    if len(suites) < 2:
+        return []
+    names = [name for name, _ in suites]
+    labels = {
+        (name, file): f"{name} ({file})" if names.count(name) > 1 else name for name, file in suites
+    }
+    found = (_metric("overall", cases, suite, label) for suite, label in labels.items())
+    return [metric for metric in found if metric is not None]
+
+
+def _metric(
+    name: str,
+    cases: Sequence[_Case],
+    suite: tuple[str, str] | None = None,
+    label: str | None = None,
+) -> _Metric | None:
+    everywhere = [(case, values) for case in cases if (values := case.values(name)) is not None]
+    found = [(case, values) for case, values in everywhere if suite in (None, case.suite)]
+    if not found:
+        return None
+    weights = [case.weight for case, _ in found]
+    total = math.fsum(weights)
+    old, new = (
+        math.fsum(weight * values[side] for weight, (_, values) in zip(weights, found, strict=True))
+        / total
+        for side in (0, 1)
+    )
+    differences = tuple(
+        round(case.weight * (was - now), 12) if suite in (None, case.suite) else 0.0
+        for case, (was, now) in everywhere
+    )
+    single = all(case.counts[0] == case.counts[2] == 1 for case, _ in found) and len(set(weights)) == 1
+    binary = single and all(value in (0, 1) for _, values in found for value in values)
+    test = "McNemar" if binary else "sign-flip"
+    p = sign_flip_test(differences)
+    return _Metric(name, label, old, new, len(found), differences, p, test)
+
+
+def _adjust(models: Sequence[_Model]) -> list[tuple[list[float], float | None]]:
+    """Holm's adjusted p of each model's metrics, and of its flips, over the whole run.
+
+    A metric in which nothing differs is no test, and metrics whose differences are in proportion are
+    one: both stay so however chance sets the signs.
+    """
+    family: dict[tuple[int, tuple[float, ...] | None], float] = {}
+    for number, model in enumerate(models):
+        family |= {(number, _direction(m.differences)): m.p for m in model.metrics if any(m.differences)}
+        if model.flips_p is not None:
+            family[number, None] = model.flips_p
+    adjusted = dict(zip(family, holm(list(family.values())), strict=True))
+    return [
+        (
+            [adjusted.get((number, _direction(m.differences)), 1.0) for m in model.metrics],
+            adjusted.get((number, None)),
+        )
+        for number, model in enumerate(models)
+    ]
+
+
+def _direction(differences: Sequence[float]) -> tuple[float, ...]:
+    """The differences in units of the largest: what the test of signs sees of them."""
+    largest = max(map(abs, differences), default=0.0)
+    return tuple(round(value / largest, 9) for value in differences) if largest else (0.0,)
+
+
+def _best_p(model: _Model) -> float:
+    """The least p that so many cases and trials could ever show: that of every case as bad as can be."""
+    if not model.tests_flips:
+        return 0.5 ** len(model.cases)
+    return math.prod(1 / math.comb(n + m, n) for n, _, m, _ in (case.counts for case in model.cases))
+
+
+def _result(
+    model: _Model, adjusted: Sequence[float], flips_p: float | None, alpha: float, max_drop: float
+) -> dict[str, Any]:
+    flips = [case for case in model.cases if is_flip(case.counts)]
+    worse, better = _moved(model.cases)
+    return {
+        "old": model.old,
+        "new": model.new,
+        "cases": len(model.cases),
+        "metrics": [
+            {
+                "metric": metric.name,
+                "suite": metric.suite,
+                "old": metric.old,
+                "new": metric.new,
+                "drop": metric.drop,
+                "n": metric.n,
+                "p": metric.p,
+                "p_adjusted": p,
+                "test": metric.test,
+                "significant": p < alpha,
+                "failed": p < alpha and metric.drop > max_drop + TOLERANCE,
+            }
+            for metric, p in zip(model.metrics, adjusted, strict=True)
+        ],
+        "flips": [{**_name(case.new), "old": _share(case, 0), "new": _share(case, 2)} for case in flips],
+        "flips_p": model.flips_p,
+        "flips_p_adjusted": flips_p,
+        "flips_failed": bool(flips) and flips_p is not None and flips_p < alpha,
+        "worse": worse,
+        "better": better,
+    }
+
+
+def _moved(cases: Sequence[_Case]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Cases that are worse, and better, by overall score, else by passes; the largest change first."""
+    moved = []
+    for case in cases:
+        n, c, m, d = case.counts
+        old, new = case.values("overall") or (None, None)
+        change = 0.0 if old is None or new is None else round(old - new, 12)
+        passes = c / n - d / m if n and m else 0.0
+        if change or passes:
+            row = {"old": old, "new": new, "old_passes": _share(case, 0), "new_passes": _share(case, 2)}
+            moved.append(((change, passes), {**_name(case.new), **row}))
+    moved.sort(key=lambda entry: entry[0], reverse=True)
+    worse = [row for change, row in moved if change > (0.0, 0.0)]
+    better = [row for change, row in reversed(moved) if change < (0.0, 0.0)]
+    return worse, better
+
+
+def _share(case: _Case, side: int) -> str:
+    return f"{case.counts[side + 1]}/{case.counts[side]}"
+
+
+def _name(row: Row) -> dict[str, Any]:
+    return {"suite": row["suite"], "case": row["case"]}
+
+
+def _about(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    run = document["run"]
+    return {"name": name, **{key: run.get(key) for key in ("id", "started", "git")}}
+
+
+def _changes(pairings: Iterable[Pairing]) -> dict[str, Any]:
+    """What became of the cases, each named once however many models were asked."""
+    same: set[tuple[str, str]] = set()
+    found: dict[str, dict[tuple[str, str], dict[str, Any]]] = {
+        kind: {} for kind in ("added", "removed", "changed", "renamed")
+    }
+    for pairing in pairings:
+        same |= {_key(new) for _, new in pairing.same}
+        found["added"] |= {_key(row): _name(row) for row in pairing.added}
+        found["removed"] |= {_key(row): _name(row) for row in pairing.removed}
+        found["changed"] |= {_key(new): _name(new) for _, new in pairing.changed}
+        for old, new in pairing.renamed:
+            former = {"old_suite": old["suite"], "old_case": old["case"]}
+            found["renamed"][_key(new)] = {**_name(new), **former}
+    return {"same": len(same), **{kind: list(rows.values()) for kind, rows in found.items()}}
+
+
+def _key(row: Row) -> tuple[str, str]:
+    return row["suite"], row["case"]

@@ -1,0 +1,104 @@
+"""From the answers to a case's trials to its result: one way for pytest, the fixture and the page."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..engine.runner import Answer
+from ..errors import ModelError
+from ..errors import ScoringError
+from ..results import EXPECTED_FAILURE
+from ..results import CaseResult
+from ..results import Outcome
+from ..results import TrialError
+from ..results import TrialResult
+from ..scoring import score_transcript
+from ..scoring.registry import BUILT_IN
+from ..scoring.registry import Scorer
+from ..suite.model import ResolvedCase
+from .case import judge
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a case stands: node id, file, position from 0, and fingerprints as in `suite.fingerprints`."""
+
+    nodeid: str
+    file: str = ""
+    position: int = 0
+    content: str = ""
+    suite_content: str = ""
+    suite_cases: int = 0
+
+
+def score_trials(
+    case: ResolvedCase, answers: Sequence[Answer], scorers: Sequence[Scorer] = BUILT_IN
+) -> tuple[TrialResult, ...]:
+    """The result of each trial; an error in place of an answer stays one. Raises ScoringError."""
+    return tuple(
+        TrialResult(error=TrialError(answer.kind, answer.message), trial=number)
+        if isinstance(answer, ModelError)
+        else score_transcript(case, answer, scorers=scorers, trial=number)
+        for number, answer in enumerate(answers)
+    )
+
+
+def evaluate(
+    case: ResolvedCase,
+    model: str,
+    place: Place,
+    answers: Sequence[Answer],
+    scorers: Sequence[Scorer] = BUILT_IN,
+) -> CaseResult:
+    """Score and judge a case on the model with this label. What cannot be scored is an error, too."""
+    try:
+        trials = score_trials(case, answers, scorers)
+        outcome, scores, reason = judge(trials, case.thresholds, case.pass_rule, case.trials)
+    except ScoringError as error:
+        return unscored(case, model, place, "error", f"cannot be scored: {error}")
+    return _result(case, model, place, outcome, reason, scores, trials)
+
+
+def unscored(case: ResolvedCase, model: str, place: Place, outcome: Outcome, reason: str) -> CaseResult:
+    """The result of a case that has no trials: skipped, or never begun."""
+    return _result(case, model, place, outcome, reason, {}, ())
+
+
+def as_expected(result: CaseResult, reason: str) -> CaseResult:
+    """The result of a case marked `xfail` on which the model failed; `reason` is that of the mark."""
+    text = f"{EXPECTED_FAILURE}: {reason}" if reason else EXPECTED_FAILURE
+    return dataclasses.replace(result, outcome="missed", reason=text)
+
+
+def _result(
+    case: ResolvedCase,
+    model: str,
+    place: Place,
+    outcome: Outcome,
+    reason: str,
+    scores: dict[str, float | None],
+    trials: tuple[TrialResult, ...],
+) -> CaseResult:
+    return CaseResult(
+        nodeid=place.nodeid,
+        suite=case.suite,
+        case=case.id,
+        model=model,
+        outcome=outcome,
+        scores=scores,
+        thresholds=dict(case.thresholds),
+        trials=trials,
+        reason=reason,
+        weight=case.case.weight,
+        tags=tuple(case.case.tags),
+        tool_choice=case.tool_choice,
+        file=place.file,
+        line=case.case.line,
+        position=place.position,
+        content=place.content,
+        suite_content=place.suite_content,
+        suite_cases=place.suite_cases,
+        pass_rule=case.pass_rule,
+    )

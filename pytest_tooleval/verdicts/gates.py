@@ -1,0 +1,272 @@
+"""Gates over many cases: a least mean, a most number of errors."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from typing import Literal
+
+from ..errors import ConfigError
+from ..scoring.thresholds import TOLERANCE
+from ..suite.model import PENALTIES
+from ..text import counted
+from .statistics import mean_interval
+from .statistics import pass_at_k
+from .statistics import pass_hat_k
+
+Scope = Literal["model", "suite", "tag"]
+Row = Mapping[str, Any]
+
+_SCOPES: tuple[Scope, ...] = ("model", "suite", "tag")
+_RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
+PASS_RATE = "pass_rate"
+_SYNTAX = (
+    "expected [SCOPE:][METRIC=]VALUE with a value from 0 to 1, such as 0.9, tool_selection=0.95, "
+    "suite:overall=0.8 or tag=smoke:pass_rate=1; a scope is model, suite or tag, alone (each of "
+    "them) or with a name"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FailUnder:
+    """The least value of a metric over the cases of each model (and each suite or tag of it).
+
+    `name` restricts the gate to the one model, suite or tag of that name. `metric` is a scored
+    metric, `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`.
+    """
+
+    metric: str
+    needed: float
+    scope: Scope = "model"
+    name: str | None = None
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the metric comes from verdicts and passes, and not from a scorer."""
+        return self.metric == PASS_RATE or _RELIABILITY.fullmatch(self.metric) is not None
+
+    @classmethod
+    def parse(cls, text: str, where: str = "--tooleval-fail-under=") -> FailUnder:
+        """Read `[SCOPE:][METRIC=]VALUE`; ConfigError when it cannot be read, beginning with `where`."""
+        # Names of models hold colons (ollama/llama3:8b), metrics and numbers do not.
+        group, _, condition = text.rpartition(":")
+        metric, _, number = condition.rpartition("=")
+        metric = metric.strip() or "overall"
+        scope, equals, name = group.partition("=")
+        scope = scope.strip() or "model"
+        try:
+            needed = float(number)
+        except ValueError:
+            needed = -1.0
+        if scope not in _SCOPES or not 0.0 <= needed <= 1.0 or (equals and not name.strip()):
+            raise ConfigError(f"{where}{text}: {_SYNTAX}")
+        if metric.startswith(("pass@", "pass^")) and not _RELIABILITY.fullmatch(metric):
+            raise ConfigError(f"{where}{text}: expected a number of trials after {metric[:5]}")
+        if metric in PENALTIES:
+            raise ConfigError(f"{where}{text}: of {metric} less is better; use overall")
+        chosen: Scope = next(known for known in _SCOPES if known == scope)
+        return cls(metric, needed, chosen, name.strip() or None)
+
+
+@dataclass(frozen=True, slots=True)
+class MostErrors:
+    """How many cases may have no answer: a number, or a share (0 to 1) of all cases."""
+
+    number: int | None = None
+    share: float | None = None
+
+    @classmethod
+    def parse(cls, text: str, where: str = "--tooleval-max-errors=") -> MostErrors:
+        """Read `N` or `P%`; ConfigError when it cannot be read, beginning with `where`."""
+        percent = text.strip().endswith("%")
+        try:
+            value = float(text.strip().removesuffix("%"))
+        except ValueError:
+            value = -1.0
+        most = 100 if percent else sys.maxsize
+        if not 0 <= value <= most or not (percent or value.is_integer()):
+            raise ConfigError(f"{where}{text}: expected a number of cases, or a share such as 2%")
+        return cls(share=value / 100) if percent else cls(number=int(value))
+
+    def of(self, cases: int) -> int:
+        """How many of so many cases."""
+        return self.number if self.number is not None else int((self.share or 0.0) * cases + TOLERANCE)
+
+    def __str__(self) -> str:
+        return str(self.number) if self.number is not None else f"{100 * (self.share or 0.0):g}%"
+
+
+def judge_gates(
+    cases: Sequence[Row],
+    gates: Sequence[FailUnder],
+    most_errors: MostErrors | None = None,
+    confidence: float | None = None,
+) -> list[dict[str, Any]]:
+    """The gates of a run as rows of the result document, failed ones among them.
+
+    With `confidence` (between 0 and 1) the lower bound of the interval must reach the value. Cases
+    without an answer fail every gate that they belong to unless `most_errors` allows them; a gate
+    without any case fails, too.
+    """
+    evaluated = [case for case in cases if case["model"] and case["outcome"] != "skipped"]
+    errors = sum(case["outcome"] == "error" for case in evaluated)
+    allowed = errors == 0 if most_errors is None else errors <= most_errors.of(len(evaluated))
+    rows = [row for gate in gates for row in _judge(gate, evaluated, allowed, confidence)]
+    if most_errors is not None:
+        rows.append(_errors_gate(most_errors, errors, len(evaluated), allowed))
+    return rows
+
+
+def _errors_gate(most: MostErrors, errors: int, cases: int, passed: bool) -> dict[str, Any]:
+    message = f"{errors} of {counted(cases, 'case')} without an answer, {most} allowed"
+    if not cases:
+        passed, message = False, "no case was evaluated"
+    row = _row("errors", "errors", cases=cases, errors=errors, passed=passed, message=message)
+    return {**row, "value": errors, "needed": most.of(cases)}
+
+
+def _judge(
+    gate: FailUnder, cases: Sequence[Row], errors_allowed: bool, confidence: float | None
+) -> list[dict[str, Any]]:
+    groups = _groups(gate, cases)
+    if not groups:
+        what = f"{gate.scope} {gate.name}" if gate.name else f"any {gate.scope}"
+        message = f"{gate.metric}: no case of {what} was evaluated, needs {gate.needed:g}"
+        row = _row("fail_under", gate.metric, metric=gate.metric, passed=False, message=message)
+        return [{**row, "needed": gate.needed}]
+    places: dict[str | None, set[str | None]] = {}
+    for _, name, file in groups:
+        places.setdefault(name, set()).add(file)
+    return [
+        # Its file tells a suite from another one of the same name.
+        _judge_group(
+            gate, model, name, file if len(places[name]) > 1 else None, rows, errors_allowed, confidence
+        )
+        for (model, name, file), rows in groups.items()
+    ]
+
+
+def _groups(
+    gate: FailUnder, cases: Sequence[Row]
+) -> dict[tuple[str, str | None, str | None], list[Row]]:
+    """The cases of each model, or of each suite or tag of each model, in order of appearance.
+
+    The key is (model, suite or tag, file of the suite): two files may have suites of one name.
+    """
+    groups: dict[tuple[str, str | None, str | None], list[Row]] = {}
+    for case in cases:
+        model = case["model"]
+        if gate.scope == "model":
+            names = [None] if gate.name in (None, model) else []
+        else:
+            found = [case["suite"]] if gate.scope == "suite" else case["tags"]
+            names = [name for name in found if gate.name in (None, name)]
+        for name in names:
+            file = case["file"] if gate.scope == "suite" else None
+            groups.setdefault((model, name, file), []).append(case)
+    return groups
+
+
+def _judge_group(
+    gate: FailUnder,
+    model: str,
+    name: str | None,
+    file: str | None,
+    cases: Sequence[Row],
+    errors_allowed: bool,
+    confidence: float | None,
+) -> dict[str, Any]:
+    errors = sum(case["outcome"] == "error" for case in cases)
+    scored = [case for case in cases if case["outcome"] != "error"]
+    pairs = [
+        (value, case["weight"]) for case in scored if (value := value_of(case, gate.metric)) is not None
+    ]
+    where = model if name is None else f"{model}, {gate.scope} {name}"
+    where += f" ({file})" if file is not None else ""
+    row = _row(
+        "fail_under",
+        f"{gate.metric} of {where}",
+        model=model,
+        metric=gate.metric,
+        cases=len(pairs),
+        errors=errors,
+    )
+    row |= {gate.scope: model if name is None else name, "needed": gate.needed, "confidence": confidence}
+    if not pairs:
+        reached, text = False, "no case has a value"
+    else:
+        weights = [weight for _, weight in pairs]
+        value = sum(value * weight for value, weight in pairs) / sum(weights)
+        low, high = mean_interval([value for value, _ in pairs], weights, confidence or 0.95)
+        row |= {"value": value, "low": low, "high": high}
+        decisive = value if confidence is None else low
+        reached = decisive >= gate.needed - TOLERANCE
+        text = _figures(value, decisive, gate.needed, reached, confidence)
+    text += f", over {_how_many(gate, pairs, scored)}"
+    if gate.metric == PASS_RATE and len({weight for _, weight in pairs}) > 1:
+        text += f", of which {sum(value for value, _ in pairs):.0f} passed (cases have weights)"
+    silent = sum(len(case["trials"]) - case["scored"] for case in scored)
+    if silent:
+        text += f"; {counted(silent, 'trial')} of them without an answer"
+    if errors:
+        text += f"; {counted(errors, 'case')} without an answer"
+        text += "" if errors_allowed else ", more than --tooleval-max-errors allows"
+    passed = reached and (errors_allowed or not errors)
+    return {**row, "passed": passed, "message": f"{gate.metric} of {where}: {text}"}
+
+
+def _how_many(gate: FailUnder, pairs: Sequence[object], scored: Sequence[Row]) -> str:
+    """`12 cases`, or `3 of 12 cases` after a selection; a tag is a part of its suites anyway."""
+    whole = {(case["file"], case["suite"]): case["suite_cases"] for case in scored}
+    total = 0 if gate.scope == "tag" else sum(whole.values())
+    return (
+        f"{len(pairs)} of {counted(total, 'case')}"
+        if total > len(pairs)
+        else counted(len(pairs), "case")
+    )
+
+
+def _figures(
+    value: float, decisive: float, needed: float, reached: bool, confidence: float | None
+) -> str:
+    """`0.87 < 0.90`, with as many digits as it takes to tell the two apart."""
+    for digits in range(2, 10):
+        shown, bound = f"{decisive:.{digits}f}", f"{needed:.{digits}f}"
+        if reached or shown != bound:
+            break
+    comparison = f"{shown} {'>=' if reached else '<'} {bound}"
+    if confidence is None:
+        return comparison
+    return f"{value:.{digits}f}, its {100 * confidence:g}% interval begins at {comparison}"
+
+
+def value_of(case: Row, metric: str) -> float | None:
+    """A case's part in a gate: a score, whether it passed, its pass@k or pass^k; None without one."""
+    if metric == PASS_RATE:
+        return 1.0 if case["outcome"] == "passed" else 0.0
+    reliability = _RELIABILITY.fullmatch(metric)
+    if reliability is None:
+        value: float | None = case["scores"].get(metric)
+        return value
+    formula = pass_at_k if reliability[1] == "@" else pass_hat_k
+    return formula(case["scored"], case["passes"], int(reliability[2]))
+
+
+def _row(kind: str, name: str, **fields: Any) -> dict[str, Any]:
+    empty = dict.fromkeys(
+        ("model", "suite", "tag", "metric", "needed", "value", "low", "high", "confidence")
+    )
+    return {
+        "kind": kind,
+        "name": name,
+        **empty,
+        "cases": 0,
+        "errors": 0,
+        "passed": False,
+        "message": "",
+        **fields,
+    }

@@ -1,0 +1,293 @@
+"""The suite files of one folder: found, read, and written whole or not at all.
+
+The files belong to pytest and to people's editors too. So nothing is kept but what a look at the file
+confirms, and nothing is written over that the writer has not seen: the etag is the fingerprint of the
+bytes, compared again just before a new file takes the place of the old one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from datetime import timezone
+from pathlib import Path
+from typing import Any
+
+from ..errors import Problem
+from ..errors import SuiteError
+from ..imports.drafts import DRAFT
+from ..suite.discovery import SUITE_ENDING
+from ..suite.discovery import is_searched
+from ..suite.fingerprints import content_of_bytes
+from ..suite.lint import lint_suite
+from ..suite.load import parse_document
+from ..suite.model import Suite
+from ..suite.source import Document
+from ..suite.source import decode_bytes
+from ..suite.source import read_document
+from .bodies import MAX_BYTES
+from .responses import ApiError
+from .responses import field_error
+from .scorers import conftests
+from .scorers import named_metrics
+from .suite_paths import check_name
+from .suite_paths import check_new_name
+from .suite_paths import free_name
+
+_MAX_SUMMARIES = 2000
+
+
+@dataclass(frozen=True)
+class Examined:
+    """The content of a file, read as a suite: either suite and document, or problems."""
+
+    suite: Suite | None
+    document: Document | None
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    def whole(self) -> tuple[Suite, Document]:
+        """Suite and document; ApiError 422 when there are problems."""
+        if self.suite is None or self.document is None:
+            first = self.problems[0]
+            place = f"{first.field}: " if first.field else ""
+            raise ApiError(422, f"{place}{first.message}", self.problems)
+        return self.suite, self.document
+
+
+class SuiteFolder:
+    """All methods may be called from any thread, and raise ApiError for what cannot be done."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._lock = threading.Lock()
+        self._new_mode = _new_mode()  # now, as it changes something of the whole process for a moment
+        self._summaries: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
+
+    def files(self) -> list[str]:
+        """The names of all suite files, sorted; links that lead out of the folder are left out."""
+        return sorted(self._found())
+
+    def _found(self) -> Iterator[str]:
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = [*filter(is_searched, folders)]
+            for name in names:
+                if not name.endswith(SUITE_ENDING):
+                    continue
+                file = Path(folder, name).relative_to(self.root).as_posix()
+                with contextlib.suppress(ApiError):
+                    if self._path(file).is_file():
+                        yield file
+
+    def summaries(self) -> list[dict[str, Any]]:
+        """A row per file; what has not changed since the last time is not read again."""
+        found: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
+        rows = []
+        for file in self.files():
+            try:
+                status = self._path(file).stat()
+                seen = (status.st_mtime_ns, status.st_size, status.st_ino)
+                known = self._summaries.get(file)
+                row = known[1] if known and known[0] == seen else self._summary(file, status)
+            except (ApiError, OSError):
+                continue  # gone in the meantime
+            if not row["problems"]:  # which may hang on other files, too
+                found[file] = (seen, row)
+            rows.append(row)
+        self._summaries = found if len(found) <= _MAX_SUMMARIES else {}
+        return rows
+
+    def _summary(self, file: str, status: os.stat_result) -> dict[str, Any]:
+        try:
+            examined = self.examine(self.read(file), file)
+        except ApiError as error:
+            if error.status == 404:
+                raise
+            examined = Examined(None, None, error.problems)  # too large, or not ours to read
+        suite = examined.suite
+        cases = suite.test_cases if suite else []
+        modified = datetime.fromtimestamp(status.st_mtime, timezone.utc)
+        return {
+            "file": file,
+            "name": suite.name if suite else None,
+            "cases": len(cases),
+            "drafts": sum(case.skip == DRAFT for case in cases),
+            "tools": len(suite.tools) if suite else 0,
+            "problems": len(examined.problems),
+            "modified": modified.isoformat(timespec="seconds"),
+        }
+
+    def examine(self, content: str | bytes, file: str, *, lint: bool = False) -> Examined:
+        """Read the content of a file as a suite; `lint` also looks for warnings."""
+        try:
+            suite, document = self._parsed(content, file)
+        except SuiteError as error:
+            return Examined(None, None, error.problems)
+        warnings = tuple(lint_suite(suite, document)) if lint else ()
+        return Examined(suite, document, (), warnings)
+
+    def _parsed(self, content: str | bytes, file: str) -> tuple[Suite, Document]:
+        try:
+            return parse_document(content, file)
+        except SuiteError:
+            if not conftests(self.root, file):
+                raise
+        text = decode_bytes(content, file) if isinstance(content, bytes) else content
+        metrics = named_metrics(read_document(text, file).data)
+        return parse_document(content, file, metrics=metrics)
+
+    def read(self, file: str) -> bytes:
+        """The bytes of a file; ApiError 404 when there is none, 413 for one that is too large."""
+        path = self._path(file)
+        try:
+            with open(path, "rb", opener=_open_at_once) as opened:
+                status = os.fstat(opened.fileno())
+                if not stat.S_ISREG(status.st_mode):
+                    raise _missing(file)
+                if status.st_size > MAX_BYTES:
+                    message = f"larger than {MAX_BYTES // (1024 * 1024)} MiB"
+                    raise field_error(413, "file", message, file)
+                return opened.read()
+        except FileNotFoundError:
+            raise _missing(file) from None
+        except (OSError, ValueError) as error:
+            raise _unusable(file, "read", error) from None
+
+    def read_seen(self, file: str, etag: str) -> bytes:
+        """The bytes of a file that has this etag; ApiError 409 with what it holds when it has not."""
+        current = self.read(file)
+        if content_of_bytes(current) != etag:
+            raise _conflict(file, current)
+        return current
+
+    def create(self, file: str | None, name: str, content: bytes) -> tuple[str, str]:
+        """Make a file, and its folders; without a name, one named for the suite. File and etag."""
+        with self._lock:
+            if file is None:
+                file = free_name(name, [*self.files(), *os.listdir(self.root)])
+            check_new_name(file)
+            path = self._path(file)
+            if os.path.lexists(path):
+                raise _conflict(file, self.read(file))
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with _temporary(path.parent, content, self._new_mode) as temporary:
+                    _move_to_nothing(temporary, path)
+            except FileExistsError:
+                raise _conflict(file, self.read(file)) from None
+            except (OSError, ValueError) as error:
+                raise _unusable(file, "written", error) from None
+        return file, content_of_bytes(content)
+
+    def replace(self, file: str, content: bytes, etag: str) -> str:
+        """Put new content in place of that with this etag; returns the new etag."""
+        path = self._path(file)
+        with self._lock:
+            self.read_seen(file, etag)
+            try:
+                target = path.resolve()  # a link stays one
+                if not os.access(target, os.W_OK):
+                    raise PermissionError(None, "the file is read-only")
+                mode = target.stat().st_mode & 0o777
+                with _temporary(target.parent, content, mode) as temporary:
+                    self.read_seen(file, etag)
+                    os.replace(temporary, target)
+            except OSError as error:
+                raise _unusable(file, "written", error) from None
+        return content_of_bytes(content)
+
+    def delete(self, file: str, etag: str) -> None:
+        with self._lock:
+            self.read_seen(file, etag)
+            try:
+                self._path(file).unlink()
+            except OSError as error:
+                raise _unusable(file, "deleted", error) from None
+
+    def _path(self, file: str) -> Path:
+        """Where a file is; ApiError when that is not below the folder, links followed."""
+        path = self.root.joinpath(*check_name(file))
+        try:
+            real = path.resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # links in a circle
+            raise _unusable(file, "read", error) from None
+        if not real.is_relative_to(self.root):
+            raise field_error(403, "file", "a link that leads out of the folder")
+        try:
+            check_name(real.relative_to(self.root).as_posix())
+        except ApiError:
+            raise field_error(403, "file", "a link to what is not shown") from None
+        return path
+
+
+@contextlib.contextmanager
+def _temporary(folder: Path, content: bytes, mode: int) -> Iterator[str]:
+    """A file with this content, which is gone at the end unless it was moved."""
+    handle, name = tempfile.mkstemp(dir=folder, prefix=".tooleval-", suffix=".tmp")
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, mode)
+        yield name
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Opening a pipe would wait for somebody who writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _new_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _move_to_nothing(temporary: str, path: Path) -> None:
+    """Move a file to a name that nothing has. FileExistsError when something has it."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if os.path.lexists(path):
+            raise FileExistsError(None, "there is such a file") from None
+        os.rename(temporary, path)
+
+
+def _missing(file: str) -> ApiError:
+    return field_error(404, "file", "there is no such file", file)
+
+
+def _unusable(file: str, what: str, error: Exception) -> ApiError:
+    reason = error.strerror if isinstance(error, OSError) else None
+    return field_error(403, "file", f"cannot be {what}: {reason or 'not a name for a file'}", file)
+
+
+def _conflict(file: str, current: bytes) -> ApiError:
+    error = ApiError(
+        409,
+        f"{file}: has been changed or made by somebody else in the meantime",
+        etag=content_of_bytes(current),
+        text=text_of(current),
+    )
+    error.problems = (Problem(file, 1, 1, "", error.message),)
+    return error
+
+
+def text_of(content: bytes) -> str | None:
+    """The text of a file, exactly; None when it is not UTF-8."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,73 @@
+"""Names of suite files as requests give them: relative, below the folder, safe on every system."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from collections.abc import Iterator
+
+from ..suite.discovery import SUITE_ENDING
+from ..suite.discovery import UNSEARCHED
+from ..suite.slugs import slug
+from .responses import ApiError
+from .responses import field_error
+
+_LONGEST = 1000
+_LONGEST_PART = 200  # bytes; systems take 255
+_DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)")
+_REFUSED_BY_WINDOWS = frozenset('<>:"|?*')
+
+
+def check_name(file: str) -> tuple[str, ...]:
+    """The parts of a file's name. ApiError 400 for one that is not `a/b.tooleval.json`."""
+    problem = next(_problems(file), None)
+    if problem is not None:
+        raise field_error(400, "file", problem)
+    return tuple(file.split("/"))
+
+
+def check_new_name(file: str) -> tuple[str, ...]:
+    """Like `check_name`, for a file to be made: also one that every system takes."""
+    parts = check_name(file)
+    for part in parts:
+        if _REFUSED_BY_WINDOWS.intersection(part) or part != part.strip() or part.endswith("."):
+            raise _refused('a part of the name with one of <>:"|?*, or a space or a full stop around it')
+    return parts
+
+
+def _problems(file: str) -> Iterator[str]:
+    if not file.endswith(SUITE_ENDING):
+        yield f"expected a name that ends in {SUITE_ENDING}"
+    if len(file) > _LONGEST:
+        yield f"expected at most {_LONGEST} characters"
+    if not file.isprintable() or "\\" in file:
+        yield "expected a name without backslashes and control characters"
+    for part in file.split("/"):
+        if not part or part in (".", ".."):
+            yield "expected a path below the folder, without empty parts, . and .."
+        if part.startswith("."):
+            yield "expected a name without hidden parts, which begin with a full stop"
+        if len(part.encode("utf-8", "replace")) > _LONGEST_PART:
+            yield f"expected parts of at most {_LONGEST_PART} bytes"
+        if _DEVICE.fullmatch(part.partition(".")[0].strip()) or re.match("[A-Za-z]:", part):
+            yield "expected a name that is no device or drive of Windows"
+    for folder in file.split("/")[:-1]:
+        if folder in UNSEARCHED:
+            yield f"expected another folder than {folder}, in which no suites are looked for"
+
+
+def _refused(what: str) -> ApiError:
+    return field_error(400, "file", f"not accepted: {what}")
+
+
+def free_name(suite: str, taken: Collection[str]) -> str:
+    """A file for a suite of this name that is not in `taken`, whatever its case."""
+    used = {name.casefold() for name in taken}
+    stem = slug(suite) or "suite"
+    if _DEVICE.fullmatch(stem):
+        stem += "-suite"
+    number, file = 1, stem + SUITE_ENDING
+    while file.casefold() in used:
+        number += 1
+        file = f"{stem}-{number}{SUITE_ENDING}"
+    return file

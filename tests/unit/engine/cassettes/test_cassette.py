@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.engine.cassettes.cassette import Cassette
+from pytest_tooleval.engine.cassettes.cassette import RecordMode
+from pytest_tooleval.engine.cassettes.cassette import key_of
+from pytest_tooleval.engine.cassettes.cassette import question
+from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.errors import ModelError
+
+from ..fakes import WEATHER
+from ..fakes import call
+from ..fakes import says
+
+SPEC = ModelSpec("m", model="openai/gpt", api_base="http://localhost:1/v1")
+REQUEST = ChatRequest(
+    ({"role": "user", "content": "Hi \ud800 ☃"},), [WEATHER], "required", {"temperature": 0.0}
+)
+ASKED = question(SPEC, REQUEST)
+KEY = key_of(ASKED)
+ANSWER = ChatAnswer(says(call("get_weather", "{"), content="☃ \ud800"), "stop", 50, 10, 0.25, 1.5)
+
+
+def recorded(path: Path, *keys: str, answer: ChatAnswer = ANSWER) -> Cassette:
+    cassette = Cassette(path, "new")
+    for key in keys or (KEY,):
+        cassette.add(key, ASKED, answer, "auto")
+    return cassette
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "suite.jsonl"
+
+
+def test_what_was_recorded_comes_back_equal(path: Path) -> None:
+    assert recorded(path).find(KEY) == (ANSWER, "auto")
+    assert Cassette(path, "none").find(KEY) == (ANSWER, "auto")
+    assert Cassette(path, "none").find("other") is None
+
+
+def test_a_line_can_be_read_by_people(path: Path) -> None:
+    recorded(path)
+    (line,) = path.read_text(encoding="ascii").splitlines()
+    asked = json.loads(line)["asked"]
+    assert asked["tools"] == ["get_weather"]
+    assert asked["model"] == "openai/gpt"
+    assert asked["messages"] == list(REQUEST.messages)
+
+
+@pytest.mark.parametrize(
+    ("mode", "asks_without_file", "asks_with_file", "replays"),
+    [
+        ("none", False, False, True),
+        ("once", True, False, True),
+        ("new", True, True, True),
+        ("all", True, True, False),
+    ],
+)
+def test_modes(
+    path: Path, mode: RecordMode, asks_without_file: bool, asks_with_file: bool, replays: bool
+) -> None:
+    assert Cassette(path, mode).may_ask is asks_without_file
+    recorded(path)
+    again = Cassette(path, mode)
+    assert again.may_ask is asks_with_file
+    assert (again.find(KEY) is not None) is replays
+
+
+def test_once_goes_on_recording_in_the_run_that_began_the_file(path: Path) -> None:
+    cassette = Cassette(path, "once")
+    assert cassette.may_ask
+    cassette.add(KEY, ASKED, ANSWER, None)
+    assert cassette.may_ask
+
+
+def test_of_two_answers_the_later_one_holds(path: Path) -> None:
+    recorded(path)
+    later = ChatAnswer(says(content="later"))
+    recorded(path, answer=later)
+    assert Cassette(path, "none").find(KEY) == (later, "auto")
+
+
+def test_an_unfinished_line_costs_only_itself(path: Path) -> None:
+    recorded(path, "a", "b")
+    path.write_bytes(path.read_bytes()[:-20])  # killed in the middle of a write
+    recorded(path, "c")
+    cassette = Cassette(path, "none")
+    assert [cassette.find(key) is not None for key in "abc"] == [True, False, True]
+    assert cassette.damaged == [2]
+
+
+def _changed(**changes: Any) -> bytes:
+    entry = {"key": "x", "answer": {**dataclasses.asdict(ANSWER), "tool_choice": None}}
+    for place, value in changes.items():
+        if place in entry["answer"]:
+            entry["answer"][place] = value  # type: ignore[index]
+        else:
+            entry[place] = value
+    return json.dumps(entry).encode()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe",
+        b"{",
+        b"5",
+        b"[]",
+        b"{}",
+        b"[" * 200_000,
+        _changed(key=["x"]),
+        _changed(key=5),
+        _changed(answer=[]),
+        _changed(message="x"),
+        _changed(prompt_tokens="5"),
+        _changed(cost_usd=True),
+        *(
+            _changed(**{field: number})
+            for field in ("prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
+            for number in (float("nan"), float("inf"), 10**400, -1)
+        ),
+        _changed(cost_usd="1e400").replace(b'"1e400"', b"1e400"),
+        _changed(tool_choice=5),
+    ],
+)
+def test_a_damaged_line_is_named_and_skipped(path: Path, line: bytes) -> None:
+    recorded(path, "a")
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    recorded(path, "b")
+    cassette = Cassette(path, "none")
+    assert cassette.find("a") is not None
+    assert cassette.find("b") is not None
+    assert cassette.damaged == [2]
+
+
+def chain(first: str, second: str) -> tuple[dict[str, Any], ...]:
+    return (
+        {"role": "user", "content": "Hi"},
+        says(call("search", id=first), call("check", id=second)),
+        {"role": "tool", "tool_call_id": first, "content": "1"},
+        {"role": "tool", "tool_call_id": second, "content": "2"},
+    )
+
+
+def test_ids_of_calls_do_not_matter_but_which_answer_is_whose_does() -> None:
+    def key(messages: tuple[dict[str, Any], ...]) -> str:
+        return key_of(question(SPEC, dataclasses.replace(REQUEST, messages=messages)))
+
+    crossed = chain("a", "b")
+    crossed[2]["tool_call_id"], crossed[3]["tool_call_id"] = "b", "a"
+    assert key(chain("a", "b")) == key(chain("toolu_1", "toolu_2"))
+    assert key(chain("a", "b")) != key(crossed)
+
+
+def test_time_outs_keys_and_labels_do_not_matter() -> None:
+    other = dataclasses.replace(
+        SPEC, label="x", timeout=5.0, api_key_env="KEY", max_concurrency=3, source="elsewhere"
+    )
+    assert key_of(question(other, REQUEST)) == KEY
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"trial": 1},
+        {"tool_choice": "auto"},
+        {"tools": []},
+        {"sampling": {"temperature": 0.5}},
+        {"sampling": {}},
+        {"messages": ({"role": "user", "content": "Ho"},)},
+    ],
+)
+def test_what_may_change_the_answer_is_in_the_key(change: dict[str, Any]) -> None:
+    assert key_of(question(SPEC, dataclasses.replace(REQUEST, **change))) != KEY
+
+
+@pytest.mark.parametrize("change", [{"model": "openai/other"}, {"api_base": None}, {"callable": "a:b"}])
+def test_who_is_asked_is_in_the_key(change: dict[str, Any]) -> None:
+    assert key_of(question(dataclasses.replace(SPEC, **change), REQUEST)) != KEY
+
+
+@pytest.mark.parametrize("secret", ["sk-planted-12345", 'quote"and\\slash', "schlüssel-☃"])
+def test_no_secret_is_in_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
+    monkeypatch.setenv("MY_API_KEY", secret)
+    request = dataclasses.replace(REQUEST, messages=[{"role": "user", "content": f"the key {secret}!"}])
+    asked = question(SPEC, request)
+    Cassette(path, "new").add(key_of(asked), asked, ANSWER, None)
+    assert json.dumps(secret)[1:-1] not in path.read_text(encoding="ascii")
+    cassette = Cassette(path, "none")
+    assert cassette.find(key_of(asked)) is not None
+    assert cassette.damaged == []
+
+
+def test_a_password_that_is_an_ordinary_word_damages_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DB_PASSWORD", "message")
+    recorded(path)
+    assert Cassette(path, "none").find(KEY) == (ANSWER, "auto")
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("x")
+    cassette = Cassette(blocked / "suite.jsonl", "new")
+    with pytest.raises(ModelError, match=r"the cassette .*suite\.jsonl cannot be written") as raised:
+        cassette.add(KEY, ASKED, ANSWER, None)
+    assert raised.value.kind == "replay"
+
+
+def test_a_file_that_cannot_be_read_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **keywords: object) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    recorded(path)
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(ModelError, match="cannot be read: Permission denied"):
+        Cassette(path, "none").find(KEY)
+
+
+def test_a_damaged_line_is_not_the_nearest(path: Path) -> None:
+    recorded(path)
+    path.write_bytes(path.read_bytes().replace(b'"latency_s": 1.5', b'"latency_s": NaN'))
+    cassette = Cassette(path, "none")
+    assert cassette.find(KEY) is None
+    assert cassette.why_missing(ASKED) == "nothing is recorded there"
+    assert cassette.damaged == [1]

@@ -1,0 +1,146 @@
+"""Which field of a question differs from what is recorded."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tooleval.engine.cassettes.why_missing import nearest
+from pytest_tooleval.engine.cassettes.why_missing import recorded_questions
+from pytest_tooleval.engine.cassettes.why_missing import summary
+
+TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
+ASKED: dict[str, Any] = {
+    "version": 1,
+    "model": "openai/m",
+    "api_base": None,
+    "messages": [{"role": "user", "content": "Weather in Paris?"}],
+    "tools": [TOOL],
+    "tool_choice": "required",
+    "sampling": {"temperature": 0.0},
+    "trial": 0,
+}
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    return {**copy.deepcopy(ASKED), **fields}
+
+
+def read(folder: Path, *asked: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+    """What is found in a cassette with a damaged first line and these questions."""
+    lines = [json.dumps({"key": "k", "asked": summary(one), "answer": {}}) for one in asked]
+    path = folder / "c.jsonl"
+    path.write_text("\n".join(["damaged {", *lines]) + "\n")
+    return list(recorded_questions(path))
+
+
+@pytest.mark.parametrize(
+    ("fields", "difference"),
+    [
+        ({"sampling": {"temperature": 0.5}}, "sampling: temperature recorded 0.0, asked 0.5"),
+        (
+            {"sampling": {"temperature": 0.0, "seed": 1}},
+            "sampling: seed recorded (nothing), asked 1",
+        ),
+        ({"model": "openai/n"}, 'model: recorded "openai/m", asked "openai/n"'),
+        ({"tool_choice": "auto"}, 'tool_choice: recorded "required", asked "auto"'),
+        ({"trial": 2}, "trial: recorded 0, asked 2"),
+        (
+            {"messages": [{"role": "user", "content": "Weather in Rome?"}]},
+            'messages: message 1, content: recorded "Weather in Paris?", asked "Weather in Rome?"',
+        ),
+        (
+            {"messages": [*ASKED["messages"], {"role": "user", "content": "Now!"}]},
+            "messages: 1 recorded, 2 asked",
+        ),
+        (
+            {"tools": [{**TOOL, "function": {"name": "get_weather", "description": "new"}}]},
+            'tools: the same names (["get_weather"]), but a definition has changed',
+        ),
+        ({"tools": []}, 'tools: recorded ["get_weather"], asked []'),
+    ],
+)
+def test_the_field_that_differs_is_named(
+    tmp_path: Path, fields: dict[str, Any], difference: str
+) -> None:
+    found = nearest(read(tmp_path, ASKED), changed(**fields))
+    assert found is not None
+    assert found.differences == (difference,)
+    assert found.line == 2
+
+
+def test_the_nearest_has_the_fewest_differences_and_the_likest_messages(tmp_path: Path) -> None:
+    other = changed(messages=[{"role": "user", "content": "Book a flight to Oslo"}], trial=1)
+    found = nearest(
+        read(tmp_path, other, ASKED), changed(messages=[{"role": "user", "content": "Weather in Pau?"}])
+    )
+    assert found is not None
+    assert found.line == 3
+
+
+def test_a_long_text_is_shown_from_where_it_differs(tmp_path: Path) -> None:
+    old = changed(messages=[{"role": "user", "content": "x" * 500 + " in Paris"}])
+    new = changed(messages=[{"role": "user", "content": "x" * 500 + " in Rome"}])
+    found = nearest(read(tmp_path, old), new)
+    assert found is not None
+    assert "in Paris" in found.differences[0]
+    assert "in Rome" in found.differences[0]
+    assert len(found.differences[0]) < 250
+
+
+def test_an_empty_or_missing_cassette_has_no_nearest(tmp_path: Path) -> None:
+    assert nearest(list(recorded_questions(tmp_path / "none.jsonl")), ASKED) is None
+    assert nearest(read(tmp_path), ASKED) is None
+
+
+@pytest.mark.parametrize(
+    ("messages", "difference"),
+    [
+        ([1], 'message 1: recorded 1, asked {"role": "user", "content": "Weather in Paris?"}'),
+        ([None], "message 1: recorded null, asked {"),
+        ([[]], "message 1: recorded [], asked {"),
+        ([{**ASKED["messages"][0], "zz": None}], "message 1, zz: recorded null, asked (nothing)"),
+        ([{**ASKED["messages"][0], "content": True}], "message 1, content: recorded true, asked "),
+        ([], "0 recorded, 1 asked"),
+        ({"a": 1}, "the recorded ones cannot be read"),
+        (None, "the recorded ones cannot be read"),
+    ],
+)
+def test_recorded_messages_may_be_anything(tmp_path: Path, messages: Any, difference: str) -> None:
+    found = nearest(read(tmp_path, changed(messages=messages)), ASKED)
+    assert found is not None
+    assert found.differences[0].startswith(f"messages: {difference}")
+
+
+def test_null_is_not_what_is_missing(tmp_path: Path) -> None:
+    recorded = changed(sampling={"temperature": 0.0, "seed": None})
+    found = nearest(read(tmp_path, recorded), ASKED)
+    assert found is not None
+    assert found.differences == ("sampling: seed recorded null, asked (nothing)",)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=10,
+)
+FIELDS = ("model", "api_base", "messages", "tools", "tools_sha256", "tool_choice", "sampling", "trial")
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), JSON | st.lists(st.dictionaries(st.just("role"), JSON))))
+def test_any_recorded_question_can_be_compared(recorded: dict[str, Any]) -> None:
+    found = nearest([(1, recorded)], ASKED)
+    assert found is not None
+    assert found.differences
+
+
+def test_a_question_nested_too_deeply_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"asked": {"messages": ' + "[" * 900 + "]" * 900 + "}}\n")
+    assert list(recorded_questions(path)) == []

@@ -1,0 +1,328 @@
+"""People's own functions as models."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.callable_client import CallableClient
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.threads import DaemonThreads
+from pytest_tooleval.errors import ModelError
+
+from ..fakes import WEATHER
+
+REQUEST = ChatRequest(
+    ({"role": "user", "content": "Hi"},), (WEATHER,), "required", {"temperature": 0.5, "seed": 1}, 2
+)
+
+AGENT = """
+import asyncio, functools, sys, time
+
+def text(messages, tools):
+    return messages[-1]["content"] + " " + tools[0]["function"]["name"]
+
+async def later(messages, tools):
+    await asyncio.sleep(0)
+    return {"content": "later"}
+
+def returns_awaitable(messages, tools):
+    return later(messages, tools)
+
+partly = functools.partial(later)
+
+class Agent:
+    def __call__(self, messages, tools):
+        return "instance"
+    def method(self, messages, tools):
+        return "method"
+
+class Later:
+    async def __call__(self, messages, tools):
+        return "async instance"
+
+class Lonely:
+    pass
+
+agent = Agent()
+
+class Broken:
+    def __init__(self):
+        raise RuntimeError("no config")
+
+def some(messages, tools, *, temperature, trial=None):
+    return f"{temperature} {trial}"
+
+def everything(messages, tools, **rest):
+    return repr(sorted(rest.items()))
+
+def mutates(messages, tools):
+    messages[0]["content"] = "changed"
+    tools[0]["function"]["name"] = "changed"
+    messages.append({})
+    return "done"
+
+def raises(messages, tools):
+    raise ValueError("bad\\nnews")
+
+async def raises_later(messages, tools):
+    raise ValueError("bad news")
+
+def exits(messages, tools):
+    sys.exit(3)
+
+async def exits_later(messages, tools):
+    sys.exit(3)
+
+def stops(messages, tools):
+    raise StopIteration
+
+async def cancels(messages, tools):
+    raise asyncio.CancelledError
+
+class Unprintable(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+def unprintable(messages, tools):
+    raise Unprintable
+
+def wrong_arguments(question):
+    return "x"
+
+def sleeps(messages, tools):
+    time.sleep(30)
+
+async def stubborn(messages, tools):
+    while True:
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.3)
+            return "late"
+
+VALUE = None
+
+def gives(messages, tools):
+    return VALUE
+
+not_callable = 5
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "my_agent.py").write_text(AGENT)
+    before = list(sys.path)
+    yield tmp_path
+    sys.path[:] = before
+    sys.modules.pop("my_agent", None)
+
+
+@pytest.fixture(autouse=True)
+async def _threads() -> None:
+    """Sync functions run in threads that nobody waits for, as they do in the engine."""
+    asyncio.get_running_loop().set_default_executor(DaemonThreads())
+
+
+def client(folder: Path, name: str, module: str = "my_agent") -> CallableClient:
+    return CallableClient(ModelSpec("mine", callable=f"{module}:{name}", folder=folder))
+
+
+async def ask(folder: Path, name: str, timeout_s: float = 60.0) -> ChatAnswer:
+    return await client(folder, name).complete(REQUEST, timeout_s)
+
+
+async def gives(folder: Path, value: object) -> ChatAnswer:
+    mine = client(folder, "gives")
+    sys.path.insert(0, str(folder))
+    import my_agent  # type: ignore[import-not-found]
+
+    my_agent.VALUE = value
+    return await mine.complete(REQUEST, 10.0)
+
+
+async def failing(folder: Path, name: str, timeout_s: float = 60.0) -> ModelError:
+    with pytest.raises(ModelError) as raised:
+        await ask(folder, name, timeout_s)
+    assert "\n" not in raised.value.message
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("text", "Hi get_weather"),
+        ("later", "later"),
+        ("returns_awaitable", "later"),
+        ("partly", "later"),
+        ("Agent", "instance"),
+        ("agent", "instance"),
+        ("agent.method", "method"),
+        ("Later", "async instance"),
+        ("some", "0.5 2"),
+        ("everything", "[('seed', 1), ('temperature', 0.5), ('tool_choice', 'required'), ('trial', 2)]"),
+    ],
+)
+async def test_functions_of_every_kind(folder: Path, name: str, content: str) -> None:
+    answer = await ask(folder, name)
+    assert answer.message == {"role": "assistant", "content": content}
+    assert answer.latency_s is not None
+
+
+async def test_what_the_function_changes_is_its_own(folder: Path) -> None:
+    await ask(folder, "mutates")
+    assert REQUEST.messages[0] == {"role": "user", "content": "Hi"}
+    assert REQUEST.tools[0]["function"]["name"] == "get_weather"
+
+
+async def test_an_exception_names_the_line(folder: Path) -> None:
+    for name in ("raises", "raises_later"):
+        error = await failing(folder, name)
+        line = (
+            AGENT.split("\n").index(f"{'async ' * (name != 'raises')}def {name}(messages, tools):") + 2
+        )
+        assert (
+            f"my_agent:{name} raised ValueError: bad news at {folder / 'my_agent.py'}:{line}"
+            in error.message
+        )
+        assert (error.kind, error.retryable, error.fatal) == ("callable", False, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "exception"),
+    [
+        ("exits", "SystemExit: 3"),
+        ("exits_later", "SystemExit: 3"),
+        ("stops", "StopIteration"),
+        ("cancels", "CancelledError"),
+        ("unprintable", "Unprintable"),
+        ("wrong_arguments", "TypeError: wrong_arguments() takes 1 positional argument"),
+    ],
+)
+async def test_no_exception_ends_the_engine(folder: Path, name: str, exception: str) -> None:
+    error = await failing(folder, name)
+    assert f"raised {exception}" in error.message
+    assert error.kind == "callable"
+
+
+@pytest.mark.parametrize("name", ["sleeps", "stubborn"])
+async def test_a_function_that_takes_too_long(folder: Path, name: str) -> None:
+    begin = time.monotonic()
+    error = await failing(folder, name, timeout_s=0.1)
+    assert time.monotonic() - begin < 25.0
+    assert error.kind == "timeout"
+    assert "0.1 s (--tooleval-timeout)" in error.message
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait([task], timeout=30.0)
+
+
+async def test_cancelling_the_question_cancels_the_function(folder: Path) -> None:
+    task = asyncio.create_task(ask(folder, "sleeps"))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "message"),
+    [
+        ("no_such_agent", "f", "cannot import 'no_such_agent': ModuleNotFoundError"),
+        ("exiting_agent", "f", "cannot import 'exiting_agent': SystemExit: 2"),
+        ("my_agent", "nothing", "'my_agent' has no 'nothing'"),
+        ("my_agent", "agent.nothing.more", "'my_agent' has no 'agent.nothing.more'"),
+        ("my_agent", "not_callable", "cannot be called"),
+        ("my_agent", "Lonely", "cannot be called"),
+        ("my_agent", "Broken", "Broken() raised RuntimeError: no config"),
+    ],
+)
+async def test_what_cannot_be_loaded_ends_the_model(
+    folder: Path, module: str, name: str, message: str
+) -> None:
+    (folder / "exiting_agent.py").write_text("raise SystemExit(2)")
+    with pytest.raises(ModelError) as raised:
+        await client(folder, name, module).complete(REQUEST, 10.0)
+    assert message in raised.value.message
+    assert raised.value.fatal
+
+
+async def test_a_module_is_loaded_once(folder: Path) -> None:
+    (folder / "counting_agent.py").write_text(
+        "import time, sys\nsys.loads = getattr(sys, 'loads', 0) + 1\ntime.sleep(0.1)\n"
+        "class A:\n    def __init__(self): sys.loads += 10\n    def __call__(self, m, t): return 'x'\n"
+    )
+    mine = client(folder, "A", "counting_agent")
+    await asyncio.gather(*(mine.complete(REQUEST, 10.0) for _ in range(20)))
+    assert sys.loads == 11  # type: ignore[attr-defined]
+    sys.modules.pop("counting_agent")
+
+
+class Dumps:
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def model_dump(self, exclude_none: bool = False) -> Any:
+        return self.data
+
+
+CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+RESPONSE = {
+    "choices": [{"message": {"content": None, "tool_calls": [CALL]}}],
+    "usage": {"prompt_tokens": 5, "completion_tokens": 0},
+}
+
+
+@pytest.mark.parametrize("value", [RESPONSE, Dumps(RESPONSE), Dumps(RESPONSE["choices"][0]["message"])])  # type: ignore[index]
+async def test_responses_of_libraries(folder: Path, value: object) -> None:
+    answer = await gives(folder, value)
+    assert answer.message == {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    assert answer.prompt_tokens == (5 if "usage" in str(getattr(value, "data", value)) else None)
+    assert answer.completion_tokens is None
+
+
+async def test_short_calls_are_taken(folder: Path) -> None:
+    answer = await gives(folder, {"tool_calls": [{"name": "f", "arguments": {"x": 1}}]})
+    (made,) = answer.message["tool_calls"]
+    assert made["function"] == {"name": "f", "arguments": {"x": 1}}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        5,
+        [],
+        {},
+        {"choices": []},
+        {"choices": ["x"]},
+        {"text": "x"},
+        {"content": object()},
+        {"content": float("nan")},
+        {"tool_calls": [{"args": {}}]},
+        {"tool_calls": ["f"]},
+        {"tool_calls": {"name": "f"}},
+        Dumps(object()),
+        b"bytes",
+    ],
+)
+async def test_anything_else_shows_what_is_expected(folder: Path, value: object) -> None:
+    with pytest.raises(ModelError) as raised:
+        await gives(folder, value)
+    assert raised.value.kind == "callable"
+    assert '"function": {"name": ..., "arguments": {...}}' in raised.value.message
+    assert len(raised.value.message) <= 1000
+
+
+async def test_no_key_is_in_a_message(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "bad")
+    monkeypatch.setenv("OTHER_TOKEN", "ValueError: bad")
+    assert "ValueError: bad" not in (await failing(folder, "raises_later")).message

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.lexical import LexicalClient
+from pytest_tooleval.engine.clients.lexical import fill_parameters
+from pytest_tooleval.engine.clients.lexical import lexical_message
+
+from ..test_secrets import json_values
+
+TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
+
+
+def tool(name: str, description: str, required: str = "", **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": required.split()}
+    return {
+        "type": "function",
+        "function": {"name": name, "description": description, "parameters": schema},
+    }
+
+
+UNITS = {"type": "string", "enum": ["celsius", "fahrenheit"]}
+TOOLS = [
+    tool("get_weather", "Get current weather for a city", "city", city=TEXT, units=UNITS),
+    tool(
+        "book_table",
+        "Book a table in a restaurant",
+        "restaurant party_size date",
+        restaurant=TEXT,
+        party_size=WHOLE,
+        date=TEXT,
+    ),
+    tool(
+        "convert_currency",
+        "Convert money between currencies",
+        "amount from_currency to_currency",
+        amount=NUMBER,
+        from_currency=TEXT,
+        to_currency=TEXT,
+    ),
+]
+
+
+def ask(prompt: str, tools: list[dict[str, Any]] | None = None, choice: str = "required") -> Any:
+    """The call's name and arguments, or None."""
+    message = lexical_message(
+        [{"role": "user", "content": prompt}], TOOLS if tools is None else tools, choice
+    )
+    if "tool_calls" not in message:
+        return None
+    function = message["tool_calls"][0]["function"]
+    return function["name"], json.loads(function["arguments"])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "name", "arguments"),
+    [
+        ("What's the weather in Paris?", "get_weather", {"city": "Paris"}),
+        ("what's the weather in paris?", "get_weather", {"city": "paris"}),
+        ("Temperature in Tokyo in Fahrenheit", "get_weather", {"city": "Tokyo", "units": "fahrenheit"}),
+        ("Paris's weather in celsius please", "get_weather", {"city": "Paris", "units": "celsius"}),
+        ("Is there weather in New York City?", "get_weather", {"city": "New York City"}),
+        ("Weather in São Paulo", "get_weather", {"city": "São Paulo"}),
+        ('Weather for "Saint-Denis"', "get_weather", {"city": "Saint-Denis"}),
+        (
+            "Book a table for 4 at Luigi's tomorrow",
+            "book_table",
+            {"restaurant": "Luigi's", "party_size": 4, "date": "tomorrow"},
+        ),
+        (
+            "Convert 100 USD to EUR",
+            "convert_currency",
+            {"amount": 100, "from_currency": "USD", "to_currency": "EUR"},
+        ),
+        (
+            "Convert 1,250.50 from GBP to JPY",
+            "convert_currency",
+            {"amount": 1250.5, "from_currency": "GBP", "to_currency": "JPY"},
+        ),
+    ],
+)
+def test_ordinary_prompts(prompt: str, name: str, arguments: dict[str, Any]) -> None:
+    assert ask(prompt) == (name, arguments)
+
+
+def test_tool_choice_is_respected() -> None:
+    assert ask("What's the weather in Paris?", choice="none") is None
+    assert ask("Sing a song", choice="auto") is None
+    assert ask("Sing a song", choice="required")[0] == "get_weather"
+    assert ask("What's the weather in Paris?", tools=[]) is None
+
+
+def test_a_chain_goes_on_to_the_next_tool() -> None:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Weather, then convert 5 USD to EUR"}]
+    first = lexical_message(messages, TOOLS, "required")
+    second = lexical_message([*messages, first], TOOLS, "required")
+    names = [m["tool_calls"][0]["function"]["name"] for m in (first, second)]
+    ids = [m["tool_calls"][0]["id"] for m in (first, second)]
+    assert len(set(names)) == len(set(ids)) == 2
+
+
+def test_the_last_users_message_counts() -> None:
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Convert 100 USD to EUR"},
+        {"role": "assistant", "content": "ok"},
+        {"role": "user", "content": [{"type": "text", "text": "What's the weather in Oslo?"}]},
+    ]
+    assert lexical_message(messages, TOOLS, "auto")["tool_calls"][0]["function"]["name"] == "get_weather"
+
+
+def test_values_by_type() -> None:
+    schema = {
+        "properties": {
+            "n": {"type": ["null", "integer"]},
+            "all": {"type": "array", "items": {"type": "number"}},
+            "flag": {"type": "boolean"},
+            "mode": {"enum": ["fast", "slow"], "default": "slow"},
+            "inner": {"type": "object", "properties": {"x": TEXT}, "required": ["x"]},
+        },
+        "required": ["n", "all", "flag", "mode", "inner"],
+    }
+    assert fill_parameters("Take 3, 4.5 and 6 to Rome", schema) == {
+        "n": 3,
+        "all": [4.5, 6],
+        "flag": False,
+        "mode": "slow",
+        "inner": {"x": "Rome"},
+    }
+
+
+async def test_the_client_answers_as_the_function_does() -> None:
+    request = ChatRequest([{"role": "user", "content": "Weather in Paris"}], TOOLS, "required")
+    client = LexicalClient()
+    answer = await client.complete(request, 1.0)
+    await client.close()
+    assert answer.message == lexical_message(request.messages, TOOLS, "required")
+    assert answer.prompt_tokens is None
+
+
+names = st.sampled_from(["city", "units", "a", "date"])
+keys = st.sampled_from(["type", "enum", "properties", "required", "items", "default"])
+types = st.sampled_from(["string", "integer", "number", "boolean", "array", "object", "null"])
+schemas = st.recursive(
+    json_values | types,
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(keys, inner | st.dictionaries(names, inner) | st.lists(names))
+    ),
+    max_leaves=15,
+)
+prompts = st.text() | st.just("Take 1" + "0" * 5000 + " and 1.5 'to' \"Rome\" in celsius")
+
+
+@given(
+    prompts, st.lists(st.dictionaries(keys, schemas), max_size=3), st.sampled_from(["auto", "required"])
+)
+def test_no_prompt_and_no_schema_raises(prompt: str, parameters: list[Any], choice: str) -> None:
+    tools = [
+        {"type": "function", "function": {"name": f"t{i}", "parameters": schema}}
+        for i, schema in enumerate(parameters)
+    ]
+    first = ask(prompt, tools, choice)
+    assert first == ask(prompt, tools, choice)
+    assert first is not None or choice == "auto" or not tools
+
+
+@given(json_values, json_values)
+def test_no_message_raises(content: object, tool_calls: object) -> None:
+    messages = [{"role": "user", "content": content}, {"role": "assistant", "tool_calls": tool_calls}]
+    lexical_message(messages, TOOLS, "required")

@@ -1,0 +1,496 @@
+"""litellm itself: providers of other kinds, silence, and a clean end."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mock_server import MockServer
+
+from pytest_tooleval.engine.clients.base import MOST_BYTES
+from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.litellm_client import LitellmClient
+from pytest_tooleval.engine.clients.litellm_client import guard_connections
+from pytest_tooleval.engine.clients.litellm_client import load_litellm
+from pytest_tooleval.engine.conversation import converse
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.reply import read_reply
+from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
+from pytest_tooleval.errors import ErrorKind
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.results import Reply
+
+from ..fakes import WEATHER
+from ..fakes import case_of
+from ..fakes import tool
+from .test_openai_chat import http
+from .test_openai_chat import raw_server
+
+KEY = "sk-planted-0123456789"
+ROOT = Path(__file__).parents[3]
+REQUEST = ChatRequest(
+    [{"role": "user", "content": "What's the weather in Paris?"}],
+    [WEATHER],
+    "required",
+    {"max_tokens": 100},
+)
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", KEY)
+
+
+def client(model: str, server: MockServer) -> LitellmClient:
+    base = f"http://127.0.0.1:{server.port}"
+    if model.startswith("gemini/"):
+        base += "/models/" + model.partition("/")[2]
+    return LitellmClient(ModelSpec("m", model=model, api_base=base, api_key_env="MY_API_KEY"))
+
+
+async def ask(model: str, server: MockServer) -> ChatAnswer:
+    mine = client(model, server)
+    try:
+        return await mine.complete(REQUEST, 60.0)
+    finally:
+        await mine.close()
+
+
+def anthropic(type: str, message: str) -> dict[str, Any]:
+    return {"type": "error", "error": {"type": type, "message": message}}
+
+
+def google(status: int, message: str, quota: str = "") -> dict[str, Any]:
+    details = [{"quotaId": quota}] if quota else []
+    return {"error": {"code": status, "message": message, "status": "X", "details": details}}
+
+
+CLAUDE, GEMINI = "anthropic/claude-sonnet-4-5", "gemini/gemini-2.0-flash"
+QUOTA = "You exceeded your current quota, please check your plan and billing details."
+
+
+@pytest.mark.parametrize(
+    ("status", "type", "message", "kind", "retryable"),
+    [
+        (429, "rate_limit_error", "50 requests per minute", "rate_limit", True),
+        (529, "overloaded_error", "Overloaded", "server", True),
+        (500, "api_error", "Internal", "server", True),
+        (401, "authentication_error", f"invalid x-api-key {KEY}", "credentials", False),
+        (403, "permission_error", "no permission", "credentials", False),
+        (404, "not_found_error", "model: claude-x", "bad_request", False),
+        (400, "invalid_request_error", "Your credit balance is too low", "quota", False),
+        (400, "invalid_request_error", "messages: bad", "bad_request", False),
+    ],
+)
+async def test_anthropic(status: int, type: str, message: str, kind: ErrorKind, retryable: bool) -> None:
+    await fails(CLAUDE, status, anthropic(type, message), kind, retryable, message.removesuffix(KEY))
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "quota", "kind", "retryable"),
+    [
+        (429, QUOTA, "GenerateRequestsPerMinutePerProjectPerModel", "rate_limit", True),
+        (429, QUOTA, "GenerateRequestsPerDayPerProjectPerModel", "quota", False),
+        (503, "The model is overloaded.", "", "server", True),
+        (400, "API key not valid. Please pass a valid API key.", "", "credentials", False),
+        (400, 'Unknown name "default"', "", "bad_request", False),
+    ],
+)
+async def test_google(status: int, message: str, quota: str, kind: ErrorKind, retryable: bool) -> None:
+    await fails(GEMINI, status, google(status, message, quota), kind, retryable, message)
+
+
+async def fails(
+    model: str, status: int, body: object, kind: ErrorKind, retryable: bool, said: str
+) -> None:
+    with MockServer(respond=lambda path, request: (status, body), retry_after="3") as server:
+        with pytest.raises(ModelError) as raised:
+            await ask(model, server)
+        assert server.requests == 1
+    error = raised.value
+    assert (error.kind, error.retryable) == (kind, retryable)
+    assert said in error.message
+    assert KEY not in error.message
+    assert "{" not in error.message
+    assert error.retry_after == (3.0 if status == 429 else None)
+
+
+async def test_claudes_thinking_mode_refuses_required() -> None:
+    body = anthropic(
+        "invalid_request_error", "Thinking may not be enabled when tool_choice forces tool use."
+    )
+    with (
+        MockServer(respond=lambda path, request: (400, body)) as server,
+        pytest.raises(ToolChoiceRefused),
+    ):
+        await ask(CLAUDE, server)
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-4o", CLAUDE, GEMINI])
+async def test_no_key_at_all_ends_the_model(model: str) -> None:
+    mine = LitellmClient(ModelSpec("m", model=model))
+    with pytest.raises(ModelError) as raised:
+        await mine.complete(REQUEST, 60.0)
+    assert (raised.value.kind, raised.value.fatal) == ("credentials", True)
+    assert "api_key_env" in raised.value.message
+
+
+# What litellm reads from the environment for each of these, were it given no key.
+PROVIDERS = {
+    "openai/gpt-4o": "OPENAI_API_KEY",
+    "custom_openai/m": "OPENAI_API_KEY",
+    "litellm_proxy/m": "LITELLM_PROXY_API_KEY",
+    "xinference/m": "XINFERENCE_API_KEY",
+    "hosted_vllm/m": "HOSTED_VLLM_API_KEY",
+    "deepseek/deepseek-chat": "DEEPSEEK_API_KEY",
+    "groq/m": "GROQ_API_KEY",
+    "mistral/m": "MISTRAL_API_KEY",
+    "together_ai/m": "TOGETHERAI_API_KEY",
+    "openrouter/m": "OPENROUTER_API_KEY",
+    "ollama_chat/m": "OLLAMA_API_KEY",
+    "databricks/m": "DATABRICKS_API_KEY",
+    "huggingface/m": "HF_TOKEN",
+    "bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0": "AWS_BEARER_TOKEN_BEDROCK",
+    "amazon_nova/m": "AMAZON_NOVA_API_KEY",
+    CLAUDE: "ANTHROPIC_API_KEY",
+    "anthropic/claude-opus-4-1": "ANTHROPIC_AUTH_TOKEN",
+    GEMINI: "GEMINI_API_KEY",
+}
+
+
+@pytest.mark.parametrize("model", PROVIDERS)
+async def test_no_key_of_a_provider_travels_to_another_host(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    for name in PROVIDERS.values():
+        monkeypatch.setenv(name, f"planted-{name}")
+    paths: list[str] = []
+    with MockServer(respond=lambda path, request: paths.append(path)) as server:
+        mine = LitellmClient(ModelSpec("m", model=model, api_base=server.base_url))
+        with contextlib.suppress(ModelError):  # what comes back is of OpenAI's kind
+            await mine.complete(ChatRequest(REQUEST.messages), 60.0)
+        await mine.close()
+    assert paths
+    assert "planted" not in str(server.headers) + str(server.bodies) + str(paths)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"model": "gigachat/GigaChat"},
+        {"model": "watsonx/ibm/granite"},
+        {"model": "vertex_ai/gemini-2.0-flash"},
+        {"model": "azure/gpt-4o"},
+        {"model": "gemini-2.5-pro"},
+        {"model": "openai/m", "extra": {"custom_llm_provider": "gigachat"}},
+    ],
+    ids=str,
+)
+async def test_no_login_on_this_machine_is_used_for_another_host(
+    monkeypatch: pytest.MonkeyPatch, table: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("GIGACHAT_ACCESS_TOKEN", "planted")
+    with MockServer() as server:
+        mine = LitellmClient(ModelSpec("m", api_base=server.base_url, **table))
+        with pytest.raises(ModelError, match="api_key_env") as raised:
+            await mine.complete(REQUEST, 60.0)
+        assert server.requests == 0
+    assert (raised.value.kind, raised.value.fatal) == ("credentials", True)
+
+
+@pytest.mark.parametrize("disabled", ["False", "True"])
+@pytest.mark.parametrize("model", [CLAUDE, GEMINI, "azure/gpt-4o", "mistral/m", "amazon_nova/m"])
+async def test_no_redirect_is_followed(
+    monkeypatch: pytest.MonkeyPatch, model: str, disabled: str
+) -> None:
+    # Without aiohttp litellm lets httpx make the connections.
+    monkeypatch.setenv("DISABLE_AIOHTTP_TRANSPORT", disabled)
+    load_litellm().in_memory_llm_clients_cache.flush_cache()
+    with MockServer() as other:
+        location = f"Location: http://localhost:{other.port}/v1"
+        async with raw_server(http(b"", 307, location)) as port:
+            base = f"http://127.0.0.1:{port}"
+            mine = LitellmClient(ModelSpec("m", model=model, api_base=base, api_key_env="MY_API_KEY"))
+            with pytest.raises(ModelError, match="redirects to http://localhost") as raised:
+                await mine.complete(REQUEST, 60.0)
+            await mine.close()
+        assert other.requests == 0
+    assert (raised.value.kind, raised.value.fatal) == ("bad_request", True)
+    assert KEY not in raised.value.message
+
+
+async def test_a_body_beyond_all_measure_is_not_read_in_a_thread() -> None:
+    bomb = gzip.compress(b" " * (MOST_BYTES + 1))
+    async with raw_server(http(bomb, 200, "Content-Encoding: gzip")) as port:
+        spec = ModelSpec("m", model="amazon_nova/m", api_base=f"http://127.0.0.1:{port}")
+        with pytest.raises(ModelError, match="the answer is longer than 32 MiB"):
+            await LitellmClient(spec).complete(REQUEST, 60.0)
+
+
+async def test_litellms_own_aiohttp_is_not_used() -> None:
+    mine = LitellmClient(ModelSpec("m", model="aiohttp_openai/m", api_base="http://127.0.0.1:1"))
+    with pytest.raises(ModelError, match="use openai/NAME") as raised:
+        await mine.complete(REQUEST, 60.0)
+    assert raised.value.fatal
+
+
+@pytest.mark.parametrize("packing", ["gzip, gzip", "br"])
+@pytest.mark.parametrize("model", [CLAUDE, "amazon_nova/m"])
+async def test_a_packing_that_was_not_asked_for_is_not_opened(model: str, packing: str) -> None:
+    async with raw_server(http(b"x", 200, f"Content-Encoding: {packing}")) as port:
+        mine = LitellmClient(ModelSpec("m", model=model, api_base=f"http://127.0.0.1:{port}"))
+        with pytest.raises(ModelError, match="packed in a way") as raised:
+            await mine.complete(REQUEST, 60.0)
+        await mine.close()
+    assert raised.value.kind == "bad_response"
+
+
+async def test_a_proxy_where_httpx_makes_the_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISABLE_AIOHTTP_TRANSPORT", "True")
+    paths: list[str] = []
+    with MockServer(respond=lambda path, body: paths.append(path)) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
+        load_litellm().in_memory_llm_clients_cache.flush_cache()
+        mine = LitellmClient(ModelSpec("m", model="openai/m", api_base="http://model.invalid/v1"))
+        await mine.complete(REQUEST, 60.0)
+        await mine.close()
+    load_litellm().in_memory_llm_clients_cache.flush_cache()
+    assert paths == ["http://model.invalid/v1/chat/completions"]
+
+
+def test_a_litellm_of_another_build_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    load_litellm()
+    from litellm.llms.custom_httpx import http_handler
+
+    monkeypatch.setattr(http_handler, "AsyncHTTPHandler", object)
+    with pytest.raises(ModelError, match="install another one") as raised:
+        guard_connections()
+    assert raised.value.fatal
+
+
+THOUGHTS = [
+    {"type": "thinking", "thinking": "hmm", "signature": "SIGNED=="},
+    {"type": "redacted_thinking", "data": "REDACTED"},
+    {"type": "text", "text": "Let me look."},
+]
+
+
+async def test_claudes_thoughts_and_signatures_go_back() -> None:
+    def respond(path: str, request: dict[str, Any]) -> tuple[int, object]:
+        first = len(request["messages"]) == 1
+        name = "search" if first else "get_weather"
+        call = {"type": "tool_use", "id": f"toolu_{name}", "name": name, "input": {"city": "Paris"}}
+        return 200, {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude",
+            "content": [*THOUGHTS, call],
+            "stop_reason": "tool_use",
+            "usage": {"input_tokens": 10, "output_tokens": 5},
+        }
+
+    case = case_of(
+        WEATHER, tool("search"), multi_turn=True, tool_choice="auto", mock_responses={"search": "x"}
+    )
+    sampling = {"max_tokens": 2000, "thinking": {"type": "enabled", "budget_tokens": 1024}}
+    with MockServer(respond=respond) as server:
+        mine = client(CLAUDE, server)
+
+        async def ask(request: ChatRequest) -> Reply:
+            answer = await mine.complete(request, 60.0)
+            return read_reply(answer, ["get_weather", "search"], "auto", cached=False)
+
+        transcript = await converse(case, ask, sampling)
+        await mine.close()
+    assert [made.name for made in transcript.calls] == ["search", "get_weather"]
+    carried, answered = server.bodies[1]["messages"][1:]
+    assert carried["content"][:3] == THOUGHTS
+    assert carried["content"][3]["id"] == "toolu_search"
+    assert answered["content"][0]["tool_use_id"] == "toolu_search"
+    assert server.bodies[1]["tools"] == server.bodies[0]["tools"]
+
+
+async def test_broken_arguments_in_a_chain_are_the_models_failure() -> None:
+    """litellm cannot send arguments to Claude that are not JSON; a chain must not end as an error."""
+
+    async def broken(request: ChatRequest) -> Reply:
+        if len(request.messages) > 1:
+            answer = await mine.complete(request, 60.0)
+            return read_reply(answer, ["get_weather", "search"], "auto", cached=False)
+        call = {"id": "a", "type": "function", "function": {"name": "search", "arguments": "{broken"}}
+        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        return read_reply(ChatAnswer(message), ["get_weather", "search"], "auto", cached=False)
+
+    body = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude",
+        "content": [{"type": "text", "text": "Sorry."}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 10, "output_tokens": 5},
+    }
+    with MockServer(respond=lambda path, request: (200, body)) as server:
+        mine = client(CLAUDE, server)
+        transcript = await converse(
+            case_of(WEATHER, tool("search"), multi_turn=True), broken, {"max_tokens": 9}
+        )
+        await mine.close()
+    assert transcript.calls[0].raw_arguments == "{broken"
+    assert server.bodies[0]["messages"][1]["content"][0]["input"] == {"invalid_arguments": "{broken"}
+
+
+SCRIPT = """
+import sys, threading
+sys.path.insert(0, "tests")
+from mock_server import MockServer
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.limits.retry import RetryPolicy
+from pytest_tooleval.engine.runner import Runner, Trial
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.suite.model import Suite, resolve
+
+tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+cases = [{"prompt": f"How is it in Town{n}?", "expected_tool": "f"} for n in range(COUNT)]
+suite = Suite.model_validate({"name": "s", "tools": [tool], "test_cases": cases})
+
+def run(server, **fields):
+    runner = Runner(20, 10.0, RetryPolicy(base=0.01))
+    spec = ModelSpec("m", model="openai/mock", api="litellm", api_base=server.base_url, **fields)
+    trials = [Trial(resolve(suite, case), spec) for case in suite.test_cases]
+    futures = [runner.submit(trial) for trial in trials]
+    return runner, futures
+"""
+
+
+def process(body: str, count: int = 20, **env: str) -> tuple[str, str, float]:
+    """Run a script in a process of its own: what it printed, and how long it took to end."""
+    code = SCRIPT.replace("COUNT", str(count)) + body + "\nimport time; print(time.time())\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=ROOT, capture_output=True, text=True, timeout=180, check=False,
+        env={"PATH": "", "HOME": "/nonexistent", **env},
+    )  # fmt: skip
+    took = time.time() - float((done.stdout.split() or ["0"])[-1])
+    return done.stdout.rpartition("\n")[0].rpartition("\n")[0], done.stderr, took
+
+
+def test_two_runs_in_one_process_are_silent_and_end_at_once() -> None:
+    """Nothing is printed, warned of or left open; litellm's cached clients survive a second loop."""
+    out, err, took = process(
+        """
+with MockServer(faults={"500": 7, "429": 11, "reset": 13}) as server:
+    for _ in range(2):
+        runner, futures = run(server)
+        assert all(future.result(120).calls for future in futures)
+        runner.close()
+assert not [t for t in threading.enumerate() if t.name.startswith("tooleval")], threading.enumerate()
+assert server.repeats == 20, server.repeats
+"""
+    )
+    assert out == ""
+    assert err == ""
+    assert took < 60.0
+
+
+def test_cancelled_in_the_middle_it_is_silent_and_ends_at_once() -> None:
+    out, err, took = process(
+        """
+import time
+with MockServer(latency=120.0) as server:
+    runner, futures = run(server)
+    while server.in_flight < 20: time.sleep(0.02)
+    begin = time.monotonic()
+    runner.close()
+    assert time.monotonic() - begin < 60.0
+    assert all(future.cancelled() for future in futures)
+    time.sleep(0.2)
+    assert server.in_flight <= 20
+"""
+    )
+    assert out == ""
+    assert err == ""
+    assert took < 60.0
+
+
+HOSTILE = """
+import json, logging
+finish = "stop\\x1b[2J key=sk-planted-0123456789\\n::error::owned"
+message = {"role": "assistant", "content": "no"}
+choice = {"index": 0, "finish_reason": finish, "message": message}
+document = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+PREPARE
+with MockServer(respond=lambda path, request: (200, document)) as server:
+    runner, futures = run(server, api_key_env="MY_LOGIN")
+    print([future.exception(120) for future in futures])
+    runner.close()
+"""
+
+
+@pytest.mark.parametrize("prepare", ["", "logging.basicConfig()"])
+def test_what_litellm_logs_holds_no_key_and_gives_no_orders(prepare: str) -> None:
+    out, err, _ = process(HOSTILE.replace("PREPARE", prepare), count=1, MY_LOGIN=KEY)
+    assert out == "[None]"
+    assert "\x1b" not in err
+    assert "\n::" not in err
+    assert KEY not in err
+    # Without a handler of the user's own nothing is written at all.
+    assert ("finish_reason" in err) == bool(prepare)
+
+
+def test_an_echoed_key_is_in_no_message_and_no_output() -> None:
+    out, err, _ = process(
+        """
+with MockServer(faults={"echo-key": 1}) as server:
+    runner, futures = run(server, api_key_env="MY_API_KEY")
+    print([repr(future.exception(120)) for future in futures])
+    runner.close()
+    assert "Bearer sk-planted" in str(server.headers)
+    assert server.requests <= 20
+""",
+        MY_API_KEY=KEY,
+    )
+    assert "the key in MY_API_KEY was refused" in out
+    assert KEY not in out + err
+
+
+@pytest.mark.parametrize(
+    "fault", ["429", "500", "503", "hang", "reset", "garbage", "half", "refuse-required"]
+)
+def test_the_fault_matrix(fault: str) -> None:
+    """Each fault at every tenth request: all answered, nothing asked twice once answered."""
+    from ..faults import answers_under
+
+    outcome = answers_under({fault: 10}, count=200, api="litellm")
+    assert outcome.errors == []
+    assert outcome.answered == 200
+    assert outcome.repeats == 0
+    # Once `required` has been refused it is not sent any more.
+    assert outcome.faulted >= (1 if fault == "refuse-required" else 20)
+
+
+def test_all_faults_at_once() -> None:
+    from ..faults import answers_under
+
+    faults = {
+        "429": 7,
+        "500": 11,
+        "reset": 13,
+        "garbage": 17,
+        "half": 19,
+        "hang": 23,
+        "refuse-required": 5,
+    }
+    outcome = answers_under(faults, count=60, api="litellm")
+    assert outcome.errors == []
+    assert (outcome.answered, outcome.repeats) == (60, 0)
+    assert json.dumps(sorted(outcome.choices)) == '["auto", "required"]'

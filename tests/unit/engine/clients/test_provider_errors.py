@@ -1,0 +1,153 @@
+"""What providers say, in their own words, and what it means."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tooleval.engine.clients.provider_errors import failed_generation
+from pytest_tooleval.engine.clients.provider_errors import one_line
+from pytest_tooleval.engine.clients.provider_errors import provider_error
+from pytest_tooleval.engine.clients.provider_errors import redirected
+from pytest_tooleval.engine.clients.provider_errors import spoken
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
+from pytest_tooleval.errors import ErrorKind
+
+SPEC = ModelSpec("m", model="openai/m", api_key_env="MY_KEY")
+GEMINI_LIMIT = json.dumps(
+    {
+        "error": {
+            "code": 429,
+            "message": "You exceeded your current quota, please check your plan and billing details.",
+            "details": [
+                {"violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}]},
+                {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"},
+            ],
+        }
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "kind", "retryable", "fatal"),
+    [
+        (429, "Rate limit reached for gpt-4o: Limit 10000 tokens per min", "rate_limit", True, False),
+        (429, "would exceed your organization's rate limit", "rate_limit", True, False),
+        (429, GEMINI_LIMIT, "rate_limit", True, False),
+        (429, GEMINI_LIMIT.replace("PerMinute", "PerDay"), "quota", False, True),
+        (429, "Rate limit reached on requests per day (RPD)", "quota", False, True),
+        (429, '{"error": {"code": "insufficient_quota"}}', "quota", False, True),
+        (402, "This request requires more credits", "quota", False, True),
+        (402, "Insufficient Balance", "quota", False, True),
+        (400, "Your credit balance is too low to access the Anthropic API.", "quota", False, True),
+        (401, "Incorrect API key provided", "credentials", False, True),
+        (400, "API key not valid. Please pass a valid API key.", "credentials", False, True),
+        (500, "Missing Gemini API key. Set the GEMINI_API_KEY variable.", "credentials", False, True),
+        (500, "Missing credentials. Please pass an `api_key`", "credentials", False, True),
+        (403, "Your API key does not have permission", "credentials", False, True),
+        (403, "requires moderation, and your input was flagged", "bad_request", False, False),
+        (404, "The model `gpt-x` does not exist", "bad_request", False, True),
+        (400, "messages.0: expected a string", "bad_request", False, False),
+        (413, "request too large", "bad_request", False, False),
+        (408, "timed out", "server", True, False),
+        (409, "conflict", "server", True, False),
+        (500, "oops", "server", True, False),
+        (503, "The model is overloaded.", "server", True, False),
+        (529, "Overloaded", "server", True, False),
+        (None, "some parameter is not supported", "bad_request", False, False),
+    ],
+)
+def test_kinds(status: int | None, text: str, kind: ErrorKind, retryable: bool, fatal: bool) -> None:
+    error = provider_error(SPEC, status, text, tool_choice="required")
+    assert (error.kind, error.retryable, error.fatal) == (kind, retryable, fatal)
+    assert spoken(text) in error.message
+
+
+def test_a_refused_tool_choice_is_its_own_error() -> None:
+    text = "tool_choice 'required' is not supported"
+    assert isinstance(provider_error(SPEC, 400, text, tool_choice="required"), ToolChoiceRefused)
+    assert not isinstance(provider_error(SPEC, 400, text, tool_choice="auto"), ToolChoiceRefused)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        (GEMINI_LIMIT, 34.0),
+        ("Please retry in 34.07s.", 34.07),
+        ("Please try again in 20ms.", 0.02),
+        ("Please try again in 6m0s.", None),
+        ("Slow down", None),
+    ],
+)
+def test_a_wait_is_read_from_the_text(text: str, seconds: float | None) -> None:
+    assert provider_error(SPEC, 429, text).retry_after == seconds
+    assert provider_error(SPEC, 429, text, retry_after=5.0).retry_after == 5.0
+
+
+def test_a_refused_key_names_the_variable() -> None:
+    assert "the key in MY_KEY was refused" in provider_error(SPEC, 401, "no").message
+    assert "api_key_env" in provider_error(ModelSpec("m", model="openai/m"), 401, "no").message
+
+
+def test_a_refused_temperature_names_the_way_out() -> None:
+    error = provider_error(SPEC, 400, "Unsupported value: temperature does not support 0.0")
+    assert 'omit = ["temperature"]' in error.message
+
+
+def test_only_the_sentence_of_a_body_is_shown() -> None:
+    text = 'GroqException - {"error": {"message": "No such tool", "type": "x"}} and more'
+    assert spoken(text) == "No such tool"
+    assert provider_error(SPEC, 400, text).message == "the provider refused the request: No such tool"
+
+
+def test_a_long_text_is_cut() -> None:
+    assert len(provider_error(SPEC, 400, "x" * 100_000).message) < 600
+
+
+def test_a_failed_generation_is_an_answer() -> None:
+    error = {"message": "m", "code": "tool_use_failed", "failed_generation": "<function=f>{}</function>"}
+    assert failed_generation("x - " + json.dumps({"error": error})) == "<function=f>{}</function>"
+    assert failed_generation(json.dumps({"error": {"code": "tool_use_failed"}})) == ""
+    assert failed_generation(json.dumps({"error": {"code": "other"}})) is None
+
+
+@given(st.none() | st.integers(100, 999), st.text() | st.just("{" * 100_000) | st.just('{"error": 5}'))
+def test_any_text_is_survived(status: int | None, text: str) -> None:
+    provider_error(SPEC, status, text, tool_choice="required")
+    failed_generation(text)
+
+
+def test_a_text_of_megabytes_is_read_in_no_time() -> None:
+    """It took minutes: from each of these words the rest of the text was searched."""
+    error = provider_error(SPEC, 400, "api_key " * 130_000)
+    assert error.kind == "bad_request"
+    assert len(error.message) < 1000
+    assert one_line("x" * 2**20, SPEC) == "a text of 1024 KiB"
+
+
+def test_a_key_that_json_hides_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-planted/0123456789")
+    for text in (r"sk-planted\/0123456789", r"sk-pl\u0061nted\/0123456789"):
+        error = provider_error(SPEC, 401, f'{{"error": {{"message": "Incorrect key: {text}"}}}}')
+        assert "Incorrect key: [secret]" in error.message
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("https://other.example/v2/chat?code=hidden", "to https://other.example/v2/chat,"),
+        ("http://user:hidden@other.example/", "to http://[secret]@other.example/,"),
+        ("/elsewhere", "to http://h/elsewhere,"),
+        ("http://[::1", "to http://[::1,"),
+    ],
+)
+def test_where_a_redirect_leads(location: str, shown: str) -> None:
+    error = redirected("http://h/v1/chat/completions?key=hidden", location)
+    assert shown in error.message
+    assert "hidden" not in error.message
+    assert "api_base should name the final address" in error.message
+    assert error.fatal

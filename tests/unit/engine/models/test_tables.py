@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.engine.models.spec import LEXICAL
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.tables import ModelTables
+from pytest_tooleval.engine.models.tables import read_tables
+from pytest_tooleval.engine.models.tables import resolve_models
+from pytest_tooleval.engine.secrets import secret_values
+from pytest_tooleval.errors import ConfigError
+
+
+def tables_of(tmp_path: Path, text: str, name: str = "tooleval.toml") -> ModelTables:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return read_tables(tmp_path)
+
+
+def spec_of(tmp_path: Path, body: str, extra: str = "") -> ModelSpec:
+    tables = tables_of(tmp_path, f"[models.mine]\n{body}\n{extra}")
+    return resolve_models(["mine"], tables)[0]
+
+
+def refusal(tmp_path: Path, body: str, extra: str = "") -> str:
+    with pytest.raises(ConfigError) as raised:
+        spec_of(tmp_path, body, extra)
+    return str(raised.value)
+
+
+def test_a_whole_table(tmp_path: Path) -> None:
+    spec = spec_of(
+        tmp_path,
+        """model = "anthropic/claude-sonnet-4-5"
+        api_base = "https://example.org/v1"
+        api_key_env = "MY_KEY"
+        temperature = 1
+        seed = 7
+        omit = ["top_p"]
+        timeout = 30
+        max_concurrency = 4
+        requests_per_minute = 60
+        tokens_per_minute = 1000""",
+        '[models.mine.extra]\nthinking = {type = "enabled", budget_tokens = 1024}',
+    )
+    assert (spec.label, spec.model) == ("mine", "anthropic/claude-sonnet-4-5")
+    assert spec.sampling == {"temperature": 1, "seed": 7}
+    assert spec.extra == {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+    assert (spec.omit, spec.timeout, spec.max_concurrency) == (("top_p",), 30, 4)
+    assert (spec.requests_per_minute, spec.tokens_per_minute) == (60, 1000)
+    assert "tooleval.toml" in spec.place
+
+
+def test_pyproject_and_tooleval_toml_hold_the_same_tables(tmp_path: Path) -> None:
+    for folder, name, prefix in (("a", "pyproject.toml", "tool.tooleval."), ("b", "tooleval.toml", "")):
+        (tmp_path / folder).mkdir()
+        text = f'[{prefix}models."claude-3"]\nmodel = "openai/x"\n'
+        tables = tables_of(tmp_path / folder, text, name)
+        (spec,) = resolve_models(["claude-3"], tables)
+        assert spec.model == "openai/x"
+        assert spec.folder == tmp_path / folder
+
+
+def test_both_at_once_are_refused(tmp_path: Path) -> None:
+    tables_of(tmp_path, '[tool.tooleval.models.a]\nmodel = "openai/x"\n', "pyproject.toml")
+    with pytest.raises(ConfigError, match="defined both here and in"):
+        tables_of(tmp_path, '[models.a]\nmodel = "openai/x"\n')
+
+
+def test_a_pyproject_without_us_is_fine(tmp_path: Path) -> None:
+    assert read_tables(tmp_path).tables == {}
+    for text in ("", "tool = 5", "[tool.other]\nx = 1", "[project]\nname = 'x'"):
+        assert tables_of(tmp_path, text, "pyproject.toml").tables == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[models.a", "tooleval.toml: "),
+        ("[model.a]", "unknown key 'model', did you mean models?"),
+        ("models = 5", "expected tables [models.NAME], got 5"),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        tables_of(tmp_path, text)
+    assert str(tmp_path / "tooleval.toml") in str(raised.value)
+    assert message in str(raised.value)
+
+
+def test_a_file_that_is_no_utf_8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tooleval.toml").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match=r"tooleval\.toml: .*utf-8"):
+        read_tables(tmp_path)
+
+
+def test_a_byte_order_mark_is_no_matter(tmp_path: Path) -> None:
+    assert tables_of(tmp_path, '\ufeff[models.a]\nmodel = "openai/x"').tables
+
+
+GOOD = 'model = "openai/x"\n'
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "message"),
+    [
+        (GOOD + "temprature = 0", 3, "unknown key 'temprature', did you mean temperature?"),
+        (GOOD + 'temperature = "hot"', 3, "temperature: expected a number, got 'hot'"),
+        (GOOD + "temperature = true", 3, "temperature: expected a number, got True"),
+        (GOOD + "temperature = nan", 3, "temperature: expected a finite number"),
+        (GOOD + "timeout = inf", 3, "timeout: expected a finite number"),
+        (GOOD + "max_concurrency = 0", 3, "max_concurrency: expected a number above 0, got 0"),
+        (GOOD + "max_tokens = 1.5", 3, "max_tokens: expected an integer, got 1.5"),
+        (GOOD + "omit = [1]", 3, "omit: expected a list of parameter names, got [1]"),
+        (GOOD + 'callable = "a:b"', 1, "expected either model"),
+        ("temperature = 0", 1, "expected either model"),
+        ('callable = "a.b"', 2, "callable: expected \"module:function\", got 'a.b'"),
+        (GOOD + 'api_base = "localhost:8000"', 3, "api_base: expected a URL"),
+        ('model = "opanai/gpt-4o"', 2, "knows no provider 'opanai', did you mean openai"),
+        ('model = "gpt-400"', 2, "does not know which provider serves it"),
+    ],
+)
+def test_a_wrong_key_is_named_with_its_place(tmp_path: Path, body: str, line: int, message: str) -> None:
+    text = refusal(tmp_path, body)
+    assert text.startswith(f"{tmp_path / 'tooleval.toml'}:{line}:1: [models.mine]: ")
+    assert message in text
+
+
+def test_a_table_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="expected a table, got 5"):
+        resolve_models(["mine"], tables_of(tmp_path, "[models]\nmine = 5"))
+
+
+@pytest.mark.parametrize(
+    ("body", "extra"),
+    [
+        ('api_key = "sk-planted-1"', ""),
+        ('token = "sk-planted-1"', ""),
+        ("", '[models.mine.extra]\napi_key = "sk-planted-1"'),
+        ("", '[models.mine.extra]\nextra_headers = {Authorization = "Bearer sk-planted-1"}'),
+        ("", '[models.mine.extra]\nx = [{y = {"x-api-key" = "sk-planted-1"}}]'),
+        ('api_key_env = "sk-planted-1"', ""),
+        ('api_base = "https://me:sk-planted-1@example.org/v1"', ""),
+        ('api_base = "https://example.org/v1?code=sk-planted-1"', ""),
+        ('api_base = "me:sk-planted-1@example.org/v1"', ""),
+    ],
+)
+def test_secrets_are_refused_and_not_shown(tmp_path: Path, body: str, extra: str) -> None:
+    assert "sk-planted-1" not in refusal(tmp_path, GOOD + body, extra)
+
+
+def test_the_keys_of_all_tables_are_kept_out_of_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLEVAL_OTHER_LOGIN", "open sesame")
+    tables_of(tmp_path, '[models.other]\nmodel = "openai/m"\napi_key_env = "TOOLEVAL_OTHER_LOGIN"\n')
+    assert "open sesame" in secret_values()
+
+
+@pytest.mark.parametrize(
+    "key", ["messages", "tools", "tool_choice", "stream", "drop_params", "temperature"]
+)
+def test_what_is_not_for_extra(tmp_path: Path, key: str) -> None:
+    assert f"extra: {key}" in refusal(tmp_path, GOOD, f"[models.mine.extra]\n{key} = 1")
+
+
+def test_extra_must_be_json(tmp_path: Path) -> None:
+    assert "values that JSON has" in refusal(tmp_path, GOOD, "[models.mine.extra]\nday = 2024-01-01")
+
+
+def test_names_in_order_and_each_once() -> None:
+    tables = ModelTables(tables={"mine": {"model": "openai/x"}})
+    names = ["gpt-4o", "mine", LEXICAL, "mine", "openai/anything", "ollama_chat/llama3"]
+    specs = resolve_models(names, tables)
+    assert [spec.label for spec in specs] == [
+        "gpt-4o",
+        "mine",
+        LEXICAL,
+        "openai/anything",
+        "ollama_chat/llama3",
+    ]
+    assert specs[1].model == "openai/x"
+
+
+def test_a_table_wins_over_litellms_name() -> None:
+    tables = ModelTables(tables={"gpt-4o": {"model": "openai/other"}})
+    assert resolve_models(["gpt-4o"], tables)[0].model == "openai/other"
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("my-alis", "did you mean my-alias"),
+        ("baseline/lexcal", "did you mean baseline/lexical"),
+        ("gpt4o", "did you mean gpt-4o"),
+        ("opanai/gpt-4o", "openai/gpt-4o"),
+        ("claude-3", "did you mean claude"),
+    ],
+)
+def test_an_unknown_name_comes_with_near_ones_and_the_table_to_add(name: str, near: str) -> None:
+    tables = ModelTables(tables={"my-alias": {"model": "openai/x"}})
+    with pytest.raises(ConfigError) as raised:
+        resolve_models([name], tables)
+    text = str(raised.value)
+    assert text.startswith(f"unknown model {name!r}")
+    assert near in text
+    header = name if "/" not in name else f'"{name}"'
+    assert f"[tool.tooleval.models.{header}]\n" in text
+    assert "api_key_env" in text
+
+
+def test_the_table_to_add_fits_the_file_there_is(tmp_path: Path) -> None:
+    tables = tables_of(tmp_path, '[models.a]\nmodel = "openai/x"')
+    with pytest.raises(ConfigError, match=r"add to tooleval\.toml:\n\n    \[models\.claude-3\]"):
+        resolve_models(["claude-3"], tables)
+
+
+@pytest.mark.parametrize("name", ["", " x", "a[b]", "a::b", "a\nb", "a\x1b[31m"])
+def test_a_label_must_fit_into_a_node_id(name: str) -> None:
+    with pytest.raises(ConfigError, match="expected a name without brackets") as raised:
+        resolve_models([name], ModelTables())
+    assert raised.value.args[0].isprintable()
+
+
+@pytest.mark.parametrize("header", ['[models."my model"]', "[ models . 'my model' ]"])
+def test_headers_are_found_as_people_write_them(tmp_path: Path, header: str) -> None:
+    if "\\" in header:
+        pytest.skip("not TOML")
+    tables = tables_of(tmp_path, f'# first\n{header}\nmodel = "openai/x"\n  max_tokens = 0\n')
+    with pytest.raises(ConfigError, match=r"toml:4:3: "):
+        resolve_models(["my model"], tables)
+
+
+def test_litellm_is_not_imported_to_know_its_names() -> None:
+    code = (
+        "import sys\nfrom pytest_tooleval.engine.models.tables import *\n"
+        "from pytest_tooleval.errors import *\n"
+        "for name in ('gpt-4o', 'anthropic/x', 'opanai/x', 'nothing', 'meta-llama/x'):\n"
+        "    try: resolve_models([name], ModelTables())\n"
+        "    except ConfigError: pass\n"
+        "assert 'litellm' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_identity_is_what_is_asked() -> None:
+    fields: dict[str, Any] = {"label": "a", "source": "x", "timeout": 5.0}
+    assert ModelSpec(model="openai/x", **fields).identity == "openai/x"
+    assert ModelSpec(callable="a:b", **fields).identity == "callable:a:b"

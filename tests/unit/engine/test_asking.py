@@ -1,0 +1,331 @@
+"""One model's lane: fallback, giving up, limits, cassette."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.engine.asking import Lane
+from pytest_tooleval.engine.asking import Origin
+from pytest_tooleval.engine.asking import sampling_for
+from pytest_tooleval.engine.cassettes.cassette import Cassette
+from pytest_tooleval.engine.cassettes.cassette import key_of
+from pytest_tooleval.engine.cassettes.cassette import question
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.limits.retry import RetryPolicy
+from pytest_tooleval.engine.limits.slots import Slots
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
+from pytest_tooleval.errors import ErrorKind
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.results import Reply
+
+from .fakes import WEATHER
+from .fakes import FakeClient
+from .fakes import call
+from .fakes import case_of
+from .fakes import lane_for
+from .fakes import says
+from .fakes import use_clients
+
+GOOD = says(call("get_weather", '{"city": "Paris"}'))
+
+
+def request(n: int = 0, **fields: Any) -> ChatRequest:
+    return ChatRequest([{"role": "user", "content": f"Q{n}"}], [WEATHER], "required", **fields)
+
+
+async def ask_all(lane: Lane, count: int) -> list[Reply | BaseException]:
+    asked = (lane.ask(request(n), Origin(n)) for n in range(count))
+    return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 60)
+
+
+def refusing(asked: ChatRequest) -> dict[str, Any] | ModelError:
+    if asked.tool_choice == "required":
+        return ToolChoiceRefused("tool_choice is not supported")
+    return GOOD
+
+
+async def test_required_falls_back_to_auto_and_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FakeClient(refusing)
+    use_clients(monkeypatch, {"m": client})
+    lane = lane_for()
+    for n in range(3):
+        assert (await lane.ask(request(n), Origin(0))).tool_choice == "auto"
+    assert [asked.tool_choice for asked in client.requests] == ["required", "auto", "auto", "auto"]
+
+
+async def test_a_refusal_that_auto_does_not_cure_is_not_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def answer(asked: ChatRequest) -> dict[str, Any] | ModelError:
+        return ToolChoiceRefused("body.tool_choice ...") if "Q0" in str(asked.messages) else GOOD
+
+    use_clients(monkeypatch, {"m": FakeClient(answer)})
+    lane = lane_for()
+    with pytest.raises(ToolChoiceRefused):
+        await lane.ask(request(0), Origin(0))
+    assert (await lane.ask(request(1), Origin(0))).tool_choice == "required"
+
+
+@pytest.mark.parametrize("kind", ["credentials", "rate_limit", "timeout", "server", "bad_request"])
+async def test_nothing_else_falls_back(monkeypatch: pytest.MonkeyPatch, kind: ErrorKind) -> None:
+    client = FakeClient(lambda asked: ModelError("tool_choice", kind=kind))
+    use_clients(monkeypatch, {"m": client})
+    with pytest.raises(ModelError) as raised:
+        await lane_for().ask(request(), Origin(0))
+    assert raised.value.kind == kind
+    assert [asked.tool_choice for asked in client.requests] == ["required"]
+
+
+async def test_without_tools_there_is_no_tool_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_clients(monkeypatch, {"m": FakeClient(lambda asked: says(content="Hello"))})
+    reply = await lane_for().ask(ChatRequest([], (), "required"), Origin(0))
+    assert reply.tool_choice is None
+
+
+async def test_a_dead_endpoint_is_given_up_after_the_first_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = FakeClient(
+        lambda asked: ModelError("no connection to X", kind="unreachable", retryable=True)
+    )
+    use_clients(monkeypatch, {"m": client})
+    outcomes = await ask_all(lane_for(slots=Slots(4), policy=RetryPolicy(base=0.1)), 200)
+    assert all(isinstance(o, ModelError) and o.kind == "unreachable" for o in outcomes)
+    assert len(client.requests) <= 200 * 3
+    assert "given up for all of 'm'" in str(outcomes[-1])
+    assert "after 3 attempts" in str(outcomes[0])
+
+
+async def test_an_endpoint_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FakeClient(lambda asked: ModelError("no answer", kind="timeout", retryable=True), 0.01)
+    use_clients(monkeypatch, {"m": client})
+    outcomes = await ask_all(lane_for(slots=Slots(4)), 200)
+    assert all(isinstance(o, ModelError) and o.kind == "timeout" for o in outcomes)
+    assert len(client.requests) <= 4 + 4
+
+
+async def test_an_endpoint_that_has_answered_is_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(asked: ChatRequest) -> dict[str, Any] | ModelError:
+        return (
+            GOOD if "Q0" in str(asked.messages) else ModelError("x", kind="unreachable", retryable=True)
+        )
+
+    client = FakeClient(answer)
+    use_clients(monkeypatch, {"m": client})
+    lane = lane_for()
+    await lane.ask(request(0), Origin(0))
+    outcomes = await ask_all(lane, 10)
+    assert isinstance(outcomes[0], Reply)
+    assert len(client.requests) == 1 + 1 + 9 * 6  # every one of the others was tried in full
+
+
+@pytest.mark.parametrize("kind", ["credentials", "quota"])
+async def test_a_fatal_error_ends_the_model_at_once(
+    monkeypatch: pytest.MonkeyPatch, kind: ErrorKind
+) -> None:
+    client = FakeClient(lambda asked: ModelError("the key was refused", kind=kind, fatal=True))
+    use_clients(monkeypatch, {"m": client})
+    outcomes = await ask_all(lane_for(slots=Slots(2)), 100)
+    assert {str(o) for o in outcomes} == {"the key was refused"}
+    assert all(isinstance(o, ModelError) and o.kind == kind for o in outcomes)
+    assert len(client.requests) <= 3
+    assert (
+        len({id(o) for o in outcomes}) == 100
+    )  # each has its own, as a traceback grows with each raise
+
+
+async def test_a_fatal_error_wakes_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pace of one request a minute, and a Retry-After, do not delay the end."""
+
+    def answer(asked: ChatRequest) -> dict[str, Any] | ModelError:
+        if "Q0" in str(asked.messages):
+            return ModelError("slow down", kind="rate_limit", retryable=True, retry_after=100.0)
+        return ModelError("the key was refused", kind="credentials", fatal=True)
+
+    client = FakeClient(answer)
+    use_clients(monkeypatch, {"m": client})
+    begin = time.monotonic()
+    outcomes = await ask_all(lane_for(), 2)
+    assert {str(o) for o in outcomes} == {"the key was refused"}
+
+    client = FakeClient(lambda asked: ModelError("no", kind="credentials", fatal=True), latency=0.05)
+    use_clients(monkeypatch, {"m": client})
+    outcomes = await ask_all(lane_for(ModelSpec("m", requests_per_minute=1)), 50)
+    assert {str(o) for o in outcomes} == {"no"}
+    assert time.monotonic() - begin < 60.0
+    assert len(client.requests) == 1
+
+
+async def test_a_day_long_wait_is_learned_from_the_first_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FakeClient(
+        lambda asked: ModelError("limit", kind="rate_limit", retryable=True, retry_after=4000.0)
+    )
+    use_clients(monkeypatch, {"m": client})
+    outcomes = await ask_all(lane_for(slots=Slots(1)), 50)
+    assert all("asks to wait 4000 s" in str(o) for o in outcomes)
+    assert len(client.requests) == 1
+
+
+async def test_a_throttled_model_does_not_hold_back_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    throttled = FakeClient(
+        lambda asked: ModelError("429", kind="rate_limit", retryable=True, retry_after=30.0)
+    )
+    free = FakeClient(lambda asked: GOOD)
+    use_clients(monkeypatch, {"slow": throttled, "free": free})
+    slots = Slots(2)
+    slow, other = lane_for(ModelSpec("slow"), slots), lane_for(ModelSpec("free"), slots)
+    waiting = [asyncio.create_task(slow.ask(request(n), Origin(0))) for n in range(20)]
+    await asyncio.sleep(0.01)
+    replies = await asyncio.wait_for(
+        asyncio.gather(*(other.ask(request(n), Origin(99)) for n in range(20))), 5
+    )
+    assert len(replies) == 20
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_a_models_own_concurrency_is_kept_and_frees_the_shared_slots(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    narrow, wide = FakeClient(lambda asked: GOOD, 0.01), FakeClient(lambda asked: GOOD, 0.01)
+    use_clients(monkeypatch, {"narrow": narrow, "wide": wide})
+    slots = Slots(6)
+    lanes = [lane_for(ModelSpec("narrow", max_concurrency=2), slots), lane_for(ModelSpec("wide"), slots)]
+    await asyncio.gather(*(ask_all(lane, 20) for lane in lanes))
+    assert narrow.max_in_flight == 2
+    assert wide.max_in_flight >= 4
+
+
+async def test_an_echoed_key_is_taken_out_before_anyone_sees_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-planted-1234")
+    leaking = says(
+        call("get_weather", '{"city": "sk-planted-1234"}'), content="your key: sk-planted-1234"
+    )
+    use_clients(monkeypatch, {"m": FakeClient(lambda asked: leaking)})
+    lane = lane_for(ModelSpec("m", api_key_env="MY_KEY"))
+    cassette = Cassette(tmp_path / "c.jsonl", "new")
+    reply = await lane.ask(request(), Origin(0, cassette))
+    replayed = await lane.ask(request(), Origin(0, cassette))
+    assert "sk-planted" not in str(reply) + cassette.path.read_text()
+    assert replayed.calls == reply.calls
+    assert replayed.message == reply.message
+
+
+async def test_a_key_is_taken_out_of_names_reasons_and_other_spellings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    key = "sk-live/0123456789"
+    monkeypatch.setenv("MY_KEY", key)
+    escaped = json.dumps({"city": key}).replace("/", "\\/").replace("k", "\\u006b")
+    leaking = says(call("get_weather", escaped), call("get_weather", {key: "x"}))
+    use_clients(monkeypatch, {"m": FakeClient(lambda asked: leaking, finish_reason=f"stop {key}")})
+    lane = lane_for(ModelSpec("m", api_key_env="MY_KEY"))
+    cassette = Cassette(tmp_path / "c.jsonl", "new")
+    reply = await lane.ask(request(), Origin(0, cassette))
+    assert [made.arguments for made in reply.calls] == [{"city": "[secret]"}, {"[secret]": "x"}]
+    assert reply.finish_reason == "stop [secret]"
+    assert "live" not in str(reply) + cassette.path.read_text()
+
+
+async def test_values_of_headers_are_not_recorded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use_clients(monkeypatch, {"m": FakeClient(lambda asked: GOOD)})
+    cassette = Cassette(tmp_path / "c.jsonl", "new")
+    keys = []
+    for value in ("planted-1", "planted-1", "planted-2"):
+        spec = ModelSpec("m", model="openai/m", extra={"extra_headers": {"X-Gate": value}})
+        asked = request(sampling=sampling_for(spec, case_of()))
+        await lane_for(spec).ask(asked, Origin(0, cassette))
+        keys.append(key_of(question(spec, asked)))
+    assert "X-Gate" in cassette.path.read_text()
+    assert "planted" not in cassette.path.read_text()
+    # Other headers are another question.
+    assert keys[0] == keys[1] != keys[2]
+
+
+async def test_an_answer_nested_beyond_reading_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"x": deep}
+    use_clients(monkeypatch, {"m": FakeClient(lambda asked: {"content": None, "extra": deep})})
+    with pytest.raises(ModelError, match="nested too deeply") as raised:
+        await lane_for().ask(request(), Origin(0))
+    assert raised.value.kind == "bad_response"
+    while deep:  # freed level by level, as a recursive destructor is not everywhere safe
+        deep = deep.pop("x")
+
+
+async def test_a_recorded_answer_is_not_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    client = FakeClient(refusing)
+    use_clients(monkeypatch, {"m": client})
+    cassette = Cassette(tmp_path / "c.jsonl", "new")
+    first = await lane_for().ask(request(), Origin(0, cassette))
+    again = await lane_for().ask(request(), Origin(0, Cassette(cassette.path, "none")))
+    assert len(client.requests) == 2  # the refusal, and the answer
+    assert (first.cached, again.cached) == (False, True)
+    assert again.calls == first.calls
+    assert again.tool_choice == "auto"
+    assert again.latency_s == first.latency_s
+
+
+async def test_a_rerun_asks_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    client = FakeClient(lambda asked: GOOD)
+    use_clients(monkeypatch, {"m": client})
+    lane, cassette = lane_for(), Cassette(tmp_path / "c.jsonl", "new")
+    await lane.ask(request(), Origin(0, cassette))
+    assert not (await lane.ask(request(), Origin(0, cassette, fresh=True))).cached
+    assert len(client.requests) == 2
+
+
+async def test_what_is_not_recorded_is_an_error_in_replay(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use_clients(monkeypatch, {})
+    with pytest.raises(ModelError, match="--tooleval-record=none") as raised:
+        await lane_for().ask(request(), Origin(0, Cassette(tmp_path / "c.jsonl", "none")))
+    assert raised.value.kind == "replay"
+
+
+async def test_time_outs_come_from_the_table_or_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+
+    class Timed(FakeClient):
+        async def complete(self, request: ChatRequest, timeout_s: float) -> Any:
+            seen.append(timeout_s)
+            return await super().complete(request, timeout_s)
+
+    use_clients(monkeypatch, {"m": Timed(lambda asked: GOOD)})
+    await lane_for(ModelSpec("m")).ask(request(), Origin(0))
+    await lane_for(ModelSpec("m", timeout=7.0), policy=RetryPolicy()).ask(request(), Origin(0))
+    assert seen == [60.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "case", "sent"),
+    [
+        ({}, {}, {"temperature": 0.0}),
+        ({"sampling": {"temperature": 1, "seed": 5}}, {}, {"temperature": 1, "seed": 5}),
+        (
+            {"sampling": {"temperature": 1}},
+            {"temperature": 0.5, "max_tokens": 9},
+            {"temperature": 0.5, "max_tokens": 9},
+        ),
+        ({"omit": ("temperature",)}, {"temperature": 0.5}, {}),
+        ({"extra": {"top_k": 5}}, {}, {"temperature": 0.0, "top_k": 5}),
+    ],
+)
+def test_sampling(spec: dict[str, Any], case: dict[str, Any], sent: dict[str, Any]) -> None:
+    assert sampling_for(ModelSpec("m", **spec), case_of(**case)) == sent

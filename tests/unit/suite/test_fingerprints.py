@@ -1,0 +1,62 @@
+"""What makes a case another case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.suite.fingerprints import content_of_case
+from pytest_tooleval.suite.model import Suite
+
+CASE: dict[str, Any] = {"id": "a", "prompt": "Weather in Paris?", "expected_tool": "get_weather"}
+TOOL = {"type": "function", "function": {"name": "get_weather", "description": "Weather of a city"}}
+
+
+def content(suite: dict[str, Any] | None = None, **fields: Any) -> str:
+    made = Suite.model_validate(
+        {"name": "s", "tools": [TOOL], "test_cases": [{**CASE, **fields}], **(suite or {})}
+    )
+    return content_of_case(made, made.test_cases[0])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"prompt": "Weather in Rome?"},
+        {"prompt": [{"role": "user", "content": "Weather in Paris?"}]},
+        {"expected_tool": ["get_weather"]},
+        {"expected_params": {}},
+        {"expected_params": {"city": "Paris"}},
+        {"param_scoring": "contains"},
+        {"thresholds": {"overall": 0.5}},
+        {"multi_turn": True, "mock_responses": {"get_weather": 5}},
+    ],
+)
+def test_what_is_asked_and_expected_counts(fields: dict[str, Any]) -> None:
+    assert content(**fields) != content()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"id": "b"},
+        {"tags": ["x"]},
+        {"trials": 5},
+        {"weight": 2.0},
+        {"skip": "no"},
+        {"metadata": {"a": 1}},
+    ],
+)
+def test_where_and_how_often_it_is_asked_does_not(fields: dict[str, Any]) -> None:
+    assert content(**fields) == content()
+
+
+def test_tools_and_the_system_prompt_are_what_runs_are_compared_for() -> None:
+    function = {**TOOL["function"], "description": "Tells the weather"}  # type: ignore[dict-item]
+    other = {"tools": [{"type": "function", "function": function}], "system_prompt": "Be brief."}
+    assert content(other) == content()
+
+
+def test_defaults_of_the_suite_count_like_those_of_the_case() -> None:
+    assert content({"param_scoring": "fuzzy"}) == content(param_scoring="fuzzy") != content()

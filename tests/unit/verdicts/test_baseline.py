@@ -1,0 +1,540 @@
+"""The baseline gate: what is compared, what fails it, and what it says."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import random
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from pytest_tooleval.errors import ConfigError
+from pytest_tooleval.verdicts.baseline import compare
+from pytest_tooleval.verdicts.statistics import mcnemar_test
+from pytest_tooleval.verdicts.statistics import sign_flip_test
+
+Document = dict[str, Any]
+
+
+def row(number: int, passes: int, scored: int, model: str = "gpt-4o", **fields: Any) -> dict[str, Any]:
+    """A case whose trials score 1 or 0."""
+    value = passes / scored if scored else None
+    return {
+        "suite": "weather",
+        "case": f"case-{number}",
+        "model": model,
+        "outcome": "passed" if scored and passes == scored else "failed",
+        "scores": {"overall": value, "tool_selection": value},
+        "weight": 1.0,
+        "content": f"{number:016x}",
+        "passes": passes,
+        "scored": scored,
+        **fields,
+    }
+
+
+def document(rows: Sequence[dict[str, Any]], **options: Any) -> Document:
+    run = {"id": "20261122-101530-3fa9c1", "started": "2026-11-22T10:15:30+00:00", "git": None}
+    return {"version": 1, "run": {**run, "options": options}, "cases": list(rows)}
+
+
+def runs(passes: Sequence[int], scored: int, model: str = "gpt-4o") -> Document:
+    return document([row(number, each, scored, model) for number, each in enumerate(passes)])
+
+
+def metric(comparison: dict[str, Any], name: str, model: int = 0) -> dict[str, Any]:
+    (found,) = (each for each in comparison["models"][model]["metrics"] if each["metric"] == name)
+    return dict(found)
+
+
+# What is compared
+
+
+def test_two_equal_runs_differ_in_nothing() -> None:
+    comparison = compare(runs([5, 4, 0], 5), runs([5, 4, 0], 5))
+    assert not comparison["failed"]
+    assert comparison["message"] == "no significant drop over 3 cases"
+    assert comparison["cases"] == {"same": 3, "added": [], "removed": [], "changed": [], "renamed": []}
+    (model,) = comparison["models"]
+    assert model["cases"] == 3
+    assert model["worse"] == model["better"] == model["flips"] == []
+    for found in model["metrics"]:
+        assert (found["drop"], found["p"], found["p_adjusted"]) == (0.0, 1.0, 1.0)
+        assert not any((found["significant"], found["failed"]))
+
+
+def test_the_comparison_is_what_a_document_holds() -> None:
+    comparison = compare(runs([5] * 20, 5), runs([1] * 20, 5), names=("main", "this run"))
+    assert json.loads(json.dumps(comparison, allow_nan=False)) == comparison
+    assert comparison["old"] == {
+        "name": "main",
+        "id": "20261122-101530-3fa9c1",
+        "started": "2026-11-22T10:15:30+00:00",
+        "git": None,
+    }
+    assert list(comparison["models"][0]) == [
+        *("old", "new", "cases", "metrics", "flips", "flips_p", "flips_p_adjusted", "flips_failed"),
+        *("worse", "better"),
+    ]
+    assert set(metric(comparison, "overall")) == {
+        *("metric", "suite", "old", "new", "drop", "n", "p", "p_adjusted", "test"),
+        *("significant", "failed"),
+    }
+
+
+def test_the_inputs_stay_as_they_are() -> None:
+    old, new = runs([5, 3], 5), runs([1, 3], 5)
+    before = copy.deepcopy((old, new))
+    compare(old, new)
+    assert (old, new) == before
+
+
+def in_two_suites(first: int, second: int, cases: int = 10) -> Document:
+    """Two suites whose cases all have so many passes of one."""
+    passes = {"Terse": first, "Long": second}
+    rows = [
+        row(number, passed, 1, suite=suite, file=f"{suite}.tooleval.json", content=f"{suite}{number}")
+        for suite, passed in passes.items()
+        for number in range(cases)
+    ]
+    return document(rows)
+
+
+def test_a_gain_in_one_suite_hides_no_loss_in_another() -> None:
+    comparison = compare(in_two_suites(0, 1), in_two_suites(1, 0))
+    (model,) = comparison["models"]
+    found = {each["suite"]: (each["drop"], each["n"], each["failed"]) for each in model["metrics"]}
+    assert found == {None: (0.0, 20, False), "Terse": (-1.0, 10, False), "Long": (1.0, 10, True)}
+    assert comparison["failed"]
+    assert comparison["message"].startswith("overall of gpt-4o in Long dropped by 1.00")
+
+
+def test_a_suite_in_which_alone_something_changed_is_no_further_test() -> None:
+    (model,) = compare(in_two_suites(1, 1), in_two_suites(1, 0))["models"]
+    whole, (terse, long) = model["metrics"][0], model["metrics"][-2:]
+    assert (terse["suite"], long["suite"]) == ("Terse", "Long")
+    assert whole["p_adjusted"] == long["p_adjusted"] == long["p"] == 0.5**10
+
+
+def test_suites_of_one_name_are_compared_apart() -> None:
+    old, new = in_two_suites(0, 1), in_two_suites(1, 0)
+    for each in (*old["cases"], *new["cases"]):
+        each["suite"] = "Same"
+    suites = [each["suite"] for each in compare(old, new)["models"][0]["metrics"]]
+    assert suites[-2:] == ["Same (Terse.tooleval.json)", "Same (Long.tooleval.json)"]
+
+
+def test_a_large_drop_fails_and_says_so() -> None:
+    comparison = compare(runs([5] * 50, 5), runs([4] * 50, 5))
+    assert comparison["failed"]
+    assert comparison["message"] == (
+        "overall of gpt-4o dropped by 0.20 (1.00 to 0.80 over 50 cases, p < 0.001), so did "
+        "the share of passing trials, tool_selection"
+    )
+    found = metric(comparison, "pass")
+    assert (found["old"], found["new"], found["n"], found["test"]) == (1.0, 0.8, 50, "sign-flip")
+    assert found["p"] == 0.5**50
+
+
+def test_a_gain_never_fails() -> None:
+    comparison = compare(runs([1] * 50, 5), runs([5] * 50, 5))
+    assert not comparison["failed"]
+    assert metric(comparison, "overall")["drop"] == pytest.approx(-0.8)
+
+
+def test_single_right_or_wrong_trials_are_mcnemars() -> None:
+    old, new = [1] * 8 + [0] * 2 + [1] * 30, [0] * 8 + [1] * 2 + [1] * 30
+    comparison = compare(runs(old, 1), runs(new, 1))
+    found = metric(comparison, "pass")
+    assert found["test"] == "McNemar"
+    assert found["p"] == pytest.approx(mcnemar_test(8, 2))
+    assert comparison["models"][0]["flips_p"] is None
+
+
+def test_trial_means_are_compared_case_by_case() -> None:
+    old, new = [5, 5, 3, 0], [4, 3, 4, 0]
+    found = metric(compare(runs(old, 5), runs(new, 5)), "pass")
+    assert found["p"] == sign_flip_test([0.2, 0.4, -0.2, 0.0])
+    assert found["drop"] == pytest.approx(0.1)
+
+
+def test_the_number_of_trials_may_differ() -> None:
+    comparison = compare(runs([5] * 20, 5), runs([0] * 20, 1))
+    found = metric(comparison, "pass")
+    assert (found["test"], found["failed"]) == ("sign-flip", True)
+
+
+def test_weights_count_in_means_and_tests() -> None:
+    new = runs([0, 5], 5)
+    new["cases"][0]["weight"] = 3.0
+    found = metric(compare(runs([5, 5], 5), new), "pass")
+    assert (found["old"], found["new"]) == (1.0, 0.25)
+    one_each = metric(compare(runs([1, 1], 1), runs([0, 1], 1)), "pass")
+    weighted = runs([0, 1], 1)
+    weighted["cases"][0]["weight"] = 3.0
+    assert one_each["test"] == "McNemar"
+    assert metric(compare(runs([1, 1], 1), weighted), "pass")["test"] == "sign-flip"
+
+
+def test_metrics_are_those_that_both_have_numbers_for() -> None:
+    old, new = runs([5, 5, 5], 5), runs([5, 5, 5], 5)
+    old["cases"][0]["scores"] = {"overall": 1.0, "old": 1.0, "politeness": 0.5, "detour_penalty": 0.1}
+    new["cases"][0]["scores"] = {"overall": 1.0, "new": 1.0, "politeness": 0.7, "detour_penalty": 0.4}
+    new["cases"][1]["scores"]["overall"] = None
+    (model,) = compare(old, new)["models"]
+    assert [(each["metric"], each["n"]) for each in model["metrics"]] == [
+        ("pass", 3),
+        ("overall", 2),
+        ("tool_selection", 2),
+        ("politeness", 1),
+    ]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, "1", [1.0], 10**400])
+def test_what_is_no_number_is_not_compared(value: Any) -> None:
+    old = runs([5, 5], 5)
+    old["cases"][0]["scores"]["overall"] = value
+    comparison = compare(old, runs([5, 5], 5))
+    assert metric(comparison, "overall")["n"] == 1
+    json.dumps(comparison, allow_nan=False)
+
+
+def test_a_file_without_counts_has_them_in_its_trials() -> None:
+    old = runs([5] * 20, 5)
+    for case in old["cases"]:
+        del case["passes"], case["scored"], case["weight"], case["content"]
+        case["trials"] = [{"passed": number < 5, "error": None} for number in range(5)]
+        case["trials"].append({"passed": False, "error": {"kind": "timeout", "message": ""}})
+    comparison = compare(old, runs([0] * 20, 5))
+    assert comparison["failed"]
+    assert comparison["models"][0]["flips"][0] == {
+        "suite": "weather",
+        "case": "case-0",
+        "old": "5/5",
+        "new": "0/5",
+    }
+
+
+def test_errors_and_skipped_cases_are_left_out_and_counted() -> None:
+    old, new = runs([5, 5, 5, 5], 5), runs([5, 0, 0, 5], 5)
+    new["cases"][1]["outcome"] = "error"
+    old["cases"][2]["outcome"] = "skipped"
+    comparison = compare(old, new)
+    assert comparison["models"][0]["cases"] == 2
+    assert comparison["models"][0]["flips"] == []
+    assert comparison["message"] == (
+        "no significant drop over 2 cases; not compared: 1 case without an answer, 1 case skipped"
+    )
+
+
+def test_missed_cases_are_compared() -> None:
+    new = runs([0] * 20, 5)
+    for case in new["cases"]:
+        case["outcome"] = "missed"
+    assert compare(runs([5] * 20, 5), new)["failed"]
+
+
+def test_changes_of_the_suite_are_told() -> None:
+    old, new = runs([5] * 10, 5), runs([5] * 10, 5)
+    new["cases"][0]["content"] = "f" * 16
+    new["cases"][1]["case"] = "renamed"
+    new["cases"].append(row(77, 5, 5))
+    del old["cases"][5]
+    del new["cases"][6]
+    comparison = compare(old, new)
+    assert comparison["cases"] == {
+        "same": 7,
+        "added": [{"suite": "weather", "case": "case-5"}, {"suite": "weather", "case": "case-77"}],
+        "removed": [{"suite": "weather", "case": "case-6"}],
+        "changed": [{"suite": "weather", "case": "case-0"}],
+        "renamed": [
+            {"suite": "weather", "case": "renamed", "old_suite": "weather", "old_case": "case-1"}
+        ],
+    }
+    assert comparison["message"].endswith("not compared: 1 case changed, 2 cases added, 1 case removed")
+
+
+def test_a_changed_case_cannot_fail_the_gate() -> None:
+    old, new = runs([5] * 21, 5), runs([5] + [0] * 20, 5)
+    for number, case in enumerate(new["cases"][1:]):
+        case["content"] = f"changed{number}"
+    assert not compare(old, new)["failed"]
+
+
+def test_cases_are_listed_by_how_far_they_moved() -> None:
+    (model,) = compare(runs([5, 5, 2, 3], 5), runs([4, 1, 5, 3], 5))["models"]
+    assert [(each["case"], each["old_passes"], each["new_passes"]) for each in model["worse"]] == [
+        ("case-1", "5/5", "1/5"),
+        ("case-0", "5/5", "4/5"),
+    ]
+    assert [(each["case"], each["old"], each["new"]) for each in model["better"]] == [
+        ("case-2", 0.4, 1.0)
+    ]
+
+
+def test_a_case_without_overall_moves_by_its_passes() -> None:
+    old, new = runs([5], 5), runs([1], 5)
+    old["cases"][0]["scores"] = new["cases"][0]["scores"] = {"overall": None}
+    (model,) = compare(old, new)["models"]
+    assert model["worse"][0]["old"] is None
+    assert model["worse"][0]["new_passes"] == "1/5"
+
+
+# Flips
+
+
+def test_a_sure_case_that_always_fails_now_fails_the_gate() -> None:
+    comparison = compare(runs([10] * 30, 10), runs([0] + [10] * 29, 10))
+    (model,) = comparison["models"]
+    assert model["flips"] == [{"suite": "weather", "case": "case-0", "old": "10/10", "new": "0/10"}]
+    assert model["flips_p"] == pytest.approx(1 / math.comb(20, 10))
+    assert model["flips_failed"]
+    assert comparison["failed"]
+    assert not any(each["failed"] for each in model["metrics"])
+    assert (
+        comparison["message"]
+        == "case-0 passed always (10/10) and now fails always (0/10) on gpt-4o (p < 0.001)"
+    )
+
+
+def test_one_trial_is_too_few_for_a_flip() -> None:
+    comparison = compare(runs([1] * 30, 1), runs([0] + [1] * 29, 1))
+    assert not comparison["failed"]
+    assert comparison["models"][0]["flips"][0]["new"] == "0/1"
+    assert comparison["message"] == (
+        "no significant drop over 30 cases; case-0 passed always (1/1) and now fails always (0/1), "
+        "which may be chance"
+    )
+
+
+def test_two_trials_may_flip_by_chance() -> None:
+    comparison = compare(runs([2] * 30, 2), runs([0] + [2] * 29, 2))
+    assert comparison["models"][0]["flips_p"] == pytest.approx(1 / 6)
+    assert not comparison["failed"]
+
+
+def test_flips_fail_however_large_a_drop_is_allowed() -> None:
+    comparison = compare(runs([10] * 30, 10), runs([0] * 3 + [10] * 27, 10), max_drop=0.5)
+    assert comparison["failed"]
+    assert comparison["message"].startswith("3 cases passed always and now fail always on gpt-4o")
+
+
+def test_flips_are_not_tested_where_asking_stopped_early() -> None:
+    old = document([row(number, 10, 10) for number in range(30)], **{"early-stop": True})
+    new = document(
+        [row(0, 0, 1), *(row(number, 10, 10) for number in range(1, 30))], **{"early-stop": True}
+    )
+    comparison = compare(old, new)
+    (model,) = comparison["models"]
+    assert len(model["flips"]) == 1
+    assert model["flips_p"] is None
+    assert model["flips_p_adjusted"] is None
+    assert not comparison["failed"]
+
+
+def test_runs_with_and_without_early_stop_cannot_be_compared() -> None:
+    early = document([row(number, 5, 5) for number in range(30)], **{"early-stop": True})
+    comparison = compare(runs([5] * 30, 5), early)
+    assert comparison["failed"]
+    assert comparison["models"] == []
+    assert comparison["message"].startswith("nothing to compare: this run stopped asking")
+
+
+# What fails
+
+
+def test_a_drop_up_to_max_drop_is_allowed() -> None:
+    old, new = runs([5] * 50, 5), runs([4] * 50, 5)
+    comparison = compare(old, new, max_drop=0.2)
+    found = metric(comparison, "overall")
+    assert found["significant"]
+    assert not found["failed"]
+    assert not comparison["failed"]
+    assert comparison["message"] == (
+        "no significant drop above 0.2 over 50 cases; overall of gpt-4o dropped by 0.20 "
+        "(1.00 to 0.80 over 50 cases, p < 0.001), so did the share of passing trials, tool_selection"
+    )
+    assert compare(old, new, max_drop=0.19)["failed"]
+
+
+def test_every_test_of_the_run_counts_in_holms_correction() -> None:
+    # Six falls of six: p = 1/64, enough alone and for three, not for four.
+    def both(number_of_models: int, *, new: bool) -> Document:
+        rows = [
+            row(number, int(not new), 1, f"model-{model}")
+            for model in range(number_of_models)
+            for number in range(6)
+        ]
+        return document(rows)
+
+    for models, failed in ((1, True), (3, True), (4, False)):
+        comparison = compare(both(models, new=False), both(models, new=True))
+        assert comparison["failed"] is failed
+        assert metric(comparison, "pass")["p_adjusted"] == pytest.approx(models / 64)
+
+
+def test_metrics_that_move_alike_are_one_test_and_others_are_their_own() -> None:
+    old, new = runs([5] * 20, 5), runs([5] * 14 + [4] * 6, 5)
+    assert metric(compare(old, new), "pass")["p_adjusted"] == pytest.approx(1 / 64)
+    old["cases"][0]["scores"]["overall"] = 0.9
+    comparison = compare(old, new)
+    assert metric(comparison, "pass")["p"] == metric(comparison, "overall")["p"] == 1 / 64
+    assert metric(comparison, "pass")["p_adjusted"] == pytest.approx(2 / 64)
+    assert metric(comparison, "overall")["p_adjusted"] == pytest.approx(2 / 64)
+
+
+# Models
+
+
+def two_models(first: Sequence[int], second: Sequence[int]) -> Document:
+    return document(runs(first, 5, "a")["cases"] + runs(second, 5, "b")["cases"])
+
+
+def test_each_model_is_compared_with_itself() -> None:
+    comparison = compare(two_models([5] * 20, [5] * 20), two_models([5] * 20, [3] * 20))
+    assert [(each["old"], each["new"]) for each in comparison["models"]] == [("a", "a"), ("b", "b")]
+    assert comparison["message"].startswith("overall of b dropped by 0.40")
+    assert comparison["cases"]["same"] == 20
+
+
+def test_models_can_be_compared_with_others() -> None:
+    comparison = compare(runs([5] * 20, 5, "old"), runs([3] * 20, 5, "new"), models=[("old", "new")])
+    assert comparison["failed"]
+    assert comparison["models"][0]["old"] == "old"
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        ({"c": "a"}, "model c is not in baseline, which has a, b"),
+        ({"a": "c"}, "model c is not in this run, which has a, b"),
+    ],
+)
+def test_a_label_that_a_run_does_not_have_is_an_error(models: dict[str, str], message: str) -> None:
+    runs_ = two_models([5], [5])
+    with pytest.raises(ConfigError, match=message):
+        compare(runs_, runs_, models=list(models.items()))
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, math.nan])
+def test_numbers_out_of_range_are_errors(value: float) -> None:
+    with pytest.raises(ConfigError, match="max-drop: expected a number from 0 to 1, got"):
+        compare(runs([5], 5), runs([5], 5), max_drop=value)
+    with pytest.raises(ConfigError, match="alpha"):
+        compare(runs([5], 5), runs([5], 5), alpha=value)
+
+
+def test_a_model_that_the_baseline_does_not_have_is_told() -> None:
+    comparison = compare(runs([5] * 9, 5, "a"), two_models([5] * 9, [0] * 9))
+    assert not comparison["failed"]
+    assert comparison["message"] == (
+        "no significant drop over 9 cases; not compared: b (no such model in the other run)"
+    )
+
+
+# A gate must not pass by accident
+
+
+def test_no_common_model_fails() -> None:
+    comparison = compare(runs([5], 5, "old"), runs([5], 5, "new"))
+    assert comparison["failed"]
+    assert comparison["message"] == (
+        "nothing to compare, no model is in both runs: baseline has old, this run has new; "
+        "pair them as OLD=NEW"
+    )
+
+
+def test_an_empty_run_fails() -> None:
+    assert compare(runs([5], 5), document([]))["failed"]
+    assert compare(document([]), runs([5], 5))["failed"]
+    skipped = document([row(0, 0, 0, "", outcome="skipped")])
+    assert "this run has no model" in compare(runs([5], 5), skipped)["message"]
+
+
+def test_no_common_case_fails_for_each_model() -> None:
+    old, new = two_models([5] * 9, [5] * 9), two_models([5] * 9, [5] * 9)
+    for case in new["cases"][9:]:
+        case["outcome"] = "error"
+    comparison = compare(old, new)
+    assert comparison["failed"]
+    assert comparison["message"].startswith(
+        "nothing to compare, no case of b is the same in both runs: 9 skipped or without an answer in "
+        "one of the runs; no significant drop over 9 cases"
+    )
+
+
+def test_too_few_cases_to_see_anything_are_told() -> None:
+    assert "cannot show one" in compare(runs([1] * 4, 1), runs([1] * 4, 1))["message"]
+    assert "cannot show one" not in compare(runs([1] * 5, 1), runs([1] * 5, 1))["message"]
+    assert "cannot show one" not in compare(runs([5], 5), runs([5], 5))["message"]
+
+
+# Hostile text, size, chance
+
+
+def test_the_message_is_one_printable_line() -> None:
+    evil = "\x1b[31m\nname\u202e" + "x" * 500
+    old, new = runs([10] * 30, 10, evil), runs([0] * 3 + [10] * 27, 10, evil)
+    for each in (*old["cases"], *new["cases"]):
+        each["case"] += evil
+        each["scores"][evil] = each["scores"]["overall"]
+    for comparison in (
+        compare(old, new),
+        compare(old, runs([5], 5, "other" + evil), names=(evil, evil)),
+        compare(runs([10] * 9, 10), runs([0] + [10] * 8, 10)),
+    ):
+        assert comparison["failed"]
+        assert comparison["message"].isprintable()
+        assert len(comparison["message"]) < 1000
+
+
+cases = st.integers(0, 5).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@settings(max_examples=80)
+@given(st.lists(st.tuples(cases, cases, st.sampled_from([0.5, 1.0, 3.0])), min_size=1, max_size=9))
+def test_any_two_runs_can_be_compared(
+    found: list[tuple[tuple[int, int], tuple[int, int], float]],
+) -> None:
+    old = document([row(number, *counts) for number, (counts, _, _) in enumerate(found)])
+    new = document([row(number, *counts, weight=w) for number, (_, counts, w) in enumerate(found)])
+    comparison = compare(old, new)
+    json.dumps(comparison, allow_nan=False)
+    (model,) = comparison["models"]
+    for each in model["metrics"]:
+        assert 0 < each["p"] <= each["p_adjusted"] <= 1
+        assert each["drop"] == pytest.approx(each["old"] - each["new"])
+        assert each["failed"] <= each["significant"] <= (each["drop"] > 0)
+    back = compare(new, old)
+    assert [flip["case"] for flip in back["models"][0]["flips"]] == [
+        f"case-{number}"
+        for number, ((c, n), (d, m), _) in enumerate(found)
+        if n and m and d == m and not c
+    ]
+
+
+def test_thousands_of_cases_are_compared_quickly() -> None:
+    chance = random.Random(1)
+    old, new = (runs([chance.randint(0, 5) for _ in range(3000)], 5) for _ in range(2))
+    start = time.process_time()
+    compare(old, new)
+    assert time.process_time() - start < 1
+
+
+def test_two_runs_of_the_same_model_seldom_fail() -> None:
+    chance = random.Random(8)
+    alarms = 0
+    for _ in range(200):
+        rates = [chance.choice([0.02, 0.98, 0.98, chance.random()]) for _ in range(50)]
+        old, new = (
+            runs([sum(chance.random() < rate for _ in range(3)) for rate in rates], 3) for _ in "ab"
+        )
+        alarms += compare(old, new)["failed"]
+    assert alarms / 200 <= 0.05

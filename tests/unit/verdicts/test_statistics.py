@@ -1,0 +1,381 @@
+"""The formulas against brute force, scipy and what the papers print."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from pytest_tooleval.verdicts import statistics
+from pytest_tooleval.verdicts.statistics import after_drop
+from pytest_tooleval.verdicts.statistics import flip_test
+from pytest_tooleval.verdicts.statistics import holm
+from pytest_tooleval.verdicts.statistics import mcnemar_test
+from pytest_tooleval.verdicts.statistics import mean_interval
+from pytest_tooleval.verdicts.statistics import pass_at_k
+from pytest_tooleval.verdicts.statistics import pass_hat_k
+from pytest_tooleval.verdicts.statistics import power
+from pytest_tooleval.verdicts.statistics import reliability
+from pytest_tooleval.verdicts.statistics import sign_flip_test
+from pytest_tooleval.verdicts.statistics import typical_pass_rates
+from pytest_tooleval.verdicts.statistics import wilson
+
+DOCS = Path(__file__).parents[3] / "docs" / "statistics.md"
+
+shares = st.floats(0, 1, allow_nan=False)
+
+
+# pass@k, pass^k
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_pass_at_k_and_pass_hat_k_count_subsets(n: int) -> None:
+    for c, k in itertools.product(range(n + 1), range(1, n + 1)):
+        subsets = list(itertools.combinations([True] * c + [False] * (n - c), k))
+        assert pass_at_k(n, c, k) == pytest.approx(sum(map(any, subsets)) / len(subsets), abs=1e-12)
+        assert pass_hat_k(n, c, k) == pytest.approx(sum(map(all, subsets)) / len(subsets), abs=1e-12)
+
+
+def test_too_few_trials_have_no_pass_at_k() -> None:
+    assert pass_at_k(2, 2, 3) is None
+    assert pass_hat_k(2, 2, 3) is None
+    assert pass_at_k(0, 0, 1) is None
+
+
+def test_reliability_is_the_mean_over_cases_with_enough_trials() -> None:
+    found = reliability([(3, 3, 1.0), (3, 1, 1.0), (1, 0, 1.0), (0, 0, 1.0)])
+    assert found is not None
+    assert found["trials"] == 3
+    assert found["cases"] == {"1": 3, "2": 2, "3": 2}
+    assert found["pass@k"] == pytest.approx({"1": (1 + 1 / 3 + 0) / 3, "2": (1 + 2 / 3) / 2, "3": 1.0})
+    assert found["pass^k"] == pytest.approx({"1": (1 + 1 / 3 + 0) / 3, "2": 0.5, "3": 0.5})
+
+
+def test_reliability_weighs_the_cases() -> None:
+    found = reliability([(5, 5, 2.0), (5, 0, 6.0)])
+    assert found is not None
+    assert found["pass@k"]["5"] == found["pass^k"]["5"] == 0.25
+
+
+def test_reliability_needs_several_trials() -> None:
+    assert reliability([]) is None
+    assert reliability([(1, 1, 1.0), (0, 0, 1.0), (1, 0, 1.0)]) is None
+
+
+def test_reliability_of_many_trials_names_a_few_ks() -> None:
+    found = reliability([(120, 60, 1.0)])
+    assert found is not None
+    assert list(found["pass@k"]) == ["1", "2", "5", "10", "20", "50", "100", "120"]
+
+
+# Intervals
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "confidence", "low", "high"),
+    [
+        # Newcombe 1998, "Two-sided confidence intervals for the single proportion", method 3.
+        (81, 263, 0.95, 0.2553, 0.3662),
+        (15, 148, 0.95, 0.0624, 0.1605),
+        (0, 20, 0.95, 0.0, 0.1611),
+        (1, 29, 0.95, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_as_printed(successes: int, n: int, confidence: float, low: float, high: float) -> None:
+    assert wilson(successes, n, confidence) == pytest.approx((low, high), abs=5e-5)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 500), st.integers(0, 500), st.floats(0.5, 0.999))
+def test_wilson_equals_scipys(a: int, b: int, confidence: float) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    n = a + b + 1
+    expected = stats.binomtest(a, n).proportion_ci(confidence, method="wilson")
+    assert wilson(a, n, confidence) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_wilson_of_nothing_is_everything() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -1.0, 95, math.nan])
+def test_a_confidence_out_of_range_is_refused(confidence: float) -> None:
+    with pytest.raises(ValueError, match=f"confidence: expected .* got {confidence}"):
+        wilson(1, 2, confidence)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=60), st.floats(0.1, 10))
+def test_of_right_and_wrong_alone_the_interval_is_wilsons(right: list[bool], weight: float) -> None:
+    values = [float(value) for value in right]
+    expected = wilson(sum(values), len(values))
+    assert mean_interval(values) == pytest.approx(expected, abs=1e-9)
+    assert mean_interval(values, [weight] * len(values)) == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.lists(st.tuples(shares, st.floats(0.01, 100)), max_size=40), st.floats(0.5, 0.99))
+def test_an_interval_holds_the_mean_and_stays_between_0_and_1(
+    pairs: list[tuple[float, float]], confidence: float
+) -> None:
+    values, weights = [value for value, _ in pairs], [weight for _, weight in pairs]
+    low, high = mean_interval(values, weights, confidence)
+    assert 0 <= low <= high <= 1
+    assert high - low > 0
+    if pairs:
+        mean = sum(value * weight for value, weight in pairs) / sum(weights)
+        assert low - 1e-9 <= mean <= high + 1e-9
+        mirrored = mean_interval([1 - value for value in values], weights, confidence)
+        assert mirrored == pytest.approx((1 - high, 1 - low), abs=1e-6)
+
+
+def test_few_perfect_cases_prove_little() -> None:
+    assert mean_interval([]) == (0.0, 1.0)
+    assert mean_interval([1.0]) == pytest.approx((0.2065, 1.0), abs=1e-4)
+    assert mean_interval([1.0] * 5) == pytest.approx((0.5655, 1.0), abs=1e-4)
+    low, high = mean_interval([0.9] * 5)
+    assert low < 0.75
+    assert high > 0.95
+
+
+def test_a_case_that_weighs_more_makes_less_certain() -> None:
+    values = [0.0, 1.0] * 20
+    low, high = mean_interval(values)
+    heavy_low, heavy_high = mean_interval(values, [10.0, 10.0] + [1.0] * 38)
+    assert heavy_low < low
+    assert heavy_high > high
+
+
+@pytest.mark.parametrize("cases", [50, 100, 400])
+@pytest.mark.parametrize("trials", [1, 5])
+def test_intervals_cover_at_their_nominal_rate(cases: int, trials: int) -> None:
+    chance = random.Random(20)
+    runs, truth = 1200, 0.55 * 0.985 + 0.15 * 0.015 + 0.3 * 0.5
+    hits = 0
+    for _ in range(runs):
+        rates = typical_pass_rates(cases, chance)
+        values = [sum(chance.random() < rate for _ in range(trials)) / trials for rate in rates]
+        low, high = mean_interval(values)
+        hits += low <= truth <= high
+    assert hits / runs == pytest.approx(0.95, abs=0.02)
+
+
+def test_an_interval_is_quick() -> None:
+    values = [(number % 7) / 7 for number in range(400)]
+    start = time.process_time()
+    for _ in range(20):
+        mean_interval(values)
+    assert (time.process_time() - start) / 20 < 0.01
+
+
+# Paired tests
+
+fifths = st.lists(st.integers(-5, 5), min_size=2, max_size=11)
+
+
+def brute_force(differences: list[float]) -> float:
+    signs = itertools.product((1, -1), repeat=len(differences))
+    sums = [sum(s * abs(d) for s, d in zip(row, differences, strict=True)) for row in signs]
+    return sum(value >= sum(differences) - 1e-9 for value in sums) / len(sums)
+
+
+@settings(max_examples=60)
+@given(fifths, st.sampled_from([1, 5, 3, 75]))
+def test_sign_flips_equal_all_sign_flips_on_a_lattice(steps: list[int], parts: int) -> None:
+    differences = [step / parts for step in steps]
+    assert sign_flip_test(differences) == pytest.approx(brute_force(differences), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_sign_flips_equal_scipys(seed: int) -> None:
+    np = pytest.importorskip("numpy")
+    stats = pytest.importorskip("scipy.stats")
+    chance = random.Random(seed)
+    n = chance.randint(2, 12)
+    # Whole numbers and real ones: scipy tells sums of fractions apart that are equal but for rounding.
+    for differences in (
+        [float(chance.randint(-5, 6)) for _ in range(n)],
+        [chance.gauss(0.3, 1) for _ in range(n)],
+    ):
+        expected = stats.permutation_test(
+            (differences,),
+            lambda x, axis: np.sum(x, axis=axis),
+            permutation_type="samples",
+            alternative="greater",
+            n_resamples=math.inf,
+            vectorized=True,
+        )
+        assert sign_flip_test(differences) == pytest.approx(expected.pvalue, abs=1e-12)
+
+
+def test_sign_flips_of_overall_scores_count_equal_sums_as_equal() -> None:
+    # 0.6 + 0.4 * 1/3 and its like are no sums of binary fractions.
+    differences = [0.6, 0.4 / 3, -0.8 / 3, 0.6 + 0.4 / 3, -0.6 - 0.4, 0.2, 0.2]
+    assert sign_flip_test(differences) == brute_force(differences)
+
+
+def test_nothing_that_differs_is_no_evidence() -> None:
+    assert sign_flip_test([]) == 1.0
+    assert sign_flip_test([0.0, 0.0]) == 1.0
+
+
+def test_a_drop_everywhere_is_as_rare_as_can_be() -> None:
+    assert sign_flip_test([0.25] * 10) == 0.5**10
+    assert sign_flip_test([-0.25] * 10) == 1.0
+
+
+@pytest.mark.parametrize("cases", [200, 1000])
+def test_many_differences_on_no_lattice_agree_with_drawn_signs(cases: int) -> None:
+    np = pytest.importorskip("numpy")
+    chance = np.random.default_rng(5)
+    differences = chance.standard_t(4, cases)
+    differences += 1.5 * math.sqrt((differences**2).sum()) / cases - differences.mean()
+    drawn = chance.choice([-1.0, 1.0], (20_000, cases)) @ np.abs(differences)
+    expected = (drawn >= differences.sum()).mean()
+    assert sign_flip_test(list(differences)) == pytest.approx(expected, abs=0.008)
+
+
+def test_the_normal_approximation_meets_the_count() -> None:
+    chance = random.Random(3)
+    differences = [chance.randint(-4, 5) / 5 for _ in range(400)]
+    sizes = [abs(difference) for difference in differences if difference]
+    counted = sign_flip_test(differences)
+    approximate = statistics._normal_tail(sizes, math.fsum(differences), 0.2)
+    assert approximate == pytest.approx(counted, rel=1e-3)
+
+
+def test_sign_flips_are_quick_however_many() -> None:
+    chance = random.Random(1)
+    start = time.process_time()
+    for cases in (290, 310, 3000):
+        sign_flip_test([chance.gauss(0.01, 1) for _ in range(cases)])
+    assert time.process_time() - start < 2
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_mcnemar_is_the_binomial_test(worse: int, better: int) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    expected = 1.0
+    if worse + better:
+        expected = stats.binomtest(worse, worse + better, alternative="greater").pvalue
+    assert mcnemar_test(worse, better) == pytest.approx(expected, rel=1e-9)
+
+
+def test_one_flip_is_as_rare_as_its_trials_make_it() -> None:
+    assert flip_test([(5, 5, 5, 0)]) == pytest.approx(1 / math.comb(10, 5))
+    assert flip_test([(1, 1, 1, 0)]) == 0.5
+    assert flip_test([(5, 5, 1, 0)]) == pytest.approx(1 / 6)
+
+
+def test_cases_that_could_have_flipped_make_a_flip_likelier() -> None:
+    q = 1 / math.comb(10, 5)
+    assert flip_test([(5, 5, 5, 0), (5, 3, 5, 2), (5, 0, 5, 5)]) == pytest.approx(1 - (1 - q) ** 3)
+    assert flip_test([(5, 5, 5, 0), (5, 5, 5, 5), (5, 4, 5, 4)]) == pytest.approx(q)
+
+
+def test_without_a_flip_p_is_1_and_without_a_chance_for_one_none() -> None:
+    assert flip_test([(5, 3, 5, 2)]) == 1.0
+    assert flip_test([(5, 5, 5, 5), (3, 0, 3, 0), (0, 0, 5, 0), (5, 5, 0, 0)]) is None
+    assert flip_test([]) is None
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(1, 2), st.integers(1, 2)), min_size=1, max_size=4), st.randoms())
+def test_flips_equal_all_ways_to_deal_the_passes(
+    sizes: list[tuple[int, int]], draw: random.Random
+) -> None:
+    cases = []
+    for n, m in sizes:
+        dealt = draw.sample([1] * n + [0] * m, n + m)
+        cases.append((n, sum(dealt[:n]), m, sum(dealt[n:])))
+    flips = sum(statistics.is_flip(case) for case in cases)
+    ways = [list(itertools.combinations(range(n + m), n)) for n, m in sizes]
+    # A way names the trials that pass; the first n are the old ones.
+    deals = list(itertools.product(*ways))
+    as_many = sum(
+        sum(set(way) == set(range(n)) for way, (n, _) in zip(deal, sizes, strict=True)) >= flips
+        for deal in deals
+    )
+    assert flip_test(cases) == pytest.approx(as_many / len(deals))
+
+
+def test_very_many_flips_are_counted_about_right() -> None:
+    cases = [(2, 2, 2, 0)] * 1200 + [(2, 1, 2, 1)] * 6000
+    chances = len(cases) / 6
+    exact = 0.5 * math.erfc((1199.5 - chances) / math.sqrt(chances * 5 / 6) / math.sqrt(2))
+    assert flip_test(cases) == pytest.approx(exact)
+    assert flip_test(cases[500:]) == pytest.approx(1.0)
+
+
+def test_holm_as_in_the_paper() -> None:
+    # Holm 1979: the smallest times m, the next times m - 1; never below one before.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+@given(st.lists(shares, max_size=12))
+def test_holm_never_makes_a_p_smaller_and_keeps_their_order(p_values: list[float]) -> None:
+    adjusted = holm(p_values)
+    assert all(p <= q <= 1 for p, q in zip(p_values, adjusted, strict=True))
+    by_p = sorted(range(len(p_values)), key=p_values.__getitem__)
+    assert [adjusted[index] for index in by_p] == sorted(adjusted)
+
+
+# Power
+
+
+@pytest.mark.parametrize("broken", [True, False])
+@pytest.mark.parametrize("drop", [0.0, 0.1, 0.25])
+def test_a_drop_is_exactly_as_large_as_asked(drop: float, *, broken: bool) -> None:
+    chance = random.Random(2)
+    rates = typical_pass_rates(200, chance)
+    after = after_drop(rates, drop, chance, broken=broken)
+    assert sum(rates) - sum(after) == pytest.approx(drop * 200)
+    assert all(0 <= rate <= 1 for rate in after)
+
+
+def test_no_drop_is_larger_than_the_mean() -> None:
+    assert sum(after_drop([0.2, 0.0], 0.9, random.Random(1))) == pytest.approx(0.0)
+    assert after_drop([0.2, 0.0], 0.9, random.Random(1), broken=True) == [0.0, 0.0]
+
+
+def test_more_trials_see_more() -> None:
+    few, many = (power(50, trials, 0.1, pairs=100, seed=4) for trials in (1, 5))
+    assert few < 0.5 < many
+    assert power(50, 5, 0.0, pairs=200, seed=4) <= 0.05
+
+
+def power_table() -> dict[tuple[int, int], list[float]]:
+    """The table of docs/statistics.md: cases and trials to the power for each drop."""
+    rows: dict[tuple[int, int], list[float]] = {}
+    for line in DOCS.read_text(encoding="utf-8").splitlines():
+        if re.fullmatch(r"\| \d+ \| \d+ \|( \d+% \|){4}", line):
+            cases, trials, *shares = (int(number) for number in re.findall(r"\d+", line))
+            rows[cases, trials] = [share / 100 for share in shares]
+    return rows
+
+
+def test_the_power_table_of_the_docs_is_what_the_code_computes() -> None:
+    table = power_table()
+    assert len(table) == 20
+    for cases, trials, drop, column in ((50, 5, 0.10, 2), (100, 1, 0.20, 3)):
+        measured = power(cases, trials, drop, pairs=300, seed=9)
+        assert table[cases, trials][column] == pytest.approx(measured, abs=0.1)
+
+
+def test_in_the_power_table_more_is_never_less() -> None:
+    table = power_table()
+    for row in table.values():
+        assert row == sorted(row)
+    for (cases, trials), row in table.items():
+        for other, more in table.items():
+            if other[0] >= cases and other[1] >= trials:
+                assert all(b >= a - 0.05 for a, b in zip(row, more, strict=True))
