@@ -14,8 +14,6 @@ from pathlib import Path
 from ..errors import ToolevalError
 from ..text import printable
 from .schema import upgrade
-from .soundness import DamageError
-from .soundness import check_heads
 
 PATIENCE_S = 10.0
 _RETRY_S = 0.02
@@ -35,11 +33,9 @@ class Database:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One consistent view of the store; while there is no file, of an empty store.
 
-        Raises ToolevalError when the file cannot be read or is no history; also when a DamageError is
-        raised inside.
+        Raises ToolevalError when the file cannot be read or is no history.
         """
         with self._explained(), _ending(self._connect_to_read()) as connection:
-            check_heads(connection)
             yield connection
 
     @contextmanager
@@ -118,7 +114,7 @@ class Database:
         ignore = folder / ".gitignore"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if not os.path.lexists(ignore):
+            if not ignore.exists():
                 ignore.write_text("*\n", encoding="ascii")
         except OSError as error:
             raise ToolevalError(f"{folder}: cannot be written: {error.strerror or error}") from error
@@ -129,9 +125,6 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise ToolevalError(f"{self.path}: {_explain(error)}") from error
-        except DamageError as error:
-            message = f"{self.path}: {error}; pytest-tooleval did not write that, {error.cure}"
-            raise ToolevalError(message) from None
 
 
 @contextmanager

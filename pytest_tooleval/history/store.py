@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import time
 import zlib
@@ -10,7 +11,6 @@ from collections.abc import Collection
 from collections.abc import Container
 from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -19,16 +19,12 @@ from typing import Any
 from ..errors import ToolevalError
 from ..reports.document import build_document
 from ..rows import joined
-from ..text import json_text
 from ..text import printable
 from .codec import safe_text
 from .codec import unsqueeze
 from .database import Database
 from .run_names import find_run
 from .running import has_died
-from .soundness import DamageError
-from .soundness import check_part
-from .soundness import read_json
 from .summaries import HEAD_COLUMNS
 from .summaries import RunFilter
 from .summaries import RunSummary
@@ -114,7 +110,7 @@ class History:
         dead = self._dead()
         with self._database.reading() as connection:
             number, head = _read_head(connection, self.path, id, dead)
-            with _naming(id):
+            with _whole(self.path, id):
                 run, gates, baseline = _read_about(connection, head)
                 rows = _read_rows(connection, number, bulk)
         order = {entry["model"]: place for place, entry in enumerate(run.get("models", ()))}
@@ -133,8 +129,8 @@ class History:
             if found is None:
                 raise ToolevalError(f"the run {id} has no case {printable(nodeid)}")
             place, light, bulk = found
-            with _naming(id):
-                return _row(_line(_lines(light), place), _line(_lines(bulk), place))
+            with _whole(self.path, id):
+                return _row(unsqueeze(light)[place], unsqueeze(bulk)[place])
 
     def trend(self, name: str, *, model: str | None = None, limit: int | None = None) -> Trend:
         """A case (`CASE` or `SUITE::CASE`) or a suite over the newest `limit` runs that have it."""
@@ -194,9 +190,8 @@ class History:
                 (count,) = connection.execute("SELECT COUNT(*) FROM cases WHERE run = ?", row).fetchone()
                 connection.execute("DELETE FROM runs WHERE number = ?", row)
             runs, cases = runs + 1, cases + count
-            if not (self.folder / "running").is_symlink():
-                with contextlib.suppress(OSError):
-                    (self.folder / "running" / id).unlink()
+            with contextlib.suppress(OSError):
+                (self.folder / "running" / id).unlink()
         self._database.shrink()
         return Pruned(runs, cases, max(0, before - self.path.stat().st_size))
 
@@ -228,13 +223,14 @@ def _read_head(
 
 
 @contextlib.contextmanager
-def _naming(id: str) -> Iterator[None]:
-    """Of a damaged document its run is named: without it, the others can be read."""
+def _whole(path: Path, id: str) -> Iterator[None]:
+    """Of a damaged run its name is told: without it, the others can be read."""
     try:
         yield
-    except DamageError as error:
-        cure = f"delete the run with `tooleval prune {id}`"
-        raise DamageError(f"the run {id}: {error}", cure) from None
+    except (zlib.error, ValueError, LookupError, TypeError) as error:
+        what = f"{type(error).__name__}: {printable(str(error))}"
+        cure = f"delete it with `tooleval prune {id}`"
+        raise ToolevalError(f"{path}: the run {id} is damaged ({what}); {cure}") from None
 
 
 def _read_about(
@@ -242,22 +238,14 @@ def _read_about(
 ) -> tuple[dict[str, Any], list[Any], dict[str, Any] | None]:
     """The document's `run`, `gates` and `baseline`."""
     row = connection.execute("SELECT run, gates, baseline FROM runs WHERE id = ?", (head["id"],))
-    names = ("run", "gates", "baseline")
-    run, gates, baseline = map(read_json, row.fetchone(), names)
-    if head["status"] != "finished" and isinstance(run, dict):
+    run, gates, baseline = map(json.loads, row.fetchone())
+    if head["status"] != "finished":
         run = {**_UNSAID, **run, "duration_s": head["duration_s"], "status": head["status"]}
-    check_part("Run", run, "run")
-    if run["id"] != head["id"]:
-        raise DamageError("run.id: is that of another run")
-    for number, gate in enumerate(gates if isinstance(gates, list) else [None]):
-        check_part("Gate", gate, f"gates[{number}]")
-    if baseline is not None:
-        check_part("Comparison", baseline, "baseline")
     return run, gates, baseline
 
 
 def _read_rows(connection: sqlite3.Connection, number: int, bulk: bool) -> list[dict[str, Any]]:
-    places: dict[int, list[Any]] = {}
+    places: dict[int, list[int]] = {}
     for block, place in connection.execute("SELECT block, place FROM cases WHERE run = ?", (number,)):
         places.setdefault(block, []).append(place)
     columns = "id, light, bulk" if bulk else "id, light, NULL"
@@ -265,42 +253,15 @@ def _read_rows(connection: sqlite3.Connection, number: int, bulk: bool) -> list[
     for block, light, heavy in connection.execute(
         f"SELECT {columns} FROM blocks WHERE run = ?", (number,)
     ):
-        lines = _lines(light)
-        bulks = _lines(heavy) if bulk else None
+        lines = unsqueeze(light)
+        bulks = unsqueeze(heavy) if bulk else None
         rows += [
-            _row(_line(lines, place), None if bulks is None else _line(bulks, place))
+            _row(lines[place], None if bulks is None else bulks[place])
             for place in places.get(block, ())
         ]
     return rows
 
 
-def _lines(block: object) -> list[str]:
-    try:
-        return unsqueeze(block)  # type: ignore[arg-type]
-    except (zlib.error, TypeError, ValueError) as error:
-        raise DamageError(f"blocks: {error}") from None
-
-
-def _line(lines: Sequence[str], place: object) -> str:
-    if not isinstance(place, int) or not 0 <= place < len(lines):
-        raise DamageError("cases.place: expected a line of the block")
-    return lines[place]
-
-
 def _row(light: str, bulk: str | None) -> dict[str, Any]:
-    row: dict[str, Any] = read_json(light, "cases")
-    place = f"case {json_text(row.get('nodeid') if isinstance(row, dict) else None)}"
-    check_part("Case", row, place)
-    trials = row["trials"]
-    if row["weight"] <= 0 or not row["passes"] <= row["scored"] <= len(trials):
-        raise DamageError(f"{place}: weight, passes or scored: out of range")
-    if bulk is None:
-        return row
-    bulks = read_json(bulk, place)
-    if not isinstance(bulks, list) or len(bulks) != len(trials):
-        raise DamageError(f"{place}: its transcripts: expected one for each trial")
-    for number, (trial, each) in enumerate(zip(trials, bulks, strict=True)):
-        check_part("Bulk", each, f"{place}.trials[{number}]")
-        if not each.keys().isdisjoint(trial):
-            raise DamageError(f"{place}.trials[{number}]: has a field twice")
-    return joined(row, bulks)
+    row: dict[str, Any] = json.loads(light)
+    return row if bulk is None else joined(row, json.loads(bulk))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -383,33 +381,6 @@ def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:
         ("export", "latest", "--format=json"),
     ):
         assert invoke(*arguments).output
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE runs SET id = ?",
-        "UPDATE runs SET exitstatus = ?",
-        "UPDATE runs SET run = json_set(run, '$.collection_errors', ?)",
-        "UPDATE runs SET run = json_set(run, '$.exitstatus', ?)",
-        "UPDATE runs SET run = json_set(run, '$.duration_s', ?)",
-    ],
-)
-@pytest.mark.parametrize(
-    "arguments",
-    [("show", "latest"), ("export", "latest", "--format=md"), ("compare", "latest", "latest")],
-)
-def test_a_store_of_somebody_else_is_one_line(
-    history: History, invoke: Invoke, statement: str, arguments: tuple[str, ...]
-) -> None:
-    keep(history, 1)
-    with closing(sqlite3.connect(history.path)) as connection, connection:
-        connection.execute(statement, ("\x1b]0;PWNED\x07\n::error::owned",))
-    done = invoke(*arguments)
-    assert done.exit_code == 2
-    (line,) = done.output.splitlines()
-    assert line.startswith("Error: ")
-    assert "pytest-tooleval did not write that" in line
 
 
 def test_texts_of_a_comparison_that_was_kept(history: History, invoke: Invoke) -> None:

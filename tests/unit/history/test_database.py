@@ -166,6 +166,28 @@ def test_a_damaged_store(history: History, keep: Keep) -> None:
         history.runs()
 
 
+def test_a_damaged_run_is_named_and_can_be_deleted(history: History, keep: Keep) -> None:
+    whole, damaged = keep(1), keep(2)
+    with closing(sqlite3.connect(history.path)) as connection, connection:
+        connection.execute(
+            "UPDATE blocks SET light = x'00' WHERE run = (SELECT number FROM runs WHERE id = ?)",
+            (damaged,),
+        )
+    with pytest.raises(ToolevalError, match=rf"run {damaged} is damaged .*`tooleval prune {damaged}`"):
+        history.document(damaged)
+    assert history.document(whole)["run"]["id"] == whole
+    assert history.delete(damaged).runs == 1
+
+
+def test_text_that_is_not_utf8(history: History, keep: Keep) -> None:
+    keep(1)
+    with closing(sqlite3.connect(history.path)) as connection, connection:
+        connection.execute("UPDATE cases SET model = CAST(? AS TEXT)", (b"\x1b]0;x\xff",))
+    with pytest.raises(ToolevalError, match=r"history\.db: Could not decode") as found:
+        history.runs()
+    assert str(found.value).isprintable()
+
+
 def test_an_empty_file_becomes_a_store(history: History) -> None:
     history.folder.mkdir(parents=True)
     history.path.touch()
