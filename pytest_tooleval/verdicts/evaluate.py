@@ -23,7 +23,7 @@ from .case import judge
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a case stands: node id, file, position from 0, and fingerprints as in `suite.fingerprints`."""
+    """Where a case stands: node id, file, position from 0, fingerprints as in `suite.fingerprints`."""
 
     nodeid: str
     file: str = ""
