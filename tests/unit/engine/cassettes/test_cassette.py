@@ -98,16 +98,6 @@ def test_an_unfinished_line_costs_only_itself(path: Path) -> None:
     assert cassette.damaged == [2]
 
 
-def _changed(**changes: Any) -> bytes:
-    entry = {"key": "x", "answer": {**dataclasses.asdict(ANSWER), "tool_choice": None}}
-    for place, value in changes.items():
-        if place in entry["answer"]:
-            entry["answer"][place] = value  # type: ignore[index]
-        else:
-            entry[place] = value
-    return json.dumps(entry).encode()
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -117,19 +107,7 @@ def _changed(**changes: Any) -> bytes:
         b"[]",
         b"{}",
         b"[" * 200_000,
-        _changed(key=["x"]),
-        _changed(key=5),
-        _changed(answer=[]),
-        _changed(message="x"),
-        _changed(prompt_tokens="5"),
-        _changed(cost_usd=True),
-        *(
-            _changed(**{field: number})
-            for field in ("prompt_tokens", "completion_tokens", "cost_usd", "latency_s")
-            for number in (float("nan"), float("inf"), 10**400, -1)
-        ),
-        _changed(cost_usd="1e400").replace(b'"1e400"', b"1e400"),
-        _changed(tool_choice=5),
+        b'{"key": "x", "answer": []}',
     ],
 )
 def test_a_damaged_line_is_named_and_skipped(path: Path, line: bytes) -> None:
@@ -225,12 +203,3 @@ def test_a_file_that_cannot_be_read_is_named(path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(ModelError, match="cannot be read: Permission denied"):
         Cassette(path, "none").find(KEY)
-
-
-def test_a_damaged_line_is_not_the_nearest(path: Path) -> None:
-    recorded(path)
-    path.write_bytes(path.read_bytes().replace(b'"latency_s": 1.5', b'"latency_s": NaN'))
-    cassette = Cassette(path, "none")
-    assert cassette.find(KEY) is None
-    assert cassette.why_missing(ASKED) == "nothing is recorded there"
-    assert cassette.damaged == [1]
