@@ -1,11 +1,10 @@
-"""Regular expressions from suites, which may be slow or hostile: every search has a time limit."""
+"""Regular expressions of suites and tools, which may be slow: every search has a time limit."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..suite.pattern_size import size_problem
 from ..text import json_text
 from .problems import CannotCompare
 
@@ -16,13 +15,10 @@ TIMEOUT_S = 1.0
 
 
 # Each may take some megabytes, and a schema may hold thousands of them.
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=32)
 def _compiled(pattern: str) -> regex.Pattern[str]:
     import regex
 
-    problem = size_problem(pattern)
-    if problem is not None:
-        raise CannotCompare(f"{json_text(pattern)}: {problem}")
     try:
         return regex.compile(pattern, cache_pattern=False)
     except (regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:

