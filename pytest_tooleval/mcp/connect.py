@@ -6,7 +6,6 @@ import json
 import logging
 import math
 import shutil
-import sys
 from collections.abc import AsyncIterator
 from collections.abc import Awaitable
 from collections.abc import Mapping
@@ -15,7 +14,6 @@ from contextlib import AbstractAsyncContextManager
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import TypeVar
@@ -26,18 +24,19 @@ from ..errors import McpError
 from ..errors import ToolevalError
 from ..text import printable
 from ..text import shorten
+from .explain import about
 from .explain import explained
 from .explain import leaves
 from .explain import timed_out
 from .server import McpServer
 from .watch import Limits
 from .watch import Watch
+from .watch import too_large
 
 if TYPE_CHECKING:
     from mcp import Client
 
 NEEDED = (2, 3)  # of the SDK: before, it sent headers after redirects, and read events of any size
-_RELAY = Path(__file__).with_name("relay.py")
 
 _SILENT = logging.NullHandler()
 
@@ -80,7 +79,10 @@ class Session:
         """What a tool answers, as text; also when the tool itself says that it failed."""
         result = await self._asked(self._client.call_tool(tool, dict(arguments)))
         data = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return content_text(data.get("content") or (), data.get("structuredContent"))
+        text = content_text(data.get("content") or (), data.get("structuredContent"))
+        if len(text) > self._watch.limits.message:  # over stdio the SDK reads any length
+            raise about(self._server, str(too_large("one message", self._watch.limits.message)))
+        return text
 
     async def _asked(self, answer: Awaitable[T]) -> T:
         """The answer to a request; McpError when there is none, or none that can be used."""
@@ -206,11 +208,9 @@ async def _stdio(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
     if command is None:
         name = printable(shorten(server.target[0]))
         raise ConfigError(f"there is no command {name} to start the MCP server with")
-    limits = watch.limits
-    bounds = [watch.token, str(limits.message), str(limits.total or 0)]
     process = StdioServerParameters(
-        command=sys.executable,
-        args=["-I", "-S", str(_RELAY), *bounds, command, *server.target[1:]],
+        command=command,
+        args=list(server.target[1:]),
         env=server.env_values(),  # beside the SDK's own choice of safe ones
     )
     with watch.stderr() as errors:

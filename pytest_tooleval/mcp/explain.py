@@ -81,7 +81,8 @@ def _in_words(error: BaseException, server: McpServer, watch: Watch) -> str | No
     if isinstance(error, httpx2.HTTPError):
         return f"the connection broke: {server.shown(str(error) or type(error).__name__, _WORDS)}"
     if isinstance(error, OSError):
-        return f"cannot be reached: {server.shown(error.strerror or str(error), _WORDS)}"
+        doing = "started" if server.transport == "stdio" else "reached"
+        return f"cannot be {doing}: {server.shown(error.strerror or str(error), _WORDS)}"
     if isinstance(error, RuntimeError) and "protocol version" in str(error):
         return server.shown(str(error), _WORDS)
     return None
@@ -108,8 +109,8 @@ def _protocol_error(error: MCPError, server: McpServer, watch: Watch) -> str:
     if error.code == CONNECTION_CLOSED and _TOO_LONG in error.message:
         return str(too_large("one message", watch.limits.message))
     if error.code == CONNECTION_CLOSED:
-        ended = _ended(server, watch) if server.transport == "stdio" else None
-        return (ended or f"the connection ended: {said}") + _junk(server, watch)
+        ended = _ended(server, watch) if server.transport == "stdio" else f"the connection ended: {said}"
+        return ended + _junk(server, watch)
     if error.code == METHOD_NOT_FOUND:
         return f"it does not know the method that it was asked: {said}"
     return f"it answers with the error {error.code}: {said}"
@@ -138,22 +139,9 @@ def _other_transport(server: McpServer) -> str:
     return f"; it may speak the other transport: try {other}" if other else ""
 
 
-def _ended(server: McpServer, watch: Watch) -> str | None:
-    """How the process of a server ended; None when it did not, or not by itself."""
-    words, how = watch.last_words()
-    said = server.shown(server.scrubbed(words)[-_WORDS * 2 :], _WORDS * 2)
-    last = f"; it said: {said}" if said else "; it said nothing on stderr"
-    if "not_started" in how:
-        return f"cannot be started: {server.shown(str(how['not_started']))}"
-    if "max_line" in how:
-        return str(too_large("one message", watch.limits.message))
-    if "max_total" in how and watch.limits.total is not None:
-        return str(too_large("what it sent", watch.limits.total))
-    if isinstance(how.get("exit"), int):
-        code = how["exit"]
-        ended = f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
-        return f"{ended} before it had answered{last}"
-    return None
+def _ended(server: McpServer, watch: Watch) -> str:
+    said = server.shown(server.scrubbed(watch.last_words())[-_WORDS * 2 :], _WORDS * 2)
+    return "it ended before it had answered; it said" + (f": {said}" if said else " nothing on stderr")
 
 
 def _junk(server: McpServer, watch: Watch) -> str:

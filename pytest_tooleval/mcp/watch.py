@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
-import secrets
 import threading
 from collections.abc import Callable
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 from typing import TextIO
 
 from ..errors import McpError
@@ -25,7 +22,7 @@ _DRAINED_S = 1.0
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes that one message may have, and all of a connection together; None is without end.
+    """Bytes that one message may have, and over HTTP all of a connection; None is without end.
 
     JSON takes ten to twenty times its size in memory once it is read.
     """
@@ -39,7 +36,6 @@ class Watch:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.token = secrets.token_hex(8)  # of the relay's reports, so that no server can forge one
         self.received = 0
         self.status: int | None = None  # of the last HTTP answer
         self.content_type = ""
@@ -78,22 +74,13 @@ class Watch:
                 self._has_dropped = self._has_dropped or len(written) > _KEPT
                 self._stderr = written[-_KEPT:]
 
-    def last_words(self) -> tuple[str, dict[str, Any]]:
-        """What a process that has ended wrote to stderr last, and the relay's report of its end."""
+    def last_words(self) -> str:
+        """What a process that has ended wrote to stderr last."""
         if self._reader is not None:
             self._reader.join(_DRAINED_S)
         text = self._stderr.decode("utf-8", "replace")
-        if self._has_dropped:
-            # What is left of the first word may be the end of a secret, which nobody could tell.
-            text = _FIRST_WORD.sub(ELLIPSIS, text, count=1)
-        words, found, report = text.rpartition(f"\n{self.token} ")
-        if not found:
-            return report, {}
-        try:
-            how = json.loads(report.partition("\n")[0])
-        except ValueError:
-            how = {}
-        return words, how if isinstance(how, dict) else {}
+        # What is left of the first word may be the end of a secret, which nobody could tell.
+        return _FIRST_WORD.sub(ELLIPSIS, text, count=1) if self._has_dropped else text
 
 
 def too_large(what: str, limit: int) -> McpError:

@@ -45,11 +45,6 @@ def main(mode: str) -> None:
     if mode == "junk":
         print("\x1b[1mListening on port 3000", flush=True)
         time.sleep(3600)
-    if mode == "no newline":
-        for _ in range(100):
-            sys.stdout.write("x" * MEGABYTE)
-            sys.stdout.flush()
-        time.sleep(3600)
     if mode == "flood":
         note = {"jsonrpc": "2.0", "method": "notifications/message"}
         line = json.dumps({**note, "params": {"level": "info", "data": "x" * 1000}}) + "\n"

@@ -178,7 +178,8 @@ def server(mode: str) -> Server[Any]:
         return await LISTINGS[mode](params.cursor if params else None)
 
     async def on_call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return types.CallToolResult(content=[types.TextContent(text=f"{params.name} was run")])
+        text = f"{params.name} was run" + "!" * int((params.arguments or {}).get("more", 0))
+        return types.CallToolResult(content=[types.TextContent(text=text)])
 
     name = "\x1b[31m../evil\nserver" if mode == "escapes" else f"{mode} server"
     return Server(name, version="1.0", on_list_tools=on_list_tools, on_call_tool=on_call_tool)

@@ -12,7 +12,6 @@ from pytest_tooleval.errors import McpError
 from pytest_tooleval.mcp.discover import discover
 from pytest_tooleval.mcp.server import McpServer
 from pytest_tooleval.mcp.server import Transport
-from pytest_tooleval.mcp.watch import Limits
 
 from .servers import raw_http
 from .servers import raw_stdio
@@ -22,9 +21,9 @@ SECRET = "hunter2-hunter2"
 TOO_MUCH = "one message has more than 8 MiB; that much is not read"
 
 
-async def refused(server: McpServer, limits: Limits | None = None) -> str:
+async def refused(server: McpServer) -> str:
     with pytest.raises(McpError) as caught:
-        await discover(server, limits)
+        await discover(server)
     text = str(caught.value)
     assert text.startswith(f"the MCP server {server.label}: ")
     assert text.isprintable()
@@ -34,7 +33,7 @@ async def refused(server: McpServer, limits: Limits | None = None) -> str:
 @pytest.mark.parametrize(
     ("mode", "message"),
     [
-        ("dies", "exited with code 137 before it had answered; it said: out of memory"),
+        ("dies", "it ended before it had answered; it said: out of memory"),
         (
             "invalid",
             "an answer that breaks the protocol: tools[1].inputSchema: Field required (and 1 more)",
@@ -42,16 +41,14 @@ async def refused(server: McpServer, limits: Limits | None = None) -> str:
         ("too deep", "it sent a message that cannot be read: Invalid JSON: recursion limit exceeded"),
         ("half", "it sent a message that cannot be read: Invalid JSON: EOF while parsing"),
         ("no tools", "it offers no tools"),
-        ("no newline", TOO_MUCH),
     ],
 )
 async def test_over_stdio(mode: str, message: str) -> None:
     assert (await refused(raw_stdio(mode))).startswith(message)
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-async def test_a_schema_of_100_megabytes(transport: Transport) -> None:
-    assert await refused(server_of(transport, "huge")) == TOO_MUCH
+async def test_a_schema_of_100_megabytes() -> None:
+    assert await refused(server_of("http", "huge")) == TOO_MUCH
 
 
 @pytest.mark.parametrize("mode", ["silent", "flood", "stderr flood"])
@@ -59,16 +56,10 @@ async def test_over_stdio_without_an_end(mode: str) -> None:
     assert await refused(raw_stdio(mode, timeout_s=1)) == "no complete answer within 1 s (--timeout)"
 
 
-async def test_output_has_a_limit_as_a_whole() -> None:
-    limits = Limits(total=2_000_000)
-    message = "what it sent has more than 1.91 MiB; that much is not read"
-    assert await refused(raw_stdio("flood"), limits) == message
-
-
 async def test_a_server_that_exits_at_once_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", SECRET)
     assert await refused(raw_stdio("exits", env=("TOOLEVAL_TEST_TOKEN",))) == (
-        "exited with code 3 before it had answered; it said: "
+        "it ended before it had answered; it said: "
         "Traceback: \\x1b[31mno DATABASE_URL the token was [secret]"
     )
 
@@ -79,7 +70,7 @@ async def test_no_half_of_a_secret_is_shown(mode: str, monkeypatch: pytest.Monke
     secret = "".join(chr(ord("a") + number % 26) for number in range(400))
     monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", secret)
     text = await refused(raw_stdio(mode, env=("TOOLEVAL_TEST_TOKEN",)))
-    assert text.startswith("exited with code 3")
+    assert text.startswith("it ended before it had answered; it said")
     assert not any(secret[start : start + 6] in text for start in range(26))
     if mode == "exits, long":
         assert text.endswith("no database")

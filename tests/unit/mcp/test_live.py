@@ -15,6 +15,7 @@ from pytest_tooleval.mcp.discover import listed
 from pytest_tooleval.mcp.live import LiveMcp
 from pytest_tooleval.mcp.live import read_tools
 from pytest_tooleval.mcp.server import McpServer
+from pytest_tooleval.mcp.server import Transport
 from pytest_tooleval.suite.model import McpSource
 
 from .servers import server_of
@@ -112,6 +113,15 @@ async def test_a_session_lists_the_tools_once(monkeypatch: pytest.MonkeyPatch) -
         for _ in range(3):
             await session.call("get_weather", {})
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_an_answer_that_is_too_large(transport: Transport) -> None:
+    server = server_of(transport, "good")
+    live = LiveMcp(server, (await discover(server)).tools)
+    with pytest.raises(ModelError, match="one message has more than 1 MiB"):
+        async with live.session() as session:
+            await session.call("get_weather", {"more": 1024 * 1024})
 
 
 async def test_a_list_that_does_not_come_is_an_error() -> None:
