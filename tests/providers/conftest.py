@@ -1,0 +1,27 @@
+"""One server and one engine for all tests of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .contract import Contract
+from .contract import script
+from .server import StandIns
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Contract]:
+    with StandIns(script()) as standins:
+        contract = Contract(standins)
+        yield contract
+        contract.close()
+
+
+@pytest.fixture
+def contract(running: Contract, monkeypatch: pytest.MonkeyPatch) -> Contract:
+    """The contract, where every provider is a stand-in under its own name."""
+    for name, value in running.standins.environment().items():
+        monkeypatch.setenv(name, value)
+    return running

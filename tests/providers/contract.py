@@ -1,0 +1,223 @@
+"""The contract: what every model of every provider must do, and who is asked."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+
+from pytest_tooleval.engine.limits.retry import RetryPolicy
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.runner import Runner
+from pytest_tooleval.engine.runner import Trial
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.results import TrialResult
+from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.model import resolve
+
+from .server import StandIns
+from .talk import Call
+from .talk import Exchange
+from .talk import Said
+
+CITY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+}
+PERSON: dict[str, Any] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}},
+    "required": ["name"],
+}
+
+
+def _tool(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": name, "description": f"Does {name}", "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+TOOLS = [_tool("get_weather", CITY), _tool("find_person", PERSON)]
+PARIS, TOKYO = Call("get_weather", {"city": "Paris"}), Call("get_weather", {"city": "Tokyo"})
+WEATHER = {"expected_tool": "get_weather", "expected_params": {"city": "Paris"}}
+NOTHING: dict[str, Any] = {"expected_tool": None}
+CHAIN = {
+    **WEATHER,
+    "multi_turn": True,
+    "valid_prerequisites": ["find_person"],
+    "mock_responses": {"find_person": {"$sequence": [{"friend": "Bo"}, {"city": "Paris"}]}},
+    "tool_choice": "auto",
+}
+HOPS = [
+    Said([Call("find_person", {"name": "Al"})], "I look for Al."),
+    Said([Call("find_person", {"name": "Bo"})]),
+    Said([PARIS]),
+]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One case, what the model does with it, and what must come of it.
+
+    `failure` is the category of the failed trial, None where it must pass. `faults` come before
+    the model's answers.
+    """
+
+    name: str
+    case: Mapping[str, Any]
+    script: Sequence[Said]
+    failure: str | None = None
+    choice: str = "auto"
+    reasoning: bool = False
+    faults: Sequence[Said] = ()
+
+    @property
+    def prompt(self) -> str:
+        return f"The question of: {self.name}"
+
+
+CHECKS = [
+    Check("single", {**WEATHER, "tool_choice": "auto"}, [Said([PARIS])]),
+    Check(
+        "parallel",
+        {
+            "expected_calls": [
+                {"tool": "get_weather", "params": {"city": city}} for city in ("Paris", "Tokyo")
+            ],
+            "tool_choice": "auto",
+        },
+        [Said([PARIS, TOKYO])],
+    ),
+    Check("chain", CHAIN, HOPS),
+    Check("forced", WEATHER, [Said([PARIS])], choice="required"),
+    Check("abstention", NOTHING, [Said(text="You are welcome.")]),
+    Check(
+        "none", {**NOTHING, "tool_choice": "none"}, [Said([PARIS], "You are welcome.")], choice="none"
+    ),
+    Check("reasoning", WEATHER, [Said([PARIS])], choice="required", reasoning=True),
+    Check("reasoning chain", CHAIN, HOPS, reasoning=True),
+    Check("cut off", NOTHING, [Said(end="cut_off")], "cut_off"),
+    Check("cut off before a call", WEATHER, [Said(end="cut_off")], "cut_off", choice="required"),
+    Check("refused", NOTHING, [Said(end="refused")], "refused"),
+    Check("filtered", NOTHING, [Said(end="filtered")], "blocked"),
+    Check("overloaded", NOTHING, [Said(text="Hello")], faults=[Said(end="overloaded")] * 8),
+    Check("rate limit", NOTHING, [Said(text="Hello")], faults=[Said(end="rate_limited")] * 8),
+]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A model as a user names it. `reasons`: whether it can be asked to."""
+
+    model: str
+    api: str | None = None
+    reasons: bool = True
+    table: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return f"{self.model} (own client)" if self.api == "openai" else self.model
+
+
+TARGETS = [
+    Target("anthropic/claude-haiku-4-5"),
+    Target("anthropic/claude-sonnet-4-6"),
+    Target("anthropic/claude-opus-4-7"),
+    Target("anthropic/claude-sonnet-5"),
+    Target("anthropic/claude-haiku-5-5"),
+    Target("anthropic/claude-opus-5-5"),
+    Target("openai/gpt-4o", reasons=False),
+    Target("openai/gpt-4o", "openai", reasons=False),
+    Target("openai/gpt-5.1"),
+    Target("openai/gpt-5.1", "openai"),
+    Target("openai/gpt-5"),
+    Target("openai/gpt-5", "openai"),
+    Target("openai/o4-mini"),
+    Target("openai/o4-mini", "openai"),
+    Target("openai/gpt-5.4"),
+    Target("openai/gpt-5.4", "openai"),
+    Target("openai/gpt-5.6"),
+    Target("openai/gpt-5.6", "openai"),
+]
+
+
+def script() -> dict[str, Sequence[Said]]:
+    """What the models say to the contract's questions."""
+    return {check.prompt: check.script for check in CHECKS}
+
+
+class Contract:
+    """Asks the stand-ins through the product's engine."""
+
+    def __init__(self, standins: StandIns) -> None:
+        self.standins = standins
+        self._runner = Runner(4, 60.0, RetryPolicy(base=0.001, longest=0.002))
+
+    def result(self, target: Target, check: Check) -> TrialResult:
+        """What comes of the check's case; ModelError if there is no answer."""
+        self.standins.forget()
+        self.standins.faults += check.faults
+        extra = {"reasoning_effort": "low"} if check.reasoning else {}
+        # A model of its own for each check, so that none learns from another.
+        label = f"{target.label} {check.name} {random.random()}"
+        spec = ModelSpec(label, model=target.model, api=target.api, extra=extra, **target.table)
+        case = {"id": "one", "prompt": check.prompt, **check.case}
+        suite = Suite.model_validate({"name": "contract", "tools": TOOLS, "test_cases": [case]})
+        resolved = resolve(suite, suite.test_cases[0])
+        transcript = self._runner.submit(Trial(resolved, spec)).result(60)
+        return score_transcript(resolved, transcript)
+
+    def problem(self, target: Target, check: Check) -> str | None:
+        """Why the check fails, None if all is well."""
+        try:
+            result = self.result(target, check)
+        except ModelError as error:
+            return f"an error: {error}"
+        if (result.failure or None) != check.failure:
+            return f"expected {check.failure or 'a pass'}, got {result.failure or 'a pass'}"
+        answered = [one for one in self.standins.exchanges if one.status == 200]
+        return _sent_problem(check, answered, result)
+
+    def close(self) -> None:
+        self._runner.close()
+
+
+def _sent_problem(check: Check, answered: Sequence[Exchange], result: TrialResult) -> str | None:
+    """What is wrong with what was sent, though the outcome is right."""
+    assert result.transcript is not None
+    for exchange, reply in zip(answered, result.transcript.replies, strict=True):
+        asked = exchange.asked
+        assert asked is not None
+        as_asked = asked.choice == check.choice or (check.choice == "none" and not asked.tools)
+        if not as_asked and reply.tool_choice != asked.choice:
+            return f"tool_choice {asked.choice} was sent and is not told"
+        if check.reasoning and not asked.thinking:
+            return "reasoning was not asked for"
+    for before, after in itertools.pairwise(answered):
+        text = json.dumps(after.body)
+        lost = [one for one in opaque(before.answer) if json.dumps(one) not in text]
+        if lost:
+            return f"what the model thought did not come back: {lost[0][:40]}"
+    return None
+
+
+def opaque(document: object) -> Iterator[str]:
+    """What a provider wants back unchanged, without anybody understanding it."""
+    if isinstance(document, dict):
+        for name, value in document.items():
+            if name in ("signature", "encrypted_content", "thoughtSignature", "data") and isinstance(
+                value, str
+            ):
+                yield value
+            else:
+                yield from opaque(value)
+    elif isinstance(document, list):
+        for member in document:
+            yield from opaque(member)
