@@ -123,7 +123,7 @@ class Target:
 
     @property
     def label(self) -> str:
-        return f"{self.model} (own client)" if self.api == "openai" else self.model
+        return f"{self.model} ({self.api})" if self.api else self.model
 
 
 TARGETS = [
@@ -134,17 +134,18 @@ TARGETS = [
     Target("anthropic/claude-haiku-5-5"),
     Target("anthropic/claude-opus-5-5"),
     Target("openai/gpt-4o", reasons=False),
-    Target("openai/gpt-4o", "openai", reasons=False),
+    Target("openai/gpt-4o", "litellm", reasons=False),
     Target("openai/gpt-5.1"),
-    Target("openai/gpt-5.1", "openai"),
+    Target("openai/gpt-5.1", "litellm"),
     Target("openai/gpt-5"),
-    Target("openai/gpt-5", "openai"),
+    Target("openai/gpt-5", "litellm"),
     Target("openai/o4-mini"),
-    Target("openai/o4-mini", "openai"),
+    Target("openai/o4-mini", "litellm"),
     Target("openai/gpt-5.4"),
-    Target("openai/gpt-5.4", "openai"),
+    Target("openai/gpt-5.4", "litellm"),
     Target("openai/gpt-5.6"),
-    Target("openai/gpt-5.6", "openai"),
+    Target("openai/gpt-5.6", "litellm"),
+    Target("openai/responses/gpt-5.6"),
 ]
 
 

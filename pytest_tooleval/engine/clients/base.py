@@ -44,7 +44,7 @@ def headers_of(spec: ModelSpec, request: ChatRequest) -> dict[str, str]:
 class ChatAnswer:
     """What came back: the assistant's message as the provider sent it, and what it took.
 
-    Tokens and cost are None when unknown.
+    Tokens and cost are None when unknown; `reasoning_tokens` are part of `completion_tokens`.
     """
 
     message: dict[str, Any]
@@ -53,6 +53,7 @@ class ChatAnswer:
     completion_tokens: int | None = None
     cost_usd: float | None = None
     latency_s: float | None = None
+    reasoning_tokens: int | None = None
 
 
 class ChatClient(Protocol):

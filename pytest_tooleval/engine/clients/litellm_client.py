@@ -15,7 +15,8 @@ from typing import Any
 from ...errors import ModelError
 from ..garbage import libraries_left_at_exit
 from ..garbage import not_collected
-from ..models.prices import price_list
+from ..models.prices import provider_of
+from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
 from ..models.spec import ModelSpec
 from ..secrets import ScrubFilter
@@ -30,6 +31,7 @@ from .provider_errors import retry_after_s
 from .transport import chain
 from .transport import connection_error
 from .transport import encodable
+from .transport import for_chat
 from .transport import key_from
 from .transport import no_message
 from .transport import timed_out
@@ -143,7 +145,7 @@ class LitellmClient:
         arguments: dict[str, Any] = {
             **request.sampling,
             "model": self._spec.model,
-            "messages": encodable([dict(message) for message in request.messages]),
+            "messages": encodable(for_chat(request.messages)),
             "timeout": timeout_s,
             "max_retries": 0,
             "num_retries": 0,
@@ -165,7 +167,7 @@ class LitellmClient:
 
     def _check_provider(self, key: str | None) -> None:
         """Refuse what cannot be kept from telling another host more than it is meant to know."""
-        named = self._spec.extra.get("custom_llm_provider") or _provider(self._spec.model)
+        named = self._spec.extra.get("custom_llm_provider") or provider_of(self._spec.model)
         if named == "aiohttp_openai":
             raise ModelError(
                 f"the connections of aiohttp_openai follow redirects and read without an end; use "
@@ -187,6 +189,14 @@ class LitellmClient:
         ours = next((cause for cause in chain(error) if isinstance(cause, ModelError)), None)
         if ours is not None:
             return ours
+        if any(isinstance(cause, ImportError) and cause.name == "mcp" for cause in chain(error)):
+            return ModelError(
+                f"litellm asks {self._spec.model} over the Responses API, and needs the package mcp for "
+                "that: pip install 'pytest-tooleval[mcp]'; or ask the provider without litellm: "
+                f'model = "openai/responses/NAME" and its api_base ({self._spec.place})',
+                kind="bad_request",
+                fatal=True,
+            )
         status = getattr(error, "status_code", None)
         refused = isinstance(status, int) and 400 <= status < 500
         where = shown_address(self._spec.api_base or "") or self._spec.model
@@ -217,13 +227,6 @@ _LOGINS = frozenset(
     "azure azure_text chatgpt gdc gigachat github_copilot oci sap vertex_ai vertex_ai_beta "
     "watsonx watsonx_text".split()
 )
-
-
-def _provider(model: str) -> str:
-    """Whom litellm asks for a model of this name: its list knows those without a prefix."""
-    prefix, slash, _ = model.partition("/")
-    listed = str(price_list().get(model, {}).get("litellm_provider", ""))
-    return prefix if slash else listed.partition("-")[0]
 
 
 _LITELLM_TALK = re.compile(
@@ -259,11 +262,14 @@ def _read(response: Any, latency_s: float) -> ChatAnswer:
         # litellm adds this empty field itself; strict servers refuse it when it is sent back.
         del message["provider_specific_fields"]
     usage = getattr(response, "usage", None)
+    details = getattr(usage, "completion_tokens_details", None)
+    hidden = {"reasoning_tokens": getattr(details, "reasoning_tokens", None)}
     return ChatAnswer(
         message=message,
         finish_reason=getattr(choice, "finish_reason", None),
         prompt_tokens=token_count(getattr(usage, "prompt_tokens", None)),
         completion_tokens=token_count(getattr(usage, "completion_tokens", None)),
+        reasoning_tokens=reasoning_tokens({"completion_tokens_details": hidden}),
         cost_usd=_cost(response),
         latency_s=latency_s,
     )

@@ -1,4 +1,4 @@
-"""A lean lane for servers that speak OpenAI's chat protocol: aiohttp, and nothing that loads slowly."""
+"""A lean lane for OpenAI and servers that speak its protocols: aiohttp, and nothing slow to load."""
 
 from __future__ import annotations
 
@@ -16,15 +16,21 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from ...errors import ModelError
+from ..models.known import needs_responses
+from ..models.known import reasons
 from ..models.prices import cost_usd
 from ..models.prices import openai_price
+from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
+from ..models.prices import usage_of
 from ..models.spec import ModelSpec
 from ..secrets import shown_address
 from .base import MOST_BYTES
 from .base import ChatAnswer
 from .base import ChatRequest
 from .base import headers_of
+from .openai_responses import chat_document
+from .openai_responses import responses_body
 from .provider_errors import failed_generation
 from .provider_errors import one_line
 from .provider_errors import provider_error
@@ -32,6 +38,7 @@ from .provider_errors import redirected
 from .provider_errors import retry_after_s
 from .provider_errors import too_long
 from .transport import connection_error
+from .transport import for_chat
 from .transport import key_from
 from .transport import no_message
 from .transport import not_json
@@ -41,27 +48,54 @@ OPENAI = "https://api.openai.com/v1"
 # Servers commonly drop an idle connection after 5 s; a question on one just dropped would be lost.
 _KEEP_IDLE_S = 4.0
 _REDIRECTS = (301, 302, 303, 307, 308)
+# How OpenAI and Azure say at /chat/completions that a model, or tools for it, are not served there.
+_WANTS_RESPONSES = re.compile(
+    r"\bv1/responses\b|\bResponses API\b|chatCompletion operation does not work", re.IGNORECASE
+)
+_REFUSES_ENCRYPTED = re.compile(r"encrypted[ _]content", re.IGNORECASE)
 _THOUGHTS = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>(.*)", re.DOTALL)
 
 
+class _AskOtherwiseError(Exception):
+    """The question was refused in this form; from now on the client asks in another one."""
+
+
 class OpenAIClient:
-    """One model behind `POST {api_base}/chat/completions`, without streaming and without retries."""
+    """One model behind `POST {api_base}/chat/completions`, without streaming and without retries.
+
+    Models that are served at `/responses` alone, or take tools there alone, are asked there: those
+    known for it from the start, any other one as soon as it says so.
+    """
 
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
-        self._model = spec.model.removeprefix("openai/")
         self._base = spec.api_base or _from_environment("OPENAI_BASE_URL", "OPENAI_API_BASE") or OPENAI
-        self._url = self._base.rstrip("/") + "/chat/completions"
+        self._model, self._responses = _named(spec.model)
+        if _is_openai(self._base):
+            self._responses = self._responses or needs_responses(self._model)
+        self._encrypted = reasons(f"openai/{self._model}") is not False
         self._proxy: str | None = None
         self._session: aiohttp.ClientSession | None = None
 
+    @property
+    def _url(self) -> str:
+        return self._base.rstrip("/") + ("/responses" if self._responses else "/chat/completions")
+
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
-        body, headers = self._body(request), self._headers(request)
+        while True:
+            try:
+                return await self._ask(request, timeout_s)
+            except _AskOtherwiseError:
+                continue
+
+    async def _ask(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
+        form = self._responses, self._encrypted
+        url, body, headers = self._url, self._body(request), self._headers(request)
         session = self._session or self._open()
         begin = time.perf_counter()
         try:
             async with session.post(
-                self._url,
+                url,
                 data=body,
                 headers=headers,
                 proxy=self._proxy,
@@ -69,16 +103,31 @@ class OpenAIClient:
                 allow_redirects=False,
             ) as response:
                 if response.status in _REDIRECTS and "Location" in response.headers:
-                    raise redirected(self._url, response.headers["Location"])
+                    raise redirected(url, response.headers["Location"])
                 data = await _read_all(response)
         except ModelError:
             raise
         except Exception as error:
             raise self._not_sent(error, timeout_s) from None
         latency_s = time.perf_counter() - begin
+        if response.status in (400, 404):
+            self._learn(data.decode("utf-8", "replace"), *form)
         if not 200 <= response.status < 300:
             return self._refused(response.status, data, response.headers, request, latency_s)
-        return self._read(_parsed(data, self._clean), response.headers, request, latency_s)
+        document = _parsed(data, self._clean)
+        if form[0] and isinstance(document, dict):
+            document = chat_document(document)
+        return self._read(document, response.headers, request, latency_s)
+
+    def _learn(self, refusal: str, responses: bool, encrypted: bool) -> None:
+        """Ask in another form from now on, if a question in this one was refused for its form."""
+        if not responses and _WANTS_RESPONSES.search(refusal):
+            self._responses = True
+        elif responses and encrypted and _REFUSES_ENCRYPTED.search(refusal):
+            self._encrypted = False
+        else:
+            return
+        raise _AskOtherwiseError
 
     async def close(self) -> None:
         if self._session is not None:
@@ -119,13 +168,20 @@ class OpenAIClient:
         # As in the openai library, these two are not parameters themselves.
         sampling.pop("extra_headers", None)
         more = sampling.pop("extra_body", None)
-        body = {
+        if "max_tokens" in sampling and _is_openai(self._base):
+            # The name of today, which all models there know; those that reason know no other.
+            sampling["max_completion_tokens"] = sampling.pop("max_tokens")
+        body: dict[str, Any] = {
             "model": self._model,
             "messages": list(request.messages),
             **sampling,
             **tool_arguments(request),
-            **(more if isinstance(more, Mapping) else {}),
         }
+        if self._responses:
+            body = responses_body(body, encrypted=self._encrypted)
+        else:
+            body["messages"] = for_chat(request.messages)
+        body.update(more if isinstance(more, Mapping) else {})
         # A model may write lone surrogates, which UTF-8 cannot carry back to it.
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace")
@@ -184,13 +240,13 @@ class OpenAIClient:
             message = _thoughts_apart(_without_nulls(choice["message"]))
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise no_message(type(error).__name__) from None
-        usage = document.get("usage")
-        usage = usage if isinstance(usage, Mapping) else {}
+        usage = usage_of(document)
         return ChatAnswer(
             message=message,
             finish_reason=_finish_reason(choice.get("finish_reason"), message),
             prompt_tokens=token_count(usage.get("prompt_tokens")),
             completion_tokens=token_count(usage.get("completion_tokens")),
+            reasoning_tokens=reasoning_tokens(usage),
             cost_usd=cost_usd(openai_price(self._model), usage),
             latency_s=latency_s,
         )
@@ -264,6 +320,20 @@ def _finish_reason(reason: object, message: Mapping[str, Any]) -> str:
     if reason in (None, "stop", ""):
         return "tool_calls" if message.get("tool_calls") else "stop"
     return str(reason)
+
+
+def _named(model: str) -> tuple[str, bool]:
+    """The name that the server knows, and whether the prefix `responses/` asks for that API."""
+    name = model.removeprefix("openai/")
+    return name.removeprefix("responses/"), name.startswith("responses/")
+
+
+def _is_openai(base: str) -> bool:
+    try:
+        host = urlsplit(base).hostname or ""
+    except ValueError:
+        return False
+    return f".{host}".endswith(".api.openai.com")
 
 
 def _from_environment(*names: str) -> str | None:

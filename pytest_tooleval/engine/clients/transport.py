@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ModelError
 from ...text import shorten
 from ..models.spec import ModelSpec
 from .base import ChatRequest
+from .openai_responses import ITEMS
 
 # Names of classes of aiohttp, httpx and the openai library, so that none of them is imported here.
 _TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}
@@ -42,6 +45,22 @@ def tool_arguments(request: ChatRequest) -> dict[str, Any]:
     if request.tool_choice != "auto":
         arguments["tool_choice"] = request.tool_choice
     return arguments
+
+
+def for_chat(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The messages as the chat API takes them, with all that belongs to the model's reasoning.
+
+    litellm moves `reasoning_details` (OpenRouter) to a place from where they would not go back.
+    Items of the Responses API mean nothing here.
+    """
+    sent = []
+    for message in messages:
+        copy = {name: value for name, value in message.items() if name != ITEMS}
+        fields = copy.get("provider_specific_fields")
+        if isinstance(fields, Mapping) and fields.get("reasoning_details"):
+            copy.setdefault("reasoning_details", fields["reasoning_details"])
+        sent.append(copy)
+    return sent
 
 
 def encodable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

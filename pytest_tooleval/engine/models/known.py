@@ -7,8 +7,12 @@ import functools
 import re
 from collections.abc import Sequence
 
+from .prices import listed
 from .prices import litellm_folder
+from .prices import openai_price
 from .prices import price_list
+
+_GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
 
 
 def unserved(name: str) -> str | None:
@@ -20,7 +24,7 @@ def unserved(name: str) -> str | None:
     if name in known_models():
         return None
     provider = name.partition("/")[0]
-    if "/" in name and provider in known_providers():
+    if "/" in name and (provider == "responses" or provider in known_providers()):
         return None
     if ":" in name and _litellm_accepts(name):
         return None
@@ -59,6 +63,24 @@ def known_providers() -> tuple[str, ...]:
     _, _, body = source.partition("class LlmProviders(")
     body, _, _ = body.partition("\nclass ")
     return tuple(re.findall(r'^ +[A-Z0-9_]+ = "([^"]+)"', body, re.MULTILINE))
+
+
+def needs_responses(model: str) -> bool:
+    """Whether OpenAI serves this model of its own, or tools for it, at `/v1/responses` alone.
+
+    From gpt-5.4 on reasoning and tools together are had there only.
+    """
+    entry = openai_price(model) or {}
+    chat = "/v1/chat/completions" in entry.get("supported_endpoints", ["/v1/chat/completions"])
+    version = _GPT.match(model)
+    later = version is not None and (int(version[1]), int(version[2] or 0)) >= (5, 4)
+    return entry.get("mode") == "responses" or not chat or later
+
+
+def reasons(model: str) -> bool | None:
+    """Whether a model can reason before it answers, by litellm's list; None when it does not know it."""
+    entry = listed(model)
+    return None if entry is None else entry.get("supports_reasoning") is True
 
 
 def near(name: str, names: Sequence[str]) -> str:

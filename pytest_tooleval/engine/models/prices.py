@@ -31,6 +31,26 @@ def price_list() -> Mapping[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
+def listed(model: str) -> Mapping[str, Any] | None:
+    """litellm's entry for a model named as litellm has it, with or without its provider in front."""
+    entry = price_list().get(model)
+    if entry is None:
+        provider, _, name = model.partition("/")
+        entry = price_list().get(name)
+        # The list tells some providers' ways apart: vertex_ai-language-models, bedrock_converse.
+        if not isinstance(entry, dict) or not str(entry.get("litellm_provider")).startswith(provider):
+            return None
+    return entry if isinstance(entry, dict) else None
+
+
+def provider_of(model: str) -> str:
+    """Whom litellm asks for a model of this name: its list knows those without a prefix."""
+    prefix, slash, _ = model.partition("/")
+    if slash:
+        return "openai" if prefix == "responses" else prefix
+    return str(price_list().get(model, {}).get("litellm_provider", "")).partition("-")[0]
+
+
 def openai_price(model: str) -> Mapping[str, Any] | None:
     """The entry of a model as OpenAI sells it, by its name without the prefix `openai/`."""
     for name in (model, f"openai/{model}"):
@@ -46,12 +66,35 @@ def token_count(value: object) -> int | None:
     return value if usable and isinstance(value, int) else None
 
 
+def usage_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The `usage` of a chat answer, with hidden reasoning among the completion tokens.
+
+    So OpenAI counts; others (xAI, Google) count it beside them, which shows in the total.
+    """
+    usage = document.get("usage")
+    usage = dict(usage) if isinstance(usage, Mapping) else {}
+    prompt, completion, total = (
+        token_count(usage.get(f"{kind}_tokens")) or 0 for kind in ("prompt", "completion", "total")
+    )
+    reasoning = reasoning_tokens(usage) or 0
+    if reasoning and total == prompt + completion + reasoning:
+        usage["completion_tokens"] = completion + reasoning
+    return usage
+
+
+def reasoning_tokens(usage: Mapping[str, Any]) -> int | None:
+    """The completion tokens that went into reasoning; None when the provider says nothing of them."""
+    details = usage.get("completion_tokens_details")
+    count = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
+    return 0 if count == 0 else token_count(count)
+
+
 def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float | None:
     """The price of one answer in US dollars, None when it cannot be told.
 
     Every prompt token costs the input price, or the lower one if the provider had it cached; every
-    completion token (hidden reasoning is among them) the output price. Long prompts have their own
-    prices. `usage` is the chat API's object.
+    completion token the output price, those of reasoning their own one if they have one. Long prompts
+    have their own prices. `usage` is the chat API's object.
     """
     prompt = token_count(usage.get("prompt_tokens"))
     completion = token_count(usage.get("completion_tokens")) or 0
@@ -67,7 +110,10 @@ def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float
         return None
     again = price.get(f"cache_read_input_token_cost{tier}")
     again = again if isinstance(again, (int, float)) else into
-    cost = (prompt - cached) * into + cached * again + completion * out
+    hidden = min(reasoning_tokens(usage) or 0, completion)
+    think = price.get("output_cost_per_reasoning_token")
+    think = think if isinstance(think, (int, float)) else out
+    cost = (prompt - cached) * into + cached * again + (completion - hidden) * out + hidden * think
     return float(cost) if cost > 0 else None
 
 

@@ -11,6 +11,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from .prices import provider_of
+
 LEXICAL = "baseline/lexical"
 
 # Sampling parameters that a model's table may set by name; everything else goes under `extra`.
@@ -49,10 +51,9 @@ class ModelSpec:
 
     @property
     def lean(self) -> bool:
-        """Whether the calls go over our own client for OpenAI's protocol instead of litellm."""
+        """Whether the calls go over our own client for OpenAI's protocols instead of litellm."""
         if self.api is None:
-            own = bool(self.api_base) and self.model.startswith("openai/")
-            return own and not _LITELLM_EXTRAS.intersection(self.extra)
+            return provider_of(self.model) == "openai" and not _LITELLM_EXTRAS.intersection(self.extra)
         return self.api == "openai"
 
     @property

@@ -243,7 +243,8 @@ def _check_api(table: Mapping[str, Any], fail: Callable[[str, str], ConfigError]
         raise fail(f'api: expected "openai" or "litellm", got {api!r}', "api")
     if not model or model == LEXICAL:
         raise fail("api: only for a model that is called over the network", "api")
-    if api == "openai" and not table.get("api_base") and "/" in model.removeprefix("openai/"):
+    name = model.removeprefix("openai/").removeprefix("responses/")
+    if api == "openai" and not table.get("api_base") and "/" in name:
         raise fail(
             f'api = "openai" without api_base asks OpenAI, which has no model {model!r}; set api_base',
             "api",

@@ -494,3 +494,16 @@ def test_all_faults_at_once() -> None:
     assert outcome.errors == []
     assert (outcome.answered, outcome.repeats) == (60, 0)
     assert json.dumps(sorted(outcome.choices)) == '["auto", "required"]'
+
+
+async def test_a_package_that_litellm_lacks_for_responses_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def lacking(**arguments: Any) -> None:
+        raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
+
+    monkeypatch.setattr(load_litellm(), "acompletion", lacking)
+    mine = LitellmClient(ModelSpec("m", model="azure/gpt-5.6"))
+    with pytest.raises(ModelError, match=r"pip install 'pytest-tooleval\[mcp\]'") as raised:
+        await mine.complete(REQUEST, 60.0)
+    assert (raised.value.fatal, raised.value.retryable) == (True, False)

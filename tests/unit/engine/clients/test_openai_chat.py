@@ -100,7 +100,11 @@ def completion() -> bytes:
     [
         ({"model": "openai/m", "api_base": "http://x/v1"}, OpenAIClient),
         ({"model": "openai/m", "api_base": "http://x/v1", "api": "litellm"}, LitellmClient),
-        ({"model": "openai/gpt-4o"}, LitellmClient),
+        ({"model": "openai/gpt-4o"}, OpenAIClient),
+        ({"model": "gpt-5.6"}, OpenAIClient),
+        ({"model": "responses/o3-pro"}, OpenAIClient),
+        ({"model": "openai/gpt-4o", "api": "litellm"}, LitellmClient),
+        ({"model": "azure/gpt-4o"}, LitellmClient),
         ({"model": "openai/gpt-4o", "api": "openai"}, OpenAIClient),
         ({"model": "hosted_vllm/m", "api_base": "http://x/v1"}, LitellmClient),
         ({"model": "hosted_vllm/m", "api_base": "http://x/v1", "api": "openai"}, OpenAIClient),

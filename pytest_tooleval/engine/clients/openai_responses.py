@@ -1,0 +1,203 @@
+"""OpenAI's Responses API in terms of its chat API: a question there and an answer back.
+
+The rest of the package knows the chat API only. What the chat API has no place for, the items of the
+answer with the model's encrypted reasoning, stays in the message under `ITEMS`, so that it can go
+back unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+# The field of an assistant's message that holds the `output` of the answer it was made of.
+ITEMS = "responses_output"
+
+Item = dict[str, Any]
+
+# Parameters that have another name here; the last two hold it in an object.
+_RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
+_NESTED = {"reasoning_effort": ("reasoning", "effort"), "verbosity": ("text", "verbosity")}
+_TEXTS = ("output_text", "text")
+_STATUS = {"server_error": 500, "rate_limit_exceeded": 429}
+
+
+def responses_body(chat: Mapping[str, Any], *, encrypted: bool) -> dict[str, Any]:
+    """The body of `POST /responses` that asks what this one of `POST /chat/completions` asks.
+
+    Nothing is kept at the provider. With `encrypted` the model's reasoning comes back in a form that
+    only the provider can read; a model that does not reason refuses it.
+    """
+    body: dict[str, Any] = {"store": False}
+    if encrypted:
+        body["include"] = ["reasoning.encrypted_content"]
+    for name, value in chat.items():
+        if name == "messages":
+            body["input"] = [item for message in value for item in _input_items(message)]
+        elif name == "tools":
+            body["tools"] = [_tool(tool) for tool in value]
+        elif name in _NESTED:
+            outer, inner = _NESTED[name]
+            body[outer] = {inner: value, **body.get(outer, {})}
+        elif isinstance(value, dict) and isinstance(body.get(name), dict):
+            body[name] = {**body[name], **value}
+        else:
+            body[_RENAMED.get(name, name)] = value
+    return body
+
+
+def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    function = tool.get("function")
+    if not isinstance(function, Mapping):
+        return dict(tool)
+    # Without a word on `strict` the chat API is lenient, and this one makes every parameter required.
+    return {"type": "function", "parameters": None, "strict": False, **function}
+
+
+def _input_items(message: Mapping[str, Any]) -> Iterator[Item]:
+    role, content = message.get("role"), message.get("content")
+    if role == "tool":
+        output = _parts(content, "input_text") if isinstance(content, list) else content
+        yield {
+            "type": "function_call_output",
+            "call_id": message.get("tool_call_id"),
+            "output": output,
+        }
+    elif role == "assistant":
+        yield from _own_items(message) or _rebuilt_items(message)
+    else:
+        yield {"role": role, "content": _parts(content, "input_text")}
+
+
+def _own_items(message: Mapping[str, Any]) -> list[Item]:
+    """The items that the message was made of; none where it was changed since."""
+    items = message.get(ITEMS)
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        return []
+    made = chat_message(items)
+    if any(made.get(field) != message.get(field) for field in ("content", "tool_calls")):
+        return []
+    return [_without_nulls(item) for item in items if not _is_lost(item)]
+
+
+def _is_lost(item: Item) -> bool:
+    """Whether an item is a mere reference to reasoning, which the provider did not keep."""
+    return item.get("type") == "reasoning" and not (item.get("encrypted_content") or item.get("content"))
+
+
+def _without_nulls(item: Item) -> Item:
+    """The item without fields that hold nothing, which are refused on the way back."""
+    return {name: value for name, value in item.items() if value is not None}
+
+
+def _rebuilt_items(message: Mapping[str, Any]) -> Iterator[Item]:
+    content = message.get("content") or message.get("refusal")
+    if content:
+        yield {"role": "assistant", "content": _parts(content, "output_text")}
+    for call in message.get("tool_calls") or ():
+        function = call.get("function") or {}
+        yield {
+            "type": "function_call",
+            "call_id": call.get("id"),
+            "name": function.get("name"),
+            "arguments": function.get("arguments"),
+        }
+
+
+def _parts(content: object, text: str) -> object:
+    """A message's content with its parts as they are called here; `text` is the type of a text."""
+    if not isinstance(content, list):
+        return content
+    return [_part(part, text) if isinstance(part, dict) else part for part in content]
+
+
+def _part(part: Mapping[str, Any], text: str) -> dict[str, Any]:
+    if part.get("type") == "text":
+        return {"type": text, "text": part.get("text")}
+    if part.get("type") == "image_url":
+        image = part.get("image_url")
+        image = image if isinstance(image, Mapping) else {"url": image}
+        return {
+            "type": "input_image",
+            "image_url": image.get("url"),
+            "detail": image.get("detail", "auto"),
+        }
+    if part.get("type") == "file" and isinstance(part.get("file"), Mapping):
+        return {"type": "input_file", **part["file"]}
+    return dict(part)
+
+
+def chat_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer of the chat API that says what this one of the Responses API says."""
+    error = document.get("error")
+    if isinstance(error, Mapping):
+        error = {**error, "code": _STATUS.get(str(error.get("code")), error.get("code"))}
+    if error:
+        return {"error": error}
+    items = document.get("output")
+    if not isinstance(items, list):
+        return dict(document)
+    message = {**chat_message(items), ITEMS: items}
+    choice = {"message": message, "finish_reason": _finish_reason(document, message)}
+    return {"choices": [choice], "usage": _usage(document.get("usage"))}
+
+
+def chat_message(items: Sequence[object]) -> dict[str, Any]:
+    """The assistant's message that these items of an answer make."""
+    known = [item for item in items if isinstance(item, dict)]
+    said = [item for item in known if item.get("type") == "message"]
+    texts, refusals, thoughts = (
+        "".join(_texts(said, "content", "text", _TEXTS)),
+        "".join(_texts(said, "content", "refusal", ("refusal",))),
+        "\n\n".join(_thoughts(item for item in known if item.get("type") == "reasoning")),
+    )
+    calls = [
+        {
+            "id": item.get("call_id"),
+            "type": "function",
+            "function": {"name": item.get("name"), "arguments": item.get("arguments")},
+        }
+        for item in known
+        if item.get("type") == "function_call"
+    ]
+    message: dict[str, Any] = {"role": "assistant", "content": texts or None}
+    found = {"tool_calls": calls, "refusal": refusals, "reasoning_content": thoughts}
+    return {**message, **{name: value for name, value in found.items() if value}}
+
+
+def _thoughts(items: Iterable[Item]) -> Iterator[str]:
+    """What may be read of the model's reasoning: a summary or, of open models, all of it."""
+    for item in items:
+        yield from _texts([item], "summary", "text", ("summary_text",))
+        yield from _texts([item], "content", "text", ("reasoning_text",))
+
+
+def _texts(items: Iterable[Item], parts: str, field: str, types: Sequence[str]) -> Iterator[str]:
+    for item in items:
+        found = item.get(parts)
+        for part in found if isinstance(found, list) else ():
+            if isinstance(part, dict) and part.get("type") in types and isinstance(part.get(field), str):
+                yield part[field]
+
+
+def _finish_reason(document: Mapping[str, Any], message: Mapping[str, Any]) -> object:
+    details = document.get("incomplete_details")
+    if document.get("status") == "incomplete" and isinstance(details, Mapping):
+        reason = details.get("reason")
+        return "length" if reason == "max_output_tokens" else reason
+    return "tool_calls" if message.get("tool_calls") else "stop"
+
+
+def _usage(usage: object) -> dict[str, Any]:
+    if not isinstance(usage, Mapping):
+        return {}
+    return {
+        "prompt_tokens": usage.get("input_tokens"),
+        "completion_tokens": usage.get("output_tokens"),
+        "total_tokens": usage.get("total_tokens"),
+        "prompt_tokens_details": usage.get("input_tokens_details"),
+        "completion_tokens_details": usage.get("output_tokens_details"),
+    }
