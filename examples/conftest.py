@@ -10,6 +10,7 @@ from typing import Any
 from pytest_tooleval import Score
 from pytest_tooleval import Scorer
 from pytest_tooleval import Transcript
+from pytest_tooleval import text_of
 
 # E-mail addresses, and codes such as BA178 or QX7T4M: what a model must have read somewhere.
 _IDENTIFIER = re.compile(r"[\w.+-]+@[\w-]+\.\w+|\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{4,8}\b")
@@ -25,13 +26,13 @@ class Grounded:
     metrics = ("grounded",)
 
     def score(self, case: Any, transcript: Transcript) -> dict[str, Score]:
-        known = "\n".join(message.text for message in transcript.prompt).casefold()
+        known = "\n".join(text_of(message) for message in transcript.prompt).casefold()
         found: dict[str, bool] = {}
         for round_ in transcript.rounds:
             for call in round_.reply.calls:
                 for identifier in _identifiers(call.arguments):
                     found.setdefault(identifier, identifier.casefold() in known)
-            known += "\n".join(message.text for message in round_.answers).casefold()
+            known += "\n".join(text_of(message) for message in round_.answers).casefold()
         if not found:
             return {"grounded": Score(None, "no identifiers in the arguments")}
         made_up = [identifier for identifier, is_known in found.items() if not is_known]

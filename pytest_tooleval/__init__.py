@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from .errors import ScoringError as ScoringError
     from .errors import SuiteError as SuiteError
     from .errors import ToolevalError as ToolevalError
-    from .results import CaseResult as CaseResult
-    from .results import Message as Message
-    from .results import Score as Score
-    from .results import ToolCall as ToolCall
-    from .results import Transcript as Transcript
-    from .results import TrialResult as TrialResult
+    from .record.calls import ToolCall as ToolCall
+    from .record.results import CaseResult as CaseResult
+    from .record.results import Score as Score
+    from .record.results import TrialResult as TrialResult
+    from .record.transcript import Transcript as Transcript
+    from .record.transcript import text_of as text_of
     from .scoring import score_calls as score_calls
     from .scoring.registry import Scorer as Scorer
     from .suite.load import load_suite as load_suite
@@ -34,32 +34,31 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "CaseResult": "results",
+    "CaseResult": "record.results",
     "ConfigError": "errors",
     "ExpectedCall": "suite.model",
-    "Message": "results",
     "ModelError": "errors",
     "Problem": "errors",
-    "Score": "results",
+    "Score": "record.results",
     "Scorer": "scoring.registry",
     "ScoringError": "errors",
     "Suite": "suite.model",
     "SuiteError": "errors",
     "TestCase": "suite.model",
-    "ToolCall": "results",
+    "ToolCall": "record.calls",
     "ToolevalError": "errors",
-    "Transcript": "results",
-    "TrialResult": "results",
+    "Transcript": "record.transcript",
+    "TrialResult": "record.results",
     "load_suite": "suite.load",
     "parse_suite": "suite.load",
     "score_calls": "scoring",
+    "text_of": "record.transcript",
 }
 
 __all__ = [
     "CaseResult",
     "ConfigError",
     "ExpectedCall",
-    "Message",
     "ModelError",
     "Problem",
     "Score",
@@ -75,6 +74,7 @@ __all__ = [
     "load_suite",
     "parse_suite",
     "score_calls",
+    "text_of",
 ]
 
 

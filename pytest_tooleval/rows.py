@@ -14,14 +14,24 @@ from typing import Any
 
 import pydantic_core
 
+from .record.encoding import to_json as encode
+from .record.results import EXPECTED_FAILURE
+from .record.results import CaseResult
+
 BULKY = ("scores", "transcript")
 
 
-def pack(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of `CaseResult.to_dict` with the bulk of its trials as text under `bulk`."""
+def pack(result: CaseResult) -> dict[str, Any]:
+    """The row of a result with the bulk of its trials as text under `bulk`."""
+    row = json.loads(encode(result))
     bulk = [{name: trial[name] for name in BULKY} for trial in row["trials"]]
     trials = [{k: v for k, v in trial.items() if k not in BULKY} for trial in row["trials"]]
     return {**row, "trials": trials, "bulk": to_json(bulk)}
+
+
+def was_expected(row: Mapping[str, Any]) -> bool:
+    """Whether a case's row is that of one marked `xfail` on which the model failed."""
+    return row["outcome"] == "missed" and str(row["reason"]).startswith(EXPECTED_FAILURE)
 
 
 def unpack(row: Mapping[str, Any]) -> dict[str, Any]:

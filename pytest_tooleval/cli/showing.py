@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import fields
 from itertools import starmap
 from typing import Any
 
+import msgspec
+
 from ..plugin.terminal import render_table
+from ..record.results import CaseResult
+from ..record.results import TrialResult
 from ..reports.comparison import render_comparison
 from ..reports.run_text import option_text
 from ..reports.text import render_scores
 from ..reports.text import render_transcript
-from ..results import CaseResult
-from ..results import TrialResult
 from ..text import printable
 from .tables import branch_text
 from .tables import commit_text
@@ -77,7 +78,7 @@ def _wrong_cases(rows: Sequence[Row], most: int) -> Iterator[str]:
 
 def case_lines(row: Row, *, only_failed: bool) -> Iterator[str]:
     """A case's verdict, then scores and transcript of each trial, or of each that failed."""
-    result = _case_result(row)
+    result = msgspec.convert(row, CaseResult)
     yield printable(f"{result.suite} :: {result.case} [{result.model}]  {result.outcome}")
     yield printable(f"{result.file}:{result.line}")
     if result.reason:
@@ -96,9 +97,3 @@ def _trial_lines(trial: TrialResult, result: CaseResult) -> Iterator[str]:
         yield f"  {printable(trial.error.message)}"
     blocks = [render_scores(trial, result) if trial.scores else "", render_transcript(trial)]
     yield from (printable(block, keep_newlines=True) for block in blocks if block)
-
-
-def _case_result(row: Row) -> CaseResult:
-    """The result behind a row, which another version may have written with more fields."""
-    known = {field.name for field in fields(CaseResult)}
-    return CaseResult.from_dict({name: value for name, value in row.items() if name in known})

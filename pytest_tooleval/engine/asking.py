@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
-from ..results import MAX_DEPTH
-from ..results import Reply
-from ..results import is_nested_deeper
+from ..record.calls import MAX_DEPTH
+from ..record.calls import is_nested_deeper
+from ..record.transcript import Reply
 from ..suite.model import ResolvedCase
 from .cassettes.cassette import Cassette
 from .cassettes.cassette import key_of

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-from ..results import Message
-from ..results import Reply
-from ..results import Round
-from ..results import ToolCall
-from ..results import Transcript
+from ..record.calls import ToolCall
+from ..record.transcript import Reply
+from ..record.transcript import Round
+from ..record.transcript import Transcript
 from ..scoring.tool_selection import is_expected
 from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
@@ -36,9 +35,9 @@ async def converse(
 
     Calls are answered by the case's mocks, and by `live` where there is no mock and it runs the tool.
     """
-    prompt = tuple(Message(dict(message)) for message in case.messages)
+    prompt = tuple(dict(message) for message in case.messages)
     tools = [tool.to_wire() for tool in case.tools]
-    messages: list[Mapping[str, Any]] = [message.data for message in prompt]
+    messages: list[Mapping[str, Any]] = list(prompt)
     rounds: list[Round] = []
     most = (case.case.max_rounds or DEFAULT_MAX_ROUNDS) if case.case.multi_turn else 1
     mocks = Mocks(case)
@@ -55,11 +54,11 @@ async def converse(
         carried = carried_back(reply, ids)
         contents = await _contents(reply.calls, mocks, live, [*messages, carried])
         answers = tuple(
-            Message({"role": "tool", "tool_call_id": id, "content": content})
+            {"role": "tool", "tool_call_id": id, "content": content}
             for id, content in zip(ids, contents, strict=True)
         )
         rounds.append(Round(reply, answers))
-        messages += [carried, *(answer.data for answer in answers)]
+        messages += [carried, *answers]
 
 
 async def _contents(
@@ -97,7 +96,7 @@ def carried_back(reply: Reply, ids: Sequence[str]) -> dict[str, Any]:
     usable id or name, or with arguments that are not a JSON object. A model's mistake must show in
     its score and not as an error of the next request.
     """
-    data = reply.message.data
+    data = reply.message
     if _is_sound(data, reply.calls, ids):
         return data
     kept = {key: value for key, value in data.items() if key != "function_call"}

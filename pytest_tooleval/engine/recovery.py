@@ -17,7 +17,7 @@ from collections.abc import Collection
 from collections.abc import Iterator
 from typing import Any
 
-from ..results import ToolCall
+from ..record.calls import ToolCall
 
 MAX_LENGTH = 1_000_000
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Mapping
 
-from ..results import CallFormat
-from ..results import Message
-from ..results import Reply
-from ..results import ToolCall
+from ..record.calls import ToolCall
+from ..record.transcript import CallFormat
+from ..record.transcript import Message
+from ..record.transcript import Reply
+from ..record.transcript import text_of
 from .clients.base import ChatAnswer
 
 
@@ -19,7 +20,7 @@ def read_reply(
 
     Calls that a model wrote as text are recovered, unless it was told to call nothing.
     """
-    message = Message(dict(answer.message))
+    message = dict(answer.message)
     calls, format = _calls(message, tool_names, tool_choice)
     return Reply(
         message=message,
@@ -38,13 +39,13 @@ def read_reply(
 def _calls(
     message: Message, tool_names: Collection[str], tool_choice: str | None
 ) -> tuple[tuple[ToolCall, ...], CallFormat]:
-    raw = message.data.get("tool_calls")
+    raw = message.get("tool_calls")
     if isinstance(raw, list) and raw:
         return _repaired(tuple(_native(call) for call in raw), tool_names)
-    function = message.data.get("function_call")
+    function = message.get("function_call")
     if isinstance(function, Mapping):  # the chat API's older spelling
         return _repaired((_native({"function": function}),), tool_names)
-    text = message.text
+    text = text_of(message)
     if tool_choice != "none" and text.strip():
         from .recovery import recover_calls
 

@@ -18,8 +18,8 @@ from typing import Any
 from typing import TypeVar
 
 from ..errors import ModelError
-from ..results import Reply
-from ..results import Transcript
+from ..record.transcript import Reply
+from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
 from .asking import Lane
 from .asking import Origin

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import SuiteError
-from ..results import Message
+from ..record.transcript import text_of
 from ..suite.slugs import assign_ids
 
 
@@ -71,7 +71,7 @@ def prompt_text(prompt: Any) -> str:
     if isinstance(prompt, str):
         return prompt
     asked = [m for m in prompt if m.get("role") == "user"] if isinstance(prompt, list) else []
-    return Message(asked[-1]).text if asked else ""
+    return text_of(asked[-1]) if asked else ""
 
 
 def new_ids(existing: Sequence[Any], prompts: Sequence[Any]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from ..errors import Problem
 from ..errors import SuiteError
-from ..results import is_nested_deeper
+from ..record.calls import is_nested_deeper
 from ..suite.explain import explain_syntax
 from ..suite.explain import show_number
 from ..suite.source import MAX_DEPTH

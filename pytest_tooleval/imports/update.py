@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..results import Message
+from ..record.transcript import text_of
 from ..suite.explain import show
 from ..suite.model import ANY_TOOL
 from ..suite.slugs import assign_ids
@@ -211,7 +211,7 @@ def _prompt_text(case: Any) -> str:
         else []
     )
     asked = [message for message in messages if message.get("role") == "user"]
-    return Message(asked[-1]).text if asked else ""
+    return text_of(asked[-1]) if asked else ""
 
 
 def _free(id: str, taken: Collection[str]) -> str:

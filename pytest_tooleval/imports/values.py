@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from ..results import is_nested_deeper
+from ..record.calls import is_nested_deeper
 from ..scoring.quick_schema import compile_schema
 
 _MAX_DEPTH = 20

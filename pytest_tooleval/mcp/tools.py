@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import SuiteError
 from ..imports.tool_names import provider_names
-from ..results import is_nested_deeper
+from ..record.calls import is_nested_deeper
 from ..suite.explain import show
 from ..suite.load import parse_suite
 from ..suite.source import MAX_DEPTH

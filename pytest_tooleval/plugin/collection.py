@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 from typing import NamedTuple
 
 import pytest
+from msgspec import structs
 
 from ..engine.executors.live import Live
 from ..engine.garbage import seldom_collected
@@ -19,17 +19,16 @@ from ..errors import McpError
 from ..errors import ModelError
 from ..errors import ScoringError
 from ..errors import SuiteError
+from ..record.results import CaseResult
+from ..record.results import Outcome
+from ..record.transcript import Transcript
 from ..reports.text import render_case
 from ..reports.text import render_transcript
-from ..results import CaseResult
-from ..results import Outcome
-from ..results import Transcript
 from ..rows import pack
 from ..rows import to_json
 from ..scoring.registry import ScorerRegistry
 from ..suite.fingerprints import content_of_bytes
 from ..suite.fingerprints import content_of_case
-from ..suite.model import METRICS
 from ..suite.model import Overrides
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
@@ -86,7 +85,7 @@ class SuiteFile(pytest.File):
             raise self.CollectError(self._relative(str(error))) from None
         overrides = Overrides(**session.settings.overrides)
         origin = Origin(suite, content_of_bytes(self.path.read_bytes()), live)
-        known = {*METRICS, *registry.metrics}
+        known = set(registry.metrics)
         for metric in overrides.thresholds or {}:
             if metric not in known:
                 raise self.CollectError(
@@ -186,7 +185,9 @@ class CaseItem(pytest.Item):
         self._interrupted = True
         answers = eval_session(self.config).take(self)
         self._interrupted = False
-        result = evaluate(self.case, self._model, self._place, answers, self.scorers)
+        # Explanations are built only where somebody looks: in a failure and in the document.
+        explain = "json" in eval_session(self.config).settings.files
+        result = evaluate(self.case, self._model, self._place, answers, self.scorers, explain=explain)
         self._result = result
         self.user_properties += _properties(result)
         if result.outcome == "error":
@@ -261,10 +262,8 @@ class CaseItem(pytest.Item):
             own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
             softened = soften(report, result, settings, of_the_model=own or unanswered)
             if softened == "missed":
-                result = dataclasses.replace(result, outcome="missed")
-            # Explanations are built only where somebody looks: in a failure and in the document.
-            looked_at = result.outcome != "passed" or "json" in settings.files
-            row = pack(result.to_dict(explain=looked_at))
+                result = structs.replace(result, outcome="missed")
+            row = pack(result)
             # On its way from a worker one text is far lighter than nested data.
             whole = to_json(row) if hasattr(self.config, "workerinput") else row
             report.tooleval = whole  # type: ignore[attr-defined]
@@ -285,7 +284,7 @@ class CaseItem(pytest.Item):
         if report.skipped and hasattr(report, "wasxfail"):
             return as_expected(result, report.wasxfail)
         if report.failed and result.outcome == "passed":
-            return dataclasses.replace(result, outcome="failed", reason=_reason(report))
+            return structs.replace(result, outcome="failed", reason=_reason(report))
         return result
 
 
@@ -299,9 +298,8 @@ def _properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
             yield f"{_PROPERTY}score.{metric}", value
     if len(result.trials) > 1:
         yield f"{_PROPERTY}passes", f"{result.passes}/{result.scored}"
-    transcripts = [trial.transcript for trial in result.trials if trial.transcript is not None]
     for name in ("latency_s", "cost_usd"):
-        known = [value for t in transcripts if (value := getattr(t, name)) is not None]
+        known = [value for trial in result.trials if (value := getattr(trial, name)) is not None]
         if known:
             yield f"{_PROPERTY}{name}", sum(known)
 

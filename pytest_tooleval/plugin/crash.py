@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ..errors import SuiteError
-from ..results import CaseResult
+from ..record.results import CaseResult
 from ..rows import pack
 from ..suite.load import load_suite
 from ..suite.model import Suite
@@ -37,7 +37,7 @@ def crashed_row(config: pytest.Config, nodeid: str) -> dict[str, Any]:
         line=suite.test_cases[position].line if suite else 0,
         position=position,
     )
-    return pack(result.to_dict())
+    return pack(result)
 
 
 def _suite(config: pytest.Config, file: str) -> Suite | None:

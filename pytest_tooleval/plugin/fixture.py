@@ -15,8 +15,8 @@ from ..engine.runner import Trial
 from ..errors import ConfigError
 from ..errors import ModelError
 from ..errors import ToolevalError
-from ..results import CaseResult
-from ..results import Transcript
+from ..record.results import CaseResult
+from ..record.transcript import Transcript
 from ..scoring.registry import ScorerRegistry
 from ..suite.model import Overrides
 from ..suite.model import ResolvedCase

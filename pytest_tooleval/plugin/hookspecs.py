@@ -22,7 +22,7 @@ def pytest_tooleval_register_scorers(register: Callable[[Scorer], None]) -> None
             metrics = ("brevity",)
 
             def score(self, case, transcript):
-                words = sum(len(reply.message.text.split()) for reply in transcript.replies)
+                words = sum(len(reply.text.split()) for reply in transcript.replies)
                 return {"brevity": Score(1.0 if words < 50 else 0.0, f"{words} words")}
 
         def pytest_tooleval_register_scorers(register):

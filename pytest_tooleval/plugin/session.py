@@ -41,8 +41,8 @@ from ..engine.runner import Trial
 from ..engine.runner import settled
 from ..errors import ModelError
 from ..errors import ToolevalError
+from ..record.transcript import Transcript
 from ..reports.document import build_document
-from ..results import Transcript
 from ..rows import unpack
 from ..suite.discovery import SUITE_ENDING
 from .history import Keeper

@@ -16,7 +16,7 @@ import pytest
 from ..engine.models.spec import LEXICAL
 from ..reports.comparison import aligned
 from ..reports.comparison import render_comparison
-from ..results import was_expected
+from ..rows import was_expected
 from ..suite.model import METRICS
 from ..suite.model import PENALTIES
 from ..text import counted

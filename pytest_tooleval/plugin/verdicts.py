@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ..results import CaseResult
-from ..results import was_expected
+from ..record.results import CaseResult
+from ..rows import was_expected
 from ..text import printable
 from .settings import Settings
 

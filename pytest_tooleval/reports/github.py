@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..results import was_expected
+from ..rows import was_expected
 from ..text import printable
 from ..text import shorten
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Sequence
 
-from ..results import CaseResult
-from ..results import Check
-from ..results import Message
-from ..results import Reply
-from ..results import ToolCall
-from ..results import TrialResult
+from ..record.calls import ToolCall
+from ..record.results import CaseResult
+from ..record.results import Check
+from ..record.results import TrialResult
+from ..record.transcript import Message
+from ..record.transcript import Reply
+from ..record.transcript import text_of
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
@@ -88,11 +89,11 @@ def render_transcript(trial: TrialResult) -> str:
 
 
 def _message_lines(message: Message) -> Iterable[str]:
-    yield f"  {message.role:<9}  {_text(message.text)}"
+    yield f"  {message.get('role', '')!s:<9}  {_text(text_of(message))}"
 
 
 def _reply_lines(reply: Reply) -> Iterable[str]:
-    text = reply.message.text
+    text = reply.text
     recovered = " (written as text)" if reply.format == "recovered" else ""
     if text.strip() and not recovered:
         yield f"  assistant  {_text(text)}"

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from msgspec import structs
+
 from ..errors import ScoringError
-from ..results import Score
-from ..results import ToolCall
-from ..results import Transcript
-from ..results import TrialResult
+from ..record.calls import ToolCall
+from ..record.results import Score
+from ..record.results import TrialResult
+from ..record.transcript import Transcript
+from ..record.transcript import measures_of
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
@@ -20,13 +25,11 @@ from .analysis import BUILT_IN_METRICS
 from .analysis import analyse
 from .analysis import failure_category
 from .problems import CannotCompare
-from .registry import BUILT_IN
-from .registry import BuiltInScorer
 from .registry import Scorer
 from .registry import run_scorer
 from .thresholds import missed_thresholds
 
-__all__ = ["score_calls", "score_transcript"]
+__all__ = ["explained", "score_calls", "score_transcript"]
 
 
 def score_calls(
@@ -38,34 +41,54 @@ def score_calls(
     an answer without calls. For a multi-turn case they are the whole trajectory. Raises
     ScoringError when the suite asks for something that cannot be carried out.
     """
-    return score_transcript(resolve(suite, case), Transcript.from_calls(calls))
+    resolved = resolve(suite, case)
+    return explained(resolved, score_transcript(resolved, Transcript.from_calls(calls)))
 
 
 def score_transcript(
-    case: ResolvedCase,
-    transcript: Transcript,
-    *,
-    scorers: Sequence[Scorer] = BUILT_IN,
-    trial: int = 0,
+    case: ResolvedCase, transcript: Transcript, *, scorers: Sequence[Scorer] = (), trial: int = 0
 ) -> TrialResult:
-    """Score one conversation with all scorers, and judge it by the thresholds of the case.
+    """Score one conversation, and judge it by the thresholds of the case.
 
-    Raises ScoringError when the suite asks for something that cannot be carried out, when a
-    scorer misbehaves, or when no thresholded metric applies to a right answer.
+    The built-in scores have no explanations yet: `explained` adds them. Raises ScoringError when the
+    suite asks for something that cannot be carried out, when a scorer misbehaves, or when no
+    thresholded metric applies to a right answer.
     """
-    try:
-        analysis, built_in = analyse(case, transcript)
-        scores: dict[str, Score] = {}
+    with _placing(case):
+        analysis, drafts = analyse(case, transcript)
+        scores = {metric: draft.score(explained=False) for metric, draft in drafts.items()}
         for scorer in scorers:
-            if isinstance(scorer, BuiltInScorer):
-                scores.update(built_in)
-            else:
-                scores.update(run_scorer(scorer, case, transcript))
+            scores.update(run_scorer(scorer, case, transcript))
         failing = _failing(case, scores, scorers)
         failure = failure_category(case, transcript, analysis, failing) if failing else None
+    return TrialResult(
+        trial=trial,
+        passed=not failing,
+        failure=failure,
+        extra_calls=analysis.extra_calls,
+        scores=scores,
+        transcript=transcript,
+        **structs.asdict(measures_of(transcript)),
+    )
+
+
+def explained(case: ResolvedCase, trial: TrialResult) -> TrialResult:
+    """The trial with explanations of its built-in scores."""
+    if trial.transcript is None:
+        return trial
+    with _placing(case):
+        _, drafts = analyse(case, trial.transcript)
+        texts = {metric: draft.score(explained=True) for metric, draft in drafts.items()}
+    return structs.replace(trial, scores={**trial.scores, **texts})
+
+
+@contextmanager
+def _placing(case: ResolvedCase) -> Iterator[None]:
+    """Name the case in what cannot be compared."""
+    try:
+        yield
     except CannotCompare as error:
         raise ScoringError(f"{case.suite}::{case.id}: {error.place}: {error.message}") from None
-    return TrialResult(scores, not failing, failure, analysis.extra_calls, transcript, None, trial)
 
 
 def _failing(case: ResolvedCase, scores: Mapping[str, Score], scorers: Sequence[Scorer]) -> list[str]:

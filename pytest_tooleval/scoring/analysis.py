@@ -6,15 +6,15 @@ from collections.abc import Collection
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..results import FailureCategory
-from ..results import Score
-from ..results import ToolCall
-from ..results import Transcript
+from ..record.calls import ToolCall
+from ..record.results import FailureCategory
+from ..record.transcript import Transcript
 from ..suite.model import METRICS
 from ..suite.model import PENALTIES
 from ..suite.model import ResolvedCase
 from . import tool_selection
 from .arguments_schema import score_arguments
+from .drafts import Draft
 from .multi_turn import Chain
 from .single_turn import NoCallExpected
 from .single_turn import OneCallExpected
@@ -28,7 +28,7 @@ class Analysis(Protocol):
 
     extra_calls: int
 
-    def scores(self) -> dict[str, Score]:
+    def scores(self) -> dict[str, Draft]:
         """The metrics of this kind of case, all but `arguments_valid`."""
 
     def failure(self) -> FailureCategory | None:
@@ -38,7 +38,7 @@ class Analysis(Protocol):
         """What is wrong with the parameters alone."""
 
 
-def analyse(case: ResolvedCase, transcript: Transcript) -> tuple[Analysis, dict[str, Score]]:
+def analyse(case: ResolvedCase, transcript: Transcript) -> tuple[Analysis, dict[str, Draft]]:
     """The analysis of a transcript and all built-in scores.
 
     Raises CannotCompare when the suite asks for something that cannot be carried out.

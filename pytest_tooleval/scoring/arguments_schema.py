@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ..results import Check
-from ..results import Score
-from ..results import ToolCall
+from ..record.calls import ToolCall
+from ..record.results import Check
 from ..suite.model import ResolvedCase
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
+from .drafts import Draft
 from .json_schema import errors
 from .json_schema import is_valid
 from .problems import CannotCompare
@@ -19,7 +19,7 @@ from .tool_selection import find_tool
 from .tool_selection import shown_call
 
 
-def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Score:
+def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
     """1.0 when all arguments are valid, else 0.0; None without a call.
 
     A call to a tool that was not offered, or with arguments that are not a JSON object, is not
@@ -27,14 +27,14 @@ def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Score:
     threshold on this metric, else None.
     """
     if not calls:
-        return Score(None, "no tool was called")
+        return Draft(None, "no tool was called")
     try:
         valid = all(_valid(case, call) for call in calls)
     except CannotCompare as error:
         if "arguments_valid" in case.thresholds:
             raise
-        return Score(None, f"{error.place}: {error.message}")
-    return Score(float(valid), explain=partial(_explain, case, calls))
+        return Draft(None, f"{error.place}: {error.message}")
+    return Draft(float(valid), partial(_explain, case, calls))
 
 
 def _valid(case: ResolvedCase, call: ToolCall) -> bool:

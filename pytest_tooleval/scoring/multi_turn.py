@@ -15,23 +15,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..results import Check
-from ..results import FailureCategory
-from ..results import Score
-from ..results import ToolCall
-from ..results import Transcript
+from ..record.calls import ToolCall
+from ..record.results import Check
+from ..record.results import FailureCategory
+from ..record.transcript import Transcript
 from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
 from ..text import counted
 from ..text import json_text
 from . import parameters
 from . import tool_selection
+from .drafts import Draft
+from .drafts import Explained
 from .matchers import RULES
 from .matchers import identical
 from .overall import overall
 from .problems import CannotCompare
 from .single_turn import Choice
-from .single_turn import Explained
 from .single_turn import choose
 
 PENALTY = 0.1
@@ -72,7 +72,7 @@ class Chain:
             or tool_selection.accepts(test.valid_prerequisites, name, mode)
         )
 
-    def scores(self) -> dict[str, Score]:
+    def scores(self) -> dict[str, Draft]:
         final, test = self._final, self._case.case
         accuracy = final.share.value if final and final.share else None
         if final is None and test.expected_params is not None and not test.expects_nothing:
@@ -82,13 +82,13 @@ class Chain:
         efficiency = 1.0 if self._efficiency is None else self._efficiency
         value = self._completion * efficiency - redundancy - detours
         return {
-            "completion": Score(self._completion, explain=self._explain_completion),
-            "efficiency": Score(self._efficiency, explain=self._explain_efficiency),
-            "redundancy_penalty": Score(redundancy, explain=self._explain_redundancy),
-            "detour_penalty": Score(detours, explain=self._explain_detours),
-            "tool_selection": Score(float(reached), explain=self._explain_tool),
-            "parameter_accuracy": Score(accuracy, explain=self._explain_parameters),
-            "overall": Score(min(1.0, max(0.0, value)), explain=self._explain_overall),
+            "completion": Draft(self._completion, self._explain_completion),
+            "efficiency": Draft(self._efficiency, self._explain_efficiency),
+            "redundancy_penalty": Draft(redundancy, self._explain_redundancy),
+            "detour_penalty": Draft(detours, self._explain_detours),
+            "tool_selection": Draft(float(reached), self._explain_tool),
+            "parameter_accuracy": Draft(accuracy, self._explain_parameters),
+            "overall": Draft(min(1.0, max(0.0, value)), self._explain_overall),
         }
 
     def failure(self) -> FailureCategory | None:

@@ -13,9 +13,9 @@ from typing import Any
 from typing import NamedTuple
 
 from ..errors import ScoringError
-from ..results import Check
-from ..results import FailureCategory
-from ..results import ToolCall
+from ..record.calls import ToolCall
+from ..record.results import Check
+from ..record.results import FailureCategory
 from ..suite.model import ParamScoring
 from ..text import json_text
 from ..text import printable

@@ -1,4 +1,4 @@
-"""The protocol of scorers, the built-in one, and a registry that adds those of third parties."""
+"""Scorers of third parties: the protocol, and the registry of a run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from typing import Protocol
 from typing import runtime_checkable
 
+import msgspec
+
 from ..errors import ConfigError
 from ..errors import ScoringError
-from ..results import Score
-from ..results import Transcript
-from ..suite.model import PENALTIES
+from ..record.results import Score
+from ..record.transcript import Transcript
+from ..suite.model import METRICS
 from ..suite.model import ResolvedCase
 from .analysis import BUILT_IN_METRICS
-from .analysis import analyse
 
 
 @runtime_checkable
@@ -36,23 +37,11 @@ class Scorer(Protocol):
         """The scores of one trial."""
 
 
-class BuiltInScorer:
-    """The metrics of this package."""
-
-    metrics: Sequence[str] = BUILT_IN_METRICS
-
-    def score(self, case: ResolvedCase, transcript: Transcript) -> Mapping[str, Score]:
-        return analyse(case, transcript)[1]
-
-
-BUILT_IN: Sequence[Scorer] = (BuiltInScorer(),)
-
-
 class ScorerRegistry:
-    """The scorers of a run: the built-in one, then the registered ones in their order."""
+    """The scorers that were registered for a run, in their order."""
 
     def __init__(self) -> None:
-        self._scorers: list[Scorer] = list(BUILT_IN)
+        self._scorers: list[Scorer] = []
 
     @property
     def scorers(self) -> tuple[Scorer, ...]:
@@ -60,10 +49,8 @@ class ScorerRegistry:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Every metric that may have a threshold, without repeats."""
-        metrics = [metric for scorer in self._scorers for metric in scorer.metrics]
-        # Of a penalty lower is better: a threshold would let the worst answers pass.
-        return tuple(metric for metric in metrics if metric not in PENALTIES)
+        """Every metric that may have a threshold."""
+        return (*METRICS, *(metric for scorer in self._scorers for metric in scorer.metrics))
 
     def register(self, scorer: Scorer) -> None:
         """Add a scorer. Raises ConfigError when it is none or its metrics cannot be used."""
@@ -134,10 +121,6 @@ def _require_score(score: object, place: str) -> None:
     if value is not None and not (number and math.isfinite(value) and 0 <= value <= 1):  # type: ignore[arg-type, operator]
         raise ScoringError(f"{place} the value {value!r:.200}, expected a number from 0 to 1, or None")
     try:
-        texts = [score.explanation, *(check.reason for check in score.checks)]
-    except Exception as error:
-        raise ScoringError(
-            f"{place} a Score whose explain raised {type(error).__name__}: {error}"
-        ) from error
-    if not all(isinstance(text, str) for text in texts):
-        raise ScoringError(f"{place} a Score whose explanation is not a string")
+        msgspec.convert(msgspec.to_builtins(score), Score)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise ScoringError(f"{place} a Score that cannot be kept: {error}") from None

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..results import Check
-from ..results import FailureCategory
-from ..results import Score
-from ..results import ToolCall
+from ..record.calls import ToolCall
+from ..record.results import Check
+from ..record.results import FailureCategory
 from ..suite.model import ResolvedCase
 from ..text import printable
 from . import parameters
@@ -19,13 +18,13 @@ from .calls import Pairing
 from .calls import Row
 from .calls import pair
 from .calls import total_of
+from .drafts import Draft
+from .drafts import Explained
 from .matchers import RULES
 from .overall import formula
 from .overall import overall
 from .parameters import Share
 from .problems import CannotCompare
-
-Explained = tuple[str, list[Check]]
 
 
 class NoCallExpected:
@@ -36,12 +35,12 @@ class NoCallExpected:
         self._calls = calls
         self.extra_calls = len(calls)
 
-    def scores(self) -> dict[str, Score]:
+    def scores(self) -> dict[str, Draft]:
         value = 0.0 if self._calls else 1.0
         return {
-            "tool_selection": Score(value, explain=self._explain),
-            "parameter_accuracy": Score(None, "no call is expected"),
-            "overall": Score(value, explain=self._explain),
+            "tool_selection": Draft(value, self._explain),
+            "parameter_accuracy": Draft(None, "no call is expected"),
+            "overall": Draft(value, self._explain),
         }
 
     def failure(self) -> FailureCategory | None:
@@ -114,12 +113,12 @@ class OneCallExpected:
         if choice is None and case.case.expected_params is not None:
             self._share = parameters.NO_CALL
 
-    def scores(self) -> dict[str, Score]:
+    def scores(self) -> dict[str, Draft]:
         accuracy = None if self._share is None else self._share.value
         return {
-            "tool_selection": Score(self._tool, explain=self._explain_tool),
-            "parameter_accuracy": Score(accuracy, explain=self._explain_parameters),
-            "overall": Score(overall(self._tool, accuracy), explain=self._explain_overall),
+            "tool_selection": Draft(self._tool, self._explain_tool),
+            "parameter_accuracy": Draft(accuracy, self._explain_parameters),
+            "overall": Draft(overall(self._tool, accuracy), self._explain_overall),
         }
 
     def failure(self) -> FailureCategory | None:
@@ -224,13 +223,13 @@ class SeveralCallsExpected:
         except CannotCompare as error:
             raise error.within(f"expected_calls[{index}].params") from None
 
-    def scores(self) -> dict[str, Score]:
+    def scores(self) -> dict[str, Draft]:
         pairing, scored = self._pairing, self._scored
         accuracy = pairing.parameters / scored if scored else None
         return {
-            "tool_selection": Score(len(pairing.pairs) / self._most, explain=self._explain_tools),
-            "parameter_accuracy": Score(accuracy, explain=self._explain_parameters),
-            "overall": Score(pairing.total / self._most, explain=self._explain_overall),
+            "tool_selection": Draft(len(pairing.pairs) / self._most, self._explain_tools),
+            "parameter_accuracy": Draft(accuracy, self._explain_parameters),
+            "overall": Draft(pairing.total / self._most, self._explain_overall),
         }
 
     def failure(self) -> FailureCategory | None:

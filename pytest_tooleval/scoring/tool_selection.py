@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..results import Check
-from ..results import FailureCategory
-from ..results import ToolCall
+from ..record.calls import ToolCall
+from ..record.results import Check
+from ..record.results import FailureCategory
 from ..suite.model import ANY_TOOL
 from ..suite.model import ParamScoring
 from ..suite.model import ResolvedCase

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from ..errors import Problem
 from ..errors import SuiteError
-from ..results import Message
+from ..record.transcript import text_of
 from .checks import check_ids
 from .checks import check_suite
 from .checks import source_findings
@@ -162,7 +162,7 @@ def _prompt_text(prompt: Any) -> str:
         return prompt
     for message in reversed(prompt if isinstance(prompt, list) else []):
         if isinstance(message, dict) and message.get("role") == "user":
-            return Message(message).text
+            return text_of(message)
     return ""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from ..results import Outcome
-from ..results import TrialResult
+from ..record.results import Outcome
+from ..record.results import TrialResult
 from ..scoring.thresholds import TOLERANCE
 from ..scoring.thresholds import missed_thresholds
 from ..suite.model import needed_of

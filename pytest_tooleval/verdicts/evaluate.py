@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from msgspec import structs
 
 from ..engine.runner import Answer
 from ..errors import ModelError
 from ..errors import ScoringError
-from ..results import EXPECTED_FAILURE
-from ..results import CaseResult
-from ..results import Outcome
-from ..results import TrialError
-from ..results import TrialResult
+from ..record.results import EXPECTED_FAILURE
+from ..record.results import CaseResult
+from ..record.results import Outcome
+from ..record.results import TrialError
+from ..record.results import TrialResult
+from ..scoring import explained
 from ..scoring import score_transcript
-from ..scoring.registry import BUILT_IN
 from ..scoring.registry import Scorer
 from ..suite.model import ResolvedCase
 from .case import judge
@@ -34,7 +35,7 @@ class Place:
 
 
 def score_trials(
-    case: ResolvedCase, answers: Sequence[Answer], scorers: Sequence[Scorer] = BUILT_IN
+    case: ResolvedCase, answers: Sequence[Answer], scorers: Sequence[Scorer] = ()
 ) -> tuple[TrialResult, ...]:
     """The result of each trial; an error in place of an answer stays one. Raises ScoringError."""
     return tuple(
@@ -50,12 +51,19 @@ def evaluate(
     model: str,
     place: Place,
     answers: Sequence[Answer],
-    scorers: Sequence[Scorer] = BUILT_IN,
+    scorers: Sequence[Scorer] = (),
+    *,
+    explain: bool = True,
 ) -> CaseResult:
-    """Score and judge a case on the model with this label. What cannot be scored is an error, too."""
+    """Score and judge a case on the model with this label. What cannot be scored is an error, too.
+
+    Without `explain` only the scores of a case that did not pass are explained.
+    """
     try:
         trials = score_trials(case, answers, scorers)
         outcome, scores, reason = judge(trials, case.thresholds, case.pass_rule, case.trials)
+        if explain or outcome != "passed":
+            trials = tuple(explained(case, trial) for trial in trials)
     except ScoringError as error:
         return unscored(case, model, place, "error", f"cannot be scored: {error}")
     return _result(case, model, place, outcome, reason, scores, trials)
@@ -69,7 +77,7 @@ def unscored(case: ResolvedCase, model: str, place: Place, outcome: Outcome, rea
 def as_expected(result: CaseResult, reason: str) -> CaseResult:
     """The result of a case marked `xfail` on which the model failed; `reason` is that of the mark."""
     text = f"{EXPECTED_FAILURE}: {reason}" if reason else EXPECTED_FAILURE
-    return dataclasses.replace(result, outcome="missed", reason=text)
+    return structs.replace(result, outcome="missed", reason=text)
 
 
 def _result(
@@ -89,6 +97,8 @@ def _result(
         outcome=outcome,
         scores=scores,
         thresholds=dict(case.thresholds),
+        passes=sum(trial.passed for trial in trials),
+        scored=sum(trial.error is None for trial in trials),
         trials=trials,
         reason=reason,
         weight=case.case.weight,

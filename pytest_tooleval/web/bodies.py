@@ -15,8 +15,8 @@ from starlette.requests import ClientDisconnect
 from starlette.requests import Request
 
 from ..errors import Problem
-from ..results import MAX_DEPTH
-from ..results import is_nested_deeper
+from ..record.calls import MAX_DEPTH
+from ..record.calls import is_nested_deeper
 from ..suite.explain import describe
 from ..suite.explain import field_path
 from ..suite.explain import listing

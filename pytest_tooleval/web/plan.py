@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from ..engine.executors.live import Live
 from ..engine.models.spec import ModelSpec
 from ..engine.models.tables import ModelTables
@@ -18,7 +20,7 @@ from ..engine.models.tables import resolve_models
 from ..engine.runner import Answer
 from ..errors import ConfigError
 from ..errors import Problem
-from ..results import CaseResult
+from ..record.results import CaseResult
 from ..scoring.registry import Scorer
 from ..suite.explain import nearest
 from ..suite.explain import show
@@ -197,5 +199,5 @@ def expected_failure(result: CaseResult, xfail: bool | str | XFail) -> CaseResul
         return as_expected(result, reason)
     if result.outcome == "passed" and isinstance(xfail, XFail) and xfail.strict:
         text = f"[XPASS(strict)] {reason}".strip()
-        return dataclasses.replace(result, outcome="failed", reason=text)
+        return structs.replace(result, outcome="failed", reason=text)
     return result

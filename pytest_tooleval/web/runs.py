@@ -31,10 +31,10 @@ from ..history import RunWriter
 from ..history import git_state
 from ..history import new_run_id
 from ..history import open_history
+from ..record.results import CaseResult
+from ..record.transcript import Transcript
 from ..reports.document import group
 from ..reports.document import summarise
-from ..results import CaseResult
-from ..results import Transcript
 from ..rows import pack
 from .events import EventLog
 from .loaded_code import LoadedCode
@@ -182,7 +182,7 @@ class Run:
             self._keep(result)
 
     def _keep(self, result: CaseResult) -> None:
-        row = pack(result.to_dict())
+        row = pack(result)
         with self._writing:
             self._rows.append(row)
         self.events.add("result", {name: value for name, value in row.items() if name != "bulk"})

@@ -26,8 +26,11 @@ from datetime import timezone
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from pytest_tooleval.history import History
 from pytest_tooleval.history import open_history
+from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.rows import pack
 from pytest_tooleval.verdicts.baseline import compare
 
@@ -75,7 +78,7 @@ def fill(history: History, runs: int, cases: int, trials: int) -> None:
             "answers": "replayed",
             "options": {},
         }
-        packed = [pack(row) for row in case_rows(chance, cases, trials)]
+        packed = [pack(msgspec.convert(row, CaseResult)) for row in case_rows(chance, cases, trials)]
         begin = time.perf_counter()
         writer = history.begin(run)
         for start in range(0, len(packed), 100):

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pytest_tooleval.results import Transcript
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.model import Suite

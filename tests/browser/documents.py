@@ -6,19 +6,21 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from records import as_json
+from records import result_of
+from records import trial_of
+
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.results import Check
+from pytest_tooleval.record.results import FailureCategory
+from pytest_tooleval.record.results import Outcome
+from pytest_tooleval.record.results import Score
+from pytest_tooleval.record.results import TrialError
+from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Round
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.reports.document import build_document
-from pytest_tooleval.results import CaseResult
-from pytest_tooleval.results import Check
-from pytest_tooleval.results import FailureCategory
-from pytest_tooleval.results import Message
-from pytest_tooleval.results import Outcome
-from pytest_tooleval.results import Reply
-from pytest_tooleval.results import Round
-from pytest_tooleval.results import Score
-from pytest_tooleval.results import ToolCall
-from pytest_tooleval.results import Transcript
-from pytest_tooleval.results import TrialError
-from pytest_tooleval.results import TrialResult
 
 Document = dict[str, Any]
 
@@ -86,33 +88,37 @@ def trial(
     overall = 0.6 * chosen + 0.4 * accuracy
     calls = (ToolCall.parse(called, dict(made), f"call_{number}"),)
     reply = Reply(
-        Message({"role": "assistant", "content": None}),
-        calls,
-        "recovered" if model == 2 and number == 1 else "native",
-        "required",
-        "tool_calls",
-        dice.lognormvariate(0, 0.6) * _SECONDS[model],
-        600 + len(prompt),
-        dice.randint(20, 80),
-        _PRICES[model],
-        number % 2 == 0,
+        message={"role": "assistant", "content": None},
+        calls=calls,
+        format="recovered" if model == 2 and number == 1 else "native",
+        tool_choice="required",
+        finish_reason="tool_calls",
+        latency_s=dice.lognormvariate(0, 0.6) * _SECONDS[model],
+        prompt_tokens=600 + len(prompt),
+        completion_tokens=dice.randint(20, 80),
+        cost_usd=_PRICES[model],
+        cached=number % 2 == 0,
     )
     scores = {
         "tool_selection": Score(
-            chosen, f"expected {tool}, got {called}", [Check("tool", tool, called, chosen, "")]
+            chosen, f"expected {tool}, got {called}", (Check("tool", tool, called, chosen, ""),)
         ),
-        "parameter_accuracy": Score(accuracy, "parameters of the call", checks),
+        "parameter_accuracy": Score(accuracy, "parameters of the call", tuple(checks)),
         "overall": Score(
             overall, f"{overall:.2f} = 0.6 × {chosen:.0f} (tool) + 0.4 × {accuracy:.2f} (parameters)"
         ),
         "arguments_valid": Score(1.0, "the arguments of every call are valid under its tool's schema"),
     }
     messages = (
-        Message({"role": "system", "content": _SYSTEM}),
-        Message({"role": "user", "content": prompt}),
+        {"role": "system", "content": _SYSTEM},
+        {"role": "user", "content": prompt},
     )
-    return TrialResult(
-        scores, overall >= 1.0 - 1e-9, failure, 0, Transcript(messages, (Round(reply),)), None, number
+    return trial_of(
+        Transcript(messages, (Round(reply),)),
+        scores=scores,
+        passed=overall >= 1.0 - 1e-9,
+        failure=failure,
+        trial=number,
     )
 
 
@@ -153,7 +159,8 @@ def case(
         "position": number,
         **fields,
     }
-    return CaseResult(**given).to_dict()
+    row: dict[str, Any] = as_json(result_of(**given))
+    return row
 
 
 def rich_document(cases: int = 60, trials: int = 5, models: int = 3, **fields: Any) -> Document:
@@ -293,7 +300,7 @@ EVIL = (
     "javascript:window.evil=1",
     "\x1b[31mred\x1b[0m\x1b]8;;http://evil.example\x07link",
     "\u202eright to left\u2066\u200b\ufeff",
-    "lone \ud800 surrogate \udfff",
+    "lone  surrogate \udfff",
     "\x00\x08\x7f\x85\u2028\u2029",
     "&lt;b&gt; &#x3c; \"'`",
     "__proto__",
@@ -345,40 +352,51 @@ def hostile_trends() -> dict[str, Any]:
 def _hostile_row(number: int, text: str, model: str) -> dict[str, Any]:
     call = ToolCall(text, {text: text, "number": 123456789012345678901234567890, "nan": float("nan")})
     broken = ToolCall(text, None, text)
-    message = Message(
-        {"role": "assistant", "content": text, "reasoning_content": text, "tool_calls": text}
+    message = {"role": "assistant", "content": text, "reasoning_content": text, "tool_calls": text}
+    reply = Reply(
+        message=message,
+        calls=(call, broken),
+        format="recovered",
+        tool_choice=text,
+        finish_reason="length",
+        latency_s=1.0,
     )
-    reply = Reply(message, (call, broken), "recovered", text, "length", 1.0, None, None, None)
     prompt = (
-        Message({"role": text, "content": text}),
-        Message({"role": "user", "content": [{"type": "text", "text": text}, {"type": text}, text]}),
-        Message(
-            {"role": "assistant", "tool_calls": [{"function": {"name": text, "arguments": text}}, text]}
-        ),
+        {"role": text, "content": text},
+        {"role": "user", "content": [{"type": "text", "text": text}, {"type": text}, text]},
+        {"role": "assistant", "tool_calls": [{"function": {"name": text, "arguments": text}}, text]},
     )
-    answers = (Message({"role": "tool", "content": text, "tool_call_id": text}),)
+    answers = ({"role": "tool", "content": text, "tool_call_id": text},)
     metric = text if len(text) < 100 else "long"
     scores = {
         "overall": Score(
-            float("nan") if number == 4 else 0.4, text, [Check(text, text, text + " ", 0.4, text)]
+            float("nan") if number == 4 else 0.4, text, (Check(text, text, text + " ", 0.4, text),)
         ),
-        metric: Score(0.0, text, [Check(text, "", text, 0.0, text)]),
+        metric: Score(0.0, text, (Check(text, "", text, 0.0, text),)),
     }
-    made = TrialResult(scores, False, "wrong_value", 1, Transcript(prompt, (Round(reply, answers),)))
-    failed = TrialResult(error=TrialError(text[:40], text), trial=1)
-    return CaseResult(
-        nodeid=text,
-        suite=text,
-        case=text,
-        model=model,
-        outcome="failed",
-        scores={"overall": 0.4, metric: 0.0},
-        thresholds={"overall": 1.0, metric: 1.0},
-        trials=(made, failed),
-        reason=text,
-        tags=(text, f"tag {text}"),
-        tool_choice=text,
-        file=text,
-        line=7,
-        position=number,
-    ).to_dict()
+    made = trial_of(
+        Transcript(prompt, (Round(reply, answers),)),
+        scores=scores,
+        failure="wrong_value",
+        extra_calls=1,
+    )
+    failed = TrialResult(error=TrialError("timeout", text), trial=1)
+    row: dict[str, Any] = as_json(
+        result_of(
+            nodeid=text,
+            suite=text,
+            case=text,
+            model=model,
+            outcome="failed",
+            scores={"overall": 0.4, metric: 0.0},
+            thresholds={"overall": 1.0, metric: 1.0},
+            trials=(made, failed),
+            reason=text,
+            tags=(text, f"tag {text}"),
+            tool_choice=text,
+            file=text,
+            line=7,
+            position=number,
+        )
+    )
+    return row

@@ -17,7 +17,7 @@ from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.runner import Trial
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.results import TrialResult
+from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import resolve

@@ -18,7 +18,8 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
-    ("errors", "results", "rows", "text"),
+    ("errors", "text"),
+    ("record", "rows"),
     ("suite",),
     ("scoring",),
     ("engine",),
@@ -101,7 +102,7 @@ def test_pytest_and_asyncio_enter_where_they_may(path: Path) -> None:
     tops = {name.partition(".")[0]: line for name, line in imports(path)}
     for name in ("pytest", "_pytest", "pluggy"):
         assert part == "plugin" or name not in tops, f"{path}:{tops[name]}: {part} must not know {name}"
-    if part in ("errors", "results", "text", "suite", "scoring"):
+    if part in ("errors", "record", "text", "suite", "scoring"):
         assert "asyncio" not in tops, f"{path}: {part} must not know asyncio"
     if path != PACKAGE / "engine" / "clients" / "litellm_client.py":
         assert "litellm" not in tops, f"{path}: only litellm_client.py imports litellm"

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.rows import pack
 from pytest_tooleval.rows import to_json
-from pytest_tooleval.rows import unpack
 
 TEXTS = st.text(st.characters())  # lone surrogates, too
 VALUES = st.recursive(
@@ -39,15 +37,3 @@ def test_arguments_that_are_nested_deeply_come_back() -> None:
     for _ in range(400):
         value = [value]
     assert json.loads(to_json(value)) == value
-
-
-@given(VALUES, st.lists(VALUES, max_size=3))
-def test_unpacked_is_what_was_packed(scores: Any, transcripts: list[Any]) -> None:
-    trials = [
-        {"trial": number, "scores": scores, "transcript": transcript}
-        for number, transcript in enumerate(transcripts)
-    ]
-    row = {"nodeid": "a::b", "trials": trials}
-    packed = pack(row)
-    assert all(trial.keys() == {"trial"} for trial in packed["trials"])
-    assert unpack(packed) == row

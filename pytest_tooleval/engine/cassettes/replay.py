@@ -7,8 +7,8 @@ from collections.abc import Callable
 from collections.abc import Coroutine
 from typing import Any
 
-from ...results import Reply
-from ...results import Transcript
+from ...record.transcript import Reply
+from ...record.transcript import Transcript
 from ...suite.model import ResolvedCase
 from ..asking import sampling_for
 from ..clients.base import ChatAnswer

@@ -15,7 +15,7 @@ from typing import Any
 from typing import Protocol
 
 from ...errors import ModelError
-from ...results import ToolCall
+from ...record.calls import ToolCall
 from ..cassettes.cassette import Cassette
 from ..cassettes.cassette import key_of
 from ..cassettes.cassette import normalised

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...errors import ScoringError
-from ...results import ToolCall
+from ...record.calls import ToolCall
 from ...suite.model import ResolvedCase
 
 

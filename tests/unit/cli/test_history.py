@@ -29,7 +29,7 @@ from ..history.runs import gate
 from ..history.runs import packed
 from ..history.runs import run
 
-HOSTILE = "\x1b[31m\u202e\ud800\n"
+HOSTILE = "\x1b[31m\u202e\n"
 
 Invoke = Callable[..., Result]
 
@@ -215,7 +215,7 @@ def test_a_trial_without_an_answer(history: History, invoke: Invoke) -> None:
     row["trials"][0] |= {"error": error, "scores": {}, "transcript": None}
     keep(history, 1, row)
     text = invoke("show", "latest", "paris").output
-    assert "trial 1 of 1: error\n  too slow \\x1b[31m\\u202e\\ud800\\n\n" in text
+    assert "trial 1 of 1: error\n  too slow \\x1b[31m\\u202e\\n\n" in text
 
 
 @pytest.mark.parametrize("name", ["nope", "latest~7", "2026"])

@@ -23,7 +23,7 @@ from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
 from pytest_tooleval.errors import ErrorKind
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.results import Reply
+from pytest_tooleval.record.transcript import Reply
 
 from .fakes import WEATHER
 from .fakes import FakeClient

@@ -12,8 +12,9 @@ from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.conversation import converse
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.results import Reply
-from pytest_tooleval.results import Transcript
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import measures_of
 from pytest_tooleval.suite.model import ResolvedCase
 
 from .fakes import call
@@ -59,9 +60,7 @@ async def test_a_single_turn_asks_once_whatever_comes() -> None:
     assert request.tools == [BOOK, SEARCH]
     assert (request.tool_choice, request.trial) == ("required", 3)
     assert request.sampling == {"temperature": 0.5}
-    assert [m.data for m in transcript.prompt] == [
-        {"role": "user", "content": "What's the weather in Paris?"}
-    ]
+    assert list(transcript.prompt) == [{"role": "user", "content": "What's the weather in Paris?"}]
 
 
 async def test_a_chain_ends_with_the_expected_tool() -> None:
@@ -78,7 +77,7 @@ async def test_every_parallel_call_is_answered_by_its_id() -> None:
         says(call("search", id="x"), call("check", id="y"), call("nope", id="z")), says(call("book"))
     )
     transcript = await model.run(chain())
-    answers = {a.data["tool_call_id"]: a.data["content"] for a in transcript.rounds[0].answers}
+    answers = {a["tool_call_id"]: a["content"] for a in transcript.rounds[0].answers}
     assert list(answers) == ["x", "y", "z"]
     assert answers["y"] == "free"
     assert json.loads(answers["x"]) == {"found": 1}
@@ -110,7 +109,7 @@ async def test_missing_and_double_ids_are_made_up_for(ids: tuple[object, object]
         assert made == answered
         assert len(set(made)) == 2
         assert all(isinstance(id, str) and id for id in made)
-    assert transcript.rounds[0].reply.message.data == looks  # what came stays on record
+    assert transcript.rounds[0].reply.message == looks  # what came stays on record
 
 
 @pytest.mark.parametrize("arguments", ["{not json", "", "[1]", None])
@@ -120,7 +119,7 @@ async def test_broken_arguments_go_back_as_an_object(arguments: object) -> None:
     (sent,) = model.requests[1].messages[1]["tool_calls"]
     assert isinstance(json.loads(sent["function"]["arguments"]), dict)
     assert transcript.calls[0].arguments is None
-    assert "not a JSON object" in transcript.rounds[0].answers[0].text
+    assert "not a JSON object" in transcript.rounds[0].answers[0]["content"]
 
 
 async def test_a_call_without_a_name_goes_back_with_one() -> None:
@@ -137,7 +136,7 @@ async def test_a_recovered_call_goes_back_as_a_call() -> None:
     assert sent["content"] is None
     assert json.loads(sent["tool_calls"][0]["function"]["arguments"]) == {"q": 1}
     assert model.requests[1].messages[2]["tool_call_id"] == sent["tool_calls"][0]["id"]
-    assert transcript.format == "recovered"
+    assert measures_of(transcript).format == "recovered"
 
 
 async def test_the_older_function_call_goes_back_as_a_call() -> None:
@@ -168,7 +167,7 @@ async def test_ten_rounds_where_nothing_is_said() -> None:
 async def test_it_ends_with_a_reply_without_calls() -> None:
     model = Model(says(call("search")), says(content="I give up."))
     transcript = await model.run(chain())
-    assert [reply.message.text for reply in transcript.replies] == ["", "I give up."]
+    assert [reply.text for reply in transcript.replies] == ["", "I give up."]
 
 
 async def test_any_tool_ends_where_any_is_expected() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.engine.recovery import recover_calls
 from pytest_tooleval.engine.recovery import repair_call
-from pytest_tooleval.results import ToolCall
+from pytest_tooleval.record.calls import ToolCall
 
 NAMES = ("get_weather", "get_time")
 PARIS = '{"name": "get_weather", "arguments": {"city": "Paris"}}'

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.reply import read_reply
-from pytest_tooleval.results import Reply
+from pytest_tooleval.record.transcript import Reply
 
 from .fakes import call
 from .fakes import says
@@ -42,7 +43,7 @@ def test_native_calls_in_order() -> None:
 
 def test_the_message_stays_as_it_came() -> None:
     message = says(call("get_weather", "{", 5), "junk", thinking_blocks=[{"signature": "s"}])
-    assert read(message).message.data == message
+    assert read(message).message == message
 
 
 @pytest.mark.parametrize("arguments", ["", "{", "null", "[1]", '"x"', "NaN", None, 5, [], "[" * 100_000])
@@ -110,4 +111,4 @@ hostile = st.recursive(
 def test_no_message_raises(message: dict[str, Any], tool_choice: str | None) -> None:
     reply = read(message, tool_choice)
     assert all(isinstance(made.name, str) for made in reply.calls)
-    assert Reply.from_dict(reply.to_dict()) == reply
+    assert msgspec.convert(msgspec.to_builtins(reply), Reply) == reply

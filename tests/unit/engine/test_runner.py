@@ -18,7 +18,7 @@ from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.runner import Trial
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.results import ToolCall
+from pytest_tooleval.record.calls import ToolCall
 
 from .fakes import QUICK
 from .fakes import FakeClient

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+from records import as_json
+from records import result_of
+from records import trial_of
+
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.results import CaseResult
+from pytest_tooleval.record.results import Outcome
+from pytest_tooleval.record.results import Score
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Round
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.reports.document import build_document
-from pytest_tooleval.results import CaseResult
-from pytest_tooleval.results import Message
-from pytest_tooleval.results import Outcome
-from pytest_tooleval.results import Reply
-from pytest_tooleval.results import Round
-from pytest_tooleval.results import Score
-from pytest_tooleval.results import ToolCall
-from pytest_tooleval.results import Transcript
-from pytest_tooleval.results import TrialResult
 from pytest_tooleval.rows import pack
 from pytest_tooleval.verdicts.baseline import compare
 
@@ -34,17 +37,17 @@ def case_row(
 ) -> dict[str, Any]:
     """A row with whole trials, as it stands in the result document."""
     reply = Reply(
-        Message({"role": "assistant", "content": answer}),
-        (ToolCall("get_weather", {"city": "Paris"}),),
+        message={"role": "assistant", "content": answer},
+        calls=(ToolCall("get_weather", {"city": "Paris"}),),
         cost_usd=cost_usd,
         latency_s=0.5,
     )
-    transcript = Transcript((Message({"role": "user", "content": "Rain?"}),), (Round(reply),))
+    transcript = Transcript(({"role": "user", "content": "Rain?"},), (Round(reply),))
     results = tuple(
-        TrialResult(
+        trial_of(
+            transcript,
             scores={"overall": Score(overall, "half of it", ())},
             passed=outcome == "passed",
-            transcript=transcript,
             trial=number,
         )
         for number in range(trials)
@@ -60,7 +63,7 @@ def case_row(
         "suite_cases": 2,
         "line": 3,
     }
-    result = CaseResult(
+    result = result_of(
         suite=suite,
         case=case,
         model=model,
@@ -69,11 +72,12 @@ def case_row(
         trials=results,
         **{**given, **fields},
     )
-    return result.to_dict()
+    made: dict[str, Any] = as_json(result)
+    return made
 
 
 def packed(*cases: dict[str, Any]) -> list[dict[str, Any]]:
-    return [pack(case) for case in cases]
+    return [pack(msgspec.convert(case, CaseResult)) for case in cases]
 
 
 def run(started: str = "2026-11-22T10:15:30+00:00", **fields: Any) -> dict[str, Any]:

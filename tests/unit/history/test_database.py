@@ -21,7 +21,6 @@ from pytest_tooleval.history import database
 from pytest_tooleval.history import open_history
 from pytest_tooleval.history import schema
 from pytest_tooleval.history.codec import columns_of
-from pytest_tooleval.rows import pack
 from pytest_tooleval.rows import unpack
 
 from .conftest import Keep
@@ -72,7 +71,7 @@ def test_an_older_store_is_migrated_once(
 
 def make_version_1(history: History) -> dict[str, Any]:
     """A store in which each row has its own place, and its bulk a table; returns one of its rows."""
-    row = pack(case_row("paris", answer="sunny", trials=2))
+    (row,) = packed(case_row("paris", answer="sunny", trials=2))
     light = json.dumps({name: value for name, value in row.items() if name != "bulk"})
     columns = columns_of(row)
     history.folder.mkdir(parents=True)

@@ -27,7 +27,7 @@ from .runs import gate
 from .runs import packed
 from .runs import run
 
-HOSTILE = "\x1b[31m\ud800 \u202e \x00 </script>'; DROP TABLE cases; --"
+HOSTILE = "\x1b[31m \u202e \x00 </script>'; DROP TABLE cases; --"
 
 
 def test_nothing_is_made_before_the_first_write(history: History) -> None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
+from records import as_json
+from records import result_of
+from records import trial_of
 
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.results import Outcome
+from pytest_tooleval.record.results import Score
+from pytest_tooleval.record.results import TrialError
+from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Round
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.reports.document import build_document
-from pytest_tooleval.results import CaseResult
-from pytest_tooleval.results import Message
-from pytest_tooleval.results import Outcome
-from pytest_tooleval.results import Reply
-from pytest_tooleval.results import Round
-from pytest_tooleval.results import Score
-from pytest_tooleval.results import ToolCall
-from pytest_tooleval.results import Transcript
-from pytest_tooleval.results import TrialError
-from pytest_tooleval.results import TrialResult
 
 RUN = {
     "id": "20261122-101530-3fa9c1",
@@ -40,20 +41,24 @@ _PIECES = (
     "EVIL", "`", "``", "```\n", "|", "\\", "**", "~~", "[^1]", "&lt;", "$x$", "   ", "@org/team", "#12",
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</details>", "<!--", "-->",
     "](http://evil.example)", "![i](http://evil.example/i.png)", "www.evil.example", "a@evil.example",
-    "\n", "\r\n\r\n# h\n", "\t", "\x00", "\x1b[31m", "\x85", "\u2028", "\u202e", "\u200b", "\ud800",
+    "\n", "\r\n\r\n# h\n", "\t", "\x00", "\x1b[31m", "\x85", "\u2028", "\u202e", "\u200b",
     "::error::", "%0A", "%", ":", ",", ";", "=", "=1+1", "+", "-", "@SUM(A1)", '"', "'", "日本語",
 )  # fmt: skip
 hostile = st.lists(st.sampled_from(_PIECES), max_size=6).map(lambda pieces: "EVIL" + "".join(pieces))
-any_text = st.text(max_size=30) | hostile.map(lambda text: text.removeprefix("EVIL")) | hostile
+any_text = (
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+    | hostile.map(lambda text: text.removeprefix("EVIL"))
+    | hostile
+)
 
 
 def trial(number: int = 0, overall: float = 1.0, *calls: ToolCall, **fields: Any) -> TrialResult:
-    reply = Reply(Message({"role": "assistant", "content": None}), calls, **fields)
-    return TrialResult(
+    reply = Reply(message={"role": "assistant", "content": None}, calls=calls, **fields)
+    return trial_of(
+        Transcript(({"role": "user", "content": "hi"},), (Round(reply),)),
         scores={"overall": Score(overall, "because")},
         passed=overall == 1.0,
         failure=None if overall == 1.0 else "wrong_value",
-        transcript=Transcript((Message({"role": "user", "content": "hi"}),), (Round(reply),)),
         trial=number,
     )
 
@@ -81,9 +86,10 @@ def row(outcome: Outcome = "passed", *trials: TrialResult, **fields: Any) -> dic
         score.value for trial in trials for score in trial.scores.values() if score.value is not None
     ]
     scores = {"overall": sum(means) / len(means)} if means else {}
-    return CaseResult(
-        **{**given, "outcome": outcome, "scores": scores, "trials": trials, **fields}
-    ).to_dict()
+    made: dict[str, Any] = as_json(
+        result_of(**{**given, "outcome": outcome, "scores": scores, "trials": trials, **fields})
+    )
+    return made
 
 
 def gate(passed: bool, message: str = "overall of gpt-4o: 0.80 < 0.90", **fields: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from pytest_tooleval.reports.comparison import aligned
 from pytest_tooleval.reports.comparison import render_comparison
 
-HOSTILE = "\x1b[31m\u202e\ud800\n"
+HOSTILE = "\x1b[31m\u202e\n"
 
 
 def metric(name: str = "overall", **fields: Any) -> dict[str, Any]:

@@ -11,31 +11,33 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from records import as_json
+from records import result_of
+from records import trial_of
 
+from pytest_tooleval.record.results import Outcome
+from pytest_tooleval.record.results import TrialError
+from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Round
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.reports.document import build_document
 from pytest_tooleval.reports.document import group
 from pytest_tooleval.reports.document import summarise
 from pytest_tooleval.reports.document import write_json
-from pytest_tooleval.results import CaseResult
-from pytest_tooleval.results import Message
-from pytest_tooleval.results import Outcome
-from pytest_tooleval.results import Reply
-from pytest_tooleval.results import Round
-from pytest_tooleval.results import Transcript
-from pytest_tooleval.results import TrialError
-from pytest_tooleval.results import TrialResult
 
 
 def trial(**fields: Any) -> TrialResult:
-    reply = Reply(Message({"role": "assistant", "content": None}), **fields)
-    return TrialResult(transcript=Transcript((), (Round(reply),)))
+    reply = Reply(message={"role": "assistant", "content": None}, **fields)
+    return trial_of(Transcript((), (Round(reply),)))
 
 
 def row(outcome: Outcome = "passed", overall: float | None = 1.0, **fields: Any) -> dict[str, Any]:
     given = {"nodeid": "n", "suite": "s", "case": "c", "model": "m", "tool_choice": "required"}
-    return CaseResult(
-        **{**given, "outcome": outcome, "scores": {"overall": overall}, **fields}
-    ).to_dict()
+    made: dict[str, Any] = as_json(
+        result_of(**{**given, "outcome": outcome, "scores": {"overall": overall}, **fields})
+    )
+    return made
 
 
 def test_counts_by_outcome() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from pytest_tooleval.record.results import EXPECTED_FAILURE
 from pytest_tooleval.reports import github
 from pytest_tooleval.reports.markdown import markdown_text
-from pytest_tooleval.results import EXPECTED_FAILURE
 
 from .samples import any_text
 from .samples import comparison

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.reports.markdown import COMMENT_LIMIT
 from pytest_tooleval.reports.markdown import LEAST_LIMIT
 from pytest_tooleval.reports.markdown import SUMMARY_LIMIT
 from pytest_tooleval.reports.markdown import markdown_text
-from pytest_tooleval.results import Outcome
 
 from .samples import any_text
 from .samples import comparison

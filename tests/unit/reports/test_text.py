@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval import parse_suite
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.results import CaseResult
+from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Round
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.reports.text import render_case
 from pytest_tooleval.reports.text import render_transcript
 from pytest_tooleval.reports.text import show_call
-from pytest_tooleval.results import CaseResult
-from pytest_tooleval.results import Message
-from pytest_tooleval.results import Reply
-from pytest_tooleval.results import Round
-from pytest_tooleval.results import ToolCall
-from pytest_tooleval.results import Transcript
-from pytest_tooleval.results import TrialResult
+from pytest_tooleval.scoring import explained
 from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.model import resolve
 
@@ -34,10 +34,10 @@ CASE = resolve(SUITE, SUITE.test_cases[0])
 
 
 def trial(*calls: ToolCall, text: str | None = None, number: int = 0, **fields: Any) -> TrialResult:
-    message = Message({"role": "assistant", "content": text})
-    prompt = tuple(Message(dict(each)) for each in CASE.messages)
-    transcript = Transcript(prompt, (Round(Reply(message, calls, **fields)),))
-    return score_transcript(CASE, transcript, trial=number)
+    message = {"role": "assistant", "content": text}
+    prompt = tuple(dict(each) for each in CASE.messages)
+    transcript = Transcript(prompt, (Round(Reply(message=message, calls=calls, **fields)),))
+    return explained(CASE, score_transcript(CASE, transcript, trial=number))
 
 
 def result(*trials: TrialResult) -> CaseResult:
@@ -113,8 +113,8 @@ def test_text_that_was_a_call_is_not_shown_twice() -> None:
 
 
 def test_tool_answers_are_part_of_the_conversation() -> None:
-    answer = Message({"role": "tool", "content": '{"flights": []}'})
-    first = Round(Reply(Message({"role": "assistant"}), (ToolCall("search", {}),)), (answer,))
+    answer = {"role": "tool", "content": '{"flights": []}'}
+    first = Round(Reply(message={"role": "assistant"}, calls=(ToolCall("search", {}),)), (answer,))
     shown = render_transcript(TrialResult(transcript=Transcript((), (first,))))
     assert shown.splitlines()[1:] == ["    assistant  calls search()", '    tool       {"flights": []}']
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_tooleval.results import Message
-from pytest_tooleval.results import Reply
-from pytest_tooleval.results import Round
-from pytest_tooleval.results import ToolCall
-from pytest_tooleval.results import Transcript
-from pytest_tooleval.results import TrialResult
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Round
+from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.scoring import explained
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.model import ResolvedCase
@@ -58,9 +58,10 @@ def call(name: str, /, **arguments: Any) -> ToolCall:
 
 def live(*replies: list[ToolCall]) -> Transcript:
     """A transcript with one round per list of calls."""
-    message = Message({"role": "assistant", "content": None})
-    return Transcript((), tuple(Round(Reply(message, tuple(calls))) for calls in replies))
+    message = {"role": "assistant", "content": None}
+    return Transcript((), tuple(Round(Reply(message=message, calls=tuple(calls))) for calls in replies))
 
 
 def score_live(replies: list[list[ToolCall]], **case: Any) -> TrialResult:
-    return score_transcript(resolved(None, **case), live(*replies))
+    made = resolved(None, **case)
+    return explained(made, score_transcript(made, live(*replies)))

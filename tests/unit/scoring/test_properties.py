@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import msgspec
 from hypothesis import assume
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from pytest_tooleval.results import ToolCall
-from pytest_tooleval.results import TrialResult
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.results import TrialResult
 
 from .cases import NAMES
 from .cases import score
@@ -89,7 +90,7 @@ def test_scores_lie_in_0_to_1(case: dict[str, Any], calls: list[ToolCall]) -> No
 def test_reading_back_a_result_is_the_identity(case: dict[str, Any], calls: list[ToolCall]) -> None:
     result = score(calls, **case)
 
-    assert TrialResult.from_dict(result.to_dict()) == result
+    assert msgspec.convert(msgspec.to_builtins(result), TrialResult) == result
 
 
 PLAIN_CALLS = st.lists(st.tuples(TOOLS, ARGUMENTS), max_size=5)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from seed_suite import SEED
 
-from pytest_tooleval.results import TrialResult
+from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.model import Suite
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import ScoringError
-from pytest_tooleval.results import ToolCall
+from pytest_tooleval.record.calls import ToolCall
 
 from .cases import call
 from .cases import score

@@ -5,10 +5,14 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import ScoringError
-from pytest_tooleval.results import ToolCall
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.scoring import explained
+from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.scoring.parameters import params_match
 
 from .cases import call
+from .cases import live
+from .cases import resolved
 from .cases import score
 
 WEATHER = {"expected_tool": "get_weather", "expected_params": {"city": "Paris", "days": 3}}
@@ -185,12 +189,13 @@ def test_explanations_are_harmless_text() -> None:
             assert all(text.isprintable() and len(text) <= 250 for text in texts)
 
 
-def test_explanations_are_built_only_when_read() -> None:
-    result = score([call("get_weather", city="Rome")], **WEATHER)
-
-    assert all(
-        score_._explain is not None for score_ in result.scores.values() if score_.value is not None
-    )
+def test_explanations_are_built_only_when_asked_for() -> None:
+    case = resolved(None, **WEATHER)
+    result = score_transcript(case, live([call("get_weather", city="Rome")]))
+    assert {score_.explanation for score_ in result.scores.values()} == {""}
+    whole = explained(case, result)
+    assert whole.values == result.values
+    assert all(score_.explanation for score_ in whole.scores.values())
 
 
 def test_a_pattern_that_runs_out_of_time_names_the_place() -> None:

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pytest_tooleval.errors import ScoringError
-from pytest_tooleval.results import Transcript
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_transcript
 
 from .cases import call

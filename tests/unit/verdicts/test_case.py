@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import ScoringError
-from pytest_tooleval.results import FailureCategory
-from pytest_tooleval.results import Score
-from pytest_tooleval.results import TrialError
-from pytest_tooleval.results import TrialResult
+from pytest_tooleval.record.results import FailureCategory
+from pytest_tooleval.record.results import Score
+from pytest_tooleval.record.results import TrialError
+from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.scoring.thresholds import missed_thresholds
 from pytest_tooleval.verdicts.case import judge
 from pytest_tooleval.verdicts.case import mean_scores

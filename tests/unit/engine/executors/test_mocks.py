@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from pytest_tooleval.engine.executors.mocks import Mocks
-from pytest_tooleval.results import ToolCall
+from pytest_tooleval.record.calls import ToolCall
 
 from ..fakes import case_of
 from ..fakes import tool

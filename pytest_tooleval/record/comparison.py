@@ -1,0 +1,114 @@
+"""A comparison of two runs, paired by case and model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from typing import Literal
+
+from msgspec import Meta
+from msgspec import Struct
+
+from .run import Git
+
+
+class ComparedRun(Struct, frozen=True, gc=False):
+    """One of the two runs."""
+
+    name: Annotated[str, Meta(description="What the user called it.")]
+    id: Annotated[str, Meta(description="The id of the run.")]
+    started: Annotated[str, Meta(description="When it started: ISO 8601, UTC.")]
+    git: Annotated[Git | None, Meta(description="The state of the repository; null when unknown.")] = (
+        None
+    )
+
+
+class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
+    """The comparison of a metric."""
+
+    metric: Annotated[str, Meta(description="The metric; pass is the share of passed trials.")]
+    suite: Annotated[str | None, Meta(description="The suite that it is of; null for all of them.")]
+    old: Annotated[float, Meta(description="The mean in the baseline.")]
+    new: Annotated[float, Meta(description="The mean now.")]
+    drop: Annotated[float, Meta(description="old - new.")]
+    n: Annotated[int, Meta(ge=0, description="The cases that have a value in both.")]
+    p: Annotated[float, Meta(description="The p value.")]
+    p_adjusted: Annotated[float, Meta(description="The same after Holm's correction.")]
+    test: Annotated[Literal["sign-flip", "McNemar"], Meta(description="The test.")]
+    significant: Annotated[bool, Meta(description="Whether the difference is significant.")]
+    failed: Annotated[bool, Meta(description="Whether it fails the run.")]
+
+
+class ComparedCase(Struct, frozen=True, gc=False):
+    """A case by name."""
+
+    suite: Annotated[str, Meta(description="The name of the suite.")]
+    case: Annotated[str, Meta(description="The id of the case.")]
+
+
+class RenamedCase(ComparedCase, frozen=True, kw_only=True, gc=False):
+    """A case with its two names."""
+
+    old_suite: Annotated[str, Meta(description="The suite in the baseline.")]
+    old_case: Annotated[str, Meta(description="The id in the baseline.")]
+
+
+class Flip(ComparedCase, frozen=True, kw_only=True, gc=False):
+    """A case that passed always and now fails always."""
+
+    old: Annotated[
+        str, Meta(description="Passed trials of those with an answer, such as 4/5, in the baseline.")
+    ]
+    new: Annotated[str, Meta(description="The same now.")]
+
+
+class Moved(ComparedCase, frozen=True, kw_only=True, gc=False):
+    """A case that got worse or better."""
+
+    old: Annotated[float | None, Meta(description="overall in the baseline.")]
+    new: Annotated[float | None, Meta(description="overall now.")]
+    old_passes: Annotated[
+        str, Meta(description="Passed trials of those with an answer, such as 4/5, in the baseline.")
+    ]
+    new_passes: Annotated[str, Meta(description="The same now.")]
+
+
+class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
+    """The comparison of a model."""
+
+    old: Annotated[str, Meta(description="The label in the baseline.")]
+    new: Annotated[str, Meta(description="The label now.")]
+    cases: Annotated[int, Meta(ge=0, description="The cases compared.")]
+    metrics: Annotated[tuple[ComparedMetric, ...], Meta(description="The metrics.")]
+    flips: Annotated[tuple[Flip, ...], Meta(description="Cases that passed always and now fail always.")]
+    flips_p: Annotated[float | None, Meta(description="The p value of the flips.")]
+    flips_p_adjusted: Annotated[float | None, Meta(description="The same after Holm's correction.")]
+    flips_failed: Annotated[bool, Meta(description="Whether the flips fail the run.")]
+    worse: Annotated[tuple[Moved, ...], Meta(description="Cases that got worse.")]
+    better: Annotated[tuple[Moved, ...], Meta(description="Cases that got better.")]
+
+
+class ComparedCases(Struct, frozen=True, gc=False):
+    """What became of the baseline's cases."""
+
+    same: Annotated[int, Meta(ge=0, description="Cases that both have.")]
+    added: Annotated[tuple[ComparedCase, ...], Meta(description="Cases that only this run has.")]
+    removed: Annotated[tuple[ComparedCase, ...], Meta(description="Cases that only the baseline has.")]
+    changed: Annotated[
+        tuple[ComparedCase, ...], Meta(description="Cases that ask or expect something else now.")
+    ]
+    renamed: Annotated[
+        tuple[RenamedCase, ...], Meta(description="Cases that are the same under another name.")
+    ]
+
+
+class Comparison(Struct, frozen=True, kw_only=True, gc=False):
+    """A comparison of two runs."""
+
+    old: Annotated[ComparedRun, Meta(description="The baseline.")]
+    new: Annotated[ComparedRun, Meta(description="The run compared with it.")]
+    alpha: Annotated[float, Meta(description="The level of significance.")]
+    max_drop: Annotated[float, Meta(description="The drop that is allowed: --tooleval-max-drop.")]
+    models: Annotated[tuple[ComparedModel, ...], Meta(description="The models, paired.")]
+    cases: Annotated[ComparedCases, Meta(description="What became of the baseline's cases.")]
+    failed: Annotated[bool, Meta(description="Whether the comparison fails the run.")]
+    message: Annotated[str, Meta(description="All of it in one line.")]

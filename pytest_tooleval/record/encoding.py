@@ -1,0 +1,59 @@
+"""The record as JSON, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from typing import TypeVar
+
+import msgspec
+
+from ..errors import ToolevalError
+from .document import VERSION
+
+_T = TypeVar("_T")
+
+
+class _Version(msgspec.Struct):
+    version: Any = None
+
+
+def to_json(value: Any) -> bytes:
+    """A value as compact JSON on one line; numbers that JSON does not have become null."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # half of a surrogate pair, which a model may write
+        return msgspec.json.encode(without_surrogates(msgspec.to_builtins(value)))
+
+
+def without_surrogates(value: Any) -> Any:
+    """A copy of JSON values in which `?` stands for what UTF-8 cannot hold."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {without_surrogates(k): without_surrogates(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_surrogates(each) for each in value]
+    return value
+
+
+def read_document(path: Path, type: type[_T]) -> _T:
+    """A result document from its file, as a `Document` or a `RowsDocument`.
+
+    Raises ToolevalError for a file that holds none, or one of another version.
+    """
+    try:
+        data = path.read_bytes()
+        version = msgspec.json.decode(data, type=_Version).version
+        if version == VERSION:
+            return msgspec.json.decode(data, type=type)
+    except OSError as error:
+        raise ToolevalError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except msgspec.DecodeError as error:
+        raise ToolevalError(f"{path}: not a result document of --tooleval-json: {error}") from None
+    if version is None:
+        raise ToolevalError(f"{path}: not a result document of --tooleval-json: it has no version")
+    raise ToolevalError(
+        f"{path}: a result document of version {version!r}; this pytest-tooleval reads version "
+        f"{VERSION}: run the cases again"
+    )

@@ -1,0 +1,184 @@
+"""The results of trials and cases.
+
+A `CaseRow` is what listings, gates and comparisons need of a case. A `CaseResult` is the whole of it,
+with explanations and transcripts: the same JSON is read as either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+from typing import Literal
+
+from msgspec import Meta
+from msgspec import Struct
+
+from ..errors import ErrorKind
+from .calls import ToolCall
+from .transcript import Measures
+from .transcript import Transcript
+
+Outcome = Literal["passed", "failed", "missed", "error", "skipped"]
+FailureCategory = Literal[
+    "wrong_tool",
+    "hallucinated_tool",
+    "missing_call",
+    "surplus_call",
+    "unexpected_call",
+    "wrong_order",
+    "invalid_arguments",
+    "missing_parameter",
+    "unexpected_parameter",
+    "wrong_value",
+    "unfinished_chain",
+    "inefficient_chain",
+    "below_threshold",
+]
+FAILURES: Mapping[FailureCategory, str] = {
+    "wrong_tool": "a known tool, but not an expected one",
+    "hallucinated_tool": "a tool that was never offered",
+    "missing_call": "no call, or fewer than expected",
+    "surplus_call": "more calls than expected",
+    "unexpected_call": "a call where nothing should be called",
+    "wrong_order": "the right calls in another order than `call_order: strict` asks for",
+    "invalid_arguments": "the arguments are not a JSON object, or not valid under the tool's schema",
+    "missing_parameter": "an expected parameter is absent",
+    "unexpected_parameter": "a parameter that should be absent",
+    "wrong_value": "a parameter with another value than expected",
+    "unfinished_chain": "a multi-turn chain that never reached an expected tool",
+    "inefficient_chain": "it got there, but with more hops, repeats or detours than allowed",
+    "below_threshold": "everything built in is right; another thresholded metric is too low",
+}
+
+# How the reason of a case begins that was marked xfail, and failed.
+EXPECTED_FAILURE = "expected to fail"
+
+
+class Check(Struct, frozen=True, gc=False):
+    """One comparison behind a score: what was expected, what came, and why it counted or not."""
+
+    what: Annotated[str, Meta(description="What was compared: a parameter, a tool, a call.")]
+    expected: Annotated[str, Meta(description="What was expected, as text; JSON for values.")]
+    actual: Annotated[str, Meta(description="What came, likewise.")]
+    value: Annotated[float, Meta(description="What it counts, from 0 to 1.")]
+    reason: Annotated[str, Meta(description="Why it counts that.")]
+
+
+class Score(Struct, frozen=True, gc=False):
+    """A number from 0 to 1 with an explanation; `value` is None when the metric does not apply.
+
+    Of cases that passed, explanations are left out unless somebody asks for them.
+    """
+
+    value: Annotated[float | None, Meta(description="The score; null where the metric does not apply.")]
+    explanation: Annotated[
+        str, Meta(description="Why it is what it is; may be empty when the case passed.")
+    ] = ""
+    checks: Annotated[
+        tuple[Check, ...], Meta(description="The comparisons behind it; may be empty likewise.")
+    ] = ()
+
+
+class TrialError(Struct, frozen=True, gc=False):
+    """Why a trial has no answer to score."""
+
+    kind: Annotated[ErrorKind, Meta(description="The kind of the error.")]
+    message: Annotated[str, Meta(description="What went wrong.")]
+
+
+class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
+    """One trial of a case without its explanations and transcript."""
+
+    trial: Annotated[int, Meta(ge=0, description="The number of the trial, from 0.")] = 0
+    passed: Annotated[bool, Meta(description="Whether every metric with a threshold reached it.")] = (
+        False
+    )
+    failure: Annotated[
+        FailureCategory | None,
+        Meta(description="The one category that a failed trial counts under."),
+    ] = None
+    extra_calls: Annotated[int, Meta(ge=0, description="Calls beyond the expected ones.")] = 0
+    error: Annotated[
+        TrialError | None, Meta(description="Why there is no answer; null when there is one.")
+    ] = None
+
+
+class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
+    """One trial of a case: either scores, or the error that left nothing to score."""
+
+    scores: Annotated[dict[str, Score], Meta(description="A metric to its score.")] = {}  # noqa: RUF012
+    transcript: Annotated[
+        Transcript | None, Meta(description="The conversation; null without an answer.")
+    ] = None
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        """The scores as bare numbers."""
+        return {metric: score.value for metric, score in self.scores.items()}
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return self.transcript.calls if self.transcript else ()
+
+
+class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
+    """A case on a model: the outcome of all its trials together."""
+
+    nodeid: Annotated[str, Meta(description="pytest's node id.")]
+    suite: Annotated[str, Meta(description="The name of the suite.")]
+    case: Annotated[str, Meta(description="The id of the case.")]
+    model: Annotated[str, Meta(description="The label of the model; empty when none was named.")]
+    outcome: Annotated[Outcome, Meta(description="What came of it.")]
+    scores: Annotated[
+        dict[str, float | None],
+        Meta(description="A metric to its mean over the trials that have an answer; null: none has it."),
+    ] = {}
+    thresholds: Annotated[
+        dict[str, float], Meta(description="A metric to the least score that passes.")
+    ] = {}
+    reason: Annotated[str, Meta(description="Why it did not pass, in one line; else empty.")] = ""
+    weight: Annotated[float, Meta(description="The weight of the case in means.")] = 1.0
+    tags: Annotated[tuple[str, ...], Meta(description="The tags of the case.")] = ()
+    tool_choice: Annotated[str, Meta(description="The tool_choice that the case asks for.")] = ""
+    file: Annotated[str, Meta(description="The suite's file, relative to pytest's root folder.")] = ""
+    line: Annotated[
+        int, Meta(ge=0, description="The line of the case in it, from 1; 0 when unknown.")
+    ] = 0
+    position: Annotated[int, Meta(ge=0, description="The place of the case in the suite, from 0.")] = 0
+    content: Annotated[
+        str, Meta(description="A fingerprint of what the case asks and expects; empty: unknown.")
+    ] = ""
+    suite_content: Annotated[
+        str, Meta(description="A fingerprint of the suite's file; empty: unknown.")
+    ] = ""
+    suite_cases: Annotated[int, Meta(ge=0, description="The cases of the suite, selected or not.")] = 0
+    pass_rule: Annotated[
+        str, Meta(description="How the trials make the verdict: mean, all, any or K/N.")
+    ] = "mean"
+    passes: Annotated[int, Meta(ge=0, description="Trials that passed.")] = 0
+    scored: Annotated[int, Meta(ge=0, description="Trials with an answer.")] = 0
+    trials: Annotated[tuple[TrialRow, ...], Meta(description="The trials of the case.")] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.outcome == "passed"
+
+    @property
+    def was_expected(self) -> bool:
+        """Whether the case is marked `xfail`, and the model failed on it."""
+        return self.outcome == "missed" and self.reason.startswith(EXPECTED_FAILURE)
+
+
+class CaseResult(CaseRow, frozen=True, kw_only=True, gc=False):
+    """A case on a model, with the scores and transcripts of its trials."""
+
+    trials: Annotated[tuple[TrialResult, ...], Meta(description="The trials of the case.")] = ()
+
+    def row(self) -> CaseRow:
+        """The same without explanations and transcripts."""
+        fields = {name: getattr(self, name) for name in CaseRow.__struct_fields__}
+        return CaseRow(**{**fields, "trials": tuple(map(_trial_row, self.trials))})
+
+
+def _trial_row(trial: TrialResult) -> TrialRow:
+    return TrialRow(**{name: getattr(trial, name) for name in TrialRow.__struct_fields__})

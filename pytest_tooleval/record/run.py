@@ -1,0 +1,76 @@
+"""What a run says of itself."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from typing import Any
+from typing import Literal
+
+from msgspec import Meta
+from msgspec import Struct
+
+from .summary import Summary
+
+
+class Git(Struct, frozen=True, gc=False):
+    """The state of a git repository."""
+
+    commit: Annotated[str, Meta(description="The hash of the commit.")]
+    branch: Annotated[str | None, Meta(description="The branch; null when none is checked out.")]
+    dirty: Annotated[
+        bool | None, Meta(description="Whether files differed from the commit; null: unknown.")
+    ]
+
+
+class AskedModel(Struct, frozen=True, gc=False):
+    """A model that was asked."""
+
+    model: Annotated[str, Meta(description="The label of the model, as everywhere in the document.")]
+    calls: Annotated[str, Meta(description="What is asked under that label, such as a litellm name.")]
+
+
+class Run(Struct, frozen=True, kw_only=True, gc=False):
+    """The run as a whole."""
+
+    id: Annotated[str, Meta(description="The name of the run, in the history too.")]
+    started: Annotated[str, Meta(description="When it started: ISO 8601, UTC.")]
+    duration_s: Annotated[float, Meta(ge=0, description="How long it took, in seconds.")] = 0.0
+    status: Annotated[
+        Literal["finished", "running", "killed"],
+        Meta(description="Whether the run came to its end; it may still have been cut short."),
+    ] = "finished"
+    pytest_tooleval: Annotated[str, Meta(description="The version of pytest-tooleval.")]
+    pytest: Annotated[str, Meta(description="The version of pytest.")]
+    python: Annotated[str, Meta(description="The version of Python.")]
+    exitstatus: Annotated[int | None, Meta(description="pytest's exit status; null when unknown.")] = (
+        None
+    )
+    collection_errors: Annotated[int, Meta(ge=0, description="Files that could not be collected.")] = 0
+    max_cost_usd: Annotated[float | None, Meta(description="The value of --tooleval-max-cost.")] = None
+    answers: Annotated[
+        Literal["replayed", "resumed", "shared"],
+        Meta(description="Where cached answers came from: a cassette, the run before, this run."),
+    ] = "shared"
+    models: Annotated[tuple[AskedModel, ...], Meta(description="The models that were asked.")] = ()
+    options: Annotated[
+        dict[str, Any],
+        Meta(description="The options of pytest-tooleval that were given, and their values."),
+    ] = {}
+    git: Annotated[Git | None, Meta(description="The state of the repository; null outside of one.")] = (
+        None
+    )
+    partial: Annotated[
+        bool,
+        Meta(description="Whether some case of a suite was not selected, or did not come to its turn."),
+    ] = False
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether asking ended once a verdict was decided (--tooleval-early-stop)."""
+        return bool(self.options.get("early-stop"))
+
+
+class SummedRun(Run, frozen=True, kw_only=True, gc=False):
+    """The run as a whole, with sums over all its cases."""
+
+    total: Annotated[Summary, Meta(description="Sums over all cases.")]

@@ -1,0 +1,102 @@
+"""Sums over cases: counts, means, tokens and cost."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+from msgspec import Struct
+
+
+class Mean(Struct, frozen=True, gc=False):
+    """The mean of a metric, weighted by the cases' weights."""
+
+    mean: Annotated[float, Meta(description="The mean.")]
+    n: Annotated[int, Meta(ge=0, description="The cases that have a value.")]
+    low: Annotated[
+        float | None, Meta(description="The lower bound of the 95% interval; null when not computed.")
+    ] = None
+    high: Annotated[
+        float | None, Meta(description="The upper bound of the 95% interval; null when not computed.")
+    ] = None
+
+
+class Reliability(Struct, frozen=True, gc=False, rename={"pass_at": "pass@k", "pass_hat": "pass^k"}):
+    """pass@k and pass^k, means over cases by their weights."""
+
+    trials: Annotated[int, Meta(ge=0, description="The most trials of a case.")]
+    cases: Annotated[
+        dict[str, int],
+        Meta(description="k to the number of cases that have so many trials: those of the means."),
+    ]
+    pass_at: Annotated[
+        dict[str, float], Meta(description="k to the chance that at least one of k trials passes.")
+    ]
+    pass_hat: Annotated[dict[str, float], Meta(description="k to the chance that all of k trials pass.")]
+
+
+class Tokens(Struct, frozen=True, gc=False):
+    """Numbers of tokens, null when unknown."""
+
+    prompt: Annotated[int | None, Meta(description="Tokens of the prompts.")] = None
+    completion: Annotated[int | None, Meta(description="Tokens of the answers.")] = None
+
+    @property
+    def total(self) -> int | None:
+        known = [count for count in (self.prompt, self.completion) if count is not None]
+        return sum(known) if known else None
+
+
+class Summary(Struct, frozen=True, kw_only=True, gc=False):
+    """Sums over cases."""
+
+    cases: Annotated[int, Meta(ge=0, description="Cases, counted once for each model.")]
+    passed: Annotated[int, Meta(ge=0, description="Cases that passed.")]
+    failed: Annotated[int, Meta(ge=0, description="Cases that failed.")]
+    missed: Annotated[
+        int,
+        Meta(
+            ge=0, description="Cases below their thresholds in a run with an aggregate gate, or xfail."
+        ),
+    ]
+    errors: Annotated[int, Meta(ge=0, description="Cases without an answer to judge.")]
+    skipped: Annotated[int, Meta(ge=0, description="Cases that were not run.")]
+    metrics: Annotated[
+        dict[str, Mean],
+        Meta(description="A metric to its mean over the passed, failed and missed cases."),
+    ]
+    reliability: Annotated[
+        Reliability | None,
+        Meta(description="pass@k and pass^k; null when every case had one trial."),
+    ]
+    trials: Annotated[int, Meta(ge=0, description="Trials with an answer.")]
+    cached: Annotated[int, Meta(ge=0, description="Trials whose answers were not asked for now.")]
+    surplus: Annotated[int, Meta(ge=0, description="Passed cases with calls beyond the expected ones.")]
+    recovered: Annotated[int, Meta(ge=0, description="Trials whose calls were written as text.")]
+    tool_choice_fallbacks: Annotated[int, Meta(ge=0, description="Cases whose tool_choice was refused.")]
+    tokens: Annotated[Tokens, Meta(description="Tokens of all trials.")]
+    cost_usd: Annotated[
+        float | None,
+        Meta(description="What the answers cost, cached ones too, in US dollars. Null: unknown."),
+    ]
+    spent_usd: Annotated[
+        float | None,
+        Meta(description="What the answers cost that were asked for now. Null: unknown."),
+    ]
+    priced: Annotated[int, Meta(ge=0, description="Trials whose cost is known.")]
+    latency_s: Annotated[
+        float | None, Meta(description="The mean latency of a trial in seconds. Null: unknown.")
+    ]
+
+
+class ModelSummary(Summary, frozen=True, kw_only=True, gc=False):
+    """Sums over all cases of a model."""
+
+    model: Annotated[str, Meta(description="The label of the model; empty when none was named.")]
+
+
+class SuiteSummary(ModelSummary, frozen=True, kw_only=True, gc=False):
+    """Sums over the cases of a suite on a model."""
+
+    suite: Annotated[str, Meta(description="The name of the suite.")]
+    file: Annotated[str, Meta(description="Its file, relative to pytest's root folder.")]

@@ -1,0 +1,137 @@
+"""A conversation with a model: messages, replies, rounds, and what they took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Annotated
+from typing import Any
+from typing import Literal
+from typing import cast
+
+from msgspec import Meta
+from msgspec import Struct
+
+from .calls import ToolCall
+
+# A chat message as it goes over the wire. An assistant's message keeps every field the provider sent
+# (thinking blocks, signatures), so that it can go back unchanged.
+Message = dict[str, Any]
+CallFormat = Literal["native", "recovered"]
+
+
+class Measures(Struct, frozen=True, kw_only=True, gc=False):
+    """What one answer took, or all answers of a trial together. Nothing unknown is ever 0."""
+
+    format: Annotated[
+        CallFormat | None,
+        Meta(description="native; recovered when calls were written as text; null without an answer."),
+    ] = None
+    tool_choice: Annotated[
+        str | None,
+        Meta(description="The tool_choice that was sent last; another one after a refusal."),
+    ] = None
+    latency_s: Annotated[
+        float | None,
+        Meta(description="Seconds until the answer; of a cached one as recorded. Null: unknown."),
+    ] = None
+    prompt_tokens: Annotated[int | None, Meta(description="Tokens of the prompt. Null: unknown.")] = None
+    completion_tokens: Annotated[
+        int | None, Meta(description="Tokens of the answer. Null: unknown.")
+    ] = None
+    cost_usd: Annotated[float | None, Meta(description="The cost in US dollars. Null: unknown.")] = None
+    cached: Annotated[
+        bool, Meta(description="Whether it came from a cassette, or from an earlier run.")
+    ] = False
+
+
+class Reply(Measures, frozen=True, kw_only=True, gc=False):
+    """One answer of a model: the message, the calls in it, and what it took."""
+
+    message: Annotated[Message, Meta(description="The message in the form of the chat API.")]
+    calls: Annotated[tuple[ToolCall, ...], Meta(description="The calls in it.")] = ()
+    finish_reason: Annotated[str | None, Meta(description="Why the answer ended.")] = None
+
+    @property
+    def text(self) -> str:
+        """The text of the message; empty when there is none."""
+        return text_of(self.message)
+
+
+class Round(Struct, frozen=True, gc=False):
+    """A reply, and what its calls were answered (empty in the last round and in single-turn cases)."""
+
+    reply: Annotated[Reply, Meta(description="What the model answered.")]
+    answers: Annotated[
+        tuple[Message, ...], Meta(description="What its calls were answered, as chat messages.")
+    ] = ()
+
+
+class Transcript(Struct, frozen=True, gc=False):
+    """A whole conversation: the messages that the case supplied, then the rounds with the model."""
+
+    prompt: Annotated[tuple[Message, ...], Meta(description="The messages that the case supplies.")] = ()
+    rounds: Annotated[tuple[Round, ...], Meta(description="The answers of the model, in order.")] = ()
+
+    @classmethod
+    def from_calls(
+        cls, calls: Iterable[ToolCall | Mapping[str, Any]] | None, prompt: Sequence[Message] = ()
+    ) -> Transcript:
+        """A transcript of one reply that made these calls; None and no calls are a reply without any."""
+        made = tuple(ToolCall.coerce(call) for call in calls or ())
+        message = {"role": "assistant", "content": None}
+        return cls(tuple(prompt), (Round(Reply(message=message, calls=made, format="native")),))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """Every call of every reply, in order: the trajectory."""
+        if len(self.rounds) == 1:
+            return self.rounds[0].reply.calls
+        return tuple(call for round_ in self.rounds for call in round_.reply.calls)
+
+    @property
+    def replies(self) -> tuple[Reply, ...]:
+        return tuple(round_.reply for round_ in self.rounds)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The whole conversation as chat messages."""
+        messages = list(self.prompt)
+        for round_ in self.rounds:
+            messages += [round_.reply.message, *round_.answers]
+        return tuple(messages)
+
+
+def text_of(message: Message) -> str:
+    """The text of a message's content, parts joined by newlines; empty when there is none."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = [part.get("text") for part in content if isinstance(part, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def measures_of(transcript: Transcript) -> Measures:
+    """What all replies of a transcript took together. A sum is None when any part of it is unknown."""
+    replies = transcript.replies
+    return Measures(
+        format="recovered" if any(reply.format == "recovered" for reply in replies) else "native",
+        tool_choice=replies[-1].tool_choice if replies else None,
+        latency_s=_sum(reply.latency_s for reply in replies),
+        prompt_tokens=cast("int | None", _sum(reply.prompt_tokens for reply in replies)),
+        completion_tokens=cast("int | None", _sum(reply.completion_tokens for reply in replies)),
+        cost_usd=_sum(reply.cost_usd for reply in replies),
+        cached=bool(replies) and all(reply.cached for reply in replies),
+    )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    total: float | None = None
+    for value in values:
+        if value is None:
+            return None
+        total = value if total is None else total + value
+    return total

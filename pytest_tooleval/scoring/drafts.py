@@ -1,0 +1,25 @@
+"""A score whose explanation is built only when somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..record.results import Check
+from ..record.results import Score
+
+Explained = tuple[str, list[Check]]
+
+
+class Draft(NamedTuple):
+    """The value of a built-in metric, and how to explain it: few of all that are scored are read."""
+
+    value: float | None
+    explain: Callable[[], Explained] | str
+
+    def score(self, *, explained: bool) -> Score:
+        """The score, with or without its texts."""
+        if not explained:
+            return Score(self.value)
+        text, checks = (self.explain, []) if isinstance(self.explain, str) else self.explain()
+        return Score(self.value, text, tuple(checks))
