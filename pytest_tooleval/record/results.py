@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 from typing import Literal
+from typing import NamedTuple
 
 from msgspec import Meta
 from msgspec import Struct
@@ -182,3 +183,14 @@ class CaseResult(CaseRow, frozen=True, kw_only=True, gc=False):
 
 def _trial_row(trial: TrialResult) -> TrialRow:
     return TrialRow(**{name: getattr(trial, name) for name in TrialRow.__struct_fields__})
+
+
+class KeptCase(NamedTuple):
+    """A case as a run keeps it: what gates, tables and listings need, and the whole `CaseResult` as JSON.
+
+    Thousands of transcripts as objects would take many times the memory of their text, which is also
+    what goes to xdist's controller, into the history and to those who follow the run.
+    """
+
+    row: CaseRow
+    json: bytes
