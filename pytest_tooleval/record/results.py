@@ -186,7 +186,7 @@ def _trial_row(trial: TrialResult) -> TrialRow:
 
 
 class KeptCase(NamedTuple):
-    """A case as a run keeps it: what gates, tables and listings need, and the whole `CaseResult` as JSON.
+    """A case as a run keeps it: its row, and the whole `CaseResult` as JSON.
 
     Thousands of transcripts as objects would take many times the memory of their text, which is also
     what goes to xdist's controller, into the history and to those who follow the run.

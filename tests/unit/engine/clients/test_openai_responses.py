@@ -18,7 +18,7 @@ from pytest_tooleval.engine.models.known import needs_responses
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.record.results import Reply
+from pytest_tooleval.record.transcript import Reply
 
 from ..fakes import WEATHER
 from ..fakes import call
