@@ -8,6 +8,7 @@ import hashlib
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 from typing import Any
 
 from ..errors import ModelError
@@ -21,6 +22,8 @@ from .cassettes.cassette import question
 from .clients.base import ChatAnswer
 from .clients.base import ChatClient
 from .clients.base import ChatRequest
+from .fallbacks import Fallbacks
+from .fallbacks import ParameterRefused
 from .limits.adaptive import AdaptiveSlots
 from .limits.retry import RetryPolicy
 from .limits.retry import with_retries
@@ -35,7 +38,6 @@ from .reply import read_reply
 from .secrets import keep_secret
 from .secrets import scrub_json
 from .secrets import sent_values
-from .tool_choice import ToolChoiceRefused
 
 # An endpoint that never answered is taken to be down once this many questions were tried in vain:
 # as often as this where there is no connection, and once where there is one but no answer in time.
@@ -88,16 +90,22 @@ def _stand_ins(headers: Mapping[str, Any]) -> dict[str, str]:
     return {name: f"sha256:{found[:16]}" for name, found in hashes.items()}
 
 
+def set_by(spec: ModelSpec, case: ResolvedCase) -> dict[str, str]:
+    """The parameters that the user has set, and where; all others are defaults."""
+    return {**dict.fromkeys([*spec.sampling, *spec.extra], spec.place), **case.set_by}
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a question comes from: its place in the queue and where its answer is kept.
 
-    `fresh` asks even if the answer is recorded, for a rerun.
+    `fresh` asks even if the answer is recorded, for a rerun; `set_by` is that of the case.
     """
 
     priority: int
     cassette: Cassette | None = None
     fresh: bool = False
+    set_by: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +124,7 @@ Asked = Mapping[str, Any]
 
 
 class Lane:
-    """One model's way from a question to a reply: cassette, limits, retries, the fallback to `auto`."""
+    """One model's way from a question to a reply: cassette, limits, retries, fallbacks."""
 
     def __init__(self, spec: ModelSpec, run: Run) -> None:
         self.spec = spec
@@ -129,17 +137,15 @@ class Lane:
         self._over_because: ModelError | None = None
         self._answered = False
         self._silent = 0
-        self._refuses_required = False
+        self._fallbacks = Fallbacks(spec)
         self._asking: dict[str, asyncio.Lock] = {}
 
     async def ask(self, request: ChatRequest, origin: Origin) -> Reply:
         """The model's reply, from the cassette if it is there."""
-        names = [tool["function"]["name"] for tool in request.tools]
         # The baseline is not kept: asking it costs nothing, and `none` is about networks and money.
         cassette = None if self.spec.model == LEXICAL else origin.cassette
         if cassette is None:
-            answer, choice = await self._ask_model(request, origin.priority)
-            return read_reply(answer, names, choice, cached=False)
+            return read_reply(await self._ask_model(request, origin), request, cached=False)
         asked = question(self.spec, request)
         key = key_of(asked)
         # Two cases may ask the same at the same time: only the first of them pays for it.
@@ -149,11 +155,10 @@ class Lane:
     async def _ask_recorded(
         self, request: ChatRequest, origin: Origin, cassette: Cassette, asked: Asked, key: str
     ) -> Reply:
-        names = [tool["function"]["name"] for tool in request.tools]
         # A rerun asks anew, if asking is allowed at all.
         found = None if origin.fresh and cassette.may_ask else cassette.find(key)
         if found is not None:
-            return read_reply(found[0], names, found[1], cached=True)
+            return read_reply(found, request, cached=True)
         if not cassette.may_ask:
             raise ModelError(
                 f"not on the cassette {cassette.path}, and --tooleval-record={cassette.mode} forbids to "
@@ -161,69 +166,57 @@ class Lane:
                 "records it",
                 kind="replay",
             )
-        answer, choice = await self._ask_model(request, origin.priority)
-        cassette.add(key, asked, answer, choice)
-        return read_reply(answer, names, choice, cached=False)
+        answer = await self._ask_model(request, origin)
+        cassette.add(key, asked, answer)
+        return read_reply(answer, request, cached=False)
 
-    async def _ask_model(self, request: ChatRequest, priority: int) -> tuple[ChatAnswer, str | None]:
-        """The answer, and the `tool_choice` that it was given to."""
-        choice = request.tool_choice if request.tools else None
-        if choice == "required" and self._refuses_required:
-            choice = "auto"
-        try:
-            return await self._with_choice(request, choice, priority), choice
-        except ToolChoiceRefused:
-            if choice != "required":
-                raise
-        self._refuses_required = True
-        try:
-            return await self._with_choice(request, "auto", priority), "auto"
-        except ModelError as error:
-            if error.kind == "bad_request":
-                # The message named tool_choice and was about something else.
-                self._refuses_required = False
-            raise
-
-    async def _with_choice(self, request: ChatRequest, choice: str | None, priority: int) -> ChatAnswer:
-        if choice is not None:
-            request = dataclasses.replace(request, tool_choice=choice)
-        try:
-            return await with_retries(
-                lambda: self._attempt(request, priority),
-                self._run.policy,
-                self._run.rng,
-                self._gives_up,
-                self._pause,
-            )
-        except ModelError as error:
-            self._learn(error)
-            raise
-
-    async def _attempt(self, request: ChatRequest, priority: int) -> ChatAnswer:
-        # The model's own limits come first, so that a throttled model holds no slot of the others.
-        async with self._own_slots.hold(priority):
+    async def _ask_model(self, request: ChatRequest, origin: Origin) -> ChatAnswer:
+        """Ask until there is an answer, each time without what was refused the time before."""
+        tried: set[str] = set()
+        while True:
             try:
-                answer = await self._attempt_once(request, priority)
+                answer = await with_retries(
+                    lambda: self._attempt(request, origin),
+                    self._run.policy,
+                    self._run.rng,
+                    self._gives_up,
+                    self._pause,
+                )
+            except ParameterRefused as refused:
+                self._fallbacks.learn(refused, origin.set_by, tried)
+            except ModelError as error:
+                if error.kind == "bad_request":
+                    self._fallbacks.forget(tried)
+                self._learn(error)
+                raise
+            else:
+                self._fallbacks.confirm(tried)
+                return answer
+
+    async def _attempt(self, request: ChatRequest, origin: Origin) -> ChatAnswer:
+        # The model's own limits come first, so that a throttled model holds no slot of the others.
+        async with self._own_slots.hold(origin.priority):
+            try:
+                answer = await self._attempt_once(request, origin)
             except ModelError as error:
                 self._own_slots.failed(error)
                 raise
         self._own_slots.answered()
         return answer
 
-    async def _attempt_once(self, request: ChatRequest, priority: int) -> ChatAnswer:
+    async def _attempt_once(self, request: ChatRequest, origin: Origin) -> ChatAnswer:
         self._check_not_over()
         await self._pace.wait(self._pause)
-        async with self._run.slots.hold(priority):
+        async with self._run.slots.hold(origin.priority):
             self._check_not_over()
             self._run.budget.check()
-            if request.tool_choice == "required" and request.tools and self._refuses_required:
-                # Found out while this one was waiting for its turn.
-                raise ToolChoiceRefused("refused to an earlier question")
+            # Only now, as much may have been learned while this one was waiting for its turn.
+            sent, fallbacks = self._fallbacks.apply(request, origin.set_by)
             if self._client is None:
                 self._client = make_client(self.spec)
-            answer = await self._client.complete(request, self._timeout_s)
+            answer = await self._client.complete(sent, self._timeout_s)
         self._answered = True
-        answer = self._priced(answer)
+        answer = dataclasses.replace(self._priced(answer), fallbacks=fallbacks)
         self._run.budget.add(answer.cost_usd)
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
         if is_nested_deeper(answer.message, MAX_DEPTH):

@@ -11,22 +11,25 @@ from ..record.transcript import Message
 from ..record.transcript import Reply
 from ..record.transcript import text_of
 from .clients.base import ChatAnswer
+from .clients.base import ChatRequest
 
 
-def read_reply(
-    answer: ChatAnswer, tool_names: Collection[str], tool_choice: str | None, *, cached: bool
-) -> Reply:
+def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply:
     """Read an answer whose message may hold anything.
 
     Calls that a model wrote as text are recovered, unless it was told to call nothing.
     """
     message = dict(answer.message)
+    tool_names = [tool["function"]["name"] for tool in request.tools]
+    asked = request.tool_choice if request.tools else None
+    tool_choice = answer.fallbacks.get("tool_choice", asked)
     calls, format = _calls(message, tool_names, tool_choice)
     return Reply(
         message=message,
         calls=calls,
         format=format,
         tool_choice=tool_choice,
+        fallbacks=dict(answer.fallbacks),
         finish_reason=answer.finish_reason,
         latency_s=answer.latency_s,
         prompt_tokens=answer.prompt_tokens,

@@ -25,6 +25,7 @@ from .asking import Lane
 from .asking import Origin
 from .asking import Run
 from .asking import sampling_for
+from .asking import set_by
 from .cassettes.cassette import Cassette
 from .clients.base import ChatRequest
 from .conversation import converse
@@ -123,7 +124,8 @@ class Runner:
 
     async def _converse(self, trial: Trial) -> Transcript:
         lane = self._lane(trial.model)
-        origin = Origin(trial.priority, trial.cassette, trial.fresh)
+        placed = set_by(trial.model, trial.case)
+        origin = Origin(trial.priority, trial.cassette, trial.fresh, placed)
 
         async def ask(request: ChatRequest) -> Reply:
             return await lane.ask(request, origin)

@@ -13,7 +13,6 @@ from typing import Any
 from ..engine.cassettes.cassette import Cassette
 from ..engine.cassettes.cassette import key_of
 from ..engine.clients.base import ChatAnswer
-from ..engine.executors.live import VERSION
 from ..engine.executors.live import ToolSession
 from ..errors import ConfigError
 from ..errors import McpError
@@ -165,11 +164,11 @@ def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | 
         McpServer.from_dict(source.model_dump(exclude_unset=True, exclude_none=True)),
         time_limit='"timeout" in tools_from.mcp',
     )
-    asked = {"version": VERSION, "mcp": dict(identity_of(server)), "list": "tools"}
+    asked = {"mcp": dict(identity_of(server)), "list": "tools"}
     key = key_of(asked)
     found = None if cassette is None else cassette.find(key)
     if found is not None:
-        recorded = LiveMcp(server, json.loads(found[0].message["content"]), only)
+        recorded = LiveMcp(server, json.loads(found.message["content"]), only)
         if only in (None, recorded.fingerprint) or cassette is None or not cassette.may_ask:
             return recorded
     elif cassette is not None and not cassette.may_ask:
@@ -181,5 +180,5 @@ def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | 
     live = LiveMcp(server, entries, only)
     if cassette is not None and only in (None, live.fingerprint):
         content = json.dumps(list(entries))
-        cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}), None)
+        cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}))
     return live

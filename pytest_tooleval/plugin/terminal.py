@@ -16,6 +16,7 @@ import pytest
 from ..engine.models.spec import LEXICAL
 from ..reports.comparison import aligned
 from ..reports.comparison import render_comparison
+from ..reports.run_text import fallbacks_text
 from ..rows import was_expected
 from ..suite.model import METRICS
 from ..suite.model import PENALTIES
@@ -270,11 +271,8 @@ def notes(document: Mapping[str, Any]) -> list[str]:
                     f"{name}: pass@{k} and pass^{k} are over {enough} of {answered} cases; "
                     "the others had fewer trials with an answer"
                 )
-        if row["tool_choice_fallbacks"]:
-            lines.append(
-                f"{name}: refused tool_choice 'required'; asked with 'auto' "
-                f"({counted(row['tool_choice_fallbacks'], 'case')})"
-            )
+        if row["fallbacks"]:
+            lines.append(f"{name}: {fallbacks_text(row['fallbacks'])}")
         if row["recovered"]:
             lines.append(
                 f"{name}: {counted(row['recovered'], 'answer')} had calls written as text (recovered)"

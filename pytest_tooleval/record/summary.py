@@ -47,6 +47,14 @@ class Tokens(Struct, frozen=True, gc=False):
         return sum(known) if known else None
 
 
+class Fallback(Struct, frozen=True, gc=False):
+    """What was sent in place of a parameter that a model refuses."""
+
+    parameter: Annotated[str, Meta(description="The parameter.")]
+    sent: Annotated[str | None, Meta(description="What was sent instead; null for nothing.")]
+    cases: Annotated[int, Meta(ge=0, description="The cases that this was done in.")]
+
+
 class Summary(Struct, frozen=True, kw_only=True, gc=False):
     """Sums over cases."""
 
@@ -73,7 +81,9 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     cached: Annotated[int, Meta(ge=0, description="Trials whose answers were not asked for now.")]
     surplus: Annotated[int, Meta(ge=0, description="Passed cases with calls beyond the expected ones.")]
     recovered: Annotated[int, Meta(ge=0, description="Trials whose calls were written as text.")]
-    tool_choice_fallbacks: Annotated[int, Meta(ge=0, description="Cases whose tool_choice was refused.")]
+    fallbacks: Annotated[
+        tuple[Fallback, ...], Meta(description="What was sent in place of refused parameters.")
+    ]
     tokens: Annotated[Tokens, Meta(description="Tokens of all trials.")]
     cost_usd: Annotated[
         float | None,

@@ -32,6 +32,10 @@ class Measures(Struct, frozen=True, kw_only=True, gc=False):
         str | None,
         Meta(description="The tool_choice that was sent last; another one after a refusal."),
     ] = None
+    fallbacks: Annotated[
+        dict[str, str | None],
+        Meta(description="A parameter that the model refuses to what was sent instead; null: nothing."),
+    ] = {}
     latency_s: Annotated[
         float | None,
         Meta(description="Seconds until the answer; of a cached one as recorded. Null: unknown."),
@@ -120,6 +124,7 @@ def measures_of(transcript: Transcript) -> Measures:
     return Measures(
         format="recovered" if any(reply.format == "recovered" for reply in replies) else "native",
         tool_choice=replies[-1].tool_choice if replies else None,
+        fallbacks={name: sent for reply in replies for name, sent in reply.fallbacks.items()},
         latency_s=_sum(reply.latency_s for reply in replies),
         prompt_tokens=cast("int | None", _sum(reply.prompt_tokens for reply in replies)),
         completion_tokens=cast("int | None", _sum(reply.completion_tokens for reply in replies)),

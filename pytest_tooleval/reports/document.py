@@ -89,11 +89,10 @@ def summarise(cases: Sequence[Mapping[str, Any]], *, intervals: bool = False) ->
     `metrics` maps a metric to its mean, weighted by the cases' weights, and `n`, the cases that
     have a number; errors and skipped cases are in no mean. With `intervals` they have `low` and `high`,
     too. `reliability` holds pass@k and pass^k by k, means by weight, None if no case has several trials.
-    `tool_choice_fallbacks` counts cases whose
-    `required` was refused. `tokens`, `cost_usd` and `latency_s`
-    (mean per trial, in seconds) are None when nothing is known; `priced` counts the trials whose
-    cost is known, of `trials`; `surplus` counts passed cases with calls beyond the expected;
-    `spent_usd` leaves out what a cassette answered.
+    `fallbacks` lists what was sent in place of refused parameters, with the number of cases. `tokens`,
+    `cost_usd` and `latency_s` (mean per trial, in seconds) are None when nothing is known; `priced`
+    counts the trials whose cost is known, of `trials`; `surplus` counts passed cases with calls beyond
+    the expected; `spent_usd` leaves out what a cassette answered.
     """
     counts = dict.fromkeys(_COUNTED.values(), 0)
     for case in cases:
@@ -114,7 +113,7 @@ def summarise(cases: Sequence[Mapping[str, Any]], *, intervals: bool = False) ->
         "cached": sum(trial["cached"] for trial in trials),
         "surplus": sum(_has_surplus(case) for case in cases),
         "recovered": sum(trial["format"] == "recovered" for trial in trials),
-        "tool_choice_fallbacks": sum(_fell_back(case) for case in cases),
+        "fallbacks": _fallbacks(cases),
         "tokens": {
             kind: _total(trial[f"{kind}_tokens"] for trial in trials)
             for kind in ("prompt", "completion")
@@ -154,10 +153,16 @@ def _has_surplus(case: Mapping[str, Any]) -> bool:
     return case["outcome"] == "passed" and any(trial["extra_calls"] for trial in case["trials"])
 
 
-def _fell_back(case: Mapping[str, Any]) -> bool:
-    """Whether some answer was given to another `tool_choice` than the case asks for."""
-    sent = {trial["tool_choice"] for trial in case["trials"]}
-    return bool(sent - {None, case["tool_choice"]})
+def _fallbacks(cases: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What was sent (None: nothing) in place of which parameter, in how many cases."""
+    counts: dict[tuple[str, str | None], int] = {}
+    for case in cases:
+        for found in {pair for trial in case["trials"] for pair in trial["fallbacks"].items()}:
+            counts[found] = counts.get(found, 0) + 1
+    return [
+        {"parameter": parameter, "sent": sent, "cases": count}
+        for (parameter, sent), count in sorted(counts.items(), key=str)
+    ]
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from ..text import counted
 from ..text import printable
 from ..text import shorten
 from .metrics import ordered_metrics
+from .run_text import fallbacks_text
 from .run_text import incomplete
 
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
@@ -100,6 +101,13 @@ def _sections(document: Mapping[str, Any]) -> Iterable[_Section]:
         suites = [{**row, "suite": f"{row['suite']} ({row['file']})"} for row in suites]
     if models:
         yield _scores(models if several else suites, "\n### Scores\n\n", suites=not several)
+    replaced = [
+        f"- {_code(row['model'])}: {_code(fallbacks_text(row['fallbacks']), _LINE)}\n"
+        for row in models
+        if row["fallbacks"]
+    ]
+    if replaced:
+        yield _Section("\n", replaced)
     for outcome, what in _OUTCOMES:
         cases = [case for case in document["cases"] if case["outcome"] == outcome]
         if cases:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
+
+from ..engine.fallbacks import fallback_text
+from ..text import counted
 
 _STATUS = {"killed": "the run was killed", "running": "the run still goes on"}
 # pytest's own exit codes beyond passed, failed, and no test collected.
@@ -23,3 +27,11 @@ def incomplete(run: Mapping[str, Any]) -> str:
 def option_text(name: str, value: object) -> str:
     """`trials=5`, `fail-under=0.9,tag=smoke:1`."""
     return f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+
+
+def fallbacks_text(fallbacks: Sequence[Mapping[str, Any]]) -> str:
+    """What a model was sent in place of what it refuses, on one line; empty for nothing."""
+    return "; ".join(
+        f"{fallback_text(each['parameter'], each['sent'])} ({counted(each['cases'], 'case')})"
+        for each in fallbacks
+    )

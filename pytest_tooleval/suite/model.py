@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 from typing import Annotated
 from typing import Any
 from typing import Literal
@@ -280,7 +281,7 @@ class ResolvedCase:
 
     `temperature` and `max_tokens` are None where neither case, suite nor command line sets them;
     `pass_rule` is `mean`, `all`, `any` or `K/N` with N the trials; `live_tools` are those that may
-    really be run.
+    really be run. `set_by` names the parameters that the user has set, and where.
     """
 
     case: TestCase
@@ -296,6 +297,7 @@ class ResolvedCase:
     trials: int
     pass_rule: str = "mean"
     live_tools: tuple[str, ...] = ()
+    set_by: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -331,7 +333,19 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         trials=_trials(trials, rule),
         pass_rule=rule,
         live_tools=(*(_first(case.live_tools, suite.live_tools) or ()), *over.live_tools),
+        set_by={
+            name: place
+            for name in ("tool_choice", "temperature", "max_tokens")
+            if (place := _place(name, suite, case, over)) is not None
+        },
     )
+
+
+def _place(name: str, suite: Suite, case: TestCase, over: Overrides) -> str | None:
+    """Where a parameter is set that applies to a case; None where it is left to its default."""
+    option = f"--tooleval-{name.replace('_', '-')}"
+    places = {option: over, "the case": case, "the suite": suite}
+    return next((place for place, of in places.items() if getattr(of, name) is not None), None)
 
 
 def needed_of(rule: str) -> tuple[int, int] | None:

@@ -21,6 +21,7 @@ from ..suite.model import PENALTIES
 from .baseline_text import labels_text
 from .baseline_text import left_out_text
 from .baseline_text import nothing_text
+from .baseline_text import otherwise_text
 from .baseline_text import shown
 from .baseline_text import verdict_text
 from .pairing import Pair
@@ -137,6 +138,7 @@ def compare(
         strange = [label for label in sides[1] if label not in compared_labels]
         left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
         texts += [f"not compared: {left_out}"] if left_out else []
+        texts += filter(None, (_otherwise(model, names) for model in compared))
     failed = any(
         model["flips_failed"] or any(metric["failed"] for metric in model["metrics"])
         for model in results
@@ -301,6 +303,20 @@ def _metric(
     test = "McNemar" if binary else "sign-flip"
     p = sign_flip_test(differences)
     return _Metric(name, label, old, new, len(found), differences, p, test)
+
+
+def _otherwise(model: _Model, names: tuple[str, str]) -> str:
+    """How the cases of a model were asked otherwise in one run than in the other, in words."""
+    old, new = (
+        {
+            pair
+            for case in model.cases
+            for trial in (case.old, case.new)[side].get("trials") or ()
+            for pair in trial.get("fallbacks", {}).items()
+        }
+        for side in (0, 1)
+    )
+    return otherwise_text(model.new, old, new, names)
 
 
 def _adjust(models: Sequence[_Model]) -> list[tuple[list[float], float | None]]:

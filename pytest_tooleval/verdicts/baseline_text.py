@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from collections.abc import Set
 from typing import Any
 
+from ..engine.fallbacks import fallback_text
 from ..text import counted
 from ..text import printable
 from ..text import shorten
 from .pairing import Pairing
 
 _MOST_LABELS = 5
+Fallbacks = Set[tuple[str, "str | None"]]
 
 
 def shown(text: str) -> str:
@@ -52,6 +55,16 @@ def left_out_text(
     if models:
         parts.append(f"{labels_text(models)} (no such model in the other run)")
     return ", ".join(parts)
+
+
+def otherwise_text(model: str, old: Fallbacks, new: Fallbacks, names: tuple[str, str]) -> str:
+    """What a model was sent in one of the runs alone, in place of what it refuses; empty for nothing."""
+    parts = [
+        f"in {shown(name)}: {', '.join(fallback_text(*each) for each in sorted(only, key=str))}"
+        for name, only in zip(names, (old - new, new - old), strict=True)
+        if only
+    ]
+    return f"{shown(model)} was not asked alike, only {'; only '.join(parts)}" if parts else ""
 
 
 def verdict_text(models: Sequence[Mapping[str, Any]], max_drop: float, *, blind: bool) -> str:

@@ -146,6 +146,7 @@ def trial(chance: random.Random, number: int) -> dict[str, Any]:
         "cost_usd": round(chance.uniform(0.0005, 0.002), 7),
         "cached": False,
         "tool_choice": "required",
+        "fallbacks": {},
         "error": None,
         "scores": {
             metric: {"value": value, "explanation": explanation, "checks": checks[:2]}
@@ -167,6 +168,7 @@ def trial(chance: random.Random, number: int) -> dict[str, Any]:
                         "calls": [{**call, "raw_arguments": wire["arguments"], "id": identity}],
                         "format": "native",
                         "tool_choice": "required",
+                        "fallbacks": {},
                         "finish_reason": "tool_calls",
                         "latency_s": 0.5,
                         "prompt_tokens": 500,

@@ -49,11 +49,14 @@ def test_a_refused_tool_choice_is_noted(project: Project) -> None:
         configure(project, server)
         result = project.run_subprocess("--tooleval-json=out.json", model="local")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["local: refused tool_choice 'required'; asked with 'auto' (2 cases)"])
+    result.stdout.fnmatch_lines(
+        ["local: asked with tool_choice 'auto', as this model refuses what the case asks for (2 cases)"]
+    )
     [reply] = [
         round_["reply"] for round_ in project.rows()["paris[local]"]["trials"][0]["transcript"]["rounds"]
     ]
     assert reply["tool_choice"] == "auto"
+    assert reply["fallbacks"] == {"tool_choice": "auto"}
 
 
 def test_a_refused_tool_choice_is_remembered(project: Project) -> None:

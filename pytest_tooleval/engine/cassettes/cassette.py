@@ -1,8 +1,8 @@
 """Recorded answers: one file per suite, one line per answer, JSON.
 
 An answer is found by its key, the SHA-256 of the canonical question: everything that may change
-the answer and nothing that may not (no time-outs, no credentials, no ids of tool calls). Errors
-are never recorded.
+the answer and nothing that may not (no time-outs, no credentials, no ids of tool calls), as it was
+asked, whatever the model is known to refuse. Errors are never recorded.
 """
 
 from __future__ import annotations
@@ -31,14 +31,13 @@ from .why_missing import summary
 
 RecordMode = Literal["none", "once", "new", "all"]
 RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
-VERSION = 1
+VERSION = 2
 _EXPLAINED = 10
 
 
 def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     """What is asked, as far as it may change the answer, without credentials."""
     return {
-        "version": VERSION,
         "model": spec.identity,
         "api_base": spec.api_base,
         "messages": normalised(request.messages),
@@ -87,7 +86,7 @@ class Cassette:
         self.mode: RecordMode = mode
         self.damaged: list[int] = []
         self._lock = threading.Lock()
-        self._answers: dict[str, tuple[ChatAnswer, str | None]] = {}
+        self._answers: dict[str, ChatAnswer] = {}
         # Whether there was a file before the run; looked up when first needed if not given.
         self._existed = existed
         self._read_bytes = self._read_lines = 0
@@ -96,8 +95,8 @@ class Cassette:
         self._explained = 0
         self._questions: list[tuple[int, dict[str, Any]]] | None = None
 
-    def find(self, key: str) -> tuple[ChatAnswer, str | None] | None:
-        """The recorded answer and the `tool_choice` it was given to, or None."""
+    def find(self, key: str) -> ChatAnswer | None:
+        """The recorded answer, or None. Raises ModelError when the file cannot be used."""
         if self.mode == "all":
             return None
         with self._lock:
@@ -106,7 +105,7 @@ class Cassette:
                 self._read_on()
             return self._answers.get(key)
 
-    def known(self, key: str) -> tuple[ChatAnswer, str | None] | None:
+    def known(self, key: str) -> ChatAnswer | None:
         """Like `find`, but only of what has been read already (`is_empty` reads)."""
         if self.mode == "all":
             return None
@@ -148,9 +147,7 @@ class Cassette:
                 self._read_on()
         return self.mode in ("new", "all") or (self.mode == "once" and not self._existed)
 
-    def add(
-        self, key: str, asked: Mapping[str, Any], answer: ChatAnswer, tool_choice: str | None
-    ) -> None:
+    def add(self, key: str, asked: Mapping[str, Any], answer: ChatAnswer) -> None:
         """Append the answer to the file, at once and in one write."""
         # Scrubbed before it becomes JSON, which would write a quote inside a key differently. The
         # answer itself has been scrubbed already, and must replay as it was scored.
@@ -158,14 +155,14 @@ class Cassette:
             self._secrets = secret_values()
         shown = scrub_json(summary(asked), self._secrets)
         fields = {name: getattr(answer, name) for name in ChatAnswer.__dataclass_fields__}
-        stored = {**fields, "tool_choice": tool_choice}
-        line = json.dumps({"key": key, "asked": shown, "answer": stored}, ensure_ascii=True)
+        stored = {name: value for name, value in fields.items() if value not in (None, {})}
+        line = json.dumps({"version": VERSION, "key": key, "asked": shown, "answer": stored})
         with self._lock:
             try:
                 self._append(line.encode() + b"\n")
             except OSError as error:
                 raise self._unusable("written", error) from None
-            self._answers[key] = answer, tool_choice
+            self._answers[key] = answer
 
     def _append(self, data: bytes) -> None:
         if not self._has_folder:
@@ -199,7 +196,7 @@ class Cassette:
             # The end of a file is a whole line without its newline, or what a killed run left.
             number = self._read_lines + 1
             try:
-                key, found = _read_line(unfinished)
+                key, found = self._read_line(unfinished)
             except _DAMAGE:
                 self.damaged.append(number)
             else:
@@ -210,23 +207,27 @@ class Cassette:
         if not line.strip() or self._read_lines in self.damaged:
             return
         try:
-            key, found = _read_line(line)
+            key, found = self._read_line(line)
         except _DAMAGE:
             self.damaged.append(self._read_lines)
         else:
             # Of two answers to one question the later one holds: `all` appends.
             self._answers[key] = found
 
+    def _read_line(self, line: bytes) -> tuple[str, ChatAnswer]:
+        """The key and the answer of a line; ValueError, TypeError or KeyError when it is damaged."""
+        entry = json.loads(line)
+        key, stored = entry["key"], entry["answer"]
+        if entry.get("version") != VERSION:
+            raise ModelError(
+                f"the cassette {self.path} has version {entry.get('version', 1)} of the format, where "
+                f"this pytest-tooleval reads version {VERSION}; delete it and record anew",
+                kind="replay",
+            )
+        return key, ChatAnswer(**stored)
+
     def _unusable(self, what: str, error: OSError) -> ModelError:
         return ModelError(f"the cassette {self.path} cannot be {what}: {error.strerror}", kind="replay")
 
 
 _DAMAGE = (ValueError, TypeError, KeyError, RecursionError)
-
-
-def _read_line(line: bytes) -> tuple[str, tuple[ChatAnswer, str | None]]:
-    """The key and the answer of a line; ValueError, TypeError or KeyError when it is damaged."""
-    entry = json.loads(line)
-    stored = entry["answer"]
-    answer = ChatAnswer(**{name: stored[name] for name in ChatAnswer.__dataclass_fields__})
-    return entry["key"], (answer, stored["tool_choice"])

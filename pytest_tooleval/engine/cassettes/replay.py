@@ -20,7 +20,7 @@ from .cassette import Cassette
 from .cassette import key_of
 from .cassette import question
 
-Find = Callable[[str], "tuple[ChatAnswer, str | None] | None"]
+Find = Callable[[str], "ChatAnswer | None"]
 
 
 class _MissingError(Exception):
@@ -38,8 +38,7 @@ def _replay(
         found = find(key_of(asked))
         if found is None:
             raise _MissingError(asked)
-        names = [tool["function"]["name"] for tool in request.tools]
-        return read_reply(found[0], names, found[1], cached=True)
+        return read_reply(found, request, cached=True)
 
     return converse(case, ask, sampling_for(spec, case), trial)
 

@@ -35,7 +35,7 @@ def canonical(value: object) -> str:
 
 def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
     """A question as a cassette's line shows it: tools by name, with a hash of their definitions."""
-    shown = {field: value for field, value in asked.items() if field not in ("tools", "version")}
+    shown = {field: value for field, value in asked.items() if field != "tools"}
     if "tools" not in asked:  # of a server that tools run on
         return shown
     tools = asked["tools"]

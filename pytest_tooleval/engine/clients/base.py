@@ -32,6 +32,19 @@ class ChatRequest:
     trial: int = 0
 
 
+def sent_parameters(request: ChatRequest) -> dict[str, object]:
+    """What is sent beside messages and tools, and may be refused; headers are no parameters."""
+    sent: dict[str, object] = {
+        name: value
+        for name, value in request.sampling.items()
+        if name not in ("extra_headers", "extra_body")
+    }
+    # `auto` is the default where there are tools; some models refuse the parameter itself.
+    if request.tools and request.tool_choice != "auto":
+        sent["tool_choice"] = request.tool_choice
+    return sent
+
+
 def headers_of(spec: ModelSpec, request: ChatRequest) -> dict[str, str]:
     """The headers of a model's table, if the request has them."""
     headers = spec.extra.get("extra_headers")
@@ -45,6 +58,8 @@ class ChatAnswer:
     """What came back: the assistant's message as the provider sent it, and what it took.
 
     Tokens and cost are None when unknown; `reasoning_tokens` are part of `completion_tokens`.
+    `fallbacks` holds what was sent in place of parameters that the model refuses, None for those that
+    were left out.
     """
 
     message: dict[str, Any]
@@ -54,6 +69,7 @@ class ChatAnswer:
     cost_usd: float | None = None
     latency_s: float | None = None
     reasoning_tokens: int | None = None
+    fallbacks: Mapping[str, str | None] = field(default_factory=dict)
 
 
 class ChatClient(Protocol):
@@ -62,8 +78,8 @@ class ChatClient(Protocol):
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
         """Ask once, without retrying.
 
-        Raises `ModelError` when no answer could be had, `ToolChoiceRefused` when the provider
-        refuses the request's `tool_choice`.
+        Raises `ModelError` when no answer could be had, `ParameterRefused` when the provider refuses
+        one of `sent_parameters(request)`.
         """
         ...
 

@@ -24,6 +24,7 @@ from ..secrets import shown_address
 from .base import ChatAnswer
 from .base import ChatRequest
 from .base import headers_of
+from .base import sent_parameters
 from .provider_errors import failed_generation
 from .provider_errors import one_line
 from .provider_errors import provider_error
@@ -213,7 +214,7 @@ class LitellmClient:
             self._spec,
             status if isinstance(status, int) else None,
             self._clean(str(error)),
-            tool_choice=request.tool_choice if request.tools else None,
+            sent=sent_parameters(request),
             retry_after=retry_after_s(headers),
         )
 

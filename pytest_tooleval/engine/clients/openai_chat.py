@@ -29,6 +29,7 @@ from .base import MOST_BYTES
 from .base import ChatAnswer
 from .base import ChatRequest
 from .base import headers_of
+from .base import sent_parameters
 from .openai_responses import chat_document
 from .openai_responses import responses_body
 from .provider_errors import failed_generation
@@ -225,7 +226,7 @@ class OpenAIClient:
             self._spec,
             status,
             self._clean(text) or f"status {status}, without a text",
-            tool_choice=request.tool_choice if request.tools else None,
+            sent=sent_parameters(request),
             retry_after=retry_after_s(headers),
         )
 
@@ -263,7 +264,7 @@ class OpenAIClient:
             self._spec,
             code if isinstance(code, int) else 422,
             self._clean(json.dumps({"error": error}, ensure_ascii=False)),
-            tool_choice=request.tool_choice if request.tools else None,
+            sent=sent_parameters(request),
             retry_after=retry_after_s(headers),
         )
 

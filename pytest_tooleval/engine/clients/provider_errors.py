@@ -11,18 +11,19 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urljoin
 
 from ...errors import ErrorKind
 from ...errors import ModelError
 from ...text import shorten
+from ..fallbacks import ParameterRefused
+from ..fallbacks import refused_parameter
 from ..models.spec import ModelSpec
 from ..secrets import scrub
 from ..secrets import secret_values
 from ..secrets import shown_address
-from ..tool_choice import ToolChoiceRefused
-from ..tool_choice import refuses_tool_choice
 from .base import MOST_BYTES
 
 _MISSING_KEY = re.compile(
@@ -80,12 +81,12 @@ def provider_error(
     status: int | None,
     text: str,
     *,
-    tool_choice: str | None = None,
+    sent: Mapping[str, object] = MappingProxyType({}),
     retry_after: float | None = None,
 ) -> ModelError:
     """The error for a request that came back with `status` (None when it was never sent).
 
-    `text` is what the provider said, on one line and without secrets; `tool_choice` what was sent.
+    `text` is what the provider said, on one line and without secrets; `sent` the parameters sent.
     """
     # Read from JSON, a text may hold what was written in another way before.
     said = shorten(one_line(spoken(text), spec), 500)
@@ -95,8 +96,9 @@ def provider_error(
         wait = retry_after if retry_after is not None else _wait_in(text)
         return ModelError(message, kind=kind, retryable=retry, retry_after=wait, fatal=fatal)
 
-    if refuses_tool_choice(status, text, tool_choice):
-        return ToolChoiceRefused(said)
+    refused = refused_parameter(status, text, sent)
+    if refused is not None:
+        return ParameterRefused(said, refused, sent[refused])
     if status == 402 or (status in (400, 403, 429) and _is_quota(status, text)):
         return failed("quota", f"the account's quota is used up: {said}", fatal=True)
     if status == 429:
@@ -112,8 +114,6 @@ def provider_error(
     if status == 404:
         message = f"the provider knows no such model or address (404): {said}"
         return failed("bad_request", message, fatal=True)
-    if "temperature" in text and "support" in text:
-        said += f' (to leave it out: omit = ["temperature"] in {spec.place})'
     return failed("bad_request", f"the provider refused the request: {said}")
 
 

@@ -41,7 +41,6 @@ def tool_arguments(request: ChatRequest) -> dict[str, Any]:
     if not request.tools:
         return {}
     arguments: dict[str, Any] = {"tools": [dict(tool) for tool in request.tools]}
-    # `auto` is the default where there are tools; some models refuse the parameter itself.
     if request.tool_choice != "auto":
         arguments["tool_choice"] = request.tool_choice
     return arguments

@@ -21,8 +21,6 @@ from ..cassettes.cassette import key_of
 from ..cassettes.cassette import normalised
 from ..clients.base import ChatAnswer
 
-VERSION = 1
-
 
 class ToolSession(Protocol):
     """An open connection to a server."""
@@ -81,7 +79,7 @@ class LiveTools:
         if cassette is not None and not (self._fresh and cassette.may_ask):
             found = cassette.find(key)
         if found is not None:
-            return str(found[0].message.get("content", ""))
+            return str(found.message.get("content", ""))
         if cassette is not None and not cassette.may_ask:
             raise ModelError(
                 f"not on the cassette {cassette.path}, and --tooleval-record={cassette.mode} forbids to "
@@ -92,14 +90,13 @@ class LiveTools:
             self._session = await self._stack.enter_async_context(self._live.server.session())
         content = await self._session.call(call.name, call.arguments or {})
         if cassette is not None:
-            cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}), None)
+            cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}))
         return content
 
     def _question(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         # The same call may be answered differently after other calls, so all that was said counts.
         self._calls += 1
         return {
-            "version": VERSION,
             "mcp": dict(self._live.server.identity),
             "tool": call.name,
             "arguments": call.arguments,

@@ -1,4 +1,4 @@
-"""What an answer cost, from litellm's price list, read without importing litellm."""
+"""What litellm's price list says of a model, and what an answer cost, without importing litellm."""
 
 from __future__ import annotations
 

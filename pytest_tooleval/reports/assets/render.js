@@ -15,7 +15,8 @@
  * @typedef {{trial: number, passed: boolean, scores: Record<string, Score>, failure?: string | null,
  *   extra_calls?: number, format?: string | null, latency_s?: number | null,
  *   prompt_tokens?: number | null, completion_tokens?: number | null, cost_usd?: number | null,
- *   cached?: boolean, tool_choice?: string | null, transcript?: Transcript | null,
+ *   cached?: boolean, tool_choice?: string | null, fallbacks?: Record<string, string | null>,
+ *   transcript?: Transcript | null,
  *   error?: {kind: string, message: string} | null}} Trial
  * @typedef {Node | string | null | undefined | false} Child
  */
@@ -503,6 +504,7 @@ function renderFacts(trial) {
     ["Format", trial.format === "recovered" ? "recovered from text" : ""],
     ["Extra calls", trial.extra_calls ? countText(trial.extra_calls) : ""],
     ["tool_choice sent", trial.tool_choice ? shown(trial.tool_choice) : ""],
+    ["Refused by the model", shown(Object.keys(trial.fallbacks ?? {}).join(", "))],
   ];
   const pairs = facts
     .filter(([, fact]) => fact)

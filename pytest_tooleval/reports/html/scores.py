@@ -9,6 +9,7 @@ from typing import Any
 
 from ...text import counted
 from ..metrics import ordered_metrics
+from ..run_text import fallbacks_text
 from .head import scrolling
 from .head import section
 from .markup import Html
@@ -244,11 +245,8 @@ def _remarks(models: Sequence[Row]) -> list[str]:
     lines = []
     for row in models:
         name = row["model"] or "no model named"
-        if row.get("tool_choice_fallbacks"):
-            lines.append(
-                f"{name}: refused tool_choice 'required' and was asked with 'auto' "
-                f"in {row['tool_choice_fallbacks']:,} cases"
-            )
+        if row.get("fallbacks"):
+            lines.append(f"{name}: {fallbacks_text(row['fallbacks'])}")
         if row.get("recovered"):
             lines.append(f"{name}: {row['recovered']:,} answers had calls written as text (recovered)")
         if row.get("surplus"):

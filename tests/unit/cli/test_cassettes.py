@@ -45,7 +45,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     asked = first_missing(resolve(suite, suite.test_cases[0]), spec, cassette)
     assert asked is not None
     answer = ChatAnswer({"role": "assistant", "content": "No."}, "stop")
-    cassette.add(key_of(asked), asked, answer, "required")
+    cassette.add(key_of(asked), asked, answer)
     return cassette.path
 
 

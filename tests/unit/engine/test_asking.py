@@ -17,10 +17,10 @@ from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.cassette import key_of
 from pytest_tooleval.engine.cassettes.cassette import question
 from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
 from pytest_tooleval.errors import ErrorKind
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply
@@ -46,29 +46,83 @@ async def ask_all(lane: Lane, count: int) -> list[Reply | BaseException]:
 
 
 def refusing(asked: ChatRequest) -> dict[str, Any] | ModelError:
+    """A model that takes neither `required` nor a temperature."""
     if asked.tool_choice == "required":
-        return ToolChoiceRefused("tool_choice is not supported")
+        return ParameterRefused("tool_choice is not supported", "tool_choice", "required")
+    if "temperature" in asked.sampling:
+        return ParameterRefused("temperature is deprecated", "temperature", 0.0)
     return GOOD
 
 
-async def test_required_falls_back_to_auto_and_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+COLD = {"temperature": 0.0}
+
+
+async def test_refused_defaults_are_left_out_and_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient(refusing)
     use_clients(monkeypatch, {"m": client})
     lane = lane_for()
     for n in range(3):
-        assert (await lane.ask(request(n), Origin(0))).tool_choice == "auto"
-    assert [asked.tool_choice for asked in client.requests] == ["required", "auto", "auto", "auto"]
+        reply = await lane.ask(request(n, sampling=COLD), Origin(0))
+        assert reply.tool_choice == "auto"
+        assert reply.fallbacks == {"tool_choice": "auto", "temperature": None}
+    sent = [(asked.tool_choice, dict(asked.sampling)) for asked in client.requests]
+    assert sent == [("required", COLD), ("auto", COLD), ("auto", {}), ("auto", {}), ("auto", {})]
 
 
-async def test_a_refusal_that_auto_does_not_cure_is_not_remembered(
+async def test_what_was_learned_holds_for_questions_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FakeClient(refusing)
+    use_clients(monkeypatch, {"m": client})
+    replies = await ask_all(lane_for(slots=Slots(1)), 20)
+    assert all(isinstance(reply, Reply) for reply in replies)
+    assert len(client.requests) == 20 + 1
+
+
+async def test_max_tokens_goes_under_its_new_name_also_if_the_user_set_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def answer(asked: ChatRequest) -> dict[str, Any] | ModelError:
-        return ToolChoiceRefused("body.tool_choice ...") if "Q0" in str(asked.messages) else GOOD
+        if "max_tokens" in asked.sampling:
+            return ParameterRefused("use max_completion_tokens", "max_tokens", 9)
+        return GOOD
+
+    client = FakeClient(answer)
+    use_clients(monkeypatch, {"m": client})
+    asked = request(sampling={"max_tokens": 9})
+    reply = await lane_for().ask(asked, Origin(0, set_by={"max_tokens": "the suite"}))
+    assert client.requests[-1].sampling == {"max_completion_tokens": 9}
+    assert reply.fallbacks == {"max_tokens": "max_completion_tokens"}
+
+
+async def test_what_the_user_set_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FakeClient(refusing)
+    use_clients(monkeypatch, {"m": client})
+    spec = ModelSpec("m", source="[models.m] in tooleval.toml")
+    for name, place, way in [
+        ("tool_choice", "the suite", "take it out of the suite)"),
+        ("temperature", "the case", 'the case, or set omit = ["temperature"] in [models.m] in'),
+        ("temperature", spec.place, "take it out of [models.m] in tooleval.toml)"),
+        ("temperature", "--tooleval-temperature", "leave that option out, or set omit"),
+    ]:
+        with pytest.raises(ModelError) as raised:
+            await lane_for(spec).ask(request(sampling=COLD), Origin(0, set_by={name: place}))
+        assert f"{name} is set by {place}: " in raised.value.message
+        assert way in raised.value.message
+        assert raised.value.kind == "bad_request"
+
+
+async def test_a_refusal_that_had_another_reason_is_not_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def answer(asked: ChatRequest) -> dict[str, Any] | ModelError:
+        if "Q0" not in str(asked.messages):
+            return GOOD
+        if asked.tool_choice == "required":
+            return ParameterRefused("body.tool_choice ...", "tool_choice", "required")
+        return ModelError("body.messages ...", kind="bad_request")
 
     use_clients(monkeypatch, {"m": FakeClient(answer)})
     lane = lane_for()
-    with pytest.raises(ToolChoiceRefused):
+    with pytest.raises(ModelError, match=r"body\.messages"):
         await lane.ask(request(0), Origin(0))
     assert (await lane.ask(request(1), Origin(0))).tool_choice == "required"
 
@@ -275,6 +329,7 @@ async def test_a_recorded_answer_is_not_asked_for_again(
     first = await lane_for().ask(request(), Origin(0, cassette))
     again = await lane_for().ask(request(), Origin(0, Cassette(cassette.path, "none")))
     assert len(client.requests) == 2  # the refusal, and the answer
+    assert again.fallbacks == first.fallbacks == {"tool_choice": "auto"}
     assert (first.cached, again.cached) == (False, True)
     assert again.calls == first.calls
     assert again.tool_choice == "auto"

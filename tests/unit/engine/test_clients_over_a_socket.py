@@ -24,9 +24,9 @@ from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.clients.openai_chat import OpenAIClient
 from pytest_tooleval.engine.conversation import converse
+from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
-from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
 from pytest_tooleval.errors import ErrorKind
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply
@@ -168,7 +168,7 @@ async def test_retry_after(connect: Connect, header: str | None, seconds: float 
 async def test_a_refused_required(connect: Connect) -> None:
     with MockServer(faults={"refuse-required": 1}) as server:
         client = connect(server)
-        assert isinstance(await failing(client), ToolChoiceRefused)
+        assert isinstance(await failing(client), ParameterRefused)
         answer = await client.complete(ChatRequest(REQUEST.messages, [WEATHER], "auto"), 5.0)
     assert answer.message["tool_calls"]
 
@@ -269,7 +269,7 @@ async def test_a_key_that_comes_back_in_another_spelling(
 async def test_arguments_come_as_they_were_sent(connect: Connect, arguments: str) -> None:
     with MockServer(script=lambda request: call_message("get_weather", arguments)) as server:
         answer = await connect(server).complete(REQUEST, 60.0)
-    reply = read_reply(answer, ["get_weather"], "required", cached=False)
+    reply = read_reply(answer, REQUEST, cached=False)
     assert reply.calls[0].raw_arguments == arguments
 
 
@@ -294,7 +294,7 @@ async def test_a_hostile_message_is_an_answer_or_an_error(
         client = connect(server)
         with contextlib.suppress(ModelError):  # and nothing else
             answer = await client.complete(REQUEST, 60.0)
-            read_reply(answer, ["get_weather"], "required", cached=False)
+            read_reply(answer, REQUEST, cached=False)
             json.dumps(answer.message)
 
 
@@ -341,7 +341,7 @@ async def test_a_chain_carries_everything_back(connect: Connect) -> None:
 
         async def ask(request: ChatRequest) -> Reply:
             answer = await client.complete(request, 5.0)
-            return read_reply(answer, ["get_weather", "search"], "required", cached=False)
+            return read_reply(answer, request, cached=False)
 
         transcript = await converse(case, ask, {})
     assert [made.name for made in transcript.calls] == ["search", "get_weather"]

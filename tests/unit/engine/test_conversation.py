@@ -41,8 +41,7 @@ class Model:
     async def ask(self, request: ChatRequest) -> Reply:
         self.requests.append(request)
         message = self.messages.pop(0) if len(self.messages) > 1 else self.messages[0]
-        names = [offered["function"]["name"] for offered in request.tools]
-        return read_reply(ChatAnswer(message), names, request.tool_choice, cached=False)
+        return read_reply(ChatAnswer(message), request, cached=False)
 
     async def run(self, case: ResolvedCase, **sampling: Any) -> Transcript:
         return await converse(case, self.ask, sampling, trial=3)
@@ -185,7 +184,7 @@ async def test_an_error_in_a_later_round_is_the_trials_error() -> None:
     async def ask(request: ChatRequest) -> Reply:
         if len(request.messages) > 1:
             raise error
-        return read_reply(ChatAnswer(says(call("search"))), ["search"], "required", cached=False)
+        return read_reply(ChatAnswer(says(call("search"))), request, cached=False)
 
     with pytest.raises(ModelError) as raised:
         await converse(chain(), ask, {})

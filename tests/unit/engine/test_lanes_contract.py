@@ -157,6 +157,14 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_API_KEY", KEY)
 
 
+REQUEST = ChatRequest(
+    [{"role": "user", "content": "What's the weather in Paris?"}],
+    [WEATHER],
+    "required",
+    {"temperature": 0.0},
+)
+
+
 class Lanes:
     """The same question through both lanes."""
 
@@ -170,11 +178,9 @@ class Lanes:
         spec = ModelSpec(
             "m", model="openai/gpt-4o", api_base=base_url, **{"api_key_env": "MY_API_KEY", **fields}
         )
-        messages = [{"role": "user", "content": "What's the weather in Paris?"}]
-        request = ChatRequest(messages, [WEATHER], "required", {"temperature": 0.0})
         clients: list[ChatClient] = [LitellmClient(spec), OpenAIClient(spec)]
         self._clients += clients
-        over_litellm, lean = [await _told(c, request, timeout_s, texts) for c in clients]
+        over_litellm, lean = [await _told(c, REQUEST, timeout_s, texts) for c in clients]
         return over_litellm, lean
 
     async def close(self) -> None:
@@ -260,9 +266,7 @@ async def test_the_same_reading(lanes: Lanes, name: str) -> None:
     with MockServer(respond=lambda path, request: (200, ANSWERS[name])) as server:
         told = await lanes.ask(server.base_url)
     readings = [
-        read_reply(answer, ["get_weather"], "required", cached=False)
-        for answer in told
-        if isinstance(answer, ChatAnswer)
+        read_reply(answer, REQUEST, cached=False) for answer in told if isinstance(answer, ChatAnswer)
     ]
     assert readings[0].calls == readings[1].calls
 

@@ -10,23 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.record.transcript import Reply
 
 from .fakes import call
 from .fakes import says
+from .fakes import tool
 from .test_secrets import json_values
 
 NAMES = ["get_weather", "search"]
 
 
-def read(message: dict[str, Any], tool_choice: str | None = "required") -> Reply:
-    return read_reply(ChatAnswer(message), NAMES, tool_choice, cached=False)
+def read(message: dict[str, Any], tool_choice: str = "required") -> Reply:
+    asked = ChatRequest([], [tool(name) for name in NAMES], tool_choice)
+    return read_reply(ChatAnswer(message), asked, cached=False)
 
 
 def test_figures_are_passed_on() -> None:
-    answer = ChatAnswer(says(), "stop", 50, 10, 0.5, 1.5)
-    reply = read_reply(answer, NAMES, "auto", cached=True)
+    answer = ChatAnswer(says(), "stop", 50, 10, 0.5, 1.5, fallbacks={"tool_choice": "auto"})
+    asked = ChatRequest([], [tool("search")], "required")
+    reply = read_reply(answer, asked, cached=True)
+    assert reply.fallbacks == {"tool_choice": "auto"}
     assert (reply.finish_reason, reply.prompt_tokens, reply.completion_tokens) == ("stop", 50, 10)
     assert (reply.cost_usd, reply.latency_s, reply.tool_choice, reply.cached) == (0.5, 1.5, "auto", True)
 
@@ -107,8 +112,8 @@ hostile = st.recursive(
 )
 
 
-@given(st.dictionaries(keys, hostile), st.sampled_from(["required", "none", None]))
-def test_no_message_raises(message: dict[str, Any], tool_choice: str | None) -> None:
+@given(st.dictionaries(keys, hostile), st.sampled_from(["required", "none"]))
+def test_no_message_raises(message: dict[str, Any], tool_choice: str) -> None:
     reply = read(message, tool_choice)
     assert all(isinstance(made.name, str) for made in reply.calls)
     assert msgspec.convert(msgspec.to_builtins(reply), Reply) == reply

@@ -93,10 +93,13 @@ def test_trials_without_answer_are_not_counted_as_trials() -> None:
     assert summarise([row("error", trials=(failed, trial()))])["trials"] == 1
 
 
-@pytest.mark.parametrize(("sent", "fell_back"), [("auto", 1), ("required", 0), (None, 0)])
-def test_a_fallback_is_an_answer_to_another_tool_choice(sent: str | None, fell_back: int) -> None:
-    found = summarise([row(trials=(trial(tool_choice=sent), trial(tool_choice="required")))])
-    assert found["tool_choice_fallbacks"] == fell_back
+def test_fallbacks_are_counted_by_case() -> None:
+    warm, forced = trial(fallbacks={"temperature": None}), trial(fallbacks={"tool_choice": "auto"})
+    found = summarise([row(trials=(warm, warm, forced)), row(trials=(warm,)), row(trials=(trial(),))])
+    assert found["fallbacks"] == [
+        {"parameter": "temperature", "sent": None, "cases": 2},
+        {"parameter": "tool_choice", "sent": "auto", "cases": 1},
+    ]
 
 
 def test_rows_per_model_and_per_suite_in_order_of_appearance() -> None:

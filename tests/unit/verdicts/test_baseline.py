@@ -70,6 +70,15 @@ def test_two_equal_runs_differ_in_nothing() -> None:
         assert not any((found["significant"], found["failed"]))
 
 
+def test_a_model_that_was_not_asked_alike_is_told() -> None:
+    warm = [{"error": None, "passed": True, "fallbacks": {"temperature": None}}]
+    old = document([row(n, 1, 1) for n in range(3)])
+    new = document([row(n, 1, 1, trials=warm) for n in range(3)])
+    told = "gpt-4o was not asked alike, only in this run: temperature left out, which this model refuses"
+    assert told in compare(old, new)["message"]
+    assert "asked alike" not in compare(new, new)["message"]
+
+
 def test_the_comparison_is_what_a_document_holds() -> None:
     comparison = compare(runs([5] * 20, 5), runs([1] * 20, 5), names=("main", "this run"))
     assert json.loads(json.dumps(comparison, allow_nan=False)) == comparison

@@ -32,7 +32,7 @@ ANSWER = ChatAnswer(says(call("get_weather", "{"), content="☃ \ud800"), "stop"
 def recorded(path: Path, *keys: str, answer: ChatAnswer = ANSWER) -> Cassette:
     cassette = Cassette(path, "new")
     for key in keys or (KEY,):
-        cassette.add(key, ASKED, answer, "auto")
+        cassette.add(key, ASKED, answer)
     return cassette
 
 
@@ -42,8 +42,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_was_recorded_comes_back_equal(path: Path) -> None:
-    assert recorded(path).find(KEY) == (ANSWER, "auto")
-    assert Cassette(path, "none").find(KEY) == (ANSWER, "auto")
+    assert recorded(path).find(KEY) == ANSWER
+    assert Cassette(path, "none").find(KEY) == ANSWER
     assert Cassette(path, "none").find("other") is None
 
 
@@ -78,7 +78,7 @@ def test_modes(
 def test_once_goes_on_recording_in_the_run_that_began_the_file(path: Path) -> None:
     cassette = Cassette(path, "once")
     assert cassette.may_ask
-    cassette.add(KEY, ASKED, ANSWER, None)
+    cassette.add(KEY, ASKED, ANSWER)
     assert cassette.may_ask
 
 
@@ -86,7 +86,7 @@ def test_of_two_answers_the_later_one_holds(path: Path) -> None:
     recorded(path)
     later = ChatAnswer(says(content="later"))
     recorded(path, answer=later)
-    assert Cassette(path, "none").find(KEY) == (later, "auto")
+    assert Cassette(path, "none").find(KEY) == later
 
 
 def test_an_unfinished_line_costs_only_itself(path: Path) -> None:
@@ -107,7 +107,7 @@ def test_an_unfinished_line_costs_only_itself(path: Path) -> None:
         b"[]",
         b"{}",
         b"[" * 200_000,
-        b'{"key": "x", "answer": []}',
+        b'{"version": 2, "key": "x", "answer": []}',
     ],
 )
 def test_a_damaged_line_is_named_and_skipped(path: Path, line: bytes) -> None:
@@ -118,6 +118,13 @@ def test_a_damaged_line_is_named_and_skipped(path: Path, line: bytes) -> None:
     assert cassette.find("a") is not None
     assert cassette.find("b") is not None
     assert cassette.damaged == [2]
+
+
+def test_a_file_of_another_version_is_refused_by_name(path: Path) -> None:
+    recorded(path)
+    path.write_text(path.read_text().replace('"version": 2, ', ""))
+    with pytest.raises(ModelError, match=r"suite\.jsonl has version 1 .* delete it and record anew"):
+        Cassette(path, "new").find(KEY)
 
 
 def chain(first: str, second: str) -> tuple[dict[str, Any], ...]:
@@ -171,7 +178,7 @@ def test_no_secret_is_in_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, s
     monkeypatch.setenv("MY_API_KEY", secret)
     request = dataclasses.replace(REQUEST, messages=[{"role": "user", "content": f"the key {secret}!"}])
     asked = question(SPEC, request)
-    Cassette(path, "new").add(key_of(asked), asked, ANSWER, None)
+    Cassette(path, "new").add(key_of(asked), asked, ANSWER)
     assert json.dumps(secret)[1:-1] not in path.read_text(encoding="ascii")
     cassette = Cassette(path, "none")
     assert cassette.find(key_of(asked)) is not None
@@ -183,7 +190,7 @@ def test_a_password_that_is_an_ordinary_word_damages_nothing(
 ) -> None:
     monkeypatch.setenv("DB_PASSWORD", "message")
     recorded(path)
-    assert Cassette(path, "none").find(KEY) == (ANSWER, "auto")
+    assert Cassette(path, "none").find(KEY) == ANSWER
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -191,7 +198,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     blocked.write_text("x")
     cassette = Cassette(blocked / "suite.jsonl", "new")
     with pytest.raises(ModelError, match=r"the cassette .*suite\.jsonl cannot be written") as raised:
-        cassette.add(KEY, ASKED, ANSWER, None)
+        cassette.add(KEY, ASKED, ANSWER)
     assert raised.value.kind == "replay"
 
 

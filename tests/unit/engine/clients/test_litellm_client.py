@@ -21,9 +21,9 @@ from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.clients.litellm_client import guard_connections
 from pytest_tooleval.engine.clients.litellm_client import load_litellm
 from pytest_tooleval.engine.conversation import converse
+from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
-from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
 from pytest_tooleval.errors import ErrorKind
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply
@@ -129,7 +129,7 @@ async def test_claudes_thinking_mode_refuses_required() -> None:
     )
     with (
         MockServer(respond=lambda path, request: (400, body)) as server,
-        pytest.raises(ToolChoiceRefused),
+        pytest.raises(ParameterRefused),
     ):
         await ask(CLAUDE, server)
 
@@ -307,7 +307,7 @@ async def test_claudes_thoughts_and_signatures_go_back() -> None:
 
         async def ask(request: ChatRequest) -> Reply:
             answer = await mine.complete(request, 60.0)
-            return read_reply(answer, ["get_weather", "search"], "auto", cached=False)
+            return read_reply(answer, request, cached=False)
 
         transcript = await converse(case, ask, sampling)
         await mine.close()
@@ -325,10 +325,10 @@ async def test_broken_arguments_in_a_chain_are_the_models_failure() -> None:
     async def broken(request: ChatRequest) -> Reply:
         if len(request.messages) > 1:
             answer = await mine.complete(request, 60.0)
-            return read_reply(answer, ["get_weather", "search"], "auto", cached=False)
+            return read_reply(answer, request, cached=False)
         call = {"id": "a", "type": "function", "function": {"name": "search", "arguments": "{broken"}}
         message = {"role": "assistant", "content": None, "tool_calls": [call]}
-        return read_reply(ChatAnswer(message), ["get_weather", "search"], "auto", cached=False)
+        return read_reply(ChatAnswer(message), request, cached=False)
 
     body = {
         "id": "msg_1",

@@ -201,7 +201,7 @@ async def test_items_go_back_as_they_came() -> None:
 
         async def ask(request: ChatRequest) -> Reply:
             found = await client.complete(request, 60.0)
-            return read_reply(found, ["get_weather", "search"], "auto", cached=False)
+            return read_reply(found, request, cached=False)
 
         transcript = await converse(case, ask, {})
         await client.close()
@@ -322,4 +322,4 @@ async def test_an_answer_of_any_shape_is_read() -> None:
     with MockServer(respond=lambda path, body: (200, {"output": odd, "usage": 3})) as server:
         found = await ask(spec_of(server))
     json.dumps(found.message)
-    assert read_reply(found, ["f"], "auto", cached=False).calls[0].name == ""
+    assert read_reply(found, ChatRequest([], [tool("f")]), cached=False).calls[0].name == ""

@@ -13,8 +13,8 @@ from pytest_tooleval.engine.clients.provider_errors import one_line
 from pytest_tooleval.engine.clients.provider_errors import provider_error
 from pytest_tooleval.engine.clients.provider_errors import redirected
 from pytest_tooleval.engine.clients.provider_errors import spoken
+from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.tool_choice import ToolChoiceRefused
 from pytest_tooleval.errors import ErrorKind
 
 SPEC = ModelSpec("m", model="openai/m", api_key_env="MY_KEY")
@@ -62,15 +62,16 @@ GEMINI_LIMIT = json.dumps(
     ],
 )
 def test_kinds(status: int | None, text: str, kind: ErrorKind, retryable: bool, fatal: bool) -> None:
-    error = provider_error(SPEC, status, text, tool_choice="required")
+    error = provider_error(SPEC, status, text, sent={"tool_choice": "required"})
     assert (error.kind, error.retryable, error.fatal) == (kind, retryable, fatal)
     assert spoken(text) in error.message
 
 
-def test_a_refused_tool_choice_is_its_own_error() -> None:
-    text = "tool_choice 'required' is not supported"
-    assert isinstance(provider_error(SPEC, 400, text, tool_choice="required"), ToolChoiceRefused)
-    assert not isinstance(provider_error(SPEC, 400, text, tool_choice="auto"), ToolChoiceRefused)
+def test_a_refused_parameter_is_its_own_error() -> None:
+    error = provider_error(SPEC, 400, "seed is not supported", sent={"seed": 5})
+    assert isinstance(error, ParameterRefused)
+    assert (error.parameter, error.value) == ("seed", 5)
+    assert not isinstance(provider_error(SPEC, 400, "seed is not supported"), ParameterRefused)
 
 
 @pytest.mark.parametrize(
@@ -93,11 +94,6 @@ def test_a_refused_key_names_the_variable() -> None:
     assert "api_key_env" in provider_error(ModelSpec("m", model="openai/m"), 401, "no").message
 
 
-def test_a_refused_temperature_names_the_way_out() -> None:
-    error = provider_error(SPEC, 400, "Unsupported value: temperature does not support 0.0")
-    assert 'omit = ["temperature"]' in error.message
-
-
 def test_only_the_sentence_of_a_body_is_shown() -> None:
     text = 'GroqException - {"error": {"message": "No such tool", "type": "x"}} and more'
     assert spoken(text) == "No such tool"
@@ -117,7 +113,7 @@ def test_a_failed_generation_is_an_answer() -> None:
 
 @given(st.none() | st.integers(100, 999), st.text() | st.just("{" * 100_000) | st.just('{"error": 5}'))
 def test_any_text_is_survived(status: int | None, text: str) -> None:
-    provider_error(SPEC, status, text, tool_choice="required")
+    provider_error(SPEC, status, text, sent={"tool_choice": "required"})
     failed_generation(text)
 
 

@@ -1,0 +1,182 @@
+"""What is sent in place of a default that a provider refuses: `auto` for `required`, no temperature.
+
+A fallback has one reason, the refusal, and holds for the model for the rest of the run. What the user
+has set is never changed: its refusal is an error. Two things are no change of what was asked:
+`max_tokens` under its new name, and `auto` where a provider has no `none`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..errors import ModelError
+from .clients.base import ChatRequest
+from .clients.base import sent_parameters
+from .models.prices import listed
+from .models.prices import provider_of
+from .models.spec import ModelSpec
+
+MAX_COMPLETION_TOKENS = "max_completion_tokens"
+# What goes in the place of a refused parameter; of all others nothing does.
+_INSTEAD: Mapping[str, str | None] = {"tool_choice": "auto", "max_tokens": MAX_COMPLETION_TOKENS}
+
+# A thinking mode excludes forced calls (DeepSeek, Claude); Google and Amazon have their own words.
+_NAMES_TOOL_CHOICE = re.compile(
+    r"tool[ _-]?choice|thinking[ _-]?mode|forced? (tool|function)|function[ _]?calling[ _]?config",
+    re.IGNORECASE,
+)
+# Groq answers so when the model did not obey: the model's failure, not a refusal.
+_NOT_OBEYED = re.compile(r"tool_use_failed|did not call a tool", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"n[o']t (be )?(support|allow|permit|accept|recogni|available|specified|set|both)"
+    r"|unsupported|deprecated|unknown|unrecogni[sz]ed|unexpected|no longer|removed"
+    r"|may only|only \S+ is|only the default|must be|invalid|extra inputs|strictly",
+    re.IGNORECASE,
+)
+# Tools have parameters, too, and one of them may be called temperature.
+_ABOUT_TOOLS = re.compile(r"schema|propert|tools?[.\[]|function_declarations", re.IGNORECASE)
+_STATUSES = (None, 400, 404, 422, 501)
+_FORCED = "tool_choice required"
+
+
+class ParameterRefused(ModelError):
+    """The provider, or litellm on its behalf, refused a parameter of the request."""
+
+    def __init__(self, message: str, parameter: str, value: object) -> None:
+        super().__init__(f"the provider refused the request: {message}", kind="bad_request")
+        self.parameter = parameter
+        self.value = value
+
+    def named(self, place: str, spec: ModelSpec) -> ModelError:
+        """The error of a parameter that the user has set in `place`, with ways out of it."""
+        ways = f"take it out of {place}" if not place.startswith("--") else "leave that option out"
+        if spec.source and place != spec.source and self.parameter != "tool_choice":
+            ways += f', or set omit = ["{self.parameter}"] in {spec.source}'
+        return ModelError(
+            f"{self.message} ({self.parameter} is set by {place}: {ways})", kind="bad_request"
+        )
+
+
+def refused_parameter(status: int | None, text: str, sent: Mapping[str, object]) -> str | None:
+    """Which of the parameters sent a failed request was refused for, None if it was anything else."""
+    if status not in _STATUSES:
+        return None
+    forced = sent.get("tool_choice") in ("required", "none")
+    if forced and _NAMES_TOOL_CHOICE.search(text) and not _NOT_OBEYED.search(text):
+        return "tool_choice"
+    if "max_tokens" in sent and MAX_COMPLETION_TOKENS in text:
+        return "max_tokens"
+    if not _REFUSED.search(text) or _ABOUT_TOOLS.search(text):
+        return None
+    names = (name for name in sent if name != "tool_choice")
+    return next((name for name in names if _named(name).search(text)), None)
+
+
+@functools.cache
+def _named(parameter: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.]){re.escape(parameter)}(?!\w)")
+
+
+def fallback_text(parameter: str, sent: str | None) -> str:
+    """What was sent in place of a parameter, in words."""
+    if parameter == "tool_choice":
+        return f"asked with tool_choice '{sent}', as this model refuses what the case asks for"
+    if sent is None:
+        return f"{parameter} left out, which this model refuses"
+    return f"{parameter} sent as {sent}"
+
+
+class Fallbacks:
+    """What one model is known to refuse."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._spec = spec
+        self._refused: set[str] = set()
+        self._certain: set[str] = set()
+
+    def apply(
+        self, request: ChatRequest, set_by: Mapping[str, str]
+    ) -> tuple[ChatRequest, dict[str, str | None]]:
+        """The request as this model takes it, and what stands in it in place of what (None: nothing).
+
+        `set_by` names the parameters that the user has set, and where.
+        """
+        sent = sent_parameters(request)
+        ignored = _ignored(self._spec, sent)
+        refused = self._refused | _listed(self._spec.model) | ignored
+        instead: dict[str, str | None] = {}
+        for name, value in sent.items():
+            key = _key(name, value)
+            if key not in refused:
+                continue
+            if _is_default(name, value, set_by):
+                instead[name] = _INSTEAD.get(name)
+            elif key in ignored:
+                error = ParameterRefused(f"{self._spec.model} ignores {name}", name, value)
+                raise error.named(set_by[name], self._spec)
+        return (_replaced(request, instead) if instead else request), instead
+
+    def learn(self, refusal: ParameterRefused, set_by: Mapping[str, str], tried: set[str]) -> None:
+        """Note a refusal, for this question and all that come; an error if nothing can be done.
+
+        `tried` holds what this question has learned so far.
+        """
+        key = _key(refusal.parameter, refusal.value)
+        if not _is_default(refusal.parameter, refusal.value, set_by):
+            raise refusal.named(set_by[refusal.parameter], self._spec)
+        if key in tried:
+            raise refusal
+        tried.add(key)
+        self._refused.add(key)
+
+    def confirm(self, tried: set[str]) -> None:
+        """An answer came without what was refused, so that was the reason."""
+        self._certain |= tried
+
+    def forget(self, tried: set[str]) -> None:
+        """The request was refused without it as well, so that was not the reason."""
+        self._refused -= tried - self._certain
+
+
+def _key(parameter: str, value: object) -> str:
+    """What a refusal is of: of `tool_choice` one value, of all others the parameter."""
+    return f"{parameter} {value}" if parameter == "tool_choice" else parameter
+
+
+def _is_default(parameter: str, value: object, set_by: Mapping[str, str]) -> bool:
+    return parameter not in set_by or parameter == "max_tokens" or value == "none"
+
+
+def _replaced(request: ChatRequest, instead: Mapping[str, str | None]) -> ChatRequest:
+    sampling = {name: value for name, value in request.sampling.items() if name not in instead}
+    if "max_tokens" in instead:
+        sampling[MAX_COMPLETION_TOKENS] = request.sampling["max_tokens"]
+    choice = instead.get("tool_choice") or request.tool_choice
+    return replace(request, sampling=sampling, tool_choice=choice)
+
+
+@functools.cache
+def _listed(model: str) -> frozenset[str]:
+    """What the model refuses by litellm's price list."""
+    entry = listed(model) or {}
+    flags = {"supports_sampling_params": "temperature", "supports_forced_tool_use": _FORCED}
+    return frozenset(key for flag, key in flags.items() if entry.get(flag) is False)
+
+
+def _ignored(spec: ModelSpec, sent: Mapping[str, object]) -> frozenset[str]:
+    """What litellm would leave out without a word."""
+    if spec.lean or spec.callable:
+        return frozenset()
+    provider = spec.extra.get("custom_llm_provider") or provider_of(spec.model)
+    if provider in ("ollama", "ollama_chat"):
+        return frozenset({_FORCED, _key("tool_choice", "none")})
+    thinking, effort = sent.get("thinking"), sent.get("reasoning_effort")
+    thinks = effort not in (None, "none") or (
+        isinstance(thinking, Mapping) and thinking.get("type") == "enabled"
+    )
+    if thinks and provider in ("bedrock", "bedrock_converse") and "anthropic" in spec.model:
+        return frozenset({_FORCED})
+    return frozenset()
