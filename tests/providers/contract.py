@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from pytest_tooleval.suite.model import resolve
 
 from .server import StandIns
 from .talk import Call
+from .talk import End
 from .talk import Exchange
 from .talk import Said
 
@@ -98,15 +100,17 @@ CHECKS = [
     Check("chain", CHAIN, HOPS),
     Check("forced", WEATHER, [Said([PARIS])], choice="required"),
     Check("abstention", NOTHING, [Said(text="You are welcome.")]),
-    Check(
-        "none", {**NOTHING, "tool_choice": "none"}, [Said([PARIS], "You are welcome.")], choice="none"
-    ),
+    Check("none", {**NOTHING, "tool_choice": "none"}, [Said(text="You are welcome.")], choice="none"),
     Check("reasoning", WEATHER, [Said([PARIS])], choice="required", reasoning=True),
     Check("reasoning chain", CHAIN, HOPS, reasoning=True),
     Check("cut off", NOTHING, [Said(end="cut_off")], "cut_off"),
     Check("cut off before a call", WEATHER, [Said(end="cut_off")], "cut_off", choice="required"),
     Check("refused", NOTHING, [Said(end="refused")], "refused"),
     Check("filtered", NOTHING, [Said(end="filtered")], "blocked"),
+    Check("blocked prompt", NOTHING, [Said(end="prompt_blocked")], "blocked"),
+    Check("malformed call", NOTHING, [Said(end="malformed_call")], "malformed_call"),
+    Check("unexpected call", NOTHING, [Said(end="unexpected_call")], "malformed_call"),
+    Check("failing provider", NOTHING, [Said(text="Hello")], faults=[Said(end="provider_error")] * 2),
     Check("overloaded", NOTHING, [Said(text="Hello")], faults=[Said(end="overloaded")] * 8),
     Check("rate limit", NOTHING, [Said(text="Hello")], faults=[Said(end="rate_limited")] * 8),
 ]
@@ -114,38 +118,60 @@ CHECKS = [
 
 @dataclass(frozen=True)
 class Target:
-    """A model as a user names it. `reasons`: whether it can be asked to."""
+    """A model as a user names it. `reasons`: whether it can be asked to; `ends`: how its answers may."""
 
     model: str
     api: str | None = None
     reasons: bool = True
+    ends: Collection[End] = ()
     table: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
         return f"{self.model} ({self.api})" if self.api else self.model
 
+    def takes(self, check: Check) -> bool:
+        """Whether the check means anything for this model."""
+        ends = {said.end for said in (*check.script, *check.faults)} - {*_ENDS}
+        return (self.reasons or not check.reasoning) and ends <= set(self.ends)
+
+
+# How an answer of any provider can end.
+_ENDS: tuple[End, ...] = ("done", "cut_off", "overloaded", "rate_limited")
+_FILTERED: tuple[End, ...] = ("refused", "filtered")
+_ANTHROPIC: tuple[End, ...] = ("refused",)
+_BEDROCK: tuple[End, ...] = ("filtered",)
+_GEMINI: tuple[End, ...] = ("filtered", "prompt_blocked", "malformed_call", "unexpected_call")
+_ROUTED: tuple[End, ...] = (*_FILTERED, "prompt_blocked", "malformed_call", "provider_error")
+_OPENROUTER = {"api_base": "https://openrouter.ai/api/v1", "api_key_env": "OPENROUTER_API_KEY"}
 
 TARGETS = [
-    Target("anthropic/claude-haiku-4-5"),
-    Target("anthropic/claude-sonnet-4-6"),
-    Target("anthropic/claude-opus-4-7"),
-    Target("anthropic/claude-sonnet-5"),
-    Target("anthropic/claude-haiku-5-5"),
-    Target("anthropic/claude-opus-5-5"),
-    Target("openai/gpt-4o", reasons=False),
-    Target("openai/gpt-4o", "litellm", reasons=False),
-    Target("openai/gpt-5.1"),
-    Target("openai/gpt-5.1", "litellm"),
-    Target("openai/gpt-5"),
-    Target("openai/gpt-5", "litellm"),
-    Target("openai/o4-mini"),
-    Target("openai/o4-mini", "litellm"),
-    Target("openai/gpt-5.4"),
-    Target("openai/gpt-5.4", "litellm"),
-    Target("openai/gpt-5.6"),
-    Target("openai/gpt-5.6", "litellm"),
-    Target("openai/responses/gpt-5.6"),
+    *(
+        Target(f"anthropic/claude-{name}", ends=_ANTHROPIC)
+        for name in ("haiku-4-5", "sonnet-4-6", "opus-4-7", "sonnet-5", "haiku-5-5", "opus-5-5")
+    ),
+    *(
+        Target(f"openai/{name}", api, name != "gpt-4o", (*_FILTERED, "prompt_blocked"))
+        for name in ("gpt-4o", "gpt-5.1", "gpt-5", "o4-mini", "gpt-5.4", "gpt-5.6")
+        for api in (None, "litellm")
+    ),
+    Target("openai/responses/gpt-5.6", ends=(*_FILTERED, "prompt_blocked")),
+    *(
+        Target(f"gemini/gemini-{name}", ends=_GEMINI)
+        for name in ("2.5-flash", "3-flash-preview", "3.1-pro-preview")
+    ),
+    Target("bedrock/anthropic.claude-haiku-4-5-20251001-v1:0", ends=_BEDROCK),
+    Target("bedrock/us.anthropic.claude-sonnet-5", ends=_BEDROCK),
+    Target("bedrock/amazon.nova-pro-v1:0", reasons=False, ends=_BEDROCK),
+    Target("bedrock/meta.llama3-3-70b-instruct-v1:0", reasons=False, ends=_BEDROCK),
+    Target("ollama_chat/llama3.1", reasons=False),
+    Target("ollama_chat/qwen3"),
+    Target("openrouter/openai/gpt-4o", None, False, _ROUTED),
+    Target("openai/openai/gpt-4o", None, False, _ROUTED, _OPENROUTER),
+    Target("openrouter/google/gemini-3.1-pro-preview", ends=_ROUTED),
+    Target("openai/google/gemini-3.1-pro-preview", None, True, _ROUTED, _OPENROUTER),
+    Target("openrouter/anthropic/claude-sonnet-5", ends=_ROUTED),
+    Target("openrouter/deepseek/deepseek-v4", ends=_ROUTED),
 ]
 
 
@@ -183,7 +209,10 @@ class Contract:
             return f"an error: {error}"
         if (result.failure or None) != check.failure:
             return f"expected {check.failure or 'a pass'}, got {result.failure or 'a pass'}"
-        answered = [one for one in self.standins.exchanges if one.status == 200]
+        if self.standins.faults:
+            return "a fault was taken for an answer"
+        # Ollama is also asked for what its models can do.
+        answered = [one for one in self.standins.exchanges if one.status == 200 and one.asked]
         return _sent_problem(check, answered, result)
 
     def close(self) -> None:

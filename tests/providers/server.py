@@ -34,9 +34,13 @@ from .talk import brain_of
 
 def all_standins() -> list[StandIn]:
     from .anthropic_messages import AnthropicMessages
+    from .bedrock_converse import BedrockConverse
+    from .gemini import Gemini
+    from .ollama_chat import Ollama
     from .openai_api import OpenAI
+    from .openrouter import OpenRouter
 
-    return [AnthropicMessages(), OpenAI()]
+    return [AnthropicMessages(), OpenAI(), Gemini(), BedrockConverse(), Ollama(), OpenRouter()]
 
 
 class StandIns:
@@ -152,6 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not host:
             host, _, path = path.lstrip("/").partition("/")
             path = f"/{path}"
+        path += f"?{address.query}" if address.query else ""
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         status, answer, headers = self._answer(host, path, body)
         data = json.dumps(answer).encode()

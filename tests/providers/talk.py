@@ -68,7 +68,7 @@ class Asked:
 class Refused(Exception):
     """The request is answered with this status and body."""
 
-    def __init__(self, status: int, body: object, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(f"{status}: {body}")
         self.status = status
         self.body = body

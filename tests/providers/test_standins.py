@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import anthropic
+import botocore.exceptions
+import botocore.session
+import ollama
 import openai
 import pytest
+from google import genai
+from google.genai.errors import ClientError
+from google.genai.types import Content
+from google.genai.types import HttpOptions
+from google.genai.types import Part
 
 from .contract import CITY
 from .server import StandIns
@@ -171,3 +179,101 @@ def test_what_openai_refuses_over_responses(
     with pytest.raises(openai.BadRequestError) as refused:
         gpt.responses.create(**RESPONSES, extra_body=change)
     assert text in refused.value.message
+
+
+@pytest.fixture
+def gemini(standins: StandIns) -> genai.Client:
+    options = HttpOptions(base_url=standins.url("generativelanguage.googleapis.com"))
+    return genai.Client(api_key=KEY, http_options=options)
+
+
+def _ask_gemini(gemini: genai.Client, contents: Any, **config: Any) -> Any:
+    tools = [
+        {"function_declarations": [{"name": "get_weather", "parameters": config.pop("schema", CITY)}]}
+    ]
+    config = {"tools": tools, "automatic_function_calling": {"disable": True}, **config}
+    model = config.pop("model", "gemini-3-flash-preview")
+    return gemini.models.generate_content(model=model, contents=contents, config=config)  # type: ignore[arg-type]
+
+
+def test_a_chain_with_googles_sdk(gemini: genai.Client) -> None:
+    user = Content(role="user", parts=[Part(text=PROMPT)])
+    first = _ask_gemini(gemini, [user])
+    called = first.candidates[0].content
+    answer = Part.from_function_response(name="get_weather", response={"sky": "rain"})
+    result = Content(role="user", parts=[answer])
+    assert _ask_gemini(gemini, [user, called, result]).text
+    with pytest.raises(
+        ClientError, match="function response parts is equal to the number of function call"
+    ):
+        _ask_gemini(gemini, [user, called, Content(role="user", parts=[answer, answer])])
+    called.parts[0].thought_signature = None
+    with pytest.raises(ClientError, match="Function call is missing a thought_signature"):
+        _ask_gemini(gemini, [user, called, result])
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({"schema": {"type": "OBJECT", "properties": {"n": {"type": "INTEGER", "enum": ["1"]}}}}, "only allowed for STRING"),
+        ({"schema": {"type": "OBJECT", "properties": {"n": {"type": "ARRAY"}}}}, "items: missing field"),
+        ({"schema": {"type": "OBJECT", "additional_properties": False}}, 'Unknown name "additionalProperties"'),
+        ({"model": "gemini-2.5-flash", "thinking_config": {"thinking_level": "LOW"}}, "Thinking level is not supported"),
+    ],
+)  # fmt: skip
+def test_what_google_refuses(gemini: genai.Client, config: dict[str, Any], text: str) -> None:
+    with pytest.raises(ClientError) as refused:
+        _ask_gemini(gemini, PROMPT, **config)
+    assert text in str(refused.value)
+
+
+def test_a_chain_with_botocore(standins: StandIns, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in standins.environment().items():
+        monkeypatch.setenv(name, value)
+    bedrock: Any = botocore.session.Session().create_client(
+        "bedrock-runtime", region_name="us-east-1", verify=standins.environment()["SSL_CERT_FILE"]
+    )
+    tool = {"toolSpec": {"name": "get_weather", "inputSchema": {"json": CITY}}}
+    user = {"role": "user", "content": [{"text": PROMPT}]}
+    body = {
+        "modelId": "us.anthropic.claude-sonnet-5",
+        "toolConfig": {"tools": [tool]},
+        "messages": [user],
+    }
+    called = bedrock.converse(**body)["output"]["message"]
+    thought, call = called["content"]
+    assert thought["reasoningContent"]["reasoningText"]["signature"]
+    result = {"toolUseId": call["toolUse"]["toolUseId"], "content": [{"text": "rain"}]}
+    body["messages"] = [user, called, {"role": "user", "content": [{"toolResult": result}]}]
+    assert bedrock.converse(**body)["stopReason"] == "end_turn"
+    with pytest.raises(botocore.exceptions.ClientError, match="Expected toolResult blocks at messages"):
+        bedrock.converse(**{**body, "messages": [user, called, user]})
+    with pytest.raises(
+        botocore.exceptions.ClientError, match="`temperature` is deprecated for this model"
+    ):
+        bedrock.converse(**body, inferenceConfig={"temperature": 0.0})
+
+
+def test_a_chain_with_ollamas_sdk(standins: StandIns) -> None:
+    client = ollama.Client(host=standins.url("localhost:11434"))
+    tools = [{"type": "function", "function": FUNCTION}]
+    called = client.chat("qwen3", [USER], tools=tools).message
+    assert called.tool_calls
+    answered = client.chat("qwen3", [USER, called, {"role": "tool", "content": "rain"}], tools=tools)
+    assert answered.message.content
+    with pytest.raises(ollama.ResponseError, match="does not support tools"):
+        client.chat("gemma3", [USER], tools=tools)
+    with pytest.raises(ollama.ResponseError, match=r'"llama3\.1" does not support thinking'):
+        client.chat("llama3.1", [USER], think=True)
+
+
+def test_openrouter_wants_back_what_gemini_thought(standins: StandIns) -> None:
+    router = openai.OpenAI(base_url=standins.url("openrouter.ai", "/api/v1"), api_key=KEY, max_retries=0)
+    body = {**CHAT, "model": "google/gemini-3.1-pro-preview"}
+    message = router.chat.completions.create(**body).choices[0].message.model_dump(exclude_none=True)
+    answer = {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "rain"}
+    router.chat.completions.create(**{**body, "messages": [USER, message, answer]})
+    del message["reasoning_details"]
+    with pytest.raises(openai.BadRequestError) as refused:
+        router.chat.completions.create(**{**body, "messages": [USER, message, answer]})
+    assert "missing a thought_signature" in str(refused.value.body)
