@@ -65,38 +65,13 @@ def load_litellm() -> Any:
             litellm.drop_params = False
             litellm.num_retries = 0
             libraries_left_at_exit()
-            guard_connections()
+            # With httpx, which a run without litellm does not need.
+            from .litellm_connections import guard_connections
+
+            guard_connections(litellm)
             guard_logs()
             _loaded = litellm
     return _loaded
-
-
-def guard_connections() -> None:
-    """Let every connection that litellm makes from now on be one of ours.
-
-    Its own follow redirects with the key and read without an end. It takes a client as a parameter,
-    but of another class for each provider, while all of these classes get their transport here.
-    """
-    import litellm
-    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
-
-    from .litellm_transport import GuardedWithoutAsyncio
-    from .litellm_transport import guarded
-
-    # The second name is that of older releases.
-    names = ("create_async_transport", "_create_async_transport")
-    known = [name for name in names if hasattr(AsyncHTTPHandler, name)]
-    if not known:
-        raise ModelError(
-            "this release of litellm makes its connections in an unknown way, and they could follow a "
-            "redirect with the key; install another one: pip install 'litellm==1.106.2'",
-            kind="bad_request",
-            fatal=True,
-        )
-    litellm.sync_transport = GuardedWithoutAsyncio()
-    make = guarded(getattr(AsyncHTTPHandler, known[0]))
-    for name in known:
-        setattr(AsyncHTTPHandler, name, staticmethod(make))
 
 
 def guard_logs() -> None:
@@ -122,7 +97,10 @@ class LitellmClient:
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
         key = key_from(self._spec, self._spec.api_key_env)
         litellm = _loaded or await asyncio.get_running_loop().run_in_executor(None, load_litellm)
+        from .litellm_connections import open_session
+
         self._check_provider(key)
+        open_session(litellm)
         arguments = self._arguments(request, key, timeout_s)
         begin = time.perf_counter()
         try:
@@ -140,7 +118,9 @@ class LitellmClient:
 
     async def close(self) -> None:
         if _loaded is not None:
-            await _loaded.close_litellm_async_clients()
+            from .litellm_connections import close_connections
+
+            await close_connections(_loaded)
 
     def _arguments(self, request: ChatRequest, key: str | None, timeout_s: float) -> dict[str, Any]:
         arguments: dict[str, Any] = {

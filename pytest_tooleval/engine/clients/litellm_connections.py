@@ -1,0 +1,145 @@
+"""The connections of litellm: no redirect is followed, and no answer is read without an end.
+
+litellm makes a client for each provider and puts it into a cache, asks over `aclient_session` where it
+uses the openai library, and over `sync_transport` in threads. All three can be set, and behind each is
+httpx, which has event hooks.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+
+from ...errors import ModelError
+from .base import MOST_BYTES
+from .provider_errors import LONGEST_TEXT
+from .provider_errors import redirected
+from .provider_errors import size_of
+from .provider_errors import too_long
+
+_kept: list[object] = []  # a handler that goes closes its client
+
+
+def guard_connections(litellm: Any) -> None:
+    """Let every connection that litellm makes from now on be checked. ModelError where it cannot be."""
+    from litellm.caching.llm_caching_handler import LLMClientCache
+    from litellm.llms.custom_httpx.http_handler import get_async_httpx_client
+
+    class Clients(LLMClientCache):  # type: ignore[misc]
+        def set_cache(self, key: str, value: object, **options: Any) -> None:
+            _hook(value)
+            super().set_cache(key, value, **options)
+
+    litellm.in_memory_llm_clients_cache = Clients()
+    litellm.sync_transport = _Transport()
+    open_session(litellm)
+    if not _is_hooked(get_async_httpx_client("openai")):
+        raise ModelError(
+            "this release of litellm makes its connections in an unknown way, and they could follow a "
+            "redirect with the key; install another one: pip install 'litellm==1.106.2'",
+            kind="bad_request",
+            fatal=True,
+        )
+
+
+def open_session(litellm: Any) -> None:
+    """Give litellm a client for the openai library, if it has none that is open."""
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+    if litellm.aclient_session is None or litellm.aclient_session.is_closed:
+        handler = AsyncHTTPHandler()
+        _hook(handler)
+        litellm.aclient_session = handler.client
+        _kept[:] = [handler]
+
+
+async def close_connections(litellm: Any) -> None:
+    await litellm.close_litellm_async_clients()
+    await litellm.aclient_session.aclose()
+    litellm.in_memory_llm_clients_cache.flush_cache()
+
+
+def _hook(handler: Any) -> None:
+    """Add the hooks to the client of a handler, if it is one."""
+    client = getattr(handler, "client", None)
+    if isinstance(client, httpx.AsyncClient):
+        client.event_hooks = {"request": [_ask_unpacked], "response": [_read]}
+        handler.event_hooks = client.event_hooks  # for when the handler makes its client anew
+
+
+class _Transport(httpx.BaseTransport):
+    """For the providers that litellm asks without asyncio; all its clients share one."""
+
+    def __init__(self) -> None:
+        self._client = httpx.Client(event_hooks={"request": [_ask], "response": [_read_in_thread]})
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return self._client.send(request, stream=True, follow_redirects=False)
+
+
+def _is_hooked(handler: Any) -> bool:
+    return _read in handler.client.event_hooks["response"]
+
+
+def _ask(request: httpx.Request) -> None:
+    # What comes packed could be a thousand times as large as what is counted.
+    request.headers["Accept-Encoding"] = "identity"
+
+
+async def _ask_unpacked(request: httpx.Request) -> None:
+    _ask(request)
+
+
+async def _read(response: httpx.Response) -> None:
+    """Read the whole answer; ModelError if it is none to be read."""
+    body = bytearray()
+    try:
+        _check(response)
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        async for part in response.stream:
+            _extend(body, part)
+    finally:
+        await response.stream.aclose()  # type: ignore[union-attr]
+    response.stream = httpx.ByteStream(_told(response, bytes(body)))
+
+
+def _read_in_thread(response: httpx.Response) -> None:
+    """The same without asyncio."""
+    body = bytearray()
+    try:
+        _check(response)
+        assert isinstance(response.stream, httpx.SyncByteStream)
+        for part in response.stream:
+            _extend(body, part)
+    finally:
+        response.stream.close()  # type: ignore[union-attr]
+    response.stream = httpx.ByteStream(_told(response, bytes(body)))
+
+
+def _check(response: httpx.Response) -> None:
+    if response.has_redirect_location:
+        raise redirected(str(response.request.url), response.headers["Location"])
+    if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+        raise ModelError("the answer is packed in a way that was not asked for", kind="bad_response")
+
+
+def _extend(body: bytearray, part: bytes) -> None:
+    if len(body) + len(part) > MOST_BYTES:
+        raise too_long()
+    body += part
+
+
+def _told(response: httpx.Response, body: bytes) -> bytes:
+    """The answer; of a text that is none only its size, because litellm would search it for long."""
+    is_answer = not response.is_error and _is_json(body)
+    return body if is_answer or len(body) <= LONGEST_TEXT else size_of(body).encode()
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
