@@ -34,6 +34,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         latency_s=answer.latency_s,
         prompt_tokens=answer.prompt_tokens,
         completion_tokens=answer.completion_tokens,
+        reasoning_tokens=answer.reasoning_tokens,
         cost_usd=answer.cost_usd,
         cached=cached,
     )

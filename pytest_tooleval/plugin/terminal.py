@@ -195,6 +195,7 @@ def render_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     shown_last = [
         *((f"pass{sign}{k}", _reliability(sign, k)) for sign in "@^" for k in _most_trials(rows)),
         ("tokens", _tokens),
+        ("reasoning", _reasoning),
         ("cost", _cost),
         ("latency", _latency),
     ]
@@ -231,8 +232,14 @@ def _reliability(sign: str, k: int) -> Callable[[Mapping[str, Any]], str]:
 
 
 def _tokens(row: Mapping[str, Any]) -> str:
-    known = [count for count in row["tokens"].values() if count is not None]
+    tokens = row["tokens"]
+    known = [tokens[kind] for kind in ("prompt", "completion") if tokens[kind] is not None]
     return f"{sum(known):,}" if known else "-"
+
+
+def _reasoning(row: Mapping[str, Any]) -> str:
+    """Those of the tokens that went into reasoning, if any did."""
+    return f"{row['tokens']['reasoning']:,}" if row["tokens"]["reasoning"] else "-"
 
 
 def _latency(row: Mapping[str, Any]) -> str:

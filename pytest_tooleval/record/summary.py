@@ -40,6 +40,9 @@ class Tokens(Struct, frozen=True, gc=False):
 
     prompt: Annotated[int | None, Meta(description="Tokens of the prompts.")] = None
     completion: Annotated[int | None, Meta(description="Tokens of the answers.")] = None
+    reasoning: Annotated[
+        int | None, Meta(description="Those of the answers' that went into reasoning.")
+    ] = None
 
     @property
     def total(self) -> int | None:

@@ -44,6 +44,9 @@ class Measures(Struct, frozen=True, kw_only=True, gc=False):
     completion_tokens: Annotated[
         int | None, Meta(description="Tokens of the answer. Null: unknown.")
     ] = None
+    reasoning_tokens: Annotated[
+        int | None, Meta(description="Those of the answer's that went into reasoning. Null: unknown.")
+    ] = None
     cost_usd: Annotated[float | None, Meta(description="The cost in US dollars. Null: unknown.")] = None
     cached: Annotated[
         bool, Meta(description="Whether it came from a cassette, or from an earlier run.")
@@ -128,6 +131,7 @@ def measures_of(transcript: Transcript) -> Measures:
         latency_s=_sum(reply.latency_s for reply in replies),
         prompt_tokens=cast("int | None", _sum(reply.prompt_tokens for reply in replies)),
         completion_tokens=cast("int | None", _sum(reply.completion_tokens for reply in replies)),
+        reasoning_tokens=cast("int | None", _sum(reply.reasoning_tokens for reply in replies)),
         cost_usd=_sum(reply.cost_usd for reply in replies),
         cached=bool(replies) and all(reply.cached for reply in replies),
     )

@@ -19,6 +19,7 @@ _AFTER = (
     "latency_s",
     "prompt_tokens",
     "completion_tokens",
+    "reasoning_tokens",
     "cost_usd",
     "cached",
     "tags",
@@ -26,7 +27,7 @@ _AFTER = (
     "error",
     "calls",
 )
-_OF_TRIAL = ("trial", "passed", "failure", *_AFTER[:5])
+_OF_TRIAL = ("trial", "passed", "failure", *_AFTER[:6])
 # Where a spreadsheet may see the beginning of a formula: at the start of a cell, and behind a
 # semicolon, which separates cells where the comma separates decimals. The wide forms act too.
 _FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠])")

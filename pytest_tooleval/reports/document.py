@@ -89,10 +89,11 @@ def summarise(cases: Sequence[Mapping[str, Any]], *, intervals: bool = False) ->
     `metrics` maps a metric to its mean, weighted by the cases' weights, and `n`, the cases that
     have a number; errors and skipped cases are in no mean. With `intervals` they have `low` and `high`,
     too. `reliability` holds pass@k and pass^k by k, means by weight, None if no case has several trials.
-    `fallbacks` lists what was sent in place of refused parameters, with the number of cases. `tokens`,
-    `cost_usd` and `latency_s` (mean per trial, in seconds) are None when nothing is known; `priced`
-    counts the trials whose cost is known, of `trials`; `surplus` counts passed cases with calls beyond
-    the expected; `spent_usd` leaves out what a cassette answered.
+    `fallbacks` lists what was sent in place of refused parameters, with the number of cases. `tokens`
+    (those of reasoning are part of the completion's), `cost_usd` and `latency_s` (mean per trial, in
+    seconds) are None when nothing is known; `priced` counts the trials whose cost is known, of `trials`;
+    `surplus` counts passed cases with calls beyond the expected; `spent_usd` leaves out what a cassette
+    answered.
     """
     counts = dict.fromkeys(_COUNTED.values(), 0)
     for case in cases:
@@ -116,7 +117,7 @@ def summarise(cases: Sequence[Mapping[str, Any]], *, intervals: bool = False) ->
         "fallbacks": _fallbacks(cases),
         "tokens": {
             kind: _total(trial[f"{kind}_tokens"] for trial in trials)
-            for kind in ("prompt", "completion")
+            for kind in ("prompt", "completion", "reasoning")
         },
         "cost_usd": sum(costs) if costs else None,
         "spent_usd": sum(spent, 0.0) if costs else None,

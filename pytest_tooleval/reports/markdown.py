@@ -220,6 +220,7 @@ def _scores(rows: Sequence[Mapping[str, Any]], head: str, *, suites: bool) -> _S
             for kind in ("pass@k", "pass^k")
         ),
         ("tokens", [_tokens(row) for row in rows]),
+        ("of which reasoning", [_reasoning(row) for row in rows]),
         ("cost (USD)", [_cost(row) for row in rows]),
         ("latency (s)", [_number(row["latency_s"]) for row in rows]),
     ]
@@ -252,8 +253,13 @@ def _reliability(row: Mapping[str, Any], kind: str) -> str:
 
 
 def _tokens(row: Mapping[str, Any]) -> str:
-    known = [count for count in row["tokens"].values() if count is not None]
+    tokens = row["tokens"]
+    known = [tokens[kind] for kind in ("prompt", "completion") if tokens[kind] is not None]
     return f"{sum(known):,}" if known else _UNKNOWN
+
+
+def _reasoning(row: Mapping[str, Any]) -> str:
+    return f"{row['tokens']['reasoning']:,}" if row["tokens"]["reasoning"] else _UNKNOWN
 
 
 def _cost(row: Mapping[str, Any]) -> str:

@@ -113,13 +113,17 @@ def test_tokens_of_a_callable_are_counted(project: Project) -> None:
             call = {"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}
             return {
                 "choices": [{"message": {"role": "assistant", "tool_calls": [call]}}],
-                "usage": {"prompt_tokens": 1000, "completion_tokens": 50},
+                "usage": {
+                    "prompt_tokens": 1000,
+                    "completion_tokens": 50,
+                    "completion_tokens_details": {"reasoning_tokens": 30},
+                },
             }
         """,
     )
     project.write("tooleval.toml", '[models.counted]\ncallable = "counted:answer"\n')
     header, row = table(project.run(model="counted"))
-    assert row[header.index("tokens")] == "2,100"
+    assert [row[header.index(name)] for name in ("tokens", "reasoning")] == ["2,100", "60"]
 
 
 @pytest.mark.parametrize("color", ["yes", "no", "auto"])

@@ -18,6 +18,7 @@ from typing import Any
 
 from ...errors import ModelError
 from ...text import shorten
+from ..models.prices import reasoning_tokens
 from ..models.spec import ModelSpec
 from ..secrets import scrub
 from ..secrets import secret_values
@@ -235,6 +236,7 @@ def _read(spec: ModelSpec, result: object, latency_s: float) -> ChatAnswer:
         message=message,
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
+        reasoning_tokens=reasoning_tokens(usage),
         latency_s=latency_s,
     )
 

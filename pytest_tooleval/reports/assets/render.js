@@ -14,9 +14,9 @@
  * @typedef {{prompt: Message[], rounds: {reply: Reply, answers: Message[]}[]}} Transcript
  * @typedef {{trial: number, passed: boolean, scores: Record<string, Score>, failure?: string | null,
  *   extra_calls?: number, format?: string | null, latency_s?: number | null,
- *   prompt_tokens?: number | null, completion_tokens?: number | null, cost_usd?: number | null,
- *   cached?: boolean, tool_choice?: string | null, fallbacks?: Record<string, string | null>,
- *   transcript?: Transcript | null,
+ *   prompt_tokens?: number | null, completion_tokens?: number | null, reasoning_tokens?: number | null,
+ *   cost_usd?: number | null, cached?: boolean, tool_choice?: string | null,
+ *   fallbacks?: Record<string, string | null>, transcript?: Transcript | null,
  *   error?: {kind: string, message: string} | null}} Trial
  * @typedef {Node | string | null | undefined | false} Child
  */
@@ -150,10 +150,11 @@ function countText(value) {
   return isKnown(value) ? value.toLocaleString("en") : UNKNOWN;
 }
 
-/** @param {unknown} prompt @param {unknown} completion */
-function tokensText(prompt, completion) {
+/** @param {unknown} prompt @param {unknown} completion @param {unknown} reasoning a part of the completion */
+function tokensText(prompt, completion, reasoning) {
   if (!isKnown(prompt) && !isKnown(completion)) return UNKNOWN;
-  return `${countText(prompt)} + ${countText(completion)}`;
+  const part = isKnown(reasoning) && reasoning ? ` (${countText(reasoning)} reasoning)` : "";
+  return `${countText(prompt)} + ${countText(completion)}${part}`;
 }
 
 // ---- JSON, re-indented as text so that no digit of a number is lost ----
@@ -498,7 +499,7 @@ function renderFacts(trial) {
     ["Result", trial.error ? outcomeText("error") : outcomeText(trial.passed ? "passed" : "failed")],
     ["Failure", trial.failure ? shown(trial.failure.replace(/_/g, " ")) : ""],
     ["Latency", secondsText(trial.latency_s)],
-    ["Tokens", tokensText(trial.prompt_tokens, trial.completion_tokens)],
+    ["Tokens", tokensText(trial.prompt_tokens, trial.completion_tokens, trial.reasoning_tokens)],
     ["Cost", usdText(trial.cost_usd)],
     ["Answer", trial.transcript ? (trial.cached ? "replayed" : "asked in this run") : ""],
     ["Format", trial.format === "recovered" ? "recovered from text" : ""],

@@ -190,6 +190,8 @@ def _tokens_cell(row: Row) -> Html:
     parts = [known(tokens.get(kind)) for kind in ("prompt", "completion")]
     counts = [part for part in parts if part is not None]
     words = f"{count(parts[0])} prompt + {count(parts[1])} completion" if counts else None
+    if words and tokens.get("reasoning"):
+        words += f", {count(tokens['reasoning'])} of them reasoning"
     return tag("td", count(sum(counts) if counts else None), class_="number", title=words)
 
 

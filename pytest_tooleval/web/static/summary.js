@@ -72,7 +72,7 @@ function summaryTable(rows, names, columns, label) {
       ...metrics.map((metric) => scoreCell(row.metrics[metric])),
       ...(trials ? [reliabilityCell(row.reliability, "pass@k"), reliabilityCell(row.reliability, "pass^k")] : []),
       el("td", { class: "number" }, secondsText(row.latency_s)),
-      el("td", { class: "number" }, tokensText(row.tokens.prompt, row.tokens.completion)),
+      el("td", { class: "number" }, tokensText(row.tokens.prompt, row.tokens.completion, row.tokens.reasoning)),
       el("td", { class: "number" }, usdText(row.cost_usd)),
     );
   });

@@ -45,7 +45,8 @@ def test_a_row_per_trial_and_one_for_a_case_without() -> None:
 
 def test_a_trial_in_full() -> None:
     measured = {"latency_s": 1.5, "prompt_tokens": 10, "completion_tokens": 2, "cost_usd": 0.25}
-    [found] = rows(row("failed", trial(0, 0.6, PARIS, **measured, cached=True), tags=("smoke", "fast")))
+    one = trial(0, 0.6, PARIS, **measured, reasoning_tokens=1, cached=True)
+    [found] = rows(row("failed", one, tags=("smoke", "fast")))
     assert found == {
         "run": "20261122-101530-3fa9c1",
         "suite": "Weather",
@@ -61,6 +62,7 @@ def test_a_trial_in_full() -> None:
         "latency_s": "1.5",
         "prompt_tokens": "10",
         "completion_tokens": "2",
+        "reasoning_tokens": "1",
         "cost_usd": "0.25",
         "cached": "true",
         "tags": "smoke fast",

@@ -74,17 +74,17 @@ def test_what_is_unknown_is_null_and_never_zero() -> None:
     found = summarise([row(trials=(trial(),))])
     assert found["cost_usd"] is None
     assert found["latency_s"] is None
-    assert found["tokens"] == {"prompt": None, "completion": None}
+    assert found["tokens"] == {"prompt": None, "completion": None, "reasoning": None}
     assert (found["trials"], found["priced"]) == (1, 0)
 
 
 def test_what_is_known_is_summed() -> None:
-    one = trial(cost_usd=0.5, latency_s=1.0, prompt_tokens=10, completion_tokens=1)
+    one = trial(cost_usd=0.5, latency_s=1.0, prompt_tokens=10, completion_tokens=9, reasoning_tokens=6)
     two = trial(cost_usd=0.25, latency_s=3.0, prompt_tokens=5, cached=True)
     found = summarise([row(trials=(one, two)), row(trials=(trial(format="recovered"),))])
     assert found["cost_usd"] == 0.75
     assert found["latency_s"] == 2.0
-    assert found["tokens"] == {"prompt": 15, "completion": 1}
+    assert found["tokens"] == {"prompt": 15, "completion": 9, "reasoning": 6}
     assert (found["trials"], found["priced"], found["cached"], found["recovered"]) == (3, 2, 1, 1)
 
 

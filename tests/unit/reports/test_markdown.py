@@ -81,13 +81,17 @@ def test_gates_that_failed_come_first() -> None:
 
 def test_scores_per_model_and_no_column_without_a_value() -> None:
     text = report(
-        row("passed", trial(latency_s=1.5, prompt_tokens=900, completion_tokens=100)),
+        row(
+            "passed",
+            trial(latency_s=1.5, prompt_tokens=900, completion_tokens=100, reasoning_tokens=60),
+        ),
         row("failed", trial(0, 0.6), model="other"),
     )
+    last = ["tokens", "of which reasoning", "latency (s)"]
     assert table(text, "### Scores") == [
-        ["model", "suite", "cases", "passed", "failed", "`overall`", "tokens", "latency (s)"],
-        ["`gpt-4o`", "`Weather`", "1", "1", "0", "1.00", "1,000", "1.50"],
-        ["`other`", "`Weather`", "1", "0", "1", "0.60", "-", "-"],
+        ["model", "suite", "cases", "passed", "failed", "`overall`", *last],
+        ["`gpt-4o`", "`Weather`", "1", "1", "0", "1.00", "1,000", "60", "1.50"],
+        ["`other`", "`Weather`", "1", "0", "1", "0.60", "-", "-", "-"],
     ]
     assert "Scores by suite" not in text
 
