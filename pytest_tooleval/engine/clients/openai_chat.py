@@ -169,9 +169,6 @@ class OpenAIClient:
         # As in the openai library, these two are not parameters themselves.
         sampling.pop("extra_headers", None)
         more = sampling.pop("extra_body", None)
-        if "max_tokens" in sampling and _is_openai(self._base):
-            # The name of today, which all models there know; those that reason know no other.
-            sampling["max_completion_tokens"] = sampling.pop("max_tokens")
         body: dict[str, Any] = {
             "model": self._model,
             "messages": list(request.messages),
