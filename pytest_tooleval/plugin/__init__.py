@@ -58,6 +58,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
     if settings.files or settings.estimate or settings.gates.asked or settings.baseline is not None:
         eval_session(config)
+    if settings.events is not None and not hasattr(config, "workerinput"):
+        from .events import EventStream
+
+        state = eval_session(config)
+        state.events = EventStream(config, state.about)
+        config.pluginmanager.register(state.events, "tooleval-events")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -185,8 +185,7 @@ class CaseItem(pytest.Item):
         self._interrupted = True
         answers = eval_session(self.config).take(self)
         self._interrupted = False
-        # Explanations are built only where somebody looks: in a failure and in the document.
-        explain = "json" in eval_session(self.config).settings.files
+        explain = eval_session(self.config).settings.explains
         result = evaluate(self.case, self._model, self._place, answers, self.scorers, explain=explain)
         self._result = result
         self.user_properties += _properties(result)

@@ -11,6 +11,7 @@ from ..record.results import CaseResult
 from ..rows import pack
 from ..suite.load import load_suite
 from ..suite.model import Suite
+from .nodeids import split_nodeid
 
 
 class _AnyMetric(frozenset[str]):
@@ -22,8 +23,7 @@ class _AnyMetric(frozenset[str]):
 
 def crashed_row(config: pytest.Config, nodeid: str) -> dict[str, Any]:
     """An error in the place of the result that never came."""
-    file, _, name = nodeid.partition("::")
-    case, _, model = name.rstrip("]").partition("[")
+    file, case, model = split_nodeid(nodeid)
     suite = _suite(config, file)
     position = next((i for i, c in enumerate(suite.test_cases) if c.id == case), 0) if suite else 0
     result = CaseResult(

@@ -127,6 +127,12 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption("--tooleval-csv", metavar="FILE", help="write one line per trial to FILE as CSV")
     group.addoption(
+        "--tooleval-events",
+        metavar="FILE|FD",
+        help="write what happens, as it happens, to FILE or to an inherited file descriptor, a line of "
+        "JSON each",
+    )
+    group.addoption(
         "--tooleval-github",
         choices=("auto", "always", "never"),
         default=DEFAULTS["tooleval_github"],
@@ -181,5 +187,6 @@ def given_options(config: pytest.Config) -> dict[str, Any]:
     return {
         name.removeprefix("tooleval_").replace("_", "-"): value
         for name, value in sorted(given.items())
-        if value not in (None, False, []) and value != DEFAULTS.get(name)
+        # Who followed a run says nothing of its results.
+        if value not in (None, False, []) and value != DEFAULTS.get(name) and name != "tooleval_events"
     }

@@ -41,6 +41,7 @@ from ..engine.runner import Trial
 from ..engine.runner import settled
 from ..errors import ModelError
 from ..errors import ToolevalError
+from ..record.encoding import to_json
 from ..record.transcript import Transcript
 from ..reports.document import build_document
 from ..rows import unpack
@@ -64,6 +65,7 @@ from .workers import worker_settings
 if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode
     from .collection import CaseItem
+    from .events import EventStream
 
 _TICK_S = 0.25
 # The queue of a worker is looked through only once this part of what it asks ahead has been used.
@@ -89,6 +91,7 @@ class EvalSession:
         self.settings = settings
         self.rows: dict[str, Mapping[str, Any]] = {}
         self.on_wait: Callable[[float], None] = lambda waited_s: None
+        self.events: EventStream | None = None
         self.asked = 0
         self._known: list[pytest.Item] = []
         self.unwritten: list[str] = []
@@ -239,12 +242,19 @@ class EvalSession:
             if self._known:
                 self._ask_queued()
             self.on_wait(time.monotonic() - begin)
+            if self.events is not None:
+                self.events.waited(len(self.rows), self._answered)
         return settled(future)
 
     @property
     def waiting(self) -> int:
         """Cases asked ahead that nobody has taken yet."""
         return len(self._pending)
+
+    @property
+    def _answered(self) -> int:
+        """Those of them whose answers have all come."""
+        return sum(all(f.done() for f in _futures(each)) for each in self._pending.values())
 
     @property
     def runner(self) -> Runner:
@@ -319,6 +329,8 @@ class EvalSession:
         self.rows[row["nodeid"]] = row
         if self.keeper is not None:
             self.keeper.add(row)
+        if self.events is not None:
+            self.events.case_done(to_json(unpack(row)))
 
     def document(self, *, whole: bool = True) -> dict[str, Any]:
         """The result document of the run so far; if not `whole`, without transcripts and scores."""
@@ -403,6 +415,8 @@ class EvalSession:
             self._exitstatus = int(session.exitstatus)
             if not self._is_worker and _evaluates(self.config):
                 self._write_files(session)
+                if self.events is not None:
+                    self.events.files_written(self.settings.files, self.unwritten)
                 self._exitstatus = int(session.exitstatus)
                 if self.keeper is not None:
                     self.keeper.finish(self.about(), self.gates, self.comparison)
@@ -430,6 +444,8 @@ class EvalSession:
             remember_misses(session, rows)
         if self.comparison is not None and self.comparison["failed"]:
             fail_run(session, "baseline", self.comparison["message"])
+        if self.events is not None:
+            self.events.judged(self.gates, self.comparison)
 
     @property
     def unjudged(self) -> bool:

@@ -68,6 +68,7 @@ class Settings:
     gates: Gates
     baseline: Baseline | None
     files: Mapping[str, Path]
+    events: str | None
     history: bool
     github: str
     cassette: Path | None
@@ -75,6 +76,11 @@ class Settings:
     resume: bool
     max_cost: float | None
     estimate: bool
+
+    @property
+    def explains(self) -> bool:
+        """Whether somebody may look at the explanations of cases that passed."""
+        return "json" in self.files or self.events is not None
 
 
 def read_settings(config: pytest.Config) -> Settings:
@@ -119,6 +125,7 @@ def read_settings(config: pytest.Config) -> Settings:
         gates=_gates(config),
         baseline=_baseline(config),
         files={name: path for name in FORMATS if (path := _file(config, name)) is not None},
+        events=config.getoption("tooleval_events"),
         history=not config.getoption("tooleval_no_history") and _keeps_history(config),
         github=config.getoption("tooleval_github"),
         cassette=cassette,

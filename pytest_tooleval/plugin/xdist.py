@@ -13,14 +13,12 @@ import pytest
 from xdist.scheduler import LoadScheduling
 from xdist.workermanage import parse_tx_spec_config
 
-from ..suite.discovery import SUITE_ENDING
+from .nodeids import is_case
 from .settings import Settings
 from .workers import active_workers
 from .workers import lookahead
 from .workers import share
 from .workers import worker_number
-
-_CASE = f"{SUITE_ENDING}::"
 
 
 def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadScheduling | None:
@@ -54,7 +52,7 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
 
     def schedule(self) -> None:
         first = next(iter(self.node2collection.values()))
-        if self.collection is not None or not any(_CASE in nodeid for nodeid in first):
+        if self.collection is not None or not any(is_case(nodeid) for nodeid in first):
             super().schedule()
             return
         if not self._check_nodes_have_same_collection():
@@ -64,8 +62,8 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
         self._shared_out = True
         if self.maxschedchunk is None:
             self.maxschedchunk = len(first)
-        cases = [i for i, nodeid in enumerate(first) if _CASE in nodeid]
-        self.pending[:] = [i for i, nodeid in enumerate(first) if _CASE not in nodeid]
+        cases = [i for i, nodeid in enumerate(first) if is_case(nodeid)]
+        self.pending[:] = [i for i, nodeid in enumerate(first) if not is_case(nodeid)]
         self._share_out(cases)
         for node in self.nodes:
             self.check_schedule(node)
@@ -90,8 +88,8 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
             return found
         assert self.collection is not None
         crashed, *rest = self.node2pending.pop(node)
-        self.pending.extend(i for i in rest if _CASE not in self.collection[i])
-        cases = [i for i in rest if _CASE in self.collection[i]]
+        self.pending.extend(i for i in rest if not is_case(self.collection[i]))
+        cases = [i for i in rest if is_case(self.collection[i])]
         if self._asking:
             self._share_out(cases)
         else:

@@ -1,4 +1,4 @@
-"""The published JSON Schema of the result document, made from its types."""
+"""The published JSON Schemas (draft 2020-12) of the record, made from its types."""
 
 from __future__ import annotations
 
@@ -8,24 +8,32 @@ from typing import Any
 import msgspec
 
 from .document import Document
+from .events import Event
 
-SCHEMA_ID = (
-    "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/results.schema.json"
-)
+_PUBLISHED = "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/"
 
 
 def results_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of the file that `--tooleval-json` writes."""
-    (root,), definitions = msgspec.json.schema_components([Document], ref_template="#/$defs/{name}")
+    """The schema of the file that `--tooleval-json` writes."""
+    return _schema(Document, "results.schema.json", "pytest-tooleval results")
+
+
+def events_schema() -> dict[str, Any]:
+    """The schema of a line that `--tooleval-events` writes."""
+    return _schema(Event, "events.schema.json", "pytest-tooleval event")
+
+
+def _schema(type: object, file: str, title: str) -> dict[str, Any]:
+    (root,), definitions = msgspec.json.schema_components([type], ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": SCHEMA_ID,
-        "title": "pytest-tooleval results",
+        "$id": _PUBLISHED + file,
+        "title": title,
         **root,
         "$defs": definitions,
     }
 
 
-def results_schema_text() -> str:
-    """The schema as the text of its file."""
-    return json.dumps(results_schema(), indent=2, ensure_ascii=False) + "\n"
+def schema_text(schema: dict[str, Any]) -> str:
+    """A schema as the text of its file."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -1,26 +1,34 @@
-"""The published schema of the result document is the one of its types, and has words for each field."""
+"""The published schemas of the record are those of its types, and have words for each field."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from jsonschema import Draft202012Validator
 
+from pytest_tooleval.record.schema import events_schema
 from pytest_tooleval.record.schema import results_schema
-from pytest_tooleval.record.schema import results_schema_text
+from pytest_tooleval.record.schema import schema_text
 
-PUBLISHED = Path(__file__).parents[3] / "docs" / "results.schema.json"
-
-
-def test_the_published_schema_is_fresh() -> None:
-    published = PUBLISHED.read_text(encoding="utf-8")
-    assert published == results_schema_text(), "write results_schema_text() to docs/results.schema.json"
+DOCS = Path(__file__).parents[3] / "docs"
+SCHEMAS = pytest.mark.parametrize("make", [results_schema, events_schema])
 
 
-def test_it_is_a_schema_and_describes_every_field() -> None:
-    schema = results_schema()
+@SCHEMAS
+def test_the_published_schema_is_fresh(make: Callable[[], dict[str, Any]]) -> None:
+    file = make()["$id"].rpartition("/")[2]
+    published = (DOCS / file).read_text(encoding="utf-8")
+    assert published == schema_text(make()), f"write schema_text({make.__name__}()) to docs/{file}"
+
+
+@SCHEMAS
+def test_it_is_a_schema_and_describes_every_field(make: Callable[[], dict[str, Any]]) -> None:
+    schema = make()
     Draft202012Validator.check_schema(schema)
     for name, definition in schema["$defs"].items():
         assert definition.get("description"), name
         for field, value in definition["properties"].items():
-            assert value.get("description"), f"{name}.{field}"
+            assert value.get("description") or field == "event", f"{name}.{field}"

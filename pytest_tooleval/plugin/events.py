@@ -1,0 +1,175 @@
+"""`--tooleval-events`: what happens in a run, told as it happens, to whoever follows it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from typing import BinaryIO
+
+import msgspec
+import pytest
+from msgspec import structs
+
+from ..engine.secrets import scrub
+from ..engine.secrets import secret_values
+from ..record.encoding import to_json
+from ..record.events import CaseStarted
+from ..record.events import Collected
+from ..record.events import CollectionProblem
+from ..record.events import Event
+from ..record.events import Judged
+from ..record.events import Progress
+from ..record.events import RunEnded
+from ..record.events import RunStarted
+from ..record.run import Run
+from ..text import printable
+from .nodeids import is_case
+from .nodeids import split_nodeid
+
+_OPTION = "--tooleval-events"
+
+
+class EventStream:
+    """Writes the events. Registered where all results come together: not in a worker of xdist.
+
+    A stream that cannot be written, because its reader has gone or the disk is full, ends. The run does
+    not.
+    """
+
+    def __init__(self, config: pytest.Config, about: Callable[[], object]) -> None:
+        """UsageError when there is nothing to write to."""
+        self._config = config
+        self._about = about
+        self._given: str = config.getoption("tooleval_events")
+        self._file: BinaryIO | None = _open(config, self._given)
+        self._session: pytest.Session | None = None
+        self._is_collected = False
+        self._told = 0
+        self._reason = ""
+        self._problem = ""
+        self._files: Mapping[str, Path] = {}
+        self._unwritten: Sequence[str] = ()
+        if sys.platform == "win32":
+            # The only signal that a program can send to a pytest that it has started: like Ctrl-C.
+            signal.signal(signal.SIGBREAK, signal.default_int_handler)
+
+    def _tell(self, event: Event) -> None:
+        self._write(to_json(event))
+
+    def _write(self, line: bytes) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(line + b"\n")
+            self._file.flush()
+        except OSError as error:
+            self._problem = f"{_OPTION}={self._given}: the stream broke off: {error.strerror or error}"
+            self._close()
+
+    def _close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):  # of what could not be written before
+                file.close()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._session = session
+        run = structs.replace(self._run(), status="running")
+        self._tell(RunStarted(root=str(self._config.rootpath), run=run))
+
+    def _run(self) -> Run:
+        return msgspec.convert(self._about(), Run)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._tell(CollectionProblem(nodeid=report.nodeid, message=_clean(report.longreprtext)))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._collected([item.nodeid for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        self._collected(ids)
+
+    def _collected(self, nodeids: Sequence[str]) -> None:
+        if self._is_collected:  # every worker of xdist collects the same
+            return
+        self._is_collected = True
+        cases = [split_nodeid(nodeid) for nodeid in nodeids if is_case(nodeid)]
+        files = tuple(dict.fromkeys(case.file for case in cases))
+        self._tell(Collected(files=files, cases=dict(Counter(case.model for case in cases))))
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        if is_case(nodeid):
+            self._tell(CaseStarted(nodeid=nodeid))
+
+    def case_done(self, case: bytes) -> None:
+        """A `CaseResult`, as JSON on one line."""
+        self._write(b'{"event":"case_done","case":%b}' % case)
+
+    def waited(self, done: int, answered: int) -> None:
+        """Of so many cases over, and so many others answered, the answer to one more is waited for."""
+        if done + answered > self._told:
+            self._told = done + answered
+            self._tell(Progress(done=done, answered=self._told))
+
+    def judged(self, gates: Sequence[Any], baseline: Any) -> None:
+        self._write(
+            to_json(msgspec.convert({"event": "judged", "gates": gates, "baseline": baseline}, Judged))
+        )
+
+    def files_written(self, files: Mapping[str, Path], unwritten: Sequence[str]) -> None:
+        self._files, self._unwritten = files, unwritten
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._reason = str(excinfo.value) or excinfo.typename
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._reason = f"internal error: {excinfo.exconly()}"
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._problem:
+            terminalreporter.write_line(printable(self._problem), yellow=True)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        session = self._session
+        if session is not None:
+            reason = self._reason or str(session.shouldfail or session.shouldstop or "")
+            ended = RunEnded(
+                run=structs.replace(self._run(), exitstatus=int(session.exitstatus)),
+                reason=_clean(reason),
+                files={format: str(path) for format, path in self._files.items()},
+                unwritten=tuple(self._unwritten),
+            )
+            self._tell(ended)
+        self._close()
+
+
+def _open(config: pytest.Config, given: str) -> BinaryIO:
+    try:
+        if given and not given.isdecimal():
+            return Path(config.invocation_params.dir, given).open("wb")
+        number = int(given or 0)
+        if number <= 2:
+            raise pytest.UsageError(
+                f"{_OPTION}={given}: expected a file or a descriptor above 2, as pytest captures these"
+            )
+        os.set_inheritable(number, False)
+        return open(number, "wb")
+    except OSError as error:
+        raise pytest.UsageError(f"{_OPTION}={given}: cannot be written: {error.strerror}") from None
+
+
+def _clean(text: str) -> str:
+    return scrub(text, secret_values())

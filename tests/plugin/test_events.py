@@ -1,0 +1,186 @@
+"""`--tooleval-events`: what happens in a run, told line by line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TypeVar
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+
+from pytest_tooleval.record.events import CaseDone
+from pytest_tooleval.record.events import CaseStarted
+from pytest_tooleval.record.events import Collected
+from pytest_tooleval.record.events import CollectionProblem
+from pytest_tooleval.record.events import Event
+from pytest_tooleval.record.events import Judged
+from pytest_tooleval.record.events import Progress
+from pytest_tooleval.record.events import RunEnded
+from pytest_tooleval.record.events import RunStarted
+from pytest_tooleval.record.gates import Gate
+from pytest_tooleval.record.results import CaseResult
+from pytest_tooleval.record.schema import events_schema
+
+from .project import Project
+from .project import case
+from .project import raising
+from .project import right
+from .project import wrong
+
+FILE = "weather.tooleval.json"
+EVENTS = "--tooleval-events=events.jsonl"
+T = TypeVar("T")
+
+
+def told(project: Project) -> list[Event]:
+    lines = (project.path / "events.jsonl").read_bytes().splitlines()
+    return [msgspec.json.decode(line, type=Event) for line in lines]
+
+
+def only(events: list[Event], type: type[T]) -> list[T]:
+    return [event for event in events if isinstance(event, type)]
+
+
+def test_a_run_is_told_from_its_start_to_its_end(project: Project) -> None:
+    project.suite(right("a"), wrong("b"), raising("c"), right("d", skip="not now"))
+    project.write("test_other.py", "def test_other(): pass")
+    options = ("--tooleval-json=out.json", "--tooleval-fail-under=0.2", "--tooleval-max-errors=2")
+    project.run(EVENTS, *options, model="agent,other")
+    lines = (project.path / "events.jsonl").read_text().splitlines()
+    schema = Draft202012Validator(events_schema())
+    for line in lines:
+        schema.validate(json.loads(line))
+    events = told(project)
+    document = project.document()
+    started, collected = events[0], events[1]
+    assert isinstance(started, RunStarted)
+    assert started.root == str(project.path)
+    assert started.run.status == "running"
+    assert [model.model for model in started.run.models] == ["agent", "other"]
+    assert collected == Collected(files=(FILE,), cases={"agent": 4, "other": 4})
+    cases = [event.case for event in only(events, CaseDone)]
+    by_position = sorted(cases, key=lambda case: case.position)
+    assert by_position == msgspec.convert(document["cases"], list[CaseResult])
+    assert [each.nodeid for each in only(events, CaseStarted)] == [each.nodeid for each in cases]
+    judged, ended = events[-2:]
+    assert judged == Judged(gates=msgspec.convert(document["gates"], tuple[Gate, ...]), baseline=None)
+    assert isinstance(judged, Judged)
+    assert len(judged.gates) == 3
+    assert isinstance(ended, RunEnded)
+    assert (ended.run.id, ended.run.exitstatus, ended.reason) == (started.run.id, 0, "")
+    assert ended.files == {"json": str(project.path / "out.json")}
+    assert "events" not in ended.run.options
+
+
+def test_answers_that_came_while_one_is_waited_for_are_told(project: Project) -> None:
+    project.suite(*(case(str(number), {}) for number in range(3)))
+    # The first case is answered only when the others are known to be.
+    project.write(
+        "my_agent.py",
+        """
+        import asyncio
+        from pathlib import Path
+
+        EVENTS = Path(__file__).with_name("events.jsonl")
+
+        async def answer(messages, tools):
+            while "(0)" in messages[-1]["content"] and '"answered":2' not in EVENTS.read_text():
+                await asyncio.sleep(0.01)
+            return "It rains."
+        """,
+    )
+    project.run(EVENTS)
+    assert only(told(project), Progress)[-1] == Progress(done=0, answered=2)
+
+
+def test_under_xdist_the_controller_tells(project: Project) -> None:
+    project.suite(right("a"), wrong("b"), raising("c"), right("d"))
+    project.run_subprocess(EVENTS, "-n2")
+    events = told(project)
+    assert isinstance(events[0], RunStarted)
+    assert only(events, Collected) == [Collected(files=(FILE,), cases={"agent": 4})]
+    outcomes = {event.case.case: event.case.outcome for event in only(events, CaseDone)}
+    assert outcomes == {"a": "passed", "b": "failed", "c": "error", "d": "passed"}
+    assert isinstance(events[-1], RunEnded)
+    assert events[-1].run.exitstatus == 1
+
+
+@pytest.mark.parametrize(
+    ("conftest", "options", "exitstatus", "reason"),
+    [
+        ("", ("-x",), 1, "stopping after 1 failures"),
+        ("def pytest_runtest_setup(item): raise KeyboardInterrupt", (), 2, "KeyboardInterrupt"),
+        ("import pytest\ndef pytest_runtest_setup(item): pytest.exit('enough')", (), 2, "enough"),
+        ("def pytest_runtest_protocol(item): 1 / 0", (), 3, "internal error: ZeroDivisionError: *"),
+    ],
+)
+def test_a_run_that_is_cut_short_says_why(
+    project: Project, conftest: str, options: tuple[str, ...], exitstatus: int, reason: str
+) -> None:
+    project.suite(wrong("a"), right("b"))
+    project.write("conftest.py", conftest)
+    project.run_subprocess(EVENTS, *options)
+    events = told(project)
+    ended = events[-1]
+    assert isinstance(ended, RunEnded)
+    assert ended.run.exitstatus == exitstatus
+    pytest.LineMatcher([ended.reason]).fnmatch_lines([reason])
+    assert len(only(events, CaseDone)) == (1 if options else 0)
+
+
+def test_problems_of_the_collection(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "very-secret-key")
+    project.write(FILE, '{"name": "x", "test_cases": [{"promt": "very-secret-key"}]}')
+    project.write("inner/conftest.py", "import os; raise ValueError(os.environ['MY_API_KEY'])")
+    project.run_subprocess(EVENTS)
+    first, second = only(told(project), CollectionProblem)
+    assert {first.nodeid, second.nodeid} == {FILE, "inner"}
+    assert f"{FILE}:1:30: test_cases[0].expected_tool" in first.message + second.message
+    assert "very-secret-key" not in (project.path / "events.jsonl").read_text()
+    ended = told(project)[-1]
+    assert isinstance(ended, RunEnded)
+    assert ended.run.exitstatus == 2
+    assert ended.reason == "2 errors during collection"
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--tooleval-trials=0", "--tooleval-trials: expected 1 to *"),
+        ("--tooleval-events=", "--tooleval-events=: expected a file *"),
+        ("--tooleval-events=1", "--tooleval-events=1: expected a file *"),
+        ("--tooleval-events=999", "--tooleval-events=999: cannot be written: Bad file descriptor"),
+        ("--tooleval-events=no/such", "--tooleval-events=no/such: cannot be written: No such *"),
+    ],
+)
+def test_a_usage_error_leaves_no_stream(project: Project, option: str, message: str) -> None:
+    project.suite(right("a"))
+    done = project.run(EVENTS, option)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines([f"ERROR: {message}"])
+    assert not (project.path / "events.jsonl").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows passes no descriptors on")
+def test_a_reader_that_goes_does_not_end_the_run(project: Project) -> None:
+    project.suite(right("a"), right("b"))
+    reading, writing = os.pipe()
+    option = f"--tooleval-events={writing}"
+    pytest_ = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "--tooleval-model=agent", option],
+        pass_fds=[writing],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writing)
+    with open(reading, "rb", buffering=0) as file:
+        line = file.readline()
+    output, _ = pytest_.communicate()
+    assert isinstance(msgspec.json.decode(line, type=Event), RunStarted)
+    assert pytest_.returncode == 0
+    assert "2 passed" in output
+    assert f"{option}: the stream broke off: Broken pipe" in output
