@@ -10,17 +10,24 @@ import msgspec
 from .document import Document
 from .events import Event
 
+_RESULTS = "results.schema.json"
 _PUBLISHED = "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/"
 
 
 def results_schema() -> dict[str, Any]:
     """The schema of the file that `--tooleval-json` writes."""
-    return _schema(Document, "results.schema.json", "pytest-tooleval results")
+    return _schema(Document, _RESULTS, "pytest-tooleval results")
 
 
 def events_schema() -> dict[str, Any]:
-    """The schema of a line that `--tooleval-events` writes."""
-    return _schema(Event, "events.schema.json", "pytest-tooleval event")
+    """The schema of a line that `--tooleval-events` writes. It refers to the other one."""
+    text = json.dumps(_schema(Event, "events.schema.json", "pytest-tooleval event"))
+    known = results_schema()["$defs"]
+    for name in known:
+        text = text.replace(f'"#/$defs/{name}"', f'"{_RESULTS}#/$defs/{name}"')
+    schema: dict[str, Any] = json.loads(text)
+    schema["$defs"] = {name: own for name, own in schema["$defs"].items() if name not in known}
+    return schema
 
 
 def _schema(type: object, file: str, title: str) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from typing import TypeVar
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 
 from pytest_tooleval.record.events import CaseDone
 from pytest_tooleval.record.events import CaseStarted
@@ -24,6 +26,7 @@ from pytest_tooleval.record.events import RunStarted
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.schema import events_schema
+from pytest_tooleval.record.schema import results_schema
 
 from .project import Project
 from .project import case
@@ -51,7 +54,9 @@ def test_a_run_is_told_from_its_start_to_its_end(project: Project) -> None:
     options = ("--tooleval-json=out.json", "--tooleval-fail-under=0.2", "--tooleval-max-errors=2")
     project.run(EVENTS, *options, model="agent,other")
     lines = (project.path / "events.jsonl").read_text().splitlines()
-    schema = Draft202012Validator(events_schema())
+    results = results_schema()
+    registry = Registry().with_resource(results["$id"], DRAFT202012.create_resource(results))
+    schema = Draft202012Validator(events_schema(), registry=registry)
     for line in lines:
         schema.validate(json.loads(line))
     events = told(project)
