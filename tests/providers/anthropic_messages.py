@@ -374,7 +374,16 @@ def _asked(body: Document, turns: list[_Turn], thinking: bool) -> Asked:
     choice = body.get("tool_choice", {"type": "auto"})
     kinds = {"any": "required", "tool": choice.get("name", "")}
     tools = [tool["name"] for tool in body.get("tools", ())]
-    return Asked(body["model"], prompt, tools, kinds.get(choice["type"], choice["type"]), turn, thinking)
+    return Asked(
+        body["model"],
+        prompt,
+        tools,
+        kinds.get(choice["type"], choice["type"]),
+        turn,
+        thinking,
+        body.get("temperature"),
+        body["max_tokens"],
+    )
 
 
 def _message(body: Document, asked: Asked, said: Said, model: Model) -> Document:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
+from dataclasses import replace
 from typing import Any
 
 from pytest_tooleval.engine.limits.retry import RetryPolicy
@@ -48,6 +49,7 @@ def _tool(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 TOOLS = [_tool("get_weather", CITY), _tool("find_person", PERSON)]
 PARIS, TOKYO = Call("get_weather", {"city": "Paris"}), Call("get_weather", {"city": "Tokyo"})
+SYSTEM = "Be brief."
 WEATHER = {"expected_tool": "get_weather", "expected_params": {"city": "Paris"}}
 NOTHING: dict[str, Any] = {"expected_tool": None}
 CHAIN = {
@@ -64,12 +66,29 @@ HOPS = [
 ]
 
 
+def _called(id: str, name: str, arguments: str, answer: str) -> list[dict[str, Any]]:
+    """A call in a prompt, which no model of this run has made, and its answer."""
+    call = {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": id, "content": answer},
+    ]
+
+
+DONE = [
+    {"role": "user", "content": "Is it raining in Rome?"},
+    *_called("call_a", "get_weather", '{"city": "Rome"}', "rain"),
+    {"role": "assistant", "content": "It is."},
+]
+BEGUN = _called("call_b", "find_person", '{"name": "Al"}', '{"city": "Paris"}')
+
+
 @dataclass(frozen=True)
 class Check:
     """One case, what the model does with it, and what must come of it.
 
     `failure` is the category of the failed trial, None where it must pass. `faults` come before
-    the model's answers.
+    the model's answers, the messages `before` and `after` stand around the question.
     """
 
     name: str
@@ -79,10 +98,16 @@ class Check:
     choice: str = "auto"
     reasoning: bool = False
     faults: Sequence[Said] = ()
+    before: Sequence[Mapping[str, Any]] = ()
+    after: Sequence[Mapping[str, Any]] = ()
 
     @property
     def prompt(self) -> str:
         return f"The question of: {self.name}"
+
+    @property
+    def messages(self) -> list[Mapping[str, Any]]:
+        return [*self.before, {"role": "user", "content": self.prompt}, *self.after]
 
 
 CHECKS = [
@@ -98,6 +123,9 @@ CHECKS = [
         [Said([PARIS, TOKYO])],
     ),
     Check("chain", CHAIN, HOPS),
+    Check("after a chain", {**WEATHER, "tool_choice": "auto"}, [Said([PARIS])], before=DONE),
+    Check("within a chain", {**WEATHER, "tool_choice": "auto"}, [HOPS[0], Said([PARIS])], after=BEGUN),
+    Check("max_tokens", {**WEATHER, "tool_choice": "auto", "max_tokens": 2048}, [Said([PARIS])]),
     Check("forced", WEATHER, [Said([PARIS])], choice="required"),
     Check("abstention", NOTHING, [Said(text="You are welcome.")]),
     Check("none", {**NOTHING, "tool_choice": "none"}, [Said(text="You are welcome.")], choice="none"),
@@ -118,13 +146,18 @@ CHECKS = [
 
 @dataclass(frozen=True)
 class Target:
-    """A model as a user names it. `reasons`: whether it can be asked to; `ends`: how its answers may."""
+    """A model as a user names it.
+
+    `reasons`: whether it can be asked to; `ends`: how its answers may end; `wants_thoughts`: it takes
+    no calls of others.
+    """
 
     model: str
     api: str | None = None
     reasons: bool = True
     ends: Collection[End] = ()
     table: Mapping[str, Any] = field(default_factory=dict)
+    wants_thoughts: bool = False
 
     @property
     def label(self) -> str:
@@ -132,6 +165,8 @@ class Target:
 
     def takes(self, check: Check) -> bool:
         """Whether the check means anything for this model."""
+        if check.after and self.wants_thoughts:
+            return False
         ends = {said.end for said in (*check.script, *check.faults)} - {*_ENDS}
         return (self.reasons or not check.reasoning) and ends <= set(self.ends)
 
@@ -168,8 +203,8 @@ TARGETS = [
     Target("ollama_chat/qwen3"),
     Target("openrouter/openai/gpt-4o", None, False, _ROUTED),
     Target("openai/openai/gpt-4o", None, False, _ROUTED, _OPENROUTER),
-    Target("openrouter/google/gemini-3.1-pro-preview", ends=_ROUTED),
-    Target("openai/google/gemini-3.1-pro-preview", None, True, _ROUTED, _OPENROUTER),
+    Target("openrouter/google/gemini-3.1-pro-preview", ends=_ROUTED, wants_thoughts=True),
+    Target("openai/google/gemini-3.1-pro-preview", None, True, _ROUTED, _OPENROUTER, True),
     Target("openrouter/anthropic/claude-sonnet-5", ends=_ROUTED),
     Target("openrouter/deepseek/deepseek-v4", ends=_ROUTED),
 ]
@@ -195,8 +230,9 @@ class Contract:
         # A model of its own for each check, so that none learns from another.
         label = f"{target.label} {check.name} {random.random()}"
         spec = ModelSpec(label, model=target.model, api=target.api, extra=extra, **target.table)
-        case = {"id": "one", "prompt": check.prompt, **check.case}
-        suite = Suite.model_validate({"name": "contract", "tools": TOOLS, "test_cases": [case]})
+        case = {"id": "one", "prompt": check.messages, **check.case}
+        data = {"name": "contract", "tools": TOOLS, "system_prompt": SYSTEM, "test_cases": [case]}
+        suite = Suite.model_validate(data)
         resolved = resolve(suite, suite.test_cases[0])
         transcript = self._runner.submit(Trial(resolved, spec)).result(60)
         return score_transcript(resolved, transcript)
@@ -215,6 +251,19 @@ class Contract:
         answered = [one for one in self.standins.exchanges if one.status == 200 and one.asked]
         return _sent_problem(check, answered, result)
 
+    def continued(self, target: Target) -> str | None:
+        """Why the first round of a chain cannot stand in a prompt, as it stands in a result."""
+        chain = next(check for check in CHECKS if check.name == "reasoning chain")
+        transcript = self.result(target, chain).transcript
+        assert transcript is not None
+        first = transcript.rounds[0]
+        thoughts = list(opaque(self.standins.exchanges[0].answer))
+        messages = [dict(first.reply.message), *first.answers]
+        problem = self.problem(target, replace(chain, after=messages))
+        sent = [json.dumps(one.body) for one in self.standins.exchanges]
+        lost = any(json.dumps(thought) not in body for body in sent for thought in thoughts)
+        return problem or ("what the model thought was not sent" if lost else None)
+
     def close(self) -> None:
         self._runner.close()
 
@@ -225,6 +274,12 @@ def _sent_problem(check: Check, answered: Sequence[Exchange], result: TrialResul
     for exchange, reply in zip(answered, result.transcript.replies, strict=True):
         asked = exchange.asked
         assert asked is not None
+        if (asked.temperature == 0) is ("temperature" in reply.fallbacks):
+            return f"temperature {asked.temperature} was sent and {reply.fallbacks} is told"
+        if asked.most != check.case.get("max_tokens", asked.most):
+            return f"{asked.most} was sent for max_tokens"
+        if SYSTEM not in json.dumps(exchange.body):
+            return "the system's prompt was not sent"
         as_asked = asked.choice == check.choice or (check.choice == "none" and not asked.tools)
         if not as_asked and reply.tool_choice != asked.choice:
             return f"tool_choice {asked.choice} was sent and is not told"

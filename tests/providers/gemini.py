@@ -270,11 +270,14 @@ def _asked(name: str, request: _Request, thinking: bool) -> Asked:
         for tool in request.tools or ()
         for function in tool.function_declarations or ()
     ]
+    limits = request.generation_config or types.GenerationConfig()
     config = request.tool_config.function_calling_config if request.tool_config else None
     mode = config.mode.value if config and config.mode else "AUTO"
     allowed = (config.allowed_function_names if config else None) or []
     choice = {"ANY": "required", "NONE": "none"}.get(mode, "auto")
-    return Asked(name, prompt, tools, allowed[0] if len(allowed) == 1 else choice, turn, thinking)
+    named = allowed[0] if len(allowed) == 1 else choice
+    most = limits.max_output_tokens
+    return Asked(name, prompt, tools, named, turn, thinking, limits.temperature, most)
 
 
 def _response(name: str, asked: Asked, said: Said) -> Document:

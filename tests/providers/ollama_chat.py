@@ -127,7 +127,9 @@ def _asked(request: _Request, model: Model) -> Asked:
     tools = [(tool.function.name if tool.function else None) or "" for tool in request.tools or ()]
     # Which thinks if it is not told to: `think` is true by default.
     thinking = model.thinks and request.think is not False
-    return Asked(request.model, prompt, tools, "auto", turn, thinking)
+    options = request.options or {}
+    temperature, most = options.get("temperature"), options.get("num_predict")
+    return Asked(request.model, prompt, tools, "auto", turn, thinking, temperature, most)
 
 
 def _response(request: _Request, asked: Asked, said: Said) -> Document:

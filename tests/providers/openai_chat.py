@@ -168,7 +168,9 @@ def asked_of(body: Document, thinking: bool) -> Asked:
         turn += message["role"] == "assistant"
     choice = body.get("tool_choice") or "auto"
     named = choice["function"]["name"] if isinstance(choice, dict) else choice
-    return Asked(body["model"], prompt, names_of(body), named, turn, thinking)
+    most = body.get("max_completion_tokens", body.get("max_tokens"))
+    temperature = body.get("temperature")
+    return Asked(body["model"], prompt, names_of(body), named, turn, thinking, temperature, most)
 
 
 def message_of(asked: Asked, said: Said) -> Document:

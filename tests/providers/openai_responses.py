@@ -172,9 +172,9 @@ def _asked(body: Document, items: list[Document], thinking: bool) -> Asked:
         own = is_own
     choice = body.get("tool_choice") or "auto"
     named = choice["name"] if isinstance(choice, dict) else choice
-    return Asked(
-        body["model"], prompt, [tool["name"] for tool in body.get("tools") or ()], named, turn, thinking
-    )
+    tools = [tool["name"] for tool in body.get("tools") or ()]
+    temperature, most = body.get("temperature"), body.get("max_output_tokens")
+    return Asked(body["model"], prompt, tools, named, turn, thinking, temperature, most)
 
 
 def _response(body: Document, asked: Asked, said: Said) -> Document:

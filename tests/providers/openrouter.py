@@ -153,9 +153,12 @@ def _check_reasoning(messages: list[Document], model: Model) -> None:
                 )
         if model.signed and number > last and message.get("tool_calls") and not details:
             name = message["tool_calls"][0]["function"]["name"]
-            text = f"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:{name}` , position {number + 1}."
-            raw = {"error": {"code": 400, "message": text, "status": "INVALID_ARGUMENT"}}
-            raise _provider_error(model, 400, json.dumps(raw))
+            text = f"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:{name}` , position {number + 1}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+            upstream = json.dumps(
+                {"error": {"code": 400, "message": text, "status": "INVALID_ARGUMENT"}}
+            )
+            raw = f"Gemini models require OpenRouter reasoning details to be preserved in each request. Please refer to our docs: https://openrouter.ai/docs/guides/best-practices/reasoning-tokens#preserving-reasoning-blocks. Upstream error: {upstream}"
+            raise _provider_error(model, 400, raw)
 
 
 def _data(id: object) -> str:

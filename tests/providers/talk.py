@@ -54,7 +54,8 @@ class Said:
 class Asked:
     """A request as any provider would read it: `choice` may be a tool's name.
 
-    `turn` counts the model's own messages since the last one of the user.
+    `turn` counts the model's own messages since the last one of the user; `most` is the limit of
+    tokens.
     """
 
     model: str
@@ -63,6 +64,8 @@ class Asked:
     choice: str
     turn: int
     thinking: bool
+    temperature: float | None = None
+    most: int | None = None
 
 
 class Refused(Exception):

@@ -45,3 +45,9 @@ def _unmet(target: Target, check: Check) -> list[str]:
 @pytest.mark.parametrize(("target", "check"), list(_cells()))
 def test_the_contract(contract: Contract, target: Target, check: Check) -> None:
     assert contract.problem(target, check) is None
+
+
+@pytest.mark.parametrize("target", [one for one in TARGETS if one.reasons], ids=lambda one: one.label)
+def test_a_result_can_be_a_prompt(contract: Contract, target: Target) -> None:
+    """Whoever copies a conversation into a suite copies the thoughts, and they must go back, too."""
+    assert contract.continued(target) is None
