@@ -280,6 +280,7 @@ def _without_keys(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
         values = sent_values(spec.api_key_env)
         message = scrub_json(answer.message, values)
         reason = scrub_json(answer.finish_reason, values)
+        said = scrub_json(answer.finish_message, values)
     except RecursionError:
         raise ModelError("the answer is nested too deeply to read", kind="bad_response") from None
-    return dataclasses.replace(answer, message=message, finish_reason=reason)
+    return dataclasses.replace(answer, message=message, finish_reason=reason, finish_message=said)

@@ -45,6 +45,7 @@ async def converse(
         reply = await ask(ChatRequest(tuple(messages), tools, case.tool_choice, sampling, trial))
         finished = (
             not reply.calls
+            or reply.no_answer is not None
             or len(rounds) + 1 >= most
             or any(is_expected(call.name, case) for call in reply.calls)
         )

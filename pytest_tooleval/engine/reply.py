@@ -12,6 +12,7 @@ from ..record.transcript import Reply
 from ..record.transcript import text_of
 from .clients.base import ChatAnswer
 from .clients.base import ChatRequest
+from .endings import no_answer
 
 
 def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply:
@@ -37,6 +38,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         reasoning_tokens=answer.reasoning_tokens,
         cost_usd=answer.cost_usd,
         cached=cached,
+        no_answer=no_answer(calls, answer.finish_reason, answer.finish_message),
     )
 
 

@@ -17,10 +17,13 @@ from msgspec import Struct
 from ..errors import ErrorKind
 from .calls import ToolCall
 from .transcript import Measures
+from .transcript import NoAnswer
+from .transcript import NoAnswerCategory
 from .transcript import Transcript
 
 Outcome = Literal["passed", "failed", "missed", "error", "skipped"]
 FailureCategory = Literal[
+    NoAnswerCategory,
     "wrong_tool",
     "hallucinated_tool",
     "missing_call",
@@ -36,6 +39,10 @@ FailureCategory = Literal[
     "below_threshold",
 ]
 FAILURES: Mapping[FailureCategory, str] = {
+    "refused": "the model refused to answer",
+    "blocked": "a filter of the provider stopped the prompt or the answer",
+    "cut_off": "the answer reached a limit of tokens before its last call was whole, or without one",
+    "malformed_call": "the provider could not read what the model wrote as a call",
     "wrong_tool": "a known tool, but not an expected one",
     "hallucinated_tool": "a tool that was never offered",
     "missing_call": "no call, or fewer than expected",
@@ -120,6 +127,10 @@ class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         return self.transcript.calls if self.transcript else ()
+
+    @property
+    def no_answer(self) -> NoAnswer | None:
+        return self.transcript.no_answer if self.transcript else None
 
 
 class CaseRow(Struct, frozen=True, kw_only=True, gc=False):

@@ -19,6 +19,7 @@ from .calls import ToolCall
 # (thinking blocks, signatures), so that it can go back unchanged.
 Message = dict[str, Any]
 CallFormat = Literal["native", "recovered"]
+NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call"]
 
 
 class Measures(Struct, frozen=True, kw_only=True, gc=False):
@@ -53,12 +54,25 @@ class Measures(Struct, frozen=True, kw_only=True, gc=False):
     ] = False
 
 
+class NoAnswer(Struct, frozen=True, gc=False):
+    """Why an answer cannot be used."""
+
+    category: Annotated[NoAnswerCategory, Meta(description="The category of the failure.")]
+    reason: Annotated[str, Meta(description="The provider's own word and text.")]
+
+    def __str__(self) -> str:
+        return f"{self.category.replace('_', ' ')}: {self.reason}"
+
+
 class Reply(Measures, frozen=True, kw_only=True, gc=False):
     """One answer of a model: the message, the calls in it, and what it took."""
 
     message: Annotated[Message, Meta(description="The message in the form of the chat API.")]
     calls: Annotated[tuple[ToolCall, ...], Meta(description="The calls in it.")] = ()
     finish_reason: Annotated[str | None, Meta(description="Why the answer ended.")] = None
+    no_answer: Annotated[
+        NoAnswer | None, Meta(description="Why the answer cannot be used; null when it can.")
+    ] = None
 
     @property
     def text(self) -> str:
@@ -100,6 +114,11 @@ class Transcript(Struct, frozen=True, gc=False):
     @property
     def replies(self) -> tuple[Reply, ...]:
         return tuple(round_.reply for round_ in self.rounds)
+
+    @property
+    def no_answer(self) -> NoAnswer | None:
+        """Why the conversation ended without a usable answer, if it did."""
+        return self.rounds[-1].reply.no_answer if self.rounds else None
 
     @property
     def messages(self) -> tuple[Message, ...]:

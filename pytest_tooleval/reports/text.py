@@ -99,10 +99,12 @@ def _reply_lines(reply: Reply) -> Iterable[str]:
         yield f"  assistant  {_text(text)}"
     for call in reply.calls:
         yield f"  assistant  calls {show_call(call)}{recovered}"
-    if not reply.calls and not text.strip():
+    if reply.no_answer is not None:
+        yield f"  assistant  ({_text(str(reply.no_answer))})"
+    elif not reply.calls and not text.strip():
         yield "  assistant  (an empty answer)"
-    if reply.finish_reason == "length":
-        yield "             (cut off: the answer reached max_tokens)"
+    elif reply.finish_reason not in (None, "stop", "tool_calls", "function_call"):
+        yield f"             (ended with {_text(reply.finish_reason)})"
 
 
 def show_call(call: ToolCall) -> str:

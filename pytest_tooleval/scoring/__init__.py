@@ -13,6 +13,7 @@ from msgspec import structs
 
 from ..errors import ScoringError
 from ..record.calls import ToolCall
+from ..record.results import FailureCategory
 from ..record.results import Score
 from ..record.results import TrialResult
 from ..record.transcript import Transcript
@@ -24,6 +25,7 @@ from ..suite.model import resolve
 from .analysis import BUILT_IN_METRICS
 from .analysis import analyse
 from .analysis import failure_category
+from .no_answer import without_answer
 from .problems import CannotCompare
 from .registry import Scorer
 from .registry import run_scorer
@@ -50,20 +52,26 @@ def score_transcript(
 ) -> TrialResult:
     """Score one conversation, and judge it by the thresholds of the case.
 
-    The built-in scores have no explanations yet: `explained` adds them. Raises ScoringError when the
+    One that ended without a usable answer has 0 in every metric that applies, and never passes. The
+    built-in scores have no explanations yet: `explained` adds them. Raises ScoringError when the
     suite asks for something that cannot be carried out, when a scorer misbehaves, or when no
     thresholded metric applies to a right answer.
     """
+    failure: FailureCategory | None = None
     with _placing(case):
         analysis, drafts = analyse(case, transcript)
         scores = {metric: draft.score(explained=False) for metric, draft in drafts.items()}
-        for scorer in scorers:
-            scores.update(run_scorer(scorer, case, transcript))
-        failing = _failing(case, scores, scorers)
-        failure = failure_category(case, transcript, analysis, failing) if failing else None
+        if transcript.no_answer is not None:
+            failure = transcript.no_answer.category
+            scores = without_answer(failure, scores, scorers)
+        else:
+            for scorer in scorers:
+                scores.update(run_scorer(scorer, case, transcript))
+            if failing := _failing(case, scores, scorers):
+                failure = failure_category(case, transcript, analysis, failing)
     return TrialResult(
         trial=trial,
-        passed=not failing,
+        passed=failure is None,
         failure=failure,
         extra_calls=analysis.extra_calls,
         scores=scores,
@@ -74,7 +82,7 @@ def score_transcript(
 
 def explained(case: ResolvedCase, trial: TrialResult) -> TrialResult:
     """The trial with explanations of its built-in scores."""
-    if trial.transcript is None:
+    if trial.transcript is None or trial.no_answer is not None:
         return trial
     with _placing(case):
         _, drafts = analyse(case, trial.transcript)

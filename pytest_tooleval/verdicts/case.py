@@ -10,6 +10,8 @@ from ..record.results import TrialResult
 from ..scoring.thresholds import TOLERANCE
 from ..scoring.thresholds import missed_thresholds
 from ..suite.model import needed_of
+from ..text import printable
+from ..text import shorten
 
 Judgement = tuple[Outcome, dict[str, float | None], str]
 
@@ -47,7 +49,7 @@ def judge(
     if errors and decided is None:
         several = f" ({len(errors)} of {len(trials)} trials)" if len(trials) > 1 else ""
         return "error", scores, errors[0].message + several
-    failures = dict.fromkeys(t.failure.replace("_", " ") for t in trials if t.failure)
+    failures = dict.fromkeys(text for trial in trials if (text := _failure(trial)))
     categories = f" ({', '.join(failures)})" if failures else ""
     if counted:
         if decided:
@@ -58,10 +60,17 @@ def judge(
         what = f"{passes} of {len(trials)} trials passed, needs {needed}{of}"
         return "failed", scores, what + categories
     missed = missed_thresholds(scores, thresholds)
-    if not missed:
+    if not missed and not all(trial.no_answer for trial in trials):
         return "passed", scores, ""
     parts = [f"{metric} {_below(score, bound)}" for metric, (score, bound) in missed.items()]
-    return "failed", scores, ", ".join(parts) + categories
+    return "failed", scores, (", ".join(parts) or "no usable answer") + categories
+
+
+def _failure(trial: TrialResult) -> str:
+    """The category of a failed trial in words, with the provider's where there is no answer."""
+    if trial.no_answer is not None:
+        return shorten(printable(str(trial.no_answer)), 200)
+    return (trial.failure or "").replace("_", " ")
 
 
 def needed_passes(rule: str, trials: int) -> int:

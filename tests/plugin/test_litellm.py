@@ -43,6 +43,36 @@ def test_a_whole_run_over_a_socket(project: Project) -> None:
     assert model["tokens"]["completion"] > 0
 
 
+def test_no_usable_answer_is_no_abstention(project: Project) -> None:
+    project.suite(
+        {"id": "nothing", "prompt": "Thank you!", "expected_tool": None, "thresholds": {"overall": 0.0}},
+        town("paris", "Paris"),
+    )
+    message = {"role": "assistant", "content": None, "refusal": "I can't help with \x1bthat."}
+    document = {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+    with MockServer(respond=lambda path, request: (200, document)) as server:
+        configure(project, server)
+        result = project.run_subprocess("--tooleval-json=out.json", model="local")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*(refused: I can't help with \\x1bthat.*"])
+    for row in project.rows().values():
+        [trial] = row["trials"]
+        assert trial["failure"] == "refused"
+        assert trial["transcript"]["rounds"][0]["reply"]["no_answer"]["category"] == "refused"
+
+
+def test_a_failure_of_the_provider_is_asked_again(project: Project) -> None:
+    project.suite(town("paris", "Paris"))
+    answers = [
+        {"choices": [{"index": 0, "finish_reason": "error", "message": {"role": "assistant"}}]},
+    ]
+    with MockServer(respond=lambda path, request: (200, answers.pop()) if answers else None) as server:
+        configure(project, server)
+        result = project.run_subprocess(model="local")
+    result.assert_outcomes(passed=1)
+    assert server.requests == 2
+
+
 def test_a_refused_tool_choice_is_noted(project: Project) -> None:
     project.suite(town("paris", "Paris"), town("rome", "Rome"))
     with MockServer(faults={"refuse-required": 1}) as server:

@@ -20,6 +20,7 @@ from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.runner import Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import resolve
@@ -247,9 +248,10 @@ class Contract:
             return f"expected {check.failure or 'a pass'}, got {result.failure or 'a pass'}"
         if self.standins.faults:
             return "a fault was taken for an answer"
-        # Ollama is also asked for what its models can do.
-        answered = [one for one in self.standins.exchanges if one.status == 200 and one.asked]
-        return _sent_problem(check, answered, result)
+        # Ollama is also asked for what its models can do. What was asked again comes first.
+        assert result.transcript is not None
+        asked = [one for one in self.standins.exchanges if one.asked]
+        return _sent_problem(check, asked[-len(result.transcript.rounds) :], result.transcript)
 
     def continued(self, target: Target) -> str | None:
         """Why the first round of a chain cannot stand in a prompt, as it stands in a result."""
@@ -268,10 +270,9 @@ class Contract:
         self._runner.close()
 
 
-def _sent_problem(check: Check, answered: Sequence[Exchange], result: TrialResult) -> str | None:
+def _sent_problem(check: Check, answered: Sequence[Exchange], transcript: Transcript) -> str | None:
     """What is wrong with what was sent, though the outcome is right."""
-    assert result.transcript is not None
-    for exchange, reply in zip(answered, result.transcript.replies, strict=True):
+    for exchange, reply in zip(answered, transcript.replies, strict=True):
         asked = exchange.asked
         assert asked is not None
         if (asked.temperature == 0) is ("temperature" in reply.fallbacks):

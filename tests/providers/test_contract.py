@@ -15,13 +15,7 @@ from .contract import Target
 
 # What is not there yet: why, which models, which checks. Whoever brings it takes the entry away.
 UNMET = [
-    ("an answer that was cut off is no answer", "*", "cut off*"),
-    ("a refusal is no answer", "*", "refused"),
-    ("an answer that was filtered is no answer", "*", "filtered"),
-    ("a blocked prompt is no answer", "*", "blocked prompt"),
-    ("a call that is none is no answer", "*", "malformed call"),
-    ("a call that is none is no answer", "*", "unexpected call"),
-    ("a provider that fails is asked again", "*", "failing provider"),
+    ("litellm loses a refusal over Responses", "*/gpt-5.[46]*litellm*", "refused"),
     ("who is overloaded is waited for", "*", "overloaded"),
 ]
 

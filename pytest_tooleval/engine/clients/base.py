@@ -60,6 +60,8 @@ class ChatAnswer:
     Tokens and cost are None when unknown; `reasoning_tokens` are part of `completion_tokens`.
     `fallbacks` holds what was sent in place of parameters that the model refuses, None for those that
     were left out.
+    Where an answer ended otherwise than it should, `finish_reason` is the provider's own word for it,
+    and `finish_message` what else it said.
     """
 
     message: dict[str, Any]
@@ -70,6 +72,7 @@ class ChatAnswer:
     latency_s: float | None = None
     reasoning_tokens: int | None = None
     fallbacks: Mapping[str, str | None] = field(default_factory=dict)
+    finish_message: str | None = None
 
 
 class ChatClient(Protocol):

@@ -18,6 +18,7 @@ from typing import Any
 
 from ...errors import ModelError
 from ...text import shorten
+from ..endings import ending_of
 from ..models.prices import reasoning_tokens
 from ..models.spec import ModelSpec
 from ..secrets import scrub
@@ -218,6 +219,7 @@ def _read(spec: ModelSpec, result: object, latency_s: float) -> ChatAnswer:
             _one_line(f"{spec.callable} returned {_shown(shown)}; {_EXPECTED} ({_named(error)})", spec),
             kind="callable",
         ) from None
+    ending = ending_of(result, {"choices": [{"message": result}]})
     if isinstance(result, dict) and isinstance(result.get("choices"), list) and result["choices"]:
         found = result.get("usage")
         usage = found if isinstance(found, dict) else {}
@@ -225,7 +227,7 @@ def _read(spec: ModelSpec, result: object, latency_s: float) -> ChatAnswer:
         result = first.get("message") if isinstance(first, dict) else None
     if isinstance(result, str):
         result = {"content": result}
-    if not isinstance(result, dict) or not ({"content", "tool_calls"} & set(result)):
+    if not isinstance(result, dict) or not (ending or {"content", "tool_calls"} & set(result)):
         raise ModelError(
             _one_line(f"{spec.callable} returned {_shown(shown)}; {_EXPECTED}", spec), kind="callable"
         )
@@ -234,6 +236,8 @@ def _read(spec: ModelSpec, result: object, latency_s: float) -> ChatAnswer:
         message["tool_calls"] = _calls(spec, message["tool_calls"])
     return ChatAnswer(
         message=message,
+        finish_reason=ending.reason if ending else None,
+        finish_message=ending.message if ending else None,
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
         reasoning_tokens=reasoning_tokens(usage),

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import ModelError
+from ..endings import ending_of
 from ..garbage import libraries_left_at_exit
 from ..garbage import not_collected
 from ..models.prices import provider_of
@@ -25,9 +26,9 @@ from .base import ChatAnswer
 from .base import ChatRequest
 from .base import headers_of
 from .base import sent_parameters
-from .provider_errors import failed_generation
 from .provider_errors import one_line
 from .provider_errors import provider_error
+from .provider_errors import refused_answer
 from .provider_errors import retry_after_s
 from .transport import chain
 from .transport import connection_error
@@ -102,6 +103,7 @@ class LitellmClient:
         self._check_provider(key)
         open_session(litellm)
         arguments = self._arguments(request, key, timeout_s)
+        native = arguments["logger_fn"] = _Native()
         begin = time.perf_counter()
         try:
             # Some of litellm's paths ignore `timeout`, hence the second clock around it.
@@ -109,12 +111,11 @@ class LitellmClient:
         except asyncio.TimeoutError:
             raise timed_out(timeout_s) from None
         except Exception as error:
-            written = _written(error)
-            if written is None:
+            answer = self._answer_in(error, native, time.perf_counter() - begin)
+            if answer is None:
                 raise self._translate(error, request, timeout_s) from None
-            message = {"role": "assistant", "content": written}
-            return ChatAnswer(message, "error", latency_s=time.perf_counter() - begin)
-        return _read(response, time.perf_counter() - begin)
+            return answer
+        return _read(response, native, time.perf_counter() - begin)
 
     async def close(self) -> None:
         if _loaded is not None:
@@ -164,6 +165,19 @@ class LitellmClient:
                 kind="credentials",
                 fatal=True,
             )
+
+    def _answer_in(self, error: Exception, native: _Native, latency_s: float) -> ChatAnswer | None:
+        """What an exception of litellm tells of the model; None when it is an error."""
+        ending = ending_of(native.document())
+        if ending is not None:  # litellm stumbles over a blocked prompt of Gemini without figures
+            message = {"role": "assistant", "content": None}
+            return ChatAnswer(message, ending.reason, latency_s=latency_s, finish_message=ending.message)
+        status = getattr(error, "status_code", None)
+        bodies = (getattr(cause, "body", None) for cause in chain(error))
+        texts = [json.dumps({"error": body}, default=str) for body in bodies if isinstance(body, dict)]
+        said = self._clean(str(error))
+        found = (refused_answer(status, text, said, latency_s) for text in [*texts, str(error)])
+        return next((answer for answer in found if answer is not None), None)
 
     def _translate(self, error: Exception, request: ChatRequest, timeout_s: float) -> ModelError:
         """The error as one line without secrets, and whether asking again may help."""
@@ -222,15 +236,24 @@ _NO_MESSAGE = re.compile(
 )
 
 
-def _written(error: Exception) -> str | None:
-    """What the model wrote when the provider refused it, from the text or the body of the error."""
-    bodies = (getattr(cause, "body", None) for cause in chain(error))
-    texts = [json.dumps({"error": body}, default=str) for body in bodies if isinstance(body, dict)]
-    found = (failed_generation(text) for text in [str(error), *texts])
-    return next((written for written in found if written is not None), None)
+class _Native:
+    """The provider's own document: a `logger_fn`, which litellm calls with all that it knows."""
+
+    def __init__(self) -> None:
+        self._text: object = None
+
+    def __call__(self, details: Mapping[str, object]) -> None:
+        self._text = details.get("original_response")
+
+    def document(self) -> object:
+        """The document, or None where litellm has kept no JSON of it."""
+        try:
+            return json.loads(self._text) if isinstance(self._text, str) else None
+        except (ValueError, RecursionError):
+            return None
 
 
-def _read(response: Any, latency_s: float) -> ChatAnswer:
+def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
     """Take the message and the figures out of litellm's response object."""
     try:
         choice = response.choices[0]
@@ -245,9 +268,11 @@ def _read(response: Any, latency_s: float) -> ChatAnswer:
     usage = getattr(response, "usage", None)
     details = getattr(usage, "completion_tokens_details", None)
     hidden = {"reasoning_tokens": getattr(details, "reasoning_tokens", None)}
+    ending = ending_of(native.document(), {"choices": [choice.model_dump()]})
     return ChatAnswer(
         message=message,
-        finish_reason=getattr(choice, "finish_reason", None),
+        finish_reason=ending.reason if ending else getattr(choice, "finish_reason", None),
+        finish_message=ending.message if ending else None,
         prompt_tokens=token_count(getattr(usage, "prompt_tokens", None)),
         completion_tokens=token_count(getattr(usage, "completion_tokens", None)),
         reasoning_tokens=reasoning_tokens({"completion_tokens_details": hidden}),

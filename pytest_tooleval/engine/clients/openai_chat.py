@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from ...errors import ModelError
+from ..endings import ending_of
 from ..models.known import needs_responses
 from ..models.known import reasons
 from ..models.prices import cost_usd
@@ -32,10 +33,10 @@ from .base import headers_of
 from .base import sent_parameters
 from .openai_responses import chat_document
 from .openai_responses import responses_body
-from .provider_errors import failed_generation
 from .provider_errors import one_line
 from .provider_errors import provider_error
 from .provider_errors import redirected
+from .provider_errors import refused_answer
 from .provider_errors import retry_after_s
 from .provider_errors import too_long
 from .transport import connection_error
@@ -114,7 +115,8 @@ class OpenAIClient:
         if response.status in (400, 404):
             self._learn(data.decode("utf-8", "replace"), *form)
         if not 200 <= response.status < 300:
-            return self._refused(response.status, data, response.headers, request, latency_s)
+            text = data.decode("utf-8", "replace")
+            return self._refused(response.status, text, response.headers, request, latency_s)
         document = _parsed(data, self._clean)
         if form[0] and isinstance(document, dict):
             document = chat_document(document)
@@ -208,21 +210,20 @@ class OpenAIClient:
     def _refused(
         self,
         status: int,
-        data: bytes,
+        text: str,
         headers: Mapping[str, str],
         request: ChatRequest,
         latency_s: float,
     ) -> ChatAnswer:
         """Raise what the status and the text mean; return an answer if one is in the refusal."""
-        text = data.decode("utf-8", "replace")
-        written = failed_generation(text)
-        if written is not None:
-            message = {"role": "assistant", "content": written}
-            return ChatAnswer(message, "error", latency_s=latency_s)
+        said = self._clean(text)
+        answer = refused_answer(status, text, said, latency_s)
+        if answer is not None:
+            return answer
         raise provider_error(
             self._spec,
             status,
-            self._clean(text) or f"status {status}, without a text",
+            said or f"status {status}, without a text",
             sent=sent_parameters(request),
             retry_after=retry_after_s(headers),
         )
@@ -232,37 +233,30 @@ class OpenAIClient:
     ) -> ChatAnswer:
         """Take the message and the figures out of the server's document."""
         document = body if isinstance(body, dict) else {}
-        self._check_for_error(document, headers, request)
+        error = document.get("error")
+        if error and (not isinstance(error, Mapping) or any(error.values())):
+            # Some gateways (OpenRouter) report the failure of the provider behind them with a 200.
+            code = error.get("code") if isinstance(error, Mapping) else None
+            status = code if isinstance(code, int) else 422
+            text = json.dumps({"error": error}, ensure_ascii=False)
+            return self._refused(status, text, headers, request, latency_s)
+        ending = ending_of(document)
         try:
             choice = document["choices"][0]
             message = _thoughts_apart(_without_nulls(choice["message"]))
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise no_message(type(error).__name__) from None
+        reason = ending.reason if ending else choice.get("finish_reason")
         usage = usage_of(document)
         return ChatAnswer(
             message=message,
-            finish_reason=_finish_reason(choice.get("finish_reason"), message),
+            finish_reason=_finish_reason(reason, message),
+            finish_message=ending.message if ending else None,
             prompt_tokens=token_count(usage.get("prompt_tokens")),
             completion_tokens=token_count(usage.get("completion_tokens")),
             reasoning_tokens=reasoning_tokens(usage),
             cost_usd=cost_usd(openai_price(self._model), usage),
             latency_s=latency_s,
-        )
-
-    def _check_for_error(
-        self, document: Mapping[str, Any], headers: Mapping[str, str], request: ChatRequest
-    ) -> None:
-        """Some gateways (OpenRouter) report the failure of the provider behind them with a 200."""
-        error = document.get("error")
-        if not error or (isinstance(error, Mapping) and not any(error.values())):
-            return
-        code = error.get("code") if isinstance(error, Mapping) else None
-        raise provider_error(
-            self._spec,
-            code if isinstance(code, int) else 422,
-            self._clean(json.dumps({"error": error}, ensure_ascii=False)),
-            sent=sent_parameters(request),
-            retry_after=retry_after_s(headers),
         )
 
 

@@ -25,6 +25,7 @@ from ..secrets import scrub
 from ..secrets import secret_values
 from ..secrets import shown_address
 from .base import MOST_BYTES
+from .base import ChatAnswer
 
 _MISSING_KEY = re.compile(
     r"missing (\w{1,40} )?(api[ _]?key|credentials)|api_key\b.{0,100}must be set"
@@ -32,6 +33,12 @@ _MISSING_KEY = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MODERATED = re.compile(r"moderation|flagged|content[ _]polic|safety", re.IGNORECASE)
+_BLOCKED = re.compile(
+    r"\bflagged\b|content_filter|content_policy_violation|content (management|filtering) policy"
+    r"|ResponsibleAIPolicy|data_inspection_failed|content exists risk"
+    r"|violat\w{1,5} ((our|the) )?(content|usage) (policy|policies|guidelines)",
+    re.IGNORECASE,
+)
 _NO_MONEY = re.compile(
     r"insufficient[ _](quota|balance|credits?|funds)|credit balance|spend(ing)? limit", re.IGNORECASE
 )
@@ -126,16 +133,23 @@ def spoken(text: str) -> str:
     return next(sentences, text)
 
 
-def failed_generation(text: str) -> str | None:
-    """What the model wrote when a provider (Groq) refused it as no valid call; None if it is not that.
+def refused_answer(status: object, text: str, said: str, latency_s: float) -> ChatAnswer | None:
+    """The answer that an error status stands for; None where it is an error.
 
-    This is an answer, and a wrong one, not an error.
+    What the model wrote when a provider (Groq) refused it as no valid call, and a prompt or an answer
+    that a filter stopped, say something of the model. `said` is the text on one line, without secrets.
     """
+    said = spoken(said)
     error = _object_in(text).get("error")
-    if not isinstance(error, dict) or error.get("code") != "tool_use_failed":
+    if isinstance(error, dict) and error.get("code") == "tool_use_failed":
+        written = error.get("failed_generation")
+        content, reason = written if isinstance(written, str) else "", "tool_use_failed"
+    elif status in (400, 403, 422) and _BLOCKED.search(text[:_READ]):
+        content, reason = None, "content_filter"
+    else:
         return None
-    written = error.get("failed_generation")
-    return written if isinstance(written, str) else ""
+    message = {"role": "assistant", "content": content}
+    return ChatAnswer(message, reason, latency_s=latency_s, finish_message=said)
 
 
 def _object_in(text: str) -> dict[str, Any]:

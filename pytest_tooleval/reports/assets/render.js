@@ -10,6 +10,7 @@
  * @typedef {{role: string, content?: unknown, reasoning_content?: string,
  *   tool_calls?: {function?: {name?: string, arguments?: unknown, raw_arguments?: string}}[]}} Message
  * @typedef {{message: Message, calls: Call[], format?: string, finish_reason?: string | null,
+ *   no_answer?: {category: string, reason: string} | null,
  *   latency_s?: number | null, prompt_tokens?: number | null, completion_tokens?: number | null}} Reply
  * @typedef {{prompt: Message[], rounds: {reply: Reply, answers: Message[]}[]}} Transcript
  * @typedef {{trial: number, passed: boolean, scores: Record<string, Score>, failure?: string | null,
@@ -444,12 +445,23 @@ function renderReply(reply) {
     thoughts && el("details", {}, el("summary", {}, "Reasoning"), longText(thoughts, "")),
     text.trim() && longText(text, ""),
     ...reply.calls.map(renderCall),
-    !text.trim() && !reply.calls.length && el("p", { class: "muted" }, "(an empty answer)"),
+    !text.trim() && !reply.calls.length && !reply.no_answer && el("p", { class: "muted" }, "(an empty answer)"),
     reply.format === "recovered" && el("p", { class: "note" }, "The call was written as text and recovered."),
-    reply.finish_reason === "length" && el("p", { class: "note" }, "Cut off: the answer reached max_tokens."),
+    renderEnding(reply),
   ];
   const took = isKnown(reply.latency_s) ? secondsText(reply.latency_s) : "";
   return turn("assistant", body, took);
+}
+
+/**
+ * How an answer ended, unless it ended as it should.
+ * @param {Reply} reply
+ */
+function renderEnding(reply) {
+  const none = reply.no_answer;
+  if (none) return el("p", { class: "note" }, `No usable answer, ${none.category.replace(/_/g, " ")}: `, shownNodes(none.reason));
+  if (!reply.finish_reason || ["stop", "tool_calls", "function_call"].includes(reply.finish_reason)) return null;
+  return el("p", { class: "note" }, "Ended with ", shownNodes(reply.finish_reason));
 }
 
 /**

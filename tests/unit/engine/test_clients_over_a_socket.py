@@ -312,6 +312,15 @@ async def test_a_refused_generation_is_an_answer(connect: Connect) -> None:
     with MockServer(respond=lambda path, request: (400, body)) as server:
         answer: ChatAnswer = await connect(server).complete(REQUEST, 60.0)
     assert answer.message == {"role": "assistant", "content": written}
+    assert (answer.finish_reason, answer.finish_message) == ("tool_use_failed", "m")
+
+
+async def test_a_refusal_of_the_model_is_told(connect: Connect) -> None:
+    message = {"role": "assistant", "content": None, "refusal": "I can't help with that."}
+    document = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    with MockServer(respond=lambda path, request: (200, document)) as server:
+        answer: ChatAnswer = await connect(server).complete(REQUEST, 60.0)
+    assert (answer.finish_reason, answer.finish_message) == ("refusal", "I can't help with that.")
 
 
 async def test_a_chain_carries_everything_back(connect: Connect) -> None:

@@ -82,6 +82,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "an old call": says(None, "function_call", function_call={"name": "f", "arguments": "{}"}),
     "too long": says("hel", "length"),
     "filtered": says("", "content_filter"),
+    "cut off in a call": completion(call_message("get_weather", '{"city": "Pa'), "length"),
     "no role": completion({"content": "hello"}),
     "an empty error": {**says("hello"), "error": {}},
     "no usage": {k: v for k, v in says("hello").items() if k != "usage"},
@@ -132,6 +133,7 @@ REFUSALS: dict[str, tuple[int, object]] = {
     "200 and a 502 in it": (200, refusal("The provider is overloaded", code=502)),
     "200 and a 429 in it": (200, refusal("Rate limited upstream", code=429)),
     "200 and an error in it": (200, refusal("Something is wrong", code="odd")),
+    "200 and an error as its end": (200, says("", "error")),
 }
 
 # Read alike, but litellm writes texts of its own around what the server said.

@@ -12,6 +12,7 @@ from pytest_tooleval import parse_suite
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.transcript import NoAnswer
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
@@ -96,7 +97,8 @@ def test_trials_that_all_passed_alone_are_shown_by_the_first() -> None:
         (trial(text="Sunny."), "assistant  Sunny."),
         (trial(), "assistant  (an empty answer)"),
         (trial(text=" \n"), "assistant  (an empty answer)"),
-        (trial(text="Sun", finish_reason="length"), "(cut off: the answer reached max_tokens)"),
+        (trial(text="Sun", finish_reason="length"), "(ended with length)"),
+        (trial(no_answer=NoAnswer("refused", "\x1bNo.")), r"assistant  (refused: \x1bNo.)"),
         (
             trial(ToolCall("get_weather", {}), text='{"name": ...}', format="recovered"),
             "calls get_weather() (written as text)",

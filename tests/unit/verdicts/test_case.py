@@ -11,6 +11,10 @@ from pytest_tooleval.record.results import FailureCategory
 from pytest_tooleval.record.results import Score
 from pytest_tooleval.record.results import TrialError
 from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.transcript import NoAnswer
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Round
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring.thresholds import missed_thresholds
 from pytest_tooleval.verdicts.case import judge
 from pytest_tooleval.verdicts.case import mean_scores
@@ -101,3 +105,17 @@ def test_nothing_but_errors_has_no_scores() -> None:
 def test_a_miss_never_reads_as_if_it_were_none(score: float) -> None:
     reason = judge([trial("below_threshold", overall=score)], {"overall": 1.0})[2]
     assert "1.00 < 1.00" not in reason
+
+
+def unanswered() -> TrialResult:
+    reply = Reply(message={}, no_answer=NoAnswer("blocked", "SAFETY: \x1bNo."))
+    scores = {"overall": Score(0.0)}
+    return TrialResult(scores=scores, failure="blocked", transcript=Transcript((), (Round(reply),)))
+
+
+@pytest.mark.parametrize("rule", ["mean", "all", "any", "1/2"])
+@pytest.mark.parametrize("bound", [0.0, 1.0])
+def test_no_usable_answer_never_passes(rule: str, bound: float) -> None:
+    outcome, _, reason = judge([unanswered(), unanswered()], {"overall": bound}, rule)
+    assert outcome == "failed"
+    assert reason.endswith(r"(blocked: SAFETY: \x1bNo.)")

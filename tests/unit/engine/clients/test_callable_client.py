@@ -289,6 +289,18 @@ async def test_responses_of_libraries(folder: Path, value: object) -> None:
     assert answer.completion_tokens is None
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"content": None, "refusal": "No."},
+        {"choices": [{"message": {"role": "assistant", "refusal": "No."}, "finish_reason": "stop"}]},
+    ],
+)
+async def test_a_refusal_in_a_response(folder: Path, value: object) -> None:
+    answer = await gives(folder, value)
+    assert (answer.finish_reason, answer.finish_message) == ("refusal", "No.")
+
+
 async def test_short_calls_are_taken(folder: Path) -> None:
     answer = await gives(folder, {"tool_calls": [{"name": "f", "arguments": {"x": 1}}]})
     (made,) = answer.message["tool_calls"]

@@ -122,6 +122,55 @@ async def fails(
     assert error.retry_after == (3.0 if status == 429 else None)
 
 
+def gemini(**candidate: Any) -> dict[str, Any]:
+    usage = {"promptTokenCount": 5, "totalTokenCount": 5}
+    return {"candidates": [{"index": 0, **candidate}], "usageMetadata": usage}
+
+
+def claude(reason: str, **more: Any) -> dict[str, Any]:
+    shape = {"id": "m", "type": "message", "role": "assistant", "model": "claude", "content": []}
+    return {**shape, "stop_reason": reason, "usage": {"input_tokens": 1, "output_tokens": 1}, **more}
+
+
+def routed(**choice: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": ""}
+    return {"id": "x", "object": "chat.completion", "choices": [{"message": message, **choice}]}
+
+
+BLOCK = {"promptFeedback": {"blockReason": "SAFETY"}}
+
+
+@pytest.mark.parametrize(
+    ("model", "document", "ended"),
+    [
+        (GEMINI, gemini(finishReason="SAFETY"), ("SAFETY", "")),
+        (GEMINI, BLOCK, ("SAFETY", "the prompt was blocked")),
+        (
+            GEMINI,
+            gemini(finishReason="MALFORMED_FUNCTION_CALL", finishMessage="Malformed call"),
+            ("MALFORMED_FUNCTION_CALL", "Malformed call"),
+        ),
+        (GEMINI, gemini(finishReason="MAX_TOKENS", content={"role": "model"}), ("MAX_TOKENS", "")),
+        (CLAUDE, claude("refusal", stop_details={"explanation": "No."}), ("refusal", "No.")),
+        (CLAUDE, claude("model_context_window_exceeded"), ("model_context_window_exceeded", "")),
+        (
+            "openrouter/google/gemini-2.5-pro",
+            routed(finish_reason="error", native_finish_reason="MALFORMED_FUNCTION_CALL"),
+            ("MALFORMED_FUNCTION_CALL", ""),
+        ),
+    ],
+    ids=str,
+)
+async def test_the_providers_own_reason(
+    model: str, document: dict[str, Any], ended: tuple[str, str]
+) -> None:
+    """litellm makes `stop` or `content_filter` of these."""
+    with MockServer(respond=lambda path, request: (200, document)) as server:
+        answer = await ask(model, server)
+    assert (answer.finish_reason, answer.finish_message) == ended
+    assert answer.message["content"] is None or not answer.message["content"]
+
+
 async def test_claudes_thinking_mode_refuses_required() -> None:
     body = anthropic(
         "invalid_request_error", "Thinking may not be enabled when tool_choice forces tool use."

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.engine.clients.provider_errors import failed_generation
+from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.provider_errors import one_line
 from pytest_tooleval.engine.clients.provider_errors import provider_error
 from pytest_tooleval.engine.clients.provider_errors import redirected
+from pytest_tooleval.engine.clients.provider_errors import refused_answer
 from pytest_tooleval.engine.clients.provider_errors import spoken
 from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.models.spec import ModelSpec
@@ -30,6 +31,22 @@ GEMINI_LIMIT = json.dumps(
         }
     }
 )
+
+AZURE_FILTER = json.dumps(
+    {
+        "error": {
+            "message": "The response was filtered due to the prompt triggering Azure OpenAI's content "
+            "management policy.",
+            "code": "content_filter",
+            "status": 400,
+            "innererror": {"code": "ResponsibleAIPolicyViolation"},
+        }
+    }
+)
+
+
+def refused(text: str, status: int = 400) -> ChatAnswer | None:
+    return refused_answer(status, text, text, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -106,15 +123,42 @@ def test_a_long_text_is_cut() -> None:
 
 def test_a_failed_generation_is_an_answer() -> None:
     error = {"message": "m", "code": "tool_use_failed", "failed_generation": "<function=f>{}</function>"}
-    assert failed_generation("x - " + json.dumps({"error": error})) == "<function=f>{}</function>"
-    assert failed_generation(json.dumps({"error": {"code": "tool_use_failed"}})) == ""
-    assert failed_generation(json.dumps({"error": {"code": "other"}})) is None
+    answer = refused("x - " + json.dumps({"error": error}))
+    assert answer is not None
+    assert answer.message["content"] == "<function=f>{}</function>"
+    assert (answer.finish_reason, answer.finish_message) == ("tool_use_failed", "m")
+    nothing = refused(json.dumps({"error": {"code": "tool_use_failed"}}))
+    assert nothing is not None
+    assert nothing.message["content"] == ""
+    assert refused(json.dumps({"error": {"code": "other"}})) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (400, AZURE_FILTER),
+        (400, "Invalid prompt: your prompt was flagged as potentially violating our usage policy."),
+        (400, "Output blocked by content filtering policy"),
+        (403, "openai/gpt-4o requires moderation on OpenAI. Your input was flagged for: violence"),
+        (403, "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE"),
+    ],
+)
+def test_what_a_filter_stopped_is_an_answer(status: int, text: str) -> None:
+    answer = refused(text, status)
+    assert answer is not None
+    assert (answer.finish_reason, answer.finish_message) == ("content_filter", spoken(text))
+    assert answer.message == {"role": "assistant", "content": None}
+
+
+@pytest.mark.parametrize("text", ["safety_identifier is not supported", "Invalid 'content' of messages"])
+def test_other_refusals_are_errors(text: str) -> None:
+    assert refused(text) is None
 
 
 @given(st.none() | st.integers(100, 999), st.text() | st.just("{" * 100_000) | st.just('{"error": 5}'))
 def test_any_text_is_survived(status: int | None, text: str) -> None:
     provider_error(SPEC, status, text, sent={"tool_choice": "required"})
-    failed_generation(text)
+    refused_answer(status, text, text, 0.0)
 
 
 def test_a_text_of_megabytes_is_read_in_no_time() -> None:

@@ -1,0 +1,149 @@
+"""How an answer ended: which words of the providers mean that there is no usable answer.
+
+A provider says it in its own document, in its own words; libraries between here and there turn most
+of them into `stop`. So the document is read as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Literal
+from typing import NamedTuple
+
+from ..errors import ModelError
+from ..record.calls import ToolCall
+from ..record.transcript import NoAnswer
+from ..record.transcript import NoAnswerCategory
+from ..text import shorten
+
+
+class Ending(NamedTuple):
+    """Why no usable answer came: the provider's word for it, and what else it said."""
+
+    reason: str
+    message: str = ""
+
+
+# Lower case, as providers differ in that. `failed` is the provider's own fault.
+_WORDS: Mapping[NoAnswerCategory | Literal["failed"], str] = {
+    "refused": "refusal",
+    "blocked": (
+        "content_filter content_filtered content_policy_violation guardrail_intervened sensitive "
+        "error_toxic invalid_prompt safety recitation language other blocklist prohibited_content spii "
+        "image_safety image_prohibited_content image_recitation image_other escalation model_armor "
+        "jailbreak blocked_reason_unspecified"
+    ),
+    "cut_off": (
+        "length max_tokens max_output_tokens model_length model_context_window_exceeded error_limit "
+        "repetition incomplete"
+    ),
+    "malformed_call": (
+        "malformed_function_call malformed_response unexpected_tool_call too_many_tool_calls "
+        "malformed_tool_use malformed_model_output tool_use_failed"
+    ),
+    "failed": (
+        "error failed abort cancelled timeout network_error server_error rate_limit_exceeded "
+        "insufficient_system_resource missing_thought_signature"
+    ),
+}
+_MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
+
+
+def no_answer(calls: Sequence[ToolCall], reason: str | None, message: str | None) -> NoAnswer | None:
+    """Why a reply with these calls cannot be used; None where it can.
+
+    Calls in an answer that was cut off, or that the provider could not read, are judged if the last
+    of them is whole. Providers that read arguments themselves turn cut ones into `{}`.
+    """
+    meaning = _meaning(reason)
+    if meaning is None or meaning == "failed":
+        return None
+    if calls and meaning == "cut_off" and calls[-1].arguments:
+        return None
+    if calls and meaning == "malformed_call" and calls[-1].arguments is not None:
+        return None
+    parts = [str(reason), " ".join((message or "").split())]
+    told = parts[1:] if meaning == "refused" and parts[1] else filter(None, parts)
+    return NoAnswer(meaning, shorten(": ".join(told), 500))
+
+
+def ending_of(*documents: object) -> Ending | None:
+    """How an answer ended, from the provider's document, and further ones where that says nothing.
+
+    None when it ended as it should. Raises ModelError when the provider itself has failed.
+    """
+    endings = [ending for document in documents for ending in _endings(document)]
+    known = [ending for ending in endings if _meaning(ending.reason)]
+    found = next((ending for ending in known if _meaning(ending.reason) != "failed"), None)
+    if found is None and known:
+        said = f": {shorten(' '.join(known[0].message.split()), 500)}" if known[0].message else ""
+        raise ModelError(
+            f"the provider ended the answer with {known[0].reason}{said}", kind="server", retryable=True
+        )
+    return found
+
+
+def _meaning(reason: str | None) -> NoAnswerCategory | Literal["failed"] | None:
+    return _MEANING.get((reason or "").lower())
+
+
+def _endings(document: object) -> Iterator[Ending]:
+    """What a document says of its end, in the shape of whichever provider; the telling ones first."""
+    body = _mapping(document)
+    yield from _of_gemini(body)
+    details = _mapping(body.get("stop_details"))  # Anthropic's
+    for key in ("stop_reason", "stopReason", "finish_reason", "done_reason"):
+        yield Ending(_text(body.get(key)), _text(details.get("explanation")))
+    yield from _of_chat(_mapping(_first(body.get("choices"))))
+
+
+def _of_gemini(body: Mapping[str, object]) -> Iterator[Ending]:
+    feedback = _mapping(body.get("promptFeedback"))
+    if block := _text(feedback.get("blockReason")):
+        known, told = _meaning(block) == "blocked", _text(feedback.get("blockReasonMessage"))
+        said = ("the prompt was blocked", "" if known else block, told)
+        yield Ending(block if known else "content_filter", ": ".join(part for part in said if part))
+    candidate = _mapping(_first(body.get("candidates")))
+    yield Ending(_text(candidate.get("finishReason")), _text(candidate.get("finishMessage")))
+
+
+def _of_chat(choice: Mapping[str, object]) -> Iterator[Ending]:
+    message = _mapping(choice.get("message"))
+    fields = _mapping(message.get("provider_specific_fields"))  # litellm's
+    refusal = _text(message.get("refusal")) or _text(fields.get("refusal"))
+    if refusal:
+        yield Ending("refusal", refusal)
+    fields = _mapping(choice.get("provider_specific_fields"))
+    error = _mapping(choice.get("error") or fields.get("error"))  # OpenRouter's
+    said = _text(error.get("message")) or _filters(choice.get("content_filter_results"))
+    native = choice.get("native_finish_reason"), fields.get("native_finish_reason")
+    for reason in (*native, choice.get("finish_reason")):
+        yield Ending(_text(reason), said)
+
+
+def _filters(results: object) -> str:
+    """The categories for which Azure filtered an answer."""
+    found = {name: _mapping(result) for name, result in _mapping(results).items()}
+    return ", ".join(
+        f"{name} {_text(result.get('severity'))}".strip()
+        for name, result in found.items()
+        if result.get("filtered") is True
+    )
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
+def _first(value: object) -> object:
+    return next(iter(_list(value)), None)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
