@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from .. import __version__
+from ..errors import SuiteError
+from ..errors import ToolevalError
+from ..text import counted
+from ..text import printable
 from .cassettes import cassette
 from .history import compare
 from .history import export
@@ -18,8 +24,33 @@ from .suites import schema
 from .suites import validate
 from .ui import ui as ui_
 
+_MOST_PROBLEMS = 20
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class _Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        """An error of ours is a line for the user, or several, and never a traceback."""
+        try:
+            return super().invoke(ctx)
+        except ToolevalError as error:
+            compares = ctx.invoked_subcommand == "compare"
+            raise (_NotCompared if compares else click.ClickException)(_shown(error)) from None
+
+
+class _NotCompared(click.ClickException):
+    exit_code = 2  # 1 says that the new run is worse
+
+
+def _shown(error: ToolevalError) -> str:
+    """The error with as many problems as fit a screen."""
+    if not isinstance(error, SuiteError):
+        return printable(str(error), keep_newlines=True)
+    lines = [printable(str(problem)) for problem in error.problems[:_MOST_PROBLEMS]]
+    more = len(error.problems) - len(lines)
+    return "\n".join([*lines, *([f"and {counted(more, 'more problem')}"] if more else [])])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tooleval")
 def main() -> None:
     """Tools around suites of tool-calling cases; pytest itself runs them."""

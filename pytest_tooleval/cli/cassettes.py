@@ -8,7 +8,6 @@ from typing import cast
 
 import click
 
-from ..errors import ToolevalError
 from ..text import counted
 from ..text import printable
 
@@ -59,27 +58,24 @@ def explain(
         raise click.UsageError(f"{printable(str(cassette_file))} is a folder; name a file in it{such}")
     if not cassette_file.is_file():
         raise click.UsageError(f"there is no cassette {printable(str(cassette_file))}")
-    try:
-        suite = load_suite(suite_file, metrics=metrics)
-        specs = resolve_models(models, read_tables(Path.cwd()))
-        recorded = Cassette(cassette_file, "none")
-        choice = cast("ToolChoice | None", tool_choice)
-        overrides = Overrides(tool_choice=choice, temperature=temperature, trials=trials)
-        chosen = [case for case in suite.test_cases if not ids or case.id in ids]
-        missing = total = 0
-        for case in chosen:
-            resolved = resolve(suite, case, overrides)
-            for spec in specs:
-                for trial in range(resolved.trials):
-                    total += 1
-                    asked = first_missing(resolved, spec, recorded, trial)
-                    if asked is not None:
-                        missing += 1
-                        name = f"{case.id}[{spec.label}]"
-                        name += f" trial {trial + 1}" if resolved.trials > 1 else ""
-                        click.echo(printable(f"{name}: {recorded.why_missing(asked, always=True)}"))
-    except ToolevalError as error:
-        raise click.ClickException(printable(str(error), keep_newlines=True)) from None
+    suite = load_suite(suite_file, metrics=metrics)
+    specs = resolve_models(models, read_tables(Path.cwd()))
+    recorded = Cassette(cassette_file, "none")
+    choice = cast("ToolChoice | None", tool_choice)
+    overrides = Overrides(tool_choice=choice, temperature=temperature, trials=trials)
+    chosen = [case for case in suite.test_cases if not ids or case.id in ids]
+    missing = total = 0
+    for case in chosen:
+        resolved = resolve(suite, case, overrides)
+        for spec in specs:
+            for trial in range(resolved.trials):
+                total += 1
+                asked = first_missing(resolved, spec, recorded, trial)
+                if asked is not None:
+                    missing += 1
+                    name = f"{case.id}[{spec.label}]"
+                    name += f" trial {trial + 1}" if resolved.trials > 1 else ""
+                    click.echo(printable(f"{name}: {recorded.why_missing(asked, always=True)}"))
     if not chosen:
         raise click.UsageError(f"the suite has no case {', '.join(ids)}")
     for line in recorded.damaged:

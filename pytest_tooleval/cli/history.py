@@ -6,16 +6,13 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
-from typing import TypeVar
 
 import click
 
@@ -25,8 +22,6 @@ from ..text import printable
 
 if TYPE_CHECKING:
     from ..history import History
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
@@ -38,24 +33,6 @@ _folder_option = click.option(
     "that has one.",
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-class _Unusable(click.ClickException):
-    # 1 is for a comparison that fails.
-    exit_code = 2
-
-
-def _reports_errors(command: _F) -> _F:
-    """A wrong name or a damaged store is one line for the user, never a traceback."""
-
-    @wraps(command)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return command(*args, **kwargs)
-        except ToolevalError as error:
-            raise _Unusable(printable(str(error), keep_newlines=True)) from None
-
-    return run  # type: ignore[return-value]
 
 
 def _open(folder: Path | None) -> History:
@@ -99,7 +76,6 @@ def _print_json(value: object) -> None:
 @click.option("--branch", help="Only runs on this git branch.")
 @_json_option
 @_folder_option
-@_reports_errors
 def history(
     limit: int, model: str | None, branch: str | None, as_json: bool, folder: Path | None
 ) -> None:
@@ -119,7 +95,6 @@ def history(
 @click.option("--failed", is_flag=True, help="All failed cases; with CASE, only its failed trials.")
 @click.option("--model", help="Only this model.")
 @_folder_option
-@_reports_errors
 def show(run: str, case: str | None, failed: bool, model: str | None, folder: Path | None) -> None:
     """Show the table of a run and what failed, or every trial of one case.
 
@@ -172,7 +147,6 @@ def _alike(case: str, rows: Sequence[Mapping[str, Any]]) -> str:
 )
 @_json_option
 @_folder_option
-@_reports_errors
 def compare(
     old: str,
     new: str,
@@ -215,7 +189,6 @@ def _pair(text: str) -> tuple[str, str]:
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
 @_json_option
 @_folder_option
-@_reports_errors
 def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path | None) -> None:
     """Show a case or a suite over the runs, the newest last.
 
@@ -241,7 +214,6 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @_folder_option
-@_reports_errors
 def export(run: str, format: str, out: Path | None, folder: Path | None) -> None:
     """Write a run as the result document (json), a table (csv), a summary (md) or a page (html)."""
     store = _open(folder)
@@ -285,7 +257,6 @@ def _export_text(format: str, document: Mapping[str, Any], store: History) -> st
 @click.option("--older-than", metavar="90d", help="Delete runs older than so many h, d or w.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_folder_option
-@_reports_errors
 def prune(
     runs: tuple[str, ...], keep: int | None, older_than: str | None, yes: bool, folder: Path | None
 ) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from ..errors import ConfigError
-from ..errors import ToolevalError
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted
 from ..text import printable
@@ -77,22 +76,19 @@ def mcp(
 
     if out is not None and out != _STDOUT and not out.name.endswith(SUITE_ENDING):
         raise click.UsageError(f"--out: pytest collects files that end in {SUITE_ENDING}")
-    try:
-        server = _server(stdio, http, sse, headers, env, timeout)
-        # Read before the server is asked, for a mistake in --out to show at once.
-        previous = read_existing(out) if out is not None and out != _STDOUT else None
-        found = discover_tools(server)
-        title = name or printable(shorten(found.name)) or "MCP server"
-        if out is None:
-            out, previous = _own_file(title)
-        before = None if previous is None else previous.data
-        functions = as_functions(found.tools, _metadata(before).get("mcp_names"))
-        _show_found(found, functions)
-        suite, changes = update_suite(before, title, functions.tools, drafts)
-        suite = _with_metadata(suite, found, functions)
-        mended = _write(out, suite, previous, changes, dry_run=dry_run)
-    except ToolevalError as error:
-        raise click.ClickException(printable(str(error), keep_newlines=True)) from None
+    server = _server(stdio, http, sse, headers, env, timeout)
+    # Read before the server is asked, for a mistake in --out to show at once.
+    previous = read_existing(out) if out is not None and out != _STDOUT else None
+    found = discover_tools(server)
+    title = name or printable(shorten(found.name)) or "MCP server"
+    if out is None:
+        out, previous = _own_file(title)
+    before = None if previous is None else previous.data
+    functions = as_functions(found.tools, _metadata(before).get("mcp_names"))
+    _show_found(found, functions)
+    suite, changes = update_suite(before, title, functions.tools, drafts)
+    suite = _with_metadata(suite, found, functions)
+    mended = _write(out, suite, previous, changes, dry_run=dry_run)
     if not mended:
         raise SystemExit(1)
 

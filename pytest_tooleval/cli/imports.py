@@ -12,8 +12,6 @@ from typing import Any
 import click
 
 from ..errors import Problem
-from ..errors import SuiteError
-from ..errors import ToolevalError
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted
 from ..text import printable
@@ -75,15 +73,12 @@ def bfcl(questions: Path, answers: Path | None, out: Path, limit: int | None) ->
     from ..imports.bfcl import bfcl_suite
     from ..imports.cases import merge_cases
 
-    try:
-        made = bfcl_suite(questions, answers or answers_beside(questions), limit=limit)
-        previous = _existing(out)
-        merged = merge_cases(_data(previous), made)
-        lines = [counted(merged.added, "case") + " added"]
-        lines += [f"{merged.kept} kept"] if merged.kept else []
-        is_valid = _write(out, merged.suite, previous, lines)
-    except ToolevalError as error:
-        raise _shown(error) from None
+    made = bfcl_suite(questions, answers or answers_beside(questions), limit=limit)
+    previous = _existing(out)
+    merged = merge_cases(_data(previous), made)
+    lines = [counted(merged.added, "case") + " added"]
+    lines += [f"{merged.kept} kept"] if merged.kept else []
+    is_valid = _write(out, merged.suite, previous, lines)
     if merged.differing:
         ids = ", ".join(merged.differing[:5]) + (", ..." if len(merged.differing) > 5 else "")
         click.echo(printable(f"of those kept, {len(merged.differing)} differ from the file: {ids}"))
@@ -104,14 +99,11 @@ def openai(file: Path, out: Path) -> None:
     """
     from ..imports.openai import import_openai
 
-    try:
-        previous = _existing(out)
-        made = import_openai(file, out.name.removesuffix(SUITE_ENDING), _data(previous))
-        for line in lines_of(made.left_out):
-            click.echo(printable(line), err=True)
-        is_valid = _write(out, made.suite, previous, _counts(made))
-    except ToolevalError as error:
-        raise _shown(error) from None
+    previous = _existing(out)
+    made = import_openai(file, out.name.removesuffix(SUITE_ENDING), _data(previous))
+    for line in lines_of(made.left_out):
+        click.echo(printable(line), err=True)
+    is_valid = _write(out, made.suite, previous, _counts(made))
     for line in _remarks(made, is_update=previous is not None):
         click.echo(printable(line))
     if not is_valid or (made.tools is not None and made.tools.broken):
@@ -167,16 +159,6 @@ def _write(out: Path, suite: Mapping[str, Any], previous: Document | None, lines
     done = f"{out} is up to date" if is_same else f"wrote {out}"
     click.echo(printable(f"{done}: {', '.join(lines)}"))
     return not problems
-
-
-def _shown(error: ToolevalError) -> click.ClickException:
-    """The error with as many problems as fit a screen."""
-    lines = [printable(line) for line in str(error).splitlines()]
-    if isinstance(error, SuiteError):
-        lines = [printable(str(problem)) for problem in error.problems[:_MOST_PROBLEMS]]
-        more = len(error.problems) - len(lines)
-        lines += [f"and {counted(more, 'more problem')}"] if more > 0 else []
-    return click.ClickException("\n".join(lines))
 
 
 def lines_of(problems: Iterable[Problem]) -> Iterator[str]:

@@ -17,7 +17,6 @@ from typing import NoReturn
 
 import click
 
-from ..errors import ToolevalError
 from ..suite.discovery import SUITE_ENDING
 from ..text import printable
 from .imports import SuitePath
@@ -89,10 +88,7 @@ def new(
     accepted = provider_name(first.tool)
     if accepted != first.tool:
         raise click.UsageError(f"providers refuse the name {printable(first.tool)}: write {accepted}")
-    try:
-        write_suite(path, first_suite(first))
-    except ToolevalError as error:
-        raise click.ClickException(printable(str(error), keep_newlines=True)) from None
+    write_suite(path, first_suite(first))
     shown = printable(shlex.quote(str(path)))
     click.echo(f"wrote {printable(str(path))}: 1 tool, 1 case")
     click.echo(f"run it, without network or key: pytest {shown} --tooleval-model=baseline/lexical")

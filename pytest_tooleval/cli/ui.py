@@ -7,9 +7,6 @@ from pathlib import Path
 
 import click
 
-from ..errors import ToolevalError
-from ..text import printable
-
 _NEEDED = ("starlette", "uvicorn")
 
 
@@ -39,7 +36,4 @@ def ui(folder: Path, port: int, no_browser: bool, concurrency: int) -> None:
         raise click.ClickException("the page needs the extra: pip install 'pytest-tooleval[ui]'")
     from ..web.server import serve
 
-    try:
-        serve(folder, port, concurrency, browser=not no_browser, say=click.echo)
-    except ToolevalError as error:
-        raise click.ClickException(printable(str(error), keep_newlines=True)) from None
+    serve(folder, port, concurrency, browser=not no_browser, say=click.echo)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result
 
-from pytest_tooleval.cli.imports import import_
+from pytest_tooleval.cli import main
 from pytest_tooleval.cli.imports import lines_of
 from pytest_tooleval.errors import Problem
 from pytest_tooleval.suite.load import load_suite
@@ -18,7 +18,7 @@ TOOL = {"type": "function", "function": {"name": "weather", "description": "It."
 
 
 def run(*arguments: object) -> Result:
-    done = CliRunner().invoke(import_, [str(argument) for argument in arguments])
+    done = CliRunner().invoke(main, ["import", *map(str, arguments)])
     assert done.exception is None or isinstance(done.exception, SystemExit)
     assert all(line.isprintable() for line in done.output.splitlines())
     return done
@@ -49,10 +49,6 @@ def recorded(prompt: str, city: str = "Paris") -> dict[str, Any]:
     call = {"function": {"name": "weather", "arguments": json.dumps({"city": city})}}
     answer = {"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]}
     return {"messages": [{"role": "user", "content": prompt}], "tools": [TOOL], "response": answer}
-
-
-def test_the_commands() -> None:
-    assert sorted(import_.commands) == ["bfcl", "mcp", "openai"]
 
 
 def test_bfcl_with_the_answers_beside(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result
 
+from pytest_tooleval.cli import main
 from pytest_tooleval.cli import new as module
-from pytest_tooleval.cli.new import new
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import load_suite
 
@@ -28,7 +28,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str, answers: str = "") -> Result:
-    done = CliRunner().invoke(new, arguments, input=answers)
+    done = CliRunner().invoke(main, ["new", *arguments], input=answers)
     assert done.exception is None or isinstance(done.exception, SystemExit)
     return done
 
