@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 import click
+import msgspec
 
 from ..errors import ToolevalError
+from ..record.document import Document
 from ..text import counted
 from ..text import printable
 
@@ -162,17 +164,22 @@ def compare(
     --tooleval-json.
     """
     from ..history import load_document
+    from ..record.encoding import to_ascii_json
     from ..reports.comparison import render_comparison
+    from ..verdicts.baseline import Side
     from ..verdicts.baseline import compare as compare_documents
 
     pairs = list(map(_pair, models))
-    documents = [load_document(name, _store(folder)) for name in (old, new)]
-    found = compare_documents(*documents, models=pairs, alpha=alpha, max_drop=max_drop, names=(old, new))
+    sides = []
+    for name in (old, new):
+        document = load_document(name, _store(folder))
+        sides.append(Side(name, document.run, document.cases))
+    found = compare_documents(*sides, models=pairs, alpha=alpha, max_drop=max_drop)
     if as_json:
-        _print_json(found)
+        click.echo(to_ascii_json(found), nl=False)
     else:
         _print_lines(render_comparison(found))
-    if found["failed"]:
+    if found.failed:
         raise SystemExit(1)
 
 
@@ -241,11 +248,11 @@ def _export_text(format: str, document: Mapping[str, Any], store: History) -> st
     if format == "csv":
         from ..reports.csv import csv_text
 
-        return csv_text(document)
+        return csv_text(msgspec.convert(document, Document))
     if format == "md":
         from ..reports.markdown import markdown_text
 
-        return markdown_text(document)
+        return markdown_text(msgspec.convert(document, Document))
     from ..reports.html import html_text
 
     return html_text(document, store.trends_for(document))

@@ -10,11 +10,13 @@ from typing import Any
 
 import msgspec
 
-from ..plugin.terminal import render_table
+from ..record.comparison import Comparison
+from ..record.document import RowsDocument
 from ..record.results import CaseResult
 from ..record.results import TrialResult
 from ..reports.comparison import render_comparison
 from ..reports.run_text import option_text
+from ..reports.tables import score_table
 from ..reports.text import render_scores
 from ..reports.text import render_transcript
 from ..text import printable
@@ -34,18 +36,15 @@ _VERSIONS = (("pytest-tooleval", "pytest_tooleval"), ("pytest", "pytest"), ("Pyt
 def run_lines(document: Row, model: str | None, *, all_failed: bool) -> Iterator[str]:
     """A run's origin, tables and gates, and a line for each failed case: the first 20, or all."""
     yield from _head(document["run"])
-    summaries = list(document["suites"])
-    if len({row["file"] for row in summaries}) > 1:
-        summaries += [{**row, "suite": "all suites"} for row in document["models"]]
-    summaries = [row for row in summaries if model in (None, row["model"])]
-    if summaries:
-        yield from ["", *render_table(summaries)]
+    table = score_table(msgspec.convert(document, RowsDocument), model)
+    if table:
+        yield from ["", *table]
     if document["gates"]:
         yield ""
     for gate in document["gates"]:
         yield f"gate {'passed' if gate['passed'] else 'FAILED'}: {printable(gate['message'])}"
     if document.get("baseline"):
-        yield from ["", *render_comparison(document["baseline"])]
+        yield from ["", *render_comparison(msgspec.convert(document["baseline"], Comparison))]
     wrong = [
         row for row in document["cases"] if row["outcome"] in _WRONG and model in (None, row["model"])
     ]

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ..history.codec import timestamp
-from ..reports.comparison import aligned
+from ..reports.tables import aligned
 from ..text import printable
 from ..text import shorten
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
+
+from ..record.run import Git
 
 TIMEOUT_S = 2.0
 
@@ -13,7 +14,7 @@ TIMEOUT_S = 2.0
 _OF_HOOKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 
 
-def git_state(folder: Path) -> dict[str, Any] | None:
+def git_state(folder: Path) -> Git | None:
     """`{"commit", "branch", "dirty"}` of the repository around a folder; None without one.
 
     `branch` is None on a detached head, unless a CI service's variables name it. `dirty` tells
@@ -25,11 +26,7 @@ def git_state(folder: Path) -> dict[str, Any] | None:
         return None
     branch = _git(folder, "symbolic-ref", "--short", "--quiet", "HEAD")
     changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
-    return {
-        "commit": commit,
-        "branch": branch or _branch_in_ci(),
-        "dirty": None if changes is None else bool(changes),
-    }
+    return Git(commit, branch or _branch_in_ci(), None if changes is None else bool(changes))
 
 
 def _branch_in_ci() -> str | None:

@@ -5,7 +5,6 @@ What it needs of the rest is imported when the first suite file, model option or
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator
 from contextlib import nullcontext
 from pathlib import Path
@@ -83,11 +82,9 @@ class _Results:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        row = getattr(report, "tooleval", None)
-        if isinstance(row, str):
-            row = report.tooleval = json.loads(row)  # type: ignore[attr-defined]
-        if row is not None:
-            eval_session(self._config).add_row(row)
+        result: str | None = getattr(report, "tooleval", None)
+        if result is not None:
+            eval_session(self._config).add(result.encode())
         scheduler = self._config.stash.get(_scheduler_key, None)
         if scheduler is not None and report.failed and not hasattr(report, "wasxfail"):
             self._failed += 1
@@ -99,9 +96,10 @@ class _Results:
     def pytest_handlecrashitem(self, crashitem: str) -> None:
         """The case that a worker of xdist was running when it died."""
         if crashitem.partition("::")[0].endswith(SUITE_ENDING):
-            from .crash import crashed_row
+            from ..record.encoding import to_json
+            from .crash import crashed
 
-            eval_session(self._config).add_row(crashed_row(self._config, crashitem))
+            eval_session(self._config).add(to_json(crashed(self._config, crashitem)))
 
 
 def eval_session(config: pytest.Config) -> EvalSession:
@@ -122,17 +120,18 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
         return None
     from .collection import SuiteFile
 
+    evals = eval_session(parent.config)
     if file_path.is_relative_to(parent.config.rootpath):
-        return SuiteFile.from_parent(parent, path=file_path)
+        return SuiteFile.from_parent(parent, path=file_path, evals=evals)
     # Outside the root folder pytest names a file by what was given on the command line, or not at all,
     # so two files could have one id.
-    return SuiteFile.from_parent(parent, path=file_path, nodeid=file_path.as_posix())
+    return SuiteFile.from_parent(parent, path=file_path, nodeid=file_path.as_posix(), evals=evals)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell a worker of xdist where all workers keep their answers and what the run has spent."""
-    from .session import answers_folder
+    from .asking import answers_folder
 
     config = node.config
     settings = config.stash[_settings_key]
@@ -145,7 +144,7 @@ def pytest_configure_node(node: Any) -> None:
             config.stash[_recorded_key] = [str(path) for path in settings.cassette.rglob("*.jsonl")]
         node.workerinput["tooleval_recorded"] = config.stash[_recorded_key]
     if settings.max_cost is not None:
-        node.workerinput["tooleval_ledger"] = str(eval_session(config).ledger)
+        node.workerinput["tooleval_ledger"] = str(eval_session(config).asking.ledger)
 
 
 @pytest.hookimpl(optionalhook=True)

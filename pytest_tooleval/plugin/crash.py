@@ -1,14 +1,11 @@
-"""The row of a case whose worker died, made from the suite file: the controller collects nothing."""
+"""The result of a case whose worker died, made from the suite file: the controller collects nothing."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
 from ..errors import SuiteError
 from ..record.results import CaseResult
-from ..rows import pack
 from ..suite.load import load_suite
 from ..suite.model import Suite
 from .nodeids import split_nodeid
@@ -21,12 +18,12 @@ class _AnyMetric(frozenset[str]):
         return True
 
 
-def crashed_row(config: pytest.Config, nodeid: str) -> dict[str, Any]:
+def crashed(config: pytest.Config, nodeid: str) -> CaseResult:
     """An error in the place of the result that never came."""
     file, case, model = split_nodeid(nodeid)
     suite = _suite(config, file)
     position = next((i for i, c in enumerate(suite.test_cases) if c.id == case), 0) if suite else 0
-    result = CaseResult(
+    return CaseResult(
         nodeid=nodeid,
         suite=suite.name if suite else file,
         case=case,
@@ -37,7 +34,6 @@ def crashed_row(config: pytest.Config, nodeid: str) -> dict[str, Any]:
         line=suite.test_cases[position].line if suite else 0,
         position=position,
     )
-    return pack(result)
 
 
 def _suite(config: pytest.Config, file: str) -> Suite | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..reports.comparison import aligned
+from ..reports.tables import aligned
 from ..text import printable
 
 if TYPE_CHECKING:

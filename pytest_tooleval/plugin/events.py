@@ -11,15 +11,14 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from typing import BinaryIO
 
-import msgspec
 import pytest
 from msgspec import structs
 
 from ..engine.secrets import scrub
 from ..engine.secrets import secret_values
+from ..record.comparison import Comparison
 from ..record.encoding import to_json
 from ..record.events import CaseStarted
 from ..record.events import Collected
@@ -29,6 +28,7 @@ from ..record.events import Judged
 from ..record.events import Progress
 from ..record.events import RunEnded
 from ..record.events import RunStarted
+from ..record.gates import Gate
 from ..record.run import Run
 from ..text import printable
 from .nodeids import is_case
@@ -44,7 +44,7 @@ class EventStream:
     not.
     """
 
-    def __init__(self, config: pytest.Config, about: Callable[[], object]) -> None:
+    def __init__(self, config: pytest.Config, about: Callable[[], Run]) -> None:
         """UsageError when there is nothing to write to."""
         self._config = config
         self._about = about
@@ -83,11 +83,8 @@ class EventStream:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
-        run = structs.replace(self._run(), status="running")
+        run = structs.replace(self._about(), status="running")
         self._tell(RunStarted(root=str(self._config.rootpath), run=run))
-
-    def _run(self) -> Run:
-        return msgspec.convert(self._about(), Run)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -123,10 +120,8 @@ class EventStream:
             self._told = done + answered
             self._tell(Progress(done=done, answered=self._told))
 
-    def judged(self, gates: Sequence[Any], baseline: Any) -> None:
-        self._write(
-            to_json(msgspec.convert({"event": "judged", "gates": gates, "baseline": baseline}, Judged))
-        )
+    def judged(self, gates: Sequence[Gate], baseline: Comparison | None) -> None:
+        self._tell(Judged(gates=tuple(gates), baseline=baseline))
 
     def files_written(self, files: Mapping[str, Path], unwritten: Sequence[str]) -> None:
         self._files, self._unwritten = files, unwritten
@@ -147,7 +142,7 @@ class EventStream:
         if session is not None:
             reason = self._reason or str(session.shouldfail or session.shouldstop or "")
             ended = RunEnded(
-                run=structs.replace(self._run(), exitstatus=int(session.exitstatus)),
+                run=structs.replace(self._about(), exitstatus=int(session.exitstatus)),
                 reason=_clean(reason),
                 files={format: str(path) for format, path in self._files.items()},
                 unwritten=tuple(self._unwritten),

@@ -73,7 +73,7 @@ class Tooleval:
         resolved, spec, scorers, asked = self._ask(suite, case, model)
         transcripts = []
         for future in asked:
-            outcome = self._session.wait(future)
+            outcome = self._session.asking.wait(future)
             if isinstance(outcome, ModelError):
                 raise outcome
             transcripts.append(outcome)
@@ -98,7 +98,7 @@ class Tooleval:
         cassette = live = None
         if not isinstance(suite, Suite):
             path = (self._request.path.parent / suite).resolve()
-            cassette = self._session.cassette_for(path)
+            cassette = self._session.asking.cassette_for(path)
             suite, live = load(path, registry.metrics, cassette)
         if isinstance(case, str):
             case = _find(suite, case)
@@ -107,15 +107,15 @@ class Tooleval:
         trials = [
             Trial(resolved, spec, n, 0, cassette, self._fresh, live) for n in range(resolved.trials)
         ]
-        return resolved, spec, registry, [self._session.runner.submit(trial) for trial in trials]
+        return resolved, spec, registry, [self._session.asking.runner.submit(trial) for trial in trials]
 
     def _spec(self, name: str | None) -> ModelSpec:
         __tracebackhide__ = True
         if name is not None:
             config = self._request.config
             spec = resolve_models([name], config_tables(config))[0]
-            return worker_model(config, self._session.whole, spec)
-        models = self._session.settings.models
+            return worker_model(config, self._session.settings, spec)
+        models = self._session.asking.settings.models
         if not models:
             pytest.skip(NO_MODEL)
         if len(models) > 1:

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from typing import Any
 
+import msgspec
+
 from ..engine.cassettes.folders import work_folder
 from ..errors import ToolevalError
+from ..record.comparison import Comparison
+from ..record.document import Document
+from ..record.encoding import to_json
+from ..record.gates import Gate
+from ..record.results import CaseResult
+from ..record.results import KeptCase
+from ..record.run import Run
+from ..rows import pack
 
 if TYPE_CHECKING:
     from ..history import RunWriter
 
 _EVERY_S = 5.0
 
-Row = Mapping[str, Any]
+
+def as_json(value: Any) -> Any:
+    return msgspec.json.decode(to_json(value))
 
 
 class Keeper:
@@ -29,21 +40,21 @@ class Keeper:
     minutes must not hold back the rows of those before it.
     """
 
-    def __init__(self, root: Path, about: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(self, root: Path, about: Callable[[], Run]) -> None:
         self._root = root
         self._about = about
-        self._rows: SimpleQueue[Row] = SimpleQueue()
+        self._rows: SimpleQueue[KeptCase] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._over = threading.Event()
         self._writing = threading.Lock()
         self._writer: RunWriter | None = None
         self.problem = ""
 
-    def add(self, row: Row) -> None:
-        """Keep a packed row. Cases without a model were not evaluated and are not kept."""
-        if not row["model"] or self.problem:
+    def add(self, case: KeptCase) -> None:
+        """Keep a case. Cases without a model were not evaluated and are not kept."""
+        if not case.row.model or self.problem:
             return
-        self._rows.put(row)
+        self._rows.put(case)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="tooleval-history", daemon=True)
             self._thread.start()
@@ -67,14 +78,14 @@ class Keeper:
                 return
             try:
                 if self._writer is None:
-                    self._writer = open_history(work_folder(self._root)).begin(self._about())
-                self._writer.add(rows)
+                    self._writer = open_history(work_folder(self._root)).begin(as_json(self._about()))
+                self._writer.add(
+                    [pack(msgspec.json.decode(kept.json, type=CaseResult)) for kept in rows]
+                )
             except (ToolevalError, OSError) as error:
                 self._fail(error)
 
-    def finish(
-        self, about: Mapping[str, Any], gates: Sequence[Row], comparison: Mapping[str, Any] | None
-    ) -> None:
+    def finish(self, about: Run, gates: Sequence[Gate], comparison: Comparison | None) -> None:
         """Write what is left, and how the run ended."""
         self._over.set()
         if self._thread is not None:
@@ -83,17 +94,17 @@ class Keeper:
         if self._writer is None or self.problem:
             return
         try:
-            self._writer.finish(about, gates, comparison)
+            self._writer.finish(*as_json([about, gates, comparison]))
         except (ToolevalError, OSError) as error:
             self._fail(error)
 
-    def trends(self, document: Mapping[str, Any]) -> dict[str, Any] | None:
+    def trends(self, document: Document) -> dict[str, Any] | None:
         """Per model and suite the overall mean of the last runs, for the report; None without any."""
         from ..history import open_history
 
         self._write()
         try:
-            return open_history(work_folder(self._root)).trends_for(document)
+            return open_history(work_folder(self._root)).trends_for(as_json(document))
         except (ToolevalError, OSError):
             return None
 

@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-Document = Mapping[str, Any]
+import msgspec
+
+from ..record.document import Document
+from ..record.encoding import to_ascii_json
+from ..record.encoding import to_json
 
 
 def write_files(
@@ -25,21 +29,19 @@ def write_files(
 
 def _write(format: str, path: Path, document: Document, trends: Mapping[str, Any] | None) -> None:
     from ..reports.document import replacing
-    from ..reports.document import write_json
 
-    if format == "json":
-        write_json(path, document)
-        return
     with replacing(path) as file:
         file.write(_text(format, document, trends))
 
 
 def _text(format: str, document: Document, trends: Mapping[str, Any] | None) -> str:
     # Each is imported where it is asked for.
+    if format == "json":
+        return to_ascii_json(document)
     if format == "html":
         from ..reports.html import html_text
 
-        return html_text(document, trends)
+        return html_text(msgspec.json.decode(to_json(document)), trends)
     if format == "markdown":
         from ..reports.markdown import COMMENT_LIMIT
         from ..reports.markdown import markdown_text

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode
     from ..engine.models.spec import ModelSpec
     from ..engine.models.tables import ModelTables
+    from ..record.document import RowsDocument
     from ..verdicts.gates import FailUnder
     from ..verdicts.gates import MostErrors
 
@@ -47,7 +48,7 @@ class Baseline:
     """What to compare with: the name of a file or a run, old to new models, the drop allowed."""
 
     name: str
-    document: Mapping[str, Any]
+    document: RowsDocument
     models: Sequence[tuple[str, str]]
     max_drop: float
 
@@ -309,7 +310,7 @@ def _baseline(config: pytest.Config) -> Baseline | None:
         document = load_document(name, config.rootpath / ".tooleval")
     except ToolevalError as error:
         raise pytest.UsageError(f"--tooleval-baseline={name}: {error}") from None
-    known = dict.fromkeys(row["model"] for row in document["cases"])
+    known = dict.fromkeys(row.model for row in document.cases)
     for old, new in models:
         if old not in known:
             raise pytest.UsageError(

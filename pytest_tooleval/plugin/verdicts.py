@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ..record.comparison import Comparison
+from ..record.gates import Gate
 from ..record.results import CaseResult
-from ..rows import was_expected
+from ..record.results import CaseRow
+from ..record.run import Run
 from ..text import printable
 from .settings import Settings
-
-Row = Mapping[str, Any]
 
 # Before the words of a gate that failed; also the file in a report's node id, as pytest wants one.
 GATE_FILE = "tooleval"
@@ -42,10 +42,10 @@ def soften(
     return "missed" if missed else "error"
 
 
-def judge_run(cases: Sequence[Row], settings: Settings) -> list[dict[str, Any]]:
-    """The rows of all gates. Gates of the ini file say nothing of a run without a case."""
+def judge_run(cases: Sequence[CaseRow], settings: Settings) -> list[Gate]:
+    """All gates. Gates of the ini file say nothing of a run without a case."""
     gates = settings.gates
-    if not gates or (not gates.asked and not any(case["model"] for case in cases)):
+    if not gates or (not gates.asked and not any(case.model for case in cases)):
         return []
     from ..verdicts.gates import judge_gates
 
@@ -53,8 +53,8 @@ def judge_run(cases: Sequence[Row], settings: Settings) -> list[dict[str, Any]]:
 
 
 def compare_run(
-    cases: Sequence[Row], about: Mapping[str, Any], settings: Settings, store: Path
-) -> dict[str, Any] | None:
+    cases: Sequence[CaseRow], run: Run, settings: Settings, store: Path
+) -> Comparison | None:
     """What the comparison with the baseline found, None without one. `store` is the `.tooleval`.
 
     Raises ToolevalError for models that one of the runs does not have.
@@ -63,46 +63,49 @@ def compare_run(
     if baseline is None:
         return None
     from ..history import load_document
+    from ..verdicts.baseline import Side
     from ..verdicts.baseline import compare
 
-    evaluated = [case for case in cases if case["model"]]
-    new = {"run": about, "cases": evaluated}
+    evaluated = [case for case in cases if case.model]
     document = baseline.document
     if baseline.name.startswith("good"):
         # Which run that is depends on the files and models of this one, known only now.
         former = {now: before for before, now in baseline.models}
-        pairs = {(case["file"], str(former.get(case["model"]) or case["model"])) for case in evaluated}
+        pairs = {(case.file, str(former.get(case.model) or case.model)) for case in evaluated}
         document = load_document(baseline.name, store, holding=pairs)
-    old = {**document, "cases": _selected(document["cases"], evaluated)}
-    names = (baseline.name, "this run")
-    return compare(old, new, models=baseline.models, max_drop=baseline.max_drop, names=names)
+    return compare(
+        Side(baseline.name, document.run, _selected(document.cases, evaluated)),
+        Side("this run", run, evaluated),
+        models=baseline.models,
+        max_drop=baseline.max_drop,
+    )
 
 
-def _selected(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+def _selected(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> list[CaseRow]:
     """The old rows without those that this run may hold and did not select: they are not removed."""
     ran: dict[str, set[str]] = {}
     whole: dict[str, int] = {}
     for case in new:
         # By the file, as two may have a suite of one name; by the name for a file that was moved.
-        for place in (case["file"], case["suite"]):
-            ran.setdefault(place, set()).add(case["case"])
-            whole[place] = case["suite_cases"]
+        for place in (case.file, case.suite):
+            ran.setdefault(place, set()).add(case.case)
+            whole[place] = case.suite_cases
 
-    def may_be_compared(case: Row) -> bool:
-        place = case["file"] if case["file"] in ran else case["suite"]
-        return place not in ran or len(ran[place]) >= whole[place] or case["case"] in ran[place]
+    def may_be_compared(case: CaseRow) -> bool:
+        place = case.file if case.file in ran else case.suite
+        return place not in ran or len(ran[place]) >= whole[place] or case.case in ran[place]
 
     return list(filter(may_be_compared, old))
 
 
-def remember_misses(session: pytest.Session, cases: Sequence[Row]) -> None:
+def remember_misses(session: pytest.Session, cases: Sequence[CaseRow]) -> None:
     """Let --lf run again what made a gate fail."""
     remembered = getattr(session.config.pluginmanager.getplugin("lfplugin"), "lastfailed", None)
     if remembered is None:
         return
     for case in cases:
-        if case["outcome"] in ("missed", "error") and not was_expected(case):
-            remembered[case["nodeid"]] = True
+        if case.outcome in ("missed", "error") and not case.was_expected:
+            remembered[case.nodeid] = True
 
 
 def fail_run(session: pytest.Session, name: str, message: str) -> None:

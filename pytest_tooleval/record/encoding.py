@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 from typing import TypeVar
@@ -12,6 +14,8 @@ from ..errors import ToolevalError
 from .document import VERSION
 
 _T = TypeVar("_T")
+# msgspec escapes what lies below the space.
+_NOT_PLAIN = re.compile(r"[\x7f-\U0010ffff]")
 
 
 class _Version(msgspec.Struct):
@@ -24,6 +28,12 @@ def to_json(value: Any) -> bytes:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:  # half of a surrogate pair, which a model may write
         return msgspec.json.encode(without_surrogates(msgspec.to_builtins(value)))
+
+
+def to_ascii_json(value: Any) -> str:
+    """A value as indented JSON for files and terminals: ASCII, so that no hostile text acts anywhere."""
+    text = msgspec.json.format(to_json(value), indent=1).decode()
+    return _NOT_PLAIN.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n"
 
 
 def without_surrogates(value: Any) -> Any:

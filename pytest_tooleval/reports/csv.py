@@ -8,9 +8,12 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from collections.abc import Mapping
 from typing import Any
 
+from ..record.calls import ToolCall
+from ..record.document import Document
+from ..record.results import CaseResult
+from ..record.transcript import Transcript
 from ..text import printable
 from .metrics import ordered_metrics
 
@@ -35,7 +38,7 @@ _FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠])")
 Cell = str | int | float
 
 
-def csv_text(document: Mapping[str, Any]) -> str:
+def csv_text(document: Document) -> str:
     """One row per trial, and one for a case without trials; RFC 4180, to be written as UTF-8.
 
     Write it with `newline=""`: lines end in CR LF already. The score of each metric stands under
@@ -44,12 +47,11 @@ def csv_text(document: Mapping[str, Any]) -> str:
     apply is empty. Control characters are written as visible escapes, and text that a spreadsheet
     would take for a formula gets an apostrophe in front.
     """
-    cases = document["cases"]
-    metrics = ordered_metrics(
-        name for case in cases for scored in (case, *case["trials"]) for name in scored["scores"]
-    )
+    cases = document.cases
+    of_trials = (name for case in cases for trial in case.trials for name in trial.scores)
+    metrics = ordered_metrics([*(name for case in cases for name in case.scores), *of_trials])
     columns = [*_BEFORE, *map(_score_column, metrics), *_AFTER]
-    run = document["run"].get("id")
+    run = document.run.id
     file = io.StringIO()
     writer = csv.DictWriter(file, columns, restval="", lineterminator="\r\n")
     writer.writeheader()
@@ -59,20 +61,21 @@ def csv_text(document: Mapping[str, Any]) -> str:
     return file.getvalue()
 
 
-def _rows(case: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _rows(case: CaseResult) -> Iterator[dict[str, Any]]:
     """The values of each trial by column; those of the case if it has no trials."""
-    of_case = {name: case[name] for name in ("suite", "file", "case", "model", "outcome", "reason")}
-    of_case["line"] = case["line"] or None
-    of_case["tags"] = " ".join(case["tags"])
-    if not case["trials"]:
-        yield {**of_case, **{_score_column(name): value for name, value in case["scores"].items()}}
-    for trial in case["trials"]:
-        error, transcript = trial["error"], trial["transcript"]
+    of_case = {
+        name: getattr(case, name) for name in ("suite", "file", "case", "model", "outcome", "reason")
+    }
+    of_case |= {"line": case.line or None, "tags": " ".join(case.tags)}
+    if not case.trials:
+        yield {**of_case, **{_score_column(name): value for name, value in case.scores.items()}}
+    for trial in case.trials:
+        error, transcript = trial.error, trial.transcript
         yield {
             **of_case,
-            **{name: trial[name] for name in _OF_TRIAL},
-            **{_score_column(name): score["value"] for name, score in trial["scores"].items()},
-            "error": f"{error['kind']}: {error['message']}" if error else None,
+            **{name: getattr(trial, name) for name in _OF_TRIAL},
+            **{_score_column(name): score.value for name, score in trial.scores.items()},
+            "error": f"{error.kind}: {error.message}" if error else None,
             "calls": _calls_text(transcript) if transcript else None,
         }
 
@@ -81,17 +84,10 @@ def _score_column(metric: str) -> str:
     return f"score.{printable(metric)}"
 
 
-def _calls_text(transcript: Mapping[str, Any]) -> str:
+def _calls_text(transcript: Transcript) -> str:
     """The calls as JSON, with an escape of JSON in place of whatever must not be shown or may act."""
-    calls = [
-        {"name": call["name"], "arguments": _arguments(call)}
-        for round_ in transcript["rounds"]
-        for call in round_["reply"]["calls"]
-    ]
-    try:
-        text = json.dumps(calls, ensure_ascii=False)
-    except (RecursionError, ValueError):
-        return "(calls that cannot be shown)"
+    calls = [{"name": call.name, "arguments": _arguments(call)} for call in transcript.calls]
+    text = json.dumps(calls, ensure_ascii=False)
     # Such characters stand inside of strings only, where JSON knows them by number as well.
     text = text.replace(";", "\\u003b")
     if text.isprintable():
@@ -99,8 +95,8 @@ def _calls_text(transcript: Mapping[str, Any]) -> str:
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
-def _arguments(call: Mapping[str, Any]) -> object:
-    return call["raw_arguments"] if call["arguments"] is None else call["arguments"]
+def _arguments(call: ToolCall) -> object:
+    return call.raw_arguments if call.arguments is None else call.arguments
 
 
 def _cell(value: object) -> Cell:

@@ -8,9 +8,9 @@ The escaping is that of GitHub's "Workflow commands" and of `actions/toolkit`, p
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from ..rows import was_expected
+from ..record.document import RowsDocument
+from ..record.results import CaseRow
 from ..text import printable
 from ..text import shorten
 
@@ -21,7 +21,7 @@ SUMMARY_BYTES = 1024 * 1024
 
 
 def annotations(
-    document: Mapping[str, Any],
+    document: RowsDocument,
     failures: bool = True,
     rootpath: Path | None = None,
     workspace: Path | None = None,
@@ -35,33 +35,33 @@ def annotations(
     document's file names are relative to, and `workspace` the root of the repository (default:
     $GITHUB_WORKSPACE); while either is unknown, names stay as they are.
     """
-    gates, baseline = document["gates"], document.get("baseline")
+    gates, baseline = document.gates, document.baseline
     found: dict[str, list[str]] = {"error": [], "warning": []}
     for gate in gates:
-        if not gate["passed"]:
-            found["error"].append(_command("error", {"title": f"gate: {gate['name']}"}, gate["message"]))
-    if baseline and baseline["failed"]:
-        found["error"].append(_command("error", {"title": "baseline"}, baseline["message"]))
-    allowed = any(gate["kind"] == "errors" and gate["passed"] for gate in gates)
+        if not gate.passed:
+            found["error"].append(_command("error", {"title": f"gate: {gate.name}"}, gate.message))
+    if baseline and baseline.failed:
+        found["error"].append(_command("error", {"title": "baseline"}, baseline.message))
+    allowed = any(gate.kind == "errors" and gate.passed for gate in gates)
     levels = {"failed": "error", "error": "warning" if allowed else "error", "missed": "warning"}
     if workspace is None and "GITHUB_WORKSPACE" in os.environ:
         workspace = Path(os.environ["GITHUB_WORKSPACE"])
     for outcome in levels if failures else ("error", "missed"):
         level = levels[outcome]
-        for case in document["cases"]:
-            if case["outcome"] == outcome and not was_expected(case):
-                file = _file(case["file"], rootpath, workspace)
+        for case in document.cases:
+            if case.outcome == outcome and not case.was_expected:
+                file = _file(case.file, rootpath, workspace)
                 found[level].append(_case(level, case, file))
     return [command for level, commands in found.items() for command in _capped(level, commands)]
 
 
-def _case(level: str, case: Mapping[str, Any], file: str) -> str:
+def _case(level: str, case: CaseRow, file: str) -> str:
     properties = {"file": file}
-    if case["line"] > 0:
-        properties["line"] = str(case["line"])
-    model = f"[{case['model']}]" if case["model"] else ""
-    properties["title"] = f"{case['case']}{model} {case['outcome']}"
-    return _command(level, properties, case["reason"])
+    if case.line > 0:
+        properties["line"] = str(case.line)
+    model = f"[{case.model}]" if case.model else ""
+    properties["title"] = f"{case.case}{model} {case.outcome}"
+    return _command(level, properties, case.reason)
 
 
 def _file(file: str, rootpath: Path | None, workspace: Path | None) -> str:

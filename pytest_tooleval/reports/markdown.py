@@ -9,17 +9,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from ..record.comparison import ComparedCase
+from ..record.comparison import ComparedCases
+from ..record.comparison import ComparedMetric
+from ..record.comparison import ComparedModel
+from ..record.comparison import Comparison
+from ..record.comparison import Flip
+from ..record.comparison import Moved
+from ..record.comparison import RenamedCase
+from ..record.document import RowsDocument
+from ..record.gates import Gate
+from ..record.results import CaseRow
+from ..record.run import SummedRun
+from ..record.summary import ModelSummary
 from ..text import counted
 from ..text import printable
 from ..text import shorten
 from .metrics import ordered_metrics
 from .run_text import fallbacks_text
 from .run_text import incomplete
+from .tables import told_apart
 
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
 SUMMARY_LIMIT = 1024 * 1024
@@ -65,7 +77,7 @@ class _Section:
         return (self.cut(most) if most else ""), len(self.entries) - most
 
 
-def markdown_text(document: Mapping[str, Any], limit: int = SUMMARY_LIMIT) -> str:
+def markdown_text(document: RowsDocument, limit: int = SUMMARY_LIMIT) -> str:
     """A report of at most `limit` bytes of UTF-8 (from 4,096), which is never more characters.
 
     What does not fit is cut at whole entries, with a line that says so. Raises ValueError for a
@@ -73,7 +85,7 @@ def markdown_text(document: Mapping[str, Any], limit: int = SUMMARY_LIMIT) -> st
     """
     if limit < LEAST_LIMIT:
         raise ValueError(f"limit: expected at least {LEAST_LIMIT} bytes, got {limit}")
-    verdict, about = _verdict(document), _about(document["run"])
+    verdict, about = _verdict(document), _about(document.run)
     notice = "\nCut to {:,} bytes: {:,} entries were left out.\n"
     room = limit - _size(verdict) - _size(about) - _size(notice.format(limit, 10**9))
     parts, missing = [verdict], 0
@@ -87,133 +99,133 @@ def markdown_text(document: Mapping[str, Any], limit: int = SUMMARY_LIMIT) -> st
     return "".join([*parts, about])
 
 
-def _sections(document: Mapping[str, Any]) -> Iterable[_Section]:
+def _sections(document: RowsDocument) -> Iterable[_Section]:
     """What the report tells, the most important first."""
-    if document["gates"]:
-        yield _gates(document["gates"])
-    if document.get("baseline"):
-        yield from _baseline(document["baseline"])
-    models = [row for row in document["models"] if row["model"]]
-    suites = [row for row in document["suites"] if row["model"]]
-    files = {row["file"]: row["suite"] for row in suites}
-    several = len(files) > 1
-    if len(set(files.values())) < len(files):  # two files hold suites of one name
-        suites = [{**row, "suite": f"{row['suite']} ({row['file']})"} for row in suites]
+    if document.gates:
+        yield _gates(document.gates)
+    if document.baseline:
+        yield from _baseline(document.baseline)
+    models = [row for row in document.models if row.model]
+    suites = told_apart([row for row in document.suites if row.model])
+    several = len({row.file for row in suites}) > 1
     if models:
         yield _scores(models if several else suites, "\n### Scores\n\n", suites=not several)
     replaced = [
-        f"- {_code(row['model'])}: {_code(fallbacks_text(row['fallbacks']), _LINE)}\n"
+        f"- {_code(row.model)}: {_code(fallbacks_text(row.fallbacks), _LINE)}\n"
         for row in models
-        if row["fallbacks"]
+        if row.fallbacks
     ]
     if replaced:
         yield _Section("\n", replaced)
     for outcome, what in _OUTCOMES:
-        cases = [case for case in document["cases"] if case["outcome"] == outcome]
+        cases = [case for case in document.cases if case.outcome == outcome]
         if cases:
             yield _cases(cases, what, shown=outcome == "failed")
     if several:
         yield _details("Scores by suite", _scores(suites, "", suites=True))
-    if document.get("baseline"):
-        yield from _changed_cases(document["baseline"]["cases"])
+    if document.baseline:
+        yield from _changed_cases(document.baseline.cases)
 
 
-def _verdict(document: Mapping[str, Any]) -> str:
-    run, gates = document["run"], document["gates"]
-    total, baseline = run["total"], document.get("baseline")
-    failed_gates = sum(not gate["passed"] for gate in gates)
-    evaluated = total["cases"] - total["skipped"]
+def _verdict(document: RowsDocument) -> str:
+    run, gates = document.run, document.gates
+    total, baseline = run.total, document.baseline
+    failed_gates = sum(not gate.passed for gate in gates)
+    evaluated = total.cases - total.skipped
     reason = incomplete(run)
     # With --tooleval-max-errors a run passes in spite of an error.
-    errors = total["errors"] and run["exitstatus"] != 0
+    errors = total.errors and run.exitstatus != 0
     if reason:
         word = f"INCOMPLETE ({reason})"
-    elif failed_gates or total["failed"] or errors or (baseline and baseline["failed"]):
+    elif failed_gates or total.failed or errors or (baseline and baseline.failed):
         word = "FAILED"
     elif not evaluated:
         word = "NOTHING WAS EVALUATED"
     else:
         word = "PASSED"
-    parts = [
-        f"{total[name]:,} {name}"
-        for name in ("passed", "failed", "missed", "skipped")
-        if total[name] or name == "passed"
-    ]
-    if total["errors"]:
-        parts.append(counted(total["errors"], "error"))
-    models = sum(bool(row["model"]) for row in document["models"])
-    texts = [f"{counted(total['cases'], 'case')} on {counted(models, 'model')}: {', '.join(parts)}."]
+    counts = {"failed": total.failed, "missed": total.missed, "skipped": total.skipped}
+    parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
+    if total.errors:
+        parts.append(counted(total.errors, "error"))
+    models = sum(bool(row.model) for row in document.models)
+    texts = [f"{counted(total.cases, 'case')} on {counted(models, 'model')}: {', '.join(parts)}."]
     if gates:
         texts.append(f"{len(gates) - failed_gates} of {counted(len(gates), 'gate')} passed.")
-    if run["collection_errors"]:
-        texts.append(f"{counted(run['collection_errors'], 'file')} could not be collected.")
+    if run.collection_errors:
+        texts.append(f"{counted(run.collection_errors, 'file')} could not be collected.")
     return f"## Tool calling: {word}\n\n{' '.join(texts)}\n"
 
 
-def _gates(gates: Sequence[Mapping[str, Any]]) -> _Section:
+def _gates(gates: Sequence[Gate]) -> _Section:
     entries = [
-        f"- {'passed' if gate['passed'] else '**FAILED**'}: {_code(gate['message'], _LINE)}\n"
-        for gate in sorted(gates, key=lambda gate: gate["passed"])
+        f"- {'passed' if gate.passed else '**FAILED**'}: {_code(gate.message, _LINE)}\n"
+        for gate in sorted(gates, key=lambda gate: gate.passed)
     ]
     return _Section("\n### Gates\n\n", entries)
 
 
-def _baseline(found: Mapping[str, Any]) -> Iterable[_Section]:
-    word = "**FAILED**" if found["failed"] else "passed"
-    old = _code(found["old"]["name"])
-    head = f"\n### Baseline {old}\n\n{word}: {_code(found['message'], _LINE)}\n"
+def _baseline(found: Comparison) -> Iterable[_Section]:
+    word = "**FAILED**" if found.failed else "passed"
+    old = _code(found.old.name)
+    head = f"\n### Baseline {old}\n\n{word}: {_code(found.message, _LINE)}\n"
     header = ["model", "metric", "baseline", "now", "change", "cases", "p (Holm)", "verdict"]
     rows = [
         [
             _code(_pair(model), table=True),
-            _code(row["metric"] + (f" in {row['suite']}" if row.get("suite") else ""), table=True),
-            f"{row['old']:.3f}",
-            f"{row['new']:.3f}",
-            f"{row['new'] - row['old']:+.3f}",
-            str(row["n"]),
-            f"{row['p_adjusted']:.3f}",
+            _code(row.metric + (f" in {row.suite}" if row.suite else ""), table=True),
+            f"{row.old:.3f}",
+            f"{row.new:.3f}",
+            f"{row.new - row.old:+.3f}",
+            str(row.n),
+            f"{row.p_adjusted:.3f}",
             _judged(row),
         ]
-        for model in found["models"]
-        for row in model["metrics"]
+        for model in found.models
+        for row in model.metrics
     ]
     yield _Section(head + "\n" + _table_head(header, 2), [_table_row(row) for row in rows])
-    for kind, what in (
-        ("flips", "turned from always passing to always failing"),
-        ("worse", "got worse"),
-        ("better", "got better"),
+    flips = [_flip(model.new, case) for model in found.models for case in model.flips]
+    worse = [_moved(model.new, case) for model in found.models for case in model.worse]
+    better = [_moved(model.new, case) for model in found.models for case in model.better]
+    for entries, what in (
+        (flips, "turned from always passing to always failing"),
+        (worse, "got worse"),
+        (better, "got better"),
     ):
-        entries = [_moved(model["new"], case) for model in found["models"] for case in model[kind]]
         if entries:
             yield _details(f"{counted(len(entries), 'case')} {what}", _most(entries))
 
 
-def _pair(model: Mapping[str, Any]) -> str:
-    return str(model["new"]) if model["old"] == model["new"] else f"{model['old']} = {model['new']}"
+def _pair(model: ComparedModel) -> str:
+    return str(model.new) if model.old == model.new else f"{model.old} = {model.new}"
 
 
-def _judged(row: Mapping[str, Any]) -> str:
-    if row["failed"]:
+def _judged(row: ComparedMetric) -> str:
+    if row.failed:
         return "**FAILED**"
-    return "significant" if row["significant"] else ""
+    return "significant" if row.significant else ""
 
 
-def _moved(model: str, case: Mapping[str, Any]) -> str:
-    """A case with what it was and is: in trials that passed, and in overall where that is known."""
-    trials = [case.get(f"{when}_passes", case[when]) for when in ("old", "new")]
-    text = f"- {_where(case)} on {_code(model)}: {_code(trials[0])} to {_code(trials[1])} trials passed"
-    if "old_passes" in case:
-        text += f", overall {_number(case['old'])} to {_number(case['new'])}"
-    return text + "\n"
+def _flip(model: str, case: Flip) -> str:
+    return f"- {_where(case)} on {_code(model)}: {_code(case.old)} to {_code(case.new)} trials passed\n"
 
 
-def _scores(rows: Sequence[Mapping[str, Any]], head: str, *, suites: bool) -> _Section:
+def _moved(model: str, case: Moved) -> str:
+    """A case with what it was and is, in trials that passed and in overall."""
+    passes = f"{_code(case.old_passes)} to {_code(case.new_passes)} trials passed"
+    overall = f"overall {_number(case.old)} to {_number(case.new)}"
+    return f"- {_where(case)} on {_code(model)}: {passes}, {overall}\n"
+
+
+def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Section:
     """A table of models, or of models and suites; columns without any value are left out."""
-    metrics = ordered_metrics(metric for row in rows for metric in row["metrics"])
+    metrics = ordered_metrics(metric for row in rows for metric in row.metrics)
     names = ["model", "suite"] if suites else ["model"]
-    counts = [name for name in ("failed", "missed", "errors", "skipped") if any(r[name] for r in rows)]
+    counts = [
+        name for name in ("failed", "missed", "errors", "skipped") if any(getattr(r, name) for r in rows)
+    ]
     columns = [
-        *((name, [str(row[name]) for row in rows]) for name in ("cases", "passed", *counts)),
+        *((name, [str(getattr(row, name)) for row in rows]) for name in ("cases", "passed", *counts)),
         *((_code(metric, table=True), [_mean(row, metric) for row in rows]) for metric in metrics),
         *(
             (_code(kind, table=True), [_reliability(row, kind) for row in rows])
@@ -222,93 +234,97 @@ def _scores(rows: Sequence[Mapping[str, Any]], head: str, *, suites: bool) -> _S
         ("tokens", [_tokens(row) for row in rows]),
         ("of which reasoning", [_reasoning(row) for row in rows]),
         ("cost (USD)", [_cost(row) for row in rows]),
-        ("latency (s)", [_number(row["latency_s"]) for row in rows]),
+        ("latency (s)", [_number(row.latency_s) for row in rows]),
     ]
     columns = [(name, cells) for name, cells in columns if set(cells) != {_UNKNOWN}]
     entries = [
-        _table_row([*(_code(row[name], table=True) for name in names), *(c[i] for _, c in columns)])
+        _table_row(
+            [*(_code(getattr(row, name), table=True) for name in names), *(c[i] for _, c in columns)]
+        )
         for i, row in enumerate(rows)
     ]
     return _Section(head + _table_head([*names, *(name for name, _ in columns)], len(names)), entries)
 
 
-def _mean(row: Mapping[str, Any], metric: str) -> str:
+def _mean(row: ModelSummary, metric: str) -> str:
     """`0.85`; for `overall` with its 95% interval, `0.85 (0.80 to 0.90)`: all would be too many."""
-    found = row["metrics"].get(metric)
+    found = row.metrics.get(metric)
     if found is None:
         return _UNKNOWN
-    low, high = found.get("low"), found.get("high")
+    low, high = found.low, found.high
     if metric != "overall" or low is None or high is None:
-        return f"{found['mean']:.2f}"
-    return f"{found['mean']:.2f} ({low:.2f} to {high:.2f})"
+        return f"{found.mean:.2f}"
+    return f"{found.mean:.2f} ({low:.2f} to {high:.2f})"
 
 
-def _reliability(row: Mapping[str, Any], kind: str) -> str:
+def _reliability(row: ModelSummary, kind: str) -> str:
     """pass@k or pass^k for the largest k."""
-    values = (row.get("reliability") or {}).get(kind)
-    if not values:
+    if row.reliability is None:
         return _UNKNOWN
+    values = row.reliability.pass_at if kind == "pass@k" else row.reliability.pass_hat
     k = max(values, key=int)
     return f"{values[k]:.2f} (k = {int(k)})"
 
 
-def _tokens(row: Mapping[str, Any]) -> str:
-    tokens = row["tokens"]
-    known = [tokens[kind] for kind in ("prompt", "completion") if tokens[kind] is not None]
-    return f"{sum(known):,}" if known else _UNKNOWN
+def _tokens(row: ModelSummary) -> str:
+    return _UNKNOWN if row.tokens.total is None else f"{row.tokens.total:,}"
 
 
-def _reasoning(row: Mapping[str, Any]) -> str:
-    return f"{row['tokens']['reasoning']:,}" if row["tokens"]["reasoning"] else _UNKNOWN
+def _reasoning(row: ModelSummary) -> str:
+    return f"{row.tokens.reasoning:,}" if row.tokens.reasoning else _UNKNOWN
 
 
-def _cost(row: Mapping[str, Any]) -> str:
+def _cost(row: ModelSummary) -> str:
     """A `+` says that the price of some answers is unknown."""
-    if row["cost_usd"] is None:
+    if row.cost_usd is None:
         return _UNKNOWN
-    return f"{row['cost_usd']:.4f}" + ("+" if row["priced"] < row["trials"] else "")
+    return f"{row.cost_usd:.4f}" + ("+" if row.priced < row.trials else "")
 
 
 def _number(value: float | None) -> str:
     return _UNKNOWN if value is None else f"{value:.2f}"
 
 
-def _cases(cases: Sequence[Mapping[str, Any]], what: str, *, shown: bool) -> _Section:
+def _cases(cases: Sequence[CaseRow], what: str, *, shown: bool) -> _Section:
     title = f"{counted(len(cases), 'case')} {what}"
     entries = [_case(case) for case in cases[:_MOST_CASES]]
     return _details(title, _Section("", entries, total=len(cases)), shown=shown)
 
 
-def _case(case: Mapping[str, Any]) -> str:
-    place = f"{case['file']}:{case['line']}" if case["line"] else case["file"]
-    trials = f", {case['passes']} of {case['scored']} trials passed" if len(case["trials"]) > 1 else ""
+def _case(case: CaseRow) -> str:
+    place = f"{case.file}:{case.line}" if case.line else case.file
+    trials = f", {case.passes} of {case.scored} trials passed" if len(case.trials) > 1 else ""
     return (
-        f"- {_code(case['case'])} on {_code(case['model'])}{trials}: "
-        f"{_code(case['reason'], _LINE)} ({_code(place, _LINE)})\n"
+        f"- {_code(case.case)} on {_code(case.model)}{trials}: "
+        f"{_code(case.reason, _LINE)} ({_code(place, _LINE)})\n"
     )
 
 
-def _changed_cases(cases: Mapping[str, Any]) -> Iterable[_Section]:
+def _changed_cases(cases: ComparedCases) -> Iterable[_Section]:
     """Cases that the baseline does not have, or has differently, and so were not compared."""
+    kinds: dict[str, Sequence[ComparedCase]] = {
+        "added": cases.added,
+        "removed": cases.removed,
+        "changed": cases.changed,
+        "renamed": cases.renamed,
+    }
     entries = [
-        f"- {kind}: {_where(case)}{_before(case)}\n"
-        for kind in ("added", "removed", "changed", "renamed")
-        for case in cases[kind]
+        f"- {kind}: {_where(case)}{_before(case)}\n" for kind, found in kinds.items() for case in found
     ]
     if entries:
-        counts = [f"{len(cases[kind])} {kind}" for kind in ("added", "removed", "changed", "renamed")]
+        counts = [f"{len(found)} {kind}" for kind, found in kinds.items()]
         summary = f"Cases that are not as in the baseline: {', '.join(counts)}"
         yield _details(summary, _most(entries))
 
 
-def _before(case: Mapping[str, Any]) -> str:
-    if "old_case" not in case:
+def _before(case: ComparedCase) -> str:
+    if not isinstance(case, RenamedCase):
         return ""
-    return f", was {_where({'suite': case['old_suite'], 'case': case['old_case']})}"
+    return f", was {_where(ComparedCase(case.old_suite, case.old_case))}"
 
 
-def _where(case: Mapping[str, Any]) -> str:
-    return f"{_code(case['case'])} of {_code(case['suite'])}"
+def _where(case: ComparedCase) -> str:
+    return f"{_code(case.case)} of {_code(case.suite)}"
 
 
 def _most(entries: Sequence[str]) -> _Section:
@@ -321,15 +337,15 @@ def _details(summary: str, section: _Section, *, shown: bool = False) -> _Sectio
     return _Section(head, section.entries, "\n</details>\n", section.total)
 
 
-def _about(run: Mapping[str, Any]) -> str:
-    parts = [f"run {_code(run['id'])}"] if run.get("id") else []
-    parts.append(f"started {_code(run['started'])}, took {run['duration_s']:.1f} s")
-    git = run.get("git")
+def _about(run: SummedRun) -> str:
+    parts = [f"run {_code(run.id)}"]
+    parts.append(f"started {_code(run.started)}, took {run.duration_s:.1f} s")
+    git = run.git
     if git:
-        branch = f" on {_code(git['branch'])}" if git["branch"] else ""
-        dirty = ", with changes that are not committed" if git["dirty"] else ""
-        parts.append(f"commit {_code(git['commit'])}{branch}{dirty}")
-    parts.append(f"pytest-tooleval {_code(run['pytest_tooleval'])}")
+        branch = f" on {_code(git.branch)}" if git.branch else ""
+        dirty = ", with changes that are not committed" if git.dirty else ""
+        parts.append(f"commit {_code(git.commit)}{branch}{dirty}")
+    parts.append(f"pytest-tooleval {_code(run.pytest_tooleval)}")
     return f"\n{', '.join(parts)}\n"
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
 
 from ..engine.fallbacks import fallback_text
+from ..record.run import Run
+from ..record.summary import Fallback
 from ..text import counted
 
 _STATUS = {"killed": "the run was killed", "running": "the run still goes on"}
@@ -18,10 +18,10 @@ _EXITS = {
 }
 
 
-def incomplete(run: Mapping[str, Any]) -> str:
+def incomplete(run: Run) -> str:
     """Why the document's `run` is not whole; empty when it is."""
-    status = _STATUS.get(run.get("status", ""))
-    return status or _EXITS.get(run.get("exitstatus") or 0, "")
+    status = _STATUS.get(run.status)
+    return status or _EXITS.get(run.exitstatus or 0, "")
 
 
 def option_text(name: str, value: object) -> str:
@@ -29,9 +29,9 @@ def option_text(name: str, value: object) -> str:
     return f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
 
 
-def fallbacks_text(fallbacks: Sequence[Mapping[str, Any]]) -> str:
+def fallbacks_text(fallbacks: Sequence[Fallback]) -> str:
     """What a model was sent in place of what it refuses, on one line; empty for nothing."""
     return "; ".join(
-        f"{fallback_text(each['parameter'], each['sent'])} ({counted(each['cases'], 'case')})"
+        f"{fallback_text(each.parameter, each.sent)} ({counted(each.cases, 'case')})"
         for each in fallbacks
     )

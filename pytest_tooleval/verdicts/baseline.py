@@ -12,9 +12,21 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
+from typing import NamedTuple
 
 from ..errors import ConfigError
+from ..record.comparison import ComparedCase
+from ..record.comparison import ComparedCases
+from ..record.comparison import ComparedMetric
+from ..record.comparison import ComparedModel
+from ..record.comparison import ComparedRun
+from ..record.comparison import Comparison
+from ..record.comparison import Flip
+from ..record.comparison import Moved
+from ..record.comparison import RenamedCase
+from ..record.results import CaseRow
+from ..record.run import Run
 from ..scoring.thresholds import TOLERANCE
 from ..suite.model import METRICS
 from ..suite.model import PENALTIES
@@ -26,39 +38,36 @@ from .baseline_text import shown
 from .baseline_text import verdict_text
 from .pairing import Pair
 from .pairing import Pairing
-from .pairing import Row
 from .pairing import pair_cases
 from .statistics import flip_test
 from .statistics import holm
 from .statistics import is_flip
 from .statistics import sign_flip_test
+from .summary import SCORED
 
 PASS = "pass"
-_SCORED = ("passed", "failed", "missed")
-_EARLY_STOP = "early-stop"
-_LARGEST = 1e9
 
 
 @dataclass(frozen=True)
 class _Case:
     """A case that has scores in both runs. `counts`: old trials, old passes, new trials, new passes."""
 
-    old: Row
-    new: Row
+    old: CaseRow
+    new: CaseRow
     counts: tuple[int, int, int, int]
     weight: float
 
     @property
     def suite(self) -> tuple[str, str]:
         """Name and file: two files may have a suite of one name."""
-        return self.new["suite"], self.new.get("file", "")
+        return self.new.suite, self.new.file
 
     def values(self, metric: str) -> tuple[float, float] | None:
         """The old and the new score, None unless both are numbers."""
         if metric == PASS:
             n, c, m, d = self.counts
             return (c / n, d / m) if n and m else None
-        old, new = _number(self.old["scores"].get(metric)), _number(self.new["scores"].get(metric))
+        old, new = self.old.scores.get(metric), self.new.scores.get(metric)
         return None if old is None or new is None else (old, new)
 
 
@@ -76,7 +85,7 @@ class _Metric:
     n: int
     differences: tuple[float, ...]
     p: float
-    test: str
+    test: Literal["sign-flip", "McNemar"]
 
     @property
     def drop(self) -> float:
@@ -96,16 +105,23 @@ class _Model:
     flips_p: float | None
 
 
+class Side(NamedTuple):
+    """One of the two runs: what the user calls it, what it says of itself, its cases."""
+
+    name: str
+    run: Run
+    cases: Sequence[CaseRow]
+
+
 def compare(
-    old: Mapping[str, Any],
-    new: Mapping[str, Any],
+    old: Side,
+    new: Side,
     *,
     models: Collection[tuple[str, str]] = (),
     alpha: float = 0.05,
     max_drop: float = 0.0,
-    names: tuple[str, str] = ("baseline", "this run"),
-) -> dict[str, Any]:
-    """Compare two result documents: the COMPARISON that stands under `baseline` in a document.
+) -> Comparison:
+    """Compare two runs.
 
     `models` are pairs of a label of `old` and one of `new`; every other model is compared with the one
     of the same label. The comparison fails if, for some model and metric, the mean dropped by more
@@ -115,10 +131,11 @@ def compare(
     """
     _check("alpha", alpha)
     _check("max-drop", max_drop)
+    names = old.name, new.name
     sides = _by_model(old), _by_model(new)
     pairs = _model_pairs(*sides, models, names)
-    problem = _problem(old, new, pairs, sides, names)
-    compared = [] if problem else [_compare_model(pair, *sides, _stops_early(new)) for pair in pairs]
+    problem = _problem(old, new, pairs, sides)
+    compared = [] if problem else [_compare_model(pair, *sides, new.run.stops_early) for pair in pairs]
     results = [
         _result(model, *adjusted, alpha, max_drop)
         for model, adjusted in zip(compared, _adjust(compared), strict=True)
@@ -128,31 +145,30 @@ def compare(
     if problem:
         problems.append(problem)
     texts = list(problems)
-    if any(result["cases"] for result in results):
+    judged = [result for result in results if result.cases]
+    if judged:
         blind = all(_best_p(model) >= alpha for model in compared)
-        judged = [result for result in results if result["cases"]]
         texts.append(verdict_text(judged, max_drop, blind=blind))
         left = [pair for model in compared for pair in model.pairing.same if not _is_scored(pair)]
-        skipped = sum(any(row["outcome"] == "skipped" for row in pair) for pair in left)
+        skipped = sum(any(row.outcome == "skipped" for row in pair) for pair in left)
         compared_labels = {label for _, label in pairs}
         strange = [label for label in sides[1] if label not in compared_labels]
         left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
         texts += [f"not compared: {left_out}"] if left_out else []
         texts += filter(None, (_otherwise(model, names) for model in compared))
     failed = any(
-        model["flips_failed"] or any(metric["failed"] for metric in model["metrics"])
-        for model in results
+        model.flips_failed or any(metric.failed for metric in model.metrics) for model in results
     )
-    return {
-        "old": _about(old, names[0]),
-        "new": _about(new, names[1]),
-        "alpha": alpha,
-        "max_drop": max_drop,
-        "models": results,
-        "cases": changes,
-        "failed": failed or bool(problems),
-        "message": "; ".join(texts),
-    }
+    return Comparison(
+        old=_about(old),
+        new=_about(new),
+        alpha=alpha,
+        max_drop=max_drop,
+        models=tuple(results),
+        cases=changes,
+        failed=failed or bool(problems),
+        message="; ".join(texts),
+    )
 
 
 def _check(name: str, value: float) -> None:
@@ -160,18 +176,18 @@ def _check(name: str, value: float) -> None:
         raise ConfigError(f"{name}: expected a number from 0 to 1, got {value}")
 
 
-def _by_model(document: Mapping[str, Any]) -> dict[str, list[Row]]:
+def _by_model(side: Side) -> dict[str, list[CaseRow]]:
     """Rows by model; what was skipped for want of a model has none."""
-    models: dict[str, list[Row]] = {}
-    for row in document["cases"]:
-        if row["model"]:
-            models.setdefault(row["model"], []).append(row)
+    models: dict[str, list[CaseRow]] = {}
+    for row in side.cases:
+        if row.model:
+            models.setdefault(row.model, []).append(row)
     return models
 
 
 def _model_pairs(
-    old: Mapping[str, Sequence[Row]],
-    new: Mapping[str, Sequence[Row]],
+    old: Mapping[str, Sequence[CaseRow]],
+    new: Mapping[str, Sequence[CaseRow]],
     models: Collection[tuple[str, str]],
     names: tuple[str, str],
 ) -> list[tuple[str, str]]:
@@ -186,24 +202,19 @@ def _model_pairs(
     return [*models, *((label, label) for label in new if label in old and label not in paired)]
 
 
-def _stops_early(document: Mapping[str, Any]) -> bool:
-    options = document["run"].get("options") or {}
-    return bool(options.get(_EARLY_STOP))
-
-
 def _problem(
-    old: Mapping[str, Any],
-    new: Mapping[str, Any],
+    old: Side,
+    new: Side,
     pairs: Sequence[tuple[str, str]],
-    sides: tuple[Mapping[str, Sequence[Row]], Mapping[str, Sequence[Row]]],
-    names: tuple[str, str],
+    sides: tuple[Mapping[str, Sequence[CaseRow]], Mapping[str, Sequence[CaseRow]]],
 ) -> str:
     """Why the two runs cannot be compared at all, empty if they can."""
+    names = old.name, new.name
     if not pairs:
         has = [f"{shown(name)} has {labels_text(side)}" for name, side in zip(names, sides, strict=True)]
         return f"nothing to compare, no model is in both runs: {', '.join(has)}; pair them as OLD=NEW"
-    if _stops_early(old) != _stops_early(new):
-        early, whole = names if _stops_early(old) else names[::-1]
+    if old.run.stops_early != new.run.stops_early:
+        early, whole = names if old.run.stops_early else names[::-1]
         return (
             f"nothing to compare: {shown(early)} stopped asking once a verdict was decided, which moves "
             f"the means, and {shown(whole)} did not; run both with or both without --tooleval-early-stop"
@@ -213,8 +224,8 @@ def _problem(
 
 def _compare_model(
     labels: tuple[str, str],
-    old: Mapping[str, Sequence[Row]],
-    new: Mapping[str, Sequence[Row]],
+    old: Mapping[str, Sequence[CaseRow]],
+    new: Mapping[str, Sequence[CaseRow]],
     early: bool,
 ) -> _Model:
     pairing = pair_cases(old[labels[0]], new[labels[1]])
@@ -230,33 +241,17 @@ def _compare_model(
 
 
 def _is_scored(pair: Pair) -> bool:
-    return all(row["outcome"] in _SCORED for row in pair)
+    return all(row.outcome in SCORED for row in pair)
 
 
 def _case(pair: Pair) -> _Case:
     old, new = pair
-    weight = _number(new.get("weight"))
-    return _Case(old, new, (*_counts(old), *_counts(new)), weight if weight and weight > 0 else 1.0)
-
-
-def _counts(row: Row) -> tuple[int, int]:
-    """Trials with an answer, and how many of them passed. Old files have them in the trials alone."""
-    if "scored" in row and "passes" in row:
-        return row["scored"], row["passes"]
-    trials = [trial for trial in row.get("trials") or () if trial["error"] is None]
-    return len(trials), sum(bool(trial["passed"]) for trial in trials)
-
-
-def _number(value: object) -> float | None:
-    """The value if it is a number, and a sane one: files may hold NaN and integers of any size."""
-    if isinstance(value, float) or type(value) is int:
-        return value if -_LARGEST <= value <= _LARGEST else None
-    return None
+    return _Case(old, new, (old.scored, old.passes, new.scored, new.passes), new.weight)
 
 
 def _metric_names(cases: Sequence[_Case]) -> list[str]:
     """The pass rate, the built-in metrics, those of others. Of a penalty less is better: left out."""
-    found = dict.fromkeys(name for case in cases for name in case.new["scores"])
+    found = dict.fromkeys(name for case in cases for name in case.new.scores)
     return [
         PASS,
         *(name for name in METRICS if name in found),
@@ -300,7 +295,7 @@ def _metric(
     )
     single = all(case.counts[0] == case.counts[2] == 1 for case, _ in found) and len(set(weights)) == 1
     binary = single and all(value in (0, 1) for _, values in found for value in values)
-    test = "McNemar" if binary else "sign-flip"
+    test: Literal["sign-flip", "McNemar"] = "McNemar" if binary else "sign-flip"
     p = sign_flip_test(differences)
     return _Metric(name, label, old, new, len(found), differences, p, test)
 
@@ -311,8 +306,8 @@ def _otherwise(model: _Model, names: tuple[str, str]) -> str:
         {
             pair
             for case in model.cases
-            for trial in (case.old, case.new)[side].get("trials") or ()
-            for pair in trial.get("fallbacks", {}).items()
+            for trial in (case.old, case.new)[side].trials
+            for pair in trial.fallbacks.items()
         }
         for side in (0, 1)
     )
@@ -355,39 +350,42 @@ def _best_p(model: _Model) -> float:
 
 def _result(
     model: _Model, adjusted: Sequence[float], flips_p: float | None, alpha: float, max_drop: float
-) -> dict[str, Any]:
+) -> ComparedModel:
     flips = [case for case in model.cases if is_flip(case.counts)]
     worse, better = _moved(model.cases)
-    return {
-        "old": model.old,
-        "new": model.new,
-        "cases": len(model.cases),
-        "metrics": [
-            {
-                "metric": metric.name,
-                "suite": metric.suite,
-                "old": metric.old,
-                "new": metric.new,
-                "drop": metric.drop,
-                "n": metric.n,
-                "p": metric.p,
-                "p_adjusted": p,
-                "test": metric.test,
-                "significant": p < alpha,
-                "failed": p < alpha and metric.drop > max_drop + TOLERANCE,
-            }
+    return ComparedModel(
+        old=model.old,
+        new=model.new,
+        cases=len(model.cases),
+        metrics=tuple(
+            ComparedMetric(
+                metric=metric.name,
+                suite=metric.suite,
+                old=metric.old,
+                new=metric.new,
+                drop=metric.drop,
+                n=metric.n,
+                p=metric.p,
+                p_adjusted=p,
+                test=metric.test,
+                significant=p < alpha,
+                failed=p < alpha and metric.drop > max_drop + TOLERANCE,
+            )
             for metric, p in zip(model.metrics, adjusted, strict=True)
-        ],
-        "flips": [{**_name(case.new), "old": _share(case, 0), "new": _share(case, 2)} for case in flips],
-        "flips_p": model.flips_p,
-        "flips_p_adjusted": flips_p,
-        "flips_failed": bool(flips) and flips_p is not None and flips_p < alpha,
-        "worse": worse,
-        "better": better,
-    }
+        ),
+        flips=tuple(
+            Flip(case.new.suite, case.new.case, old=_share(case, 0), new=_share(case, 2))
+            for case in flips
+        ),
+        flips_p=model.flips_p,
+        flips_p_adjusted=flips_p,
+        flips_failed=bool(flips) and flips_p is not None and flips_p < alpha,
+        worse=worse,
+        better=better,
+    )
 
 
-def _moved(cases: Sequence[_Case]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _moved(cases: Sequence[_Case]) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
     """Cases that are worse, and better, by overall score, else by passes; the largest change first."""
     moved = []
     for case in cases:
@@ -396,11 +394,18 @@ def _moved(cases: Sequence[_Case]) -> tuple[list[dict[str, Any]], list[dict[str,
         change = 0.0 if old is None or new is None else round(old - new, 12)
         passes = c / n - d / m if n and m else 0.0
         if change or passes:
-            row = {"old": old, "new": new, "old_passes": _share(case, 0), "new_passes": _share(case, 2)}
-            moved.append(((change, passes), {**_name(case.new), **row}))
+            row = Moved(
+                case.new.suite,
+                case.new.case,
+                old=old,
+                new=new,
+                old_passes=_share(case, 0),
+                new_passes=_share(case, 2),
+            )
+            moved.append(((change, passes), row))
     moved.sort(key=lambda entry: entry[0], reverse=True)
-    worse = [row for change, row in moved if change > (0.0, 0.0)]
-    better = [row for change, row in reversed(moved) if change < (0.0, 0.0)]
+    worse = tuple(row for change, row in moved if change > (0.0, 0.0))
+    better = tuple(row for change, row in reversed(moved) if change < (0.0, 0.0))
     return worse, better
 
 
@@ -408,31 +413,30 @@ def _share(case: _Case, side: int) -> str:
     return f"{case.counts[side + 1]}/{case.counts[side]}"
 
 
-def _name(row: Row) -> dict[str, Any]:
-    return {"suite": row["suite"], "case": row["case"]}
+def _name(row: CaseRow) -> ComparedCase:
+    return ComparedCase(row.suite, row.case)
 
 
-def _about(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    run = document["run"]
-    return {"name": name, **{key: run.get(key) for key in ("id", "started", "git")}}
+def _about(side: Side) -> ComparedRun:
+    return ComparedRun(side.name, side.run.id, side.run.started, side.run.git)
 
 
-def _changes(pairings: Iterable[Pairing]) -> dict[str, Any]:
+def _changes(pairings: Iterable[Pairing]) -> ComparedCases:
     """What became of the cases, each named once however many models were asked."""
-    same: set[tuple[str, str]] = set()
-    found: dict[str, dict[tuple[str, str], dict[str, Any]]] = {
-        kind: {} for kind in ("added", "removed", "changed", "renamed")
+    found = list(pairings)
+    renamed = {
+        _name(new): RenamedCase(new.suite, new.case, old_suite=old.suite, old_case=old.case)
+        for pairing in found
+        for old, new in pairing.renamed
     }
-    for pairing in pairings:
-        same |= {_key(new) for _, new in pairing.same}
-        found["added"] |= {_key(row): _name(row) for row in pairing.added}
-        found["removed"] |= {_key(row): _name(row) for row in pairing.removed}
-        found["changed"] |= {_key(new): _name(new) for _, new in pairing.changed}
-        for old, new in pairing.renamed:
-            former = {"old_suite": old["suite"], "old_case": old["case"]}
-            found["renamed"][_key(new)] = {**_name(new), **former}
-    return {"same": len(same), **{kind: list(rows.values()) for kind, rows in found.items()}}
+    return ComparedCases(
+        same=len({_name(new) for pairing in found for _, new in pairing.same}),
+        added=_unique(row for pairing in found for row in pairing.added),
+        removed=_unique(row for pairing in found for row in pairing.removed),
+        changed=_unique(new for pairing in found for _, new in pairing.changed),
+        renamed=tuple(renamed.values()),
+    )
 
 
-def _key(row: Row) -> tuple[str, str]:
-    return row["suite"], row["case"]
+def _unique(rows: Iterable[CaseRow]) -> tuple[ComparedCase, ...]:
+    return tuple(dict.fromkeys(map(_name, rows)))

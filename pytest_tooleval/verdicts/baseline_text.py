@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Mapping
 from collections.abc import Sequence
 from collections.abc import Set
-from typing import Any
 
 from ..engine.fallbacks import fallback_text
+from ..record.comparison import ComparedCases
+from ..record.comparison import ComparedMetric
+from ..record.comparison import ComparedModel
+from ..record.comparison import Flip
 from ..text import counted
 from ..text import printable
 from ..text import shorten
@@ -41,17 +43,12 @@ def nothing_text(model: str, pairing: Pairing, names: tuple[str, str]) -> str:
     return f"nothing to compare, no case of {shown(model)} is the same in both runs: {', '.join(parts)}"
 
 
-def left_out_text(
-    unanswered: int, skipped: int, changes: Mapping[str, Any], models: Sequence[str]
-) -> str:
+def left_out_text(unanswered: int, skipped: int, changes: ComparedCases, models: Sequence[str]) -> str:
     """Which cases and models no verdict was made of, empty if there are none."""
     parts = [f"{counted(unanswered, 'case')} without an answer"] if unanswered else []
     parts += [f"{counted(skipped, 'case')} skipped"] if skipped else []
-    parts += [
-        f"{counted(len(changes[kind]), 'case')} {kind}"
-        for kind in ("changed", "added", "removed")
-        if changes[kind]
-    ]
+    kinds = {"changed": changes.changed, "added": changes.added, "removed": changes.removed}
+    parts += [f"{counted(len(cases), 'case')} {kind}" for kind, cases in kinds.items() if cases]
     if models:
         parts.append(f"{labels_text(models)} (no such model in the other run)")
     return ", ".join(parts)
@@ -67,15 +64,17 @@ def otherwise_text(model: str, old: Fallbacks, new: Fallbacks, names: tuple[str,
     return f"{shown(model)} was not asked alike, only {'; only '.join(parts)}" if parts else ""
 
 
-def verdict_text(models: Sequence[Mapping[str, Any]], max_drop: float, *, blind: bool) -> str:
-    """The verdict on `models` of a COMPARISON. `blind`: so few cases cannot show a drop at all."""
+def verdict_text(models: Sequence[ComparedModel], max_drop: float, *, blind: bool) -> str:
+    """The verdict on models that were compared. `blind`: so few cases cannot show a drop at all."""
     failures = [text for model in models for text in _failures(model)]
     if failures:
         return "; ".join(failures)
-    allowed = [text for model in models for text in _drops(model, "significant")]
+    allowed = [
+        text for model in models for text in _drops(model, [m for m in model.metrics if m.significant])
+    ]
     above = f" above {max_drop:g}" if allowed else ""
     parts = [f"no significant drop{above} over {_cases_text(models)}", *allowed]
-    flips = [flip for model in models for flip in model["flips"]]
+    flips = [flip for model in models for flip in model.flips]
     if flips:
         parts.append(_flips(flips) + ("" if allowed else ", which may be chance"))
     if blind:
@@ -83,49 +82,46 @@ def verdict_text(models: Sequence[Mapping[str, Any]], max_drop: float, *, blind:
     return "; ".join(parts)
 
 
-def _cases_text(models: Sequence[Mapping[str, Any]]) -> str:
+def _cases_text(models: Sequence[ComparedModel]) -> str:
     if len(models) == 1:
-        return counted(models[0]["cases"], "case")
-    texts = [f"{counted(model['cases'], 'case')} of {shown(model['new'])}" for model in models]
+        return counted(models[0].cases, "case")
+    texts = [f"{counted(model.cases, 'case')} of {shown(model.new)}" for model in models]
     return ", ".join(texts[:_MOST_LABELS] + (["..."] if len(texts) > _MOST_LABELS else []))
 
 
-def _failures(model: Mapping[str, Any]) -> Iterable[str]:
-    yield from _drops(model, "failed")
-    if model["flips_failed"]:
-        yield f"{_flips(model['flips'])} on {shown(model['new'])} ({_p(model['flips_p_adjusted'])})"
+def _failures(model: ComparedModel) -> Iterable[str]:
+    yield from _drops(model, [metric for metric in model.metrics if metric.failed])
+    if model.flips_failed and model.flips_p_adjusted is not None:
+        yield f"{_flips(model.flips)} on {shown(model.new)} ({_p(model.flips_p_adjusted)})"
 
 
-def _drops(model: Mapping[str, Any], kind: str) -> Iterable[str]:
-    """One text for all metrics that are `failed` or `significant`, with the figures of one of them."""
-    rows = [row for row in model["metrics"] if row[kind]]
+def _drops(model: ComparedModel, rows: Sequence[ComparedMetric]) -> Iterable[str]:
+    """One text for these metrics, with the figures of one of them."""
     if not rows:
         return
-    first = min(
-        rows, key=lambda row: (row["suite"] is not None, row["metric"] != "overall", row["p_adjusted"])
-    )
+    first = min(rows, key=lambda row: (row.suite is not None, row.metric != "overall", row.p_adjusted))
     others = [_metric(row) for row in rows if row is not first]
     # As many decimals as it takes to see the drop.
-    digits = next((digits for digits in range(2, 9) if round(first["drop"], digits) > 0), 9)
-    means = f"{first['old']:.{digits}f} to {first['new']:.{digits}f}"
+    digits = next((digits for digits in range(2, 9) if round(first.drop, digits) > 0), 9)
+    means = f"{first.old:.{digits}f} to {first.new:.{digits}f}"
     yield (
-        f"{_metric(first, model['new'])} dropped by {first['drop']:.{digits}f} "
-        f"({means} over {counted(first['n'], 'case')}, {_p(first['p_adjusted'])})"
+        f"{_metric(first, model.new)} dropped by {first.drop:.{digits}f} "
+        f"({means} over {counted(first.n, 'case')}, {_p(first.p_adjusted)})"
         + (f", so did {', '.join(others)}" if others else "")
     )
 
 
-def _flips(flips: Sequence[Mapping[str, Any]]) -> str:
+def _flips(flips: Sequence[Flip]) -> str:
     if len(flips) > 1:
         return f"{len(flips)} cases passed always and now fail always"
-    case, old, new = shown(flips[0]["case"]), flips[0]["old"], flips[0]["new"]
+    case, old, new = shown(flips[0].case), flips[0].old, flips[0].new
     return f"{case} passed always ({old}) and now fails always ({new})"
 
 
-def _metric(row: Mapping[str, Any], model: str | None = None) -> str:
-    name = "the share of passing trials" if row["metric"] == "pass" else shown(row["metric"])
+def _metric(row: ComparedMetric, model: str | None = None) -> str:
+    name = "the share of passing trials" if row.metric == "pass" else shown(row.metric)
     of = "" if model is None else f" of {shown(model)}"
-    return name + of + ("" if row["suite"] is None else f" in {shown(row['suite'])}")
+    return name + of + ("" if row.suite is None else f" in {shown(row.suite)}")
 
 
 def _p(p: float) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from typing import Literal
 
 from ..errors import ConfigError
+from ..record.gates import Gate
+from ..record.results import CaseRow
 from ..scoring.thresholds import TOLERANCE
 from ..suite.model import PENALTIES
 from ..text import counted
@@ -19,7 +19,6 @@ from .statistics import pass_at_k
 from .statistics import pass_hat_k
 
 Scope = Literal["model", "suite", "tag"]
-Row = Mapping[str, Any]
 
 _SCOPES: tuple[Scope, ...] = ("model", "suite", "tag")
 _RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
@@ -101,19 +100,19 @@ class MostErrors:
 
 
 def judge_gates(
-    cases: Sequence[Row],
+    cases: Sequence[CaseRow],
     gates: Sequence[FailUnder],
     most_errors: MostErrors | None = None,
     confidence: float | None = None,
-) -> list[dict[str, Any]]:
-    """The gates of a run as rows of the result document, failed ones among them.
+) -> list[Gate]:
+    """The gates of a run, failed ones among them.
 
     With `confidence` (between 0 and 1) the lower bound of the interval must reach the value. Cases
     without an answer fail every gate that they belong to unless `most_errors` allows them; a gate
     without any case fails, too.
     """
-    evaluated = [case for case in cases if case["model"] and case["outcome"] != "skipped"]
-    errors = sum(case["outcome"] == "error" for case in evaluated)
+    evaluated = [case for case in cases if case.model and case.outcome != "skipped"]
+    errors = sum(case.outcome == "error" for case in evaluated)
     allowed = errors == 0 if most_errors is None else errors <= most_errors.of(len(evaluated))
     rows = [row for gate in gates for row in _judge(gate, evaluated, allowed, confidence)]
     if most_errors is not None:
@@ -121,23 +120,39 @@ def judge_gates(
     return rows
 
 
-def _errors_gate(most: MostErrors, errors: int, cases: int, passed: bool) -> dict[str, Any]:
+def _errors_gate(most: MostErrors, errors: int, cases: int, passed: bool) -> Gate:
     message = f"{errors} of {counted(cases, 'case')} without an answer, {most} allowed"
     if not cases:
         passed, message = False, "no case was evaluated"
-    row = _row("errors", "errors", cases=cases, errors=errors, passed=passed, message=message)
-    return {**row, "value": errors, "needed": most.of(cases)}
+    return Gate(
+        kind="errors",
+        name="errors",
+        needed=most.of(cases),
+        value=errors,
+        cases=cases,
+        errors=errors,
+        passed=passed,
+        message=message,
+    )
 
 
 def _judge(
-    gate: FailUnder, cases: Sequence[Row], errors_allowed: bool, confidence: float | None
-) -> list[dict[str, Any]]:
+    gate: FailUnder, cases: Sequence[CaseRow], errors_allowed: bool, confidence: float | None
+) -> list[Gate]:
     groups = _groups(gate, cases)
     if not groups:
         what = f"{gate.scope} {gate.name}" if gate.name else f"any {gate.scope}"
         message = f"{gate.metric}: no case of {what} was evaluated, needs {gate.needed:g}"
-        row = _row("fail_under", gate.metric, metric=gate.metric, passed=False, message=message)
-        return [{**row, "needed": gate.needed}]
+        return [
+            Gate(
+                kind="fail_under",
+                name=gate.metric,
+                metric=gate.metric,
+                needed=gate.needed,
+                passed=False,
+                message=message,
+            )
+        ]
     places: dict[str | None, set[str | None]] = {}
     for _, name, file in groups:
         places.setdefault(name, set()).add(file)
@@ -151,22 +166,22 @@ def _judge(
 
 
 def _groups(
-    gate: FailUnder, cases: Sequence[Row]
-) -> dict[tuple[str, str | None, str | None], list[Row]]:
+    gate: FailUnder, cases: Sequence[CaseRow]
+) -> dict[tuple[str, str | None, str | None], list[CaseRow]]:
     """The cases of each model, or of each suite or tag of each model, in order of appearance.
 
     The key is (model, suite or tag, file of the suite): two files may have suites of one name.
     """
-    groups: dict[tuple[str, str | None, str | None], list[Row]] = {}
+    groups: dict[tuple[str, str | None, str | None], list[CaseRow]] = {}
     for case in cases:
-        model = case["model"]
+        model = case.model
         if gate.scope == "model":
-            names = [None] if gate.name in (None, model) else []
+            names: list[str | None] = [None] if gate.name in (None, model) else []
         else:
-            found = [case["suite"]] if gate.scope == "suite" else case["tags"]
+            found = [case.suite] if gate.scope == "suite" else case.tags
             names = [name for name in found if gate.name in (None, name)]
         for name in names:
-            file = case["file"] if gate.scope == "suite" else None
+            file = case.file if gate.scope == "suite" else None
             groups.setdefault((model, name, file), []).append(case)
     return groups
 
@@ -176,52 +191,59 @@ def _judge_group(
     model: str,
     name: str | None,
     file: str | None,
-    cases: Sequence[Row],
+    cases: Sequence[CaseRow],
     errors_allowed: bool,
     confidence: float | None,
-) -> dict[str, Any]:
-    errors = sum(case["outcome"] == "error" for case in cases)
-    scored = [case for case in cases if case["outcome"] != "error"]
+) -> Gate:
+    errors = sum(case.outcome == "error" for case in cases)
+    scored = [case for case in cases if case.outcome != "error"]
     pairs = [
-        (value, case["weight"]) for case in scored if (value := value_of(case, gate.metric)) is not None
+        (value, case.weight) for case in scored if (value := value_of(case, gate.metric)) is not None
     ]
     where = model if name is None else f"{model}, {gate.scope} {name}"
     where += f" ({file})" if file is not None else ""
-    row = _row(
-        "fail_under",
-        f"{gate.metric} of {where}",
-        model=model,
-        metric=gate.metric,
-        cases=len(pairs),
-        errors=errors,
-    )
-    row |= {gate.scope: model if name is None else name, "needed": gate.needed, "confidence": confidence}
+    value = low = high = None
     if not pairs:
         reached, text = False, "no case has a value"
     else:
         weights = [weight for _, weight in pairs]
         value = sum(value * weight for value, weight in pairs) / sum(weights)
         low, high = mean_interval([value for value, _ in pairs], weights, confidence or 0.95)
-        row |= {"value": value, "low": low, "high": high}
         decisive = value if confidence is None else low
         reached = decisive >= gate.needed - TOLERANCE
         text = _figures(value, decisive, gate.needed, reached, confidence)
     text += f", over {_how_many(gate, pairs, scored)}"
     if gate.metric == PASS_RATE and len({weight for _, weight in pairs}) > 1:
         text += f", of which {sum(value for value, _ in pairs):.0f} passed (cases have weights)"
-    silent = sum(len(case["trials"]) - case["scored"] for case in scored)
+    silent = sum(len(case.trials) - case.scored for case in scored)
     if silent:
         text += f"; {counted(silent, 'trial')} of them without an answer"
     if errors:
         text += f"; {counted(errors, 'case')} without an answer"
         text += "" if errors_allowed else ", more than --tooleval-max-errors allows"
     passed = reached and (errors_allowed or not errors)
-    return {**row, "passed": passed, "message": f"{gate.metric} of {where}: {text}"}
+    return Gate(
+        kind="fail_under",
+        name=f"{gate.metric} of {where}",
+        model=model,
+        suite=name if gate.scope == "suite" else None,
+        tag=name if gate.scope == "tag" else None,
+        metric=gate.metric,
+        needed=gate.needed,
+        value=value,
+        low=low,
+        high=high,
+        confidence=confidence,
+        cases=len(pairs),
+        errors=errors,
+        passed=passed,
+        message=f"{gate.metric} of {where}: {text}",
+    )
 
 
-def _how_many(gate: FailUnder, pairs: Sequence[object], scored: Sequence[Row]) -> str:
+def _how_many(gate: FailUnder, pairs: Sequence[object], scored: Sequence[CaseRow]) -> str:
     """`12 cases`, or `3 of 12 cases` after a selection; a tag is a part of its suites anyway."""
-    whole = {(case["file"], case["suite"]): case["suite_cases"] for case in scored}
+    whole = {(case.file, case.suite): case.suite_cases for case in scored}
     total = 0 if gate.scope == "tag" else sum(whole.values())
     return (
         f"{len(pairs)} of {counted(total, 'case')}"
@@ -244,29 +266,12 @@ def _figures(
     return f"{value:.{digits}f}, its {100 * confidence:g}% interval begins at {comparison}"
 
 
-def value_of(case: Row, metric: str) -> float | None:
+def value_of(case: CaseRow, metric: str) -> float | None:
     """A case's part in a gate: a score, whether it passed, its pass@k or pass^k; None without one."""
     if metric == PASS_RATE:
-        return 1.0 if case["outcome"] == "passed" else 0.0
+        return 1.0 if case.outcome == "passed" else 0.0
     reliability = _RELIABILITY.fullmatch(metric)
     if reliability is None:
-        value: float | None = case["scores"].get(metric)
-        return value
+        return case.scores.get(metric)
     formula = pass_at_k if reliability[1] == "@" else pass_hat_k
-    return formula(case["scored"], case["passes"], int(reliability[2]))
-
-
-def _row(kind: str, name: str, **fields: Any) -> dict[str, Any]:
-    empty = dict.fromkeys(
-        ("model", "suite", "tag", "metric", "needed", "value", "low", "high", "confidence")
-    )
-    return {
-        "kind": kind,
-        "name": name,
-        **empty,
-        "cases": 0,
-        "errors": 0,
-        "passed": False,
-        "message": "",
-        **fields,
-    }
+    return formula(case.scored, case.passes, int(reliability[2]))

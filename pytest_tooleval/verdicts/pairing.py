@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from collections.abc import Hashable
-from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-Row = Mapping[str, Any]
-Pair = tuple[Row, Row]
+from ..record.results import CaseRow
+
+Pair = tuple[CaseRow, CaseRow]
 
 
 @dataclass(frozen=True)
@@ -28,60 +27,51 @@ class Pairing:
     same: list[Pair]
     renamed: list[Pair]
     changed: list[Pair]
-    added: list[Row]
-    removed: list[Row]
+    added: list[CaseRow]
+    removed: list[CaseRow]
 
 
-def pair_cases(old: Sequence[Row], new: Sequence[Row]) -> Pairing:
+def pair_cases(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> Pairing:
     """Pair the rows of two runs. What has the same content is the same case, whatever its name.
 
-    Rows of old files without `content` are paired by suite and case id alone. Cases that are
-    there several times are paired in the order of the runs.
+    Cases that are there several times are paired in the order of the runs.
     """
     same_file, old, new = _match(old, new, _file_name_and_content)
     moved, old, new = _match(old, new, _name_and_content)
     exact = [*same_file, *moved]
     renamed, old, new = _match(old, new, _content)
-    named, old, new = _match(old, new, _name)
-    known = [pair for pair in named if not (_content(pair[0]) and _content(pair[1]))]
-    changed = [pair for pair in named if _content(pair[0]) and _content(pair[1])]
-    return Pairing([*exact, *known, *renamed], renamed, changed, new, old)
+    changed, old, new = _match(old, new, _name)
+    return Pairing([*exact, *renamed], renamed, changed, new, old)
 
 
-def _content(row: Row) -> Hashable:
+def _content(row: CaseRow) -> Hashable:
     """What is asked and expected; with other thresholds or another rule, a pass is another thing."""
-    content = row.get("content")
-    thresholds = row.get("thresholds") or {}
-    if not content:
-        return None
-    return content, tuple(sorted(thresholds.items())), row.get("pass_rule", "mean")
+    return row.content, tuple(sorted(row.thresholds.items())), row.pass_rule
 
 
-def _name(row: Row) -> Hashable:
-    return row["suite"], row["case"]
+def _name(row: CaseRow) -> Hashable:
+    return row.suite, row.case
 
 
-def _name_and_content(row: Row) -> Hashable:
-    content = _content(row)
-    return content and (content, row["suite"], row["case"])
+def _name_and_content(row: CaseRow) -> Hashable:
+    return _content(row), _name(row)
 
 
-def _file_name_and_content(row: Row) -> Hashable:
-    named = _name_and_content(row)
-    return named and (row.get("file"), named)
+def _file_name_and_content(row: CaseRow) -> Hashable:
+    return row.file, _name_and_content(row)
 
 
 def _match(
-    old: Sequence[Row], new: Sequence[Row], key: Callable[[Row], Hashable]
-) -> tuple[list[Pair], list[Row], list[Row]]:
-    """Pairs of equal key (rows whose key is None have none), and what is left of both sides."""
-    waiting: dict[Hashable, list[Row]] = defaultdict(list)
+    old: Sequence[CaseRow], new: Sequence[CaseRow], key: Callable[[CaseRow], Hashable]
+) -> tuple[list[Pair], list[CaseRow], list[CaseRow]]:
+    """Pairs of equal key, and what is left of both sides."""
+    waiting: dict[Hashable, list[CaseRow]] = defaultdict(list)
     for row in reversed(old):
         waiting[key(row)].append(row)
     pairs: list[Pair] = []
-    left: list[Row] = []
+    left: list[CaseRow] = []
     for row in new:
-        found = waiting.get(key(row)) if key(row) is not None else None
+        found = waiting.get(key(row))
         if found:
             pairs.append((found.pop(), row))
         else:

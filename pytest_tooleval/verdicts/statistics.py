@@ -10,7 +10,8 @@ import math
 import random
 from collections.abc import Callable
 from collections.abc import Sequence
-from typing import Any
+
+from ..record.summary import Reliability
 
 # What the spread of scores is measured with besides the scores themselves, see `mean_interval`.
 PSEUDO_CASES = 1 / 3
@@ -39,23 +40,22 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
     return None if n < k else math.comb(c, k) / math.comb(n, k)
 
 
-def reliability(cases: Sequence[tuple[int, int, float]]) -> dict[str, Any] | None:
+def reliability(cases: Sequence[tuple[int, int, float]]) -> Reliability | None:
     """pass@k and pass^k by k as means over cases, each given as (scored trials, passes, weight).
 
-    `{"trials": most trials of a case, "cases": {"1": 20, ...}, "pass@k": {"1": 0.8, ...}, "pass^k":
-    {"1": 0.8, ...}}`, or None when no case has several trials. For each k the cases with fewer than k
-    trials are left out; `cases` says how many are not.
+    None when no case has several trials. For each k the cases with fewer than k trials are left out;
+    `cases` says how many are not.
     """
     most = max((n for n, _, _ in cases), default=0)
     if most <= 1:
         return None
     ks = _ks(most)
-    return {
-        "trials": most,
-        "cases": {str(k): sum(n >= k for n, _, _ in cases) for k in ks},
-        "pass@k": {str(k): _mean_over_cases(pass_at_k, cases, k) for k in ks},
-        "pass^k": {str(k): _mean_over_cases(pass_hat_k, cases, k) for k in ks},
-    }
+    return Reliability(
+        trials=most,
+        cases={str(k): sum(n >= k for n, _, _ in cases) for k in ks},
+        pass_at={str(k): _mean_over_cases(pass_at_k, cases, k) for k in ks},
+        pass_hat={str(k): _mean_over_cases(pass_hat_k, cases, k) for k in ks},
+    )
 
 
 def _ks(most: int) -> list[int]:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +17,8 @@ from ..errors import ToolevalError
 from ..history import History
 from ..history import RunSummary
 from ..history import open_history
+from ..record.document import RowsDocument
+from ..record.encoding import to_json
 from .responses import ApiError
 from .responses import field_error
 from .responses import json_bytes
@@ -169,11 +172,16 @@ async def compare_runs(request: Request) -> Response:
     pairs = [(models[0], models[1])] if models[0] and models[1] else []
 
     def compared() -> dict[str, Any]:
+        from ..verdicts.baseline import Side
         from ..verdicts.baseline import compare
 
-        documents = document_of(request, old, "old"), document_of(request, new, "new")
+        sides = []
+        for name, side in ((old, "old"), (new, "new")):
+            document = msgspec.convert(document_of(request, name, side), RowsDocument)
+            sides.append(Side(name, document.run, document.cases))
         try:
-            return compare(*documents, models=pairs, names=(old, new))
+            found: dict[str, Any] = msgspec.json.decode(to_json(compare(*sides, models=pairs)))
+            return found
         except ConfigError as error:
             raise ApiError(422, str(error)) from None
 

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 from typing import Literal
 
+import msgspec
+
 from .. import __version__
 from ..engine.cassettes.folders import work_folder
 from ..engine.models.spec import LEXICAL
@@ -31,11 +33,13 @@ from ..history import RunWriter
 from ..history import git_state
 from ..history import new_run_id
 from ..history import open_history
+from ..record.encoding import to_json
 from ..record.results import CaseResult
+from ..record.results import CaseRow
 from ..record.transcript import Transcript
-from ..reports.document import group
-from ..reports.document import summarise
 from ..rows import pack
+from ..verdicts.summary import grouped
+from ..verdicts.summary import summarise
 from .events import EventLog
 from .loaded_code import LoadedCode
 from .plan import Plan
@@ -145,7 +149,7 @@ class Run:
         self.problem = f"an error inside pytest-tooleval: {type(error).__name__}"
 
     def _open(self) -> None:
-        self._git = git_state(self._root)
+        self._git = msgspec.to_builtins(git_state(self._root))
         try:
             self._writer = open_history(work_folder(self._root)).begin(self._about(None))
         except (ToolevalError, OSError) as error:
@@ -212,10 +216,13 @@ class Run:
         self.status, self.ended = status, time.monotonic()
 
     def _summarised(self) -> list[dict[str, Any]]:
-        rows = [json.loads(data) for data in self.events.data("result")]
+        rows = [msgspec.json.decode(data, type=CaseRow) for data in self.events.data("result")]
         order = {spec.label: number for number, spec in enumerate(self.models)}
-        found = group(sorted(rows, key=lambda row: order[row["model"]]), "model")
-        return [{"model": key[0], **summarise(each, intervals=True)} for key, each in found.items()]
+        found = grouped(sorted(rows, key=lambda row: order[row.model]), lambda row: row.model)
+        return [
+            {"model": key, **json.loads(to_json(summarise(each, intervals=True)))}
+            for key, each in found.items()
+        ]
 
     def _exitstatus(self, status: Status) -> int:
         """That of pytest: 2 for a run that was interrupted, 1 when something failed, else 0."""

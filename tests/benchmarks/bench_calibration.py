@@ -21,7 +21,12 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
+from pytest_tooleval.record.results import CaseRow
+from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import statistics
+from pytest_tooleval.verdicts.baseline import Side
 from pytest_tooleval.verdicts.baseline import compare
 
 RIGHT = (1.0, 1.0, 1.0)  # tool, parameters, validity
@@ -83,8 +88,8 @@ def simulate(
     suites: int = 1,
     alike: bool = False,
     early: bool = False,
-) -> dict[str, Any]:
-    """A result document, without what `compare` does not read.
+) -> Side:
+    """A run, without what `compare` does not read.
 
     `alike`: all trials of a case have the same answer. `early`: none is asked after a wrong one.
     """
@@ -106,8 +111,17 @@ def simulate(
         suite = f"suite-{number % suites}"
         names = {"suite": suite, "case": f"case-{number}", "model": f"model-{model}"}
         counts = {"outcome": "failed", "passes": passes, "scored": len(answers)}
-        rows.append({**names, "content": f"{number:016x}", **counts, "scores": scores})
-    return {"run": {"options": {"early-stop": True} if early else {}}, "cases": rows}
+        row = {**names, "nodeid": "", "content": f"{number:016x}", **counts, "scores": scores}
+        rows.append(msgspec.convert(row, CaseRow))
+    run = Run(
+        id="",
+        started="",
+        pytest_tooleval="",
+        pytest="",
+        python="",
+        options={"early-stop": True} if early else {},
+    )
+    return Side("simulated", run, rows)
 
 
 def _answer(right: bool, chance: random.Random) -> tuple[float, float, float]:
@@ -142,10 +156,10 @@ def alarm_rates(
             for rates, number in zip((rates, after), trials, strict=True)
         )
         comparison = compare(old, new, max_drop=max_drop)
-        models = comparison["models"]
-        found[0] += comparison["failed"]
-        found[1] += any(metric["failed"] for model in models for metric in model["metrics"])
-        found[2] += any(model["flips_failed"] for model in models)
+        models = comparison.models
+        found[0] += comparison.failed
+        found[1] += any(metric.failed for model in models for metric in model.metrics)
+        found[2] += any(model.flips_failed for model in models)
     return [number / pairs for number in found]
 
 

@@ -30,8 +30,11 @@ import msgspec
 
 from pytest_tooleval.history import History
 from pytest_tooleval.history import open_history
+from pytest_tooleval.record.comparison import Comparison
+from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.rows import pack
+from pytest_tooleval.verdicts.baseline import Side
 from pytest_tooleval.verdicts.baseline import compare
 
 TURNS = 5
@@ -213,8 +216,9 @@ def both(history: History) -> list[dict[str, Any]]:
     ]
 
 
-def compare_runs(history: History) -> dict[str, Any]:
-    return compare(*both(history), names=("latest~1", "latest"))
+def compare_runs(history: History) -> Comparison:
+    old, new = (msgspec.convert(document, RowsDocument) for document in both(history))
+    return compare(Side("latest~1", old.run, old.cases), Side("latest", new.run, new.cases))
 
 
 def median_s(ask: Callable[[], object]) -> float:

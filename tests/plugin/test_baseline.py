@@ -124,7 +124,7 @@ def test_nothing_to_compare_does_not_pass(before: Project) -> None:
     ("options", "message"),
     [
         (["--tooleval-baseline=nowhere.json"], "nowhere.json: there is no such file"),
-        (["--tooleval-baseline=weather.tooleval.json"], "is not a result document"),
+        (["--tooleval-baseline=weather.tooleval.json"], "not a result document"),
         (["--tooleval-baseline=2031"], "--tooleval-baseline=2031: "),
         (["--tooleval-baseline="], "expected a file or the name of a run"),
         (["--tooleval-max-drop=0.1"], "there is no baseline"),

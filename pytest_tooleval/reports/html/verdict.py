@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 from typing import Literal
 
+import msgspec
+
+from ...record.run import Run
 from ...text import counted
 from ..run_text import incomplete
 
@@ -45,7 +48,7 @@ def problems(document: Mapping[str, Any]) -> list[str]:
     if run.get("collection_errors"):
         found.append(f"{counted(run['collection_errors'], 'file')} could not be read")
     status = run.get("exitstatus")
-    reason = incomplete(run)
+    reason = incomplete(msgspec.convert(run, Run))
     if reason:
         found.append(reason)
     elif status == _NOTHING_COLLECTED:

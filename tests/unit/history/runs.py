@@ -10,6 +10,7 @@ from records import result_of
 from records import trial_of
 
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.record.results import Score
@@ -18,6 +19,7 @@ from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.reports.document import build_document
 from pytest_tooleval.rows import pack
+from pytest_tooleval.verdicts.baseline import Side
 from pytest_tooleval.verdicts.baseline import compare
 
 COMMIT = "5bf4c1d0a9e8f7061524334455667788990011aa"
@@ -108,5 +110,7 @@ def gate(passed: bool) -> dict[str, Any]:
 
 def comparison(message: str = "no drop") -> dict[str, Any]:
     """What comparing a run with itself finds."""
-    document = build_document(run(), [case_row()])
-    return {**compare(document, document), "message": message}
+    document = msgspec.convert(build_document(run(), [case_row()]), RowsDocument)
+    side = Side("latest", document.run, document.cases)
+    found: dict[str, Any] = as_json(compare(side, side))
+    return {**found, "message": message}

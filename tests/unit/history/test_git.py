@@ -12,6 +12,7 @@ import pytest
 
 from pytest_tooleval.history import git
 from pytest_tooleval.history import git_state
+from pytest_tooleval.record.run import Git
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,7 @@ def repository(tmp_path: Path) -> Path:
 
 def test_a_clean_copy(repository: Path) -> None:
     commit = run_git(repository, "rev-parse", "HEAD")
-    expected = {"commit": commit, "branch": "trunk", "dirty": False}
+    expected = Git(commit, "trunk", False)
     assert git_state(repository) == git_state(repository / "deep" / "er") == expected
 
 
@@ -53,11 +54,11 @@ def test_changes_make_it_dirty_and_new_files_do_not(repository: Path) -> None:
     (repository / "new").write_text("untracked")
     state = git_state(repository)
     assert state is not None
-    assert state["dirty"] is False
+    assert state.dirty is False
     (repository / "file").write_text("two")
     state = git_state(repository)
     assert state is not None
-    assert state["dirty"] is True
+    assert state.dirty is True
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_a_detached_head(
         monkeypatch.setenv(name, value)
     state = git_state(repository)
     assert state is not None
-    assert state["branch"] == branch
+    assert state.branch == branch
 
 
 def test_a_checked_out_branch_is_not_what_ci_says(
@@ -88,7 +89,7 @@ def test_a_checked_out_branch_is_not_what_ci_says(
     monkeypatch.setenv("GITHUB_REF_NAME", "main")
     state = git_state(repository)
     assert state is not None
-    assert state["branch"] == "trunk"
+    assert state.branch == "trunk"
 
 
 def test_inside_a_hook_of_another_repository(
@@ -98,7 +99,7 @@ def test_inside_a_hook_of_another_repository(
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other" / "index"))
     state = git_state(repository)
     assert state is not None
-    assert (state["branch"], state["dirty"]) == ("trunk", False)
+    assert (state.branch, state.dirty) == ("trunk", False)
 
 
 def test_no_commit_no_repository_no_folder(tmp_path: Path) -> None:
@@ -125,5 +126,5 @@ def test_a_git_that_hangs_is_left_behind(
     monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(git, "TIMEOUT_S", 0.2)
     begin = time.monotonic()
-    assert git_state(repository) == {"commit": "abc", "branch": None, "dirty": None}
+    assert git_state(repository) == Git("abc", None, None)
     assert time.monotonic() - begin < 10

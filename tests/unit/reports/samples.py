@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 from records import as_json
 from records import result_of
 from records import trial_of
 
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.comparison import Comparison
+from pytest_tooleval.record.document import Document
+from pytest_tooleval.record.gates import Gate
+from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.record.results import Score
 from pytest_tooleval.record.results import TrialError
 from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.run import Run
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.reports.document import build_document
+from pytest_tooleval.verdicts.summary import rows_document
 
 RUN = {
     "id": "20261122-101530-3fa9c1",
@@ -169,5 +175,12 @@ def document(
     baseline: dict[str, Any] | None = None,
     intervals: bool = False,
     **run: Any,
-) -> dict[str, Any]:
-    return build_document({**RUN, **run}, cases, gates, baseline, intervals=intervals)
+) -> Document:
+    rows = rows_document(
+        msgspec.convert({**RUN, **run}, Run),
+        msgspec.convert(cases, list[CaseResult]),
+        msgspec.convert(gates, list[Gate]),
+        msgspec.convert(baseline, Comparison | None),
+        intervals=intervals,
+    )
+    return Document(**{name: getattr(rows, name) for name in Document.__struct_fields__})

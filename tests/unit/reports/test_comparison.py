@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_tooleval.reports.comparison import aligned
-from pytest_tooleval.reports.comparison import render_comparison
+import msgspec
+
+from pytest_tooleval.record.comparison import Comparison
+from pytest_tooleval.reports import comparison as text
+from pytest_tooleval.reports.tables import aligned
+
+
+def render_comparison(made: dict[str, Any]) -> list[str]:
+    return text.render_comparison(msgspec.convert(made, Comparison))
+
 
 HOSTILE = "\x1b[31m\u202e\n"
 
@@ -47,7 +55,7 @@ def comparison(*models: dict[str, Any], **cases: Any) -> dict[str, Any]:
     git = {"commit": "ab" * 20, "branch": "main", "dirty": True}
     return {
         "old": {"name": "latest", "id": "2026-a", "started": "2026-11-22T10:15:30+00:00", "git": git},
-        "new": {"name": "this run", "id": None, "started": None, "git": None},
+        "new": {"name": "this run", "id": "2026-b", "started": "2026-11-22T11:15:30+00:00", "git": None},
         "alpha": 0.05,
         "max_drop": 0.0,
         "models": list(models),
@@ -69,7 +77,6 @@ def test_the_whole_of_a_small_one() -> None:
             metric(),
             metric("pass", p_adjusted=0.012, failed=False),
             metric("grounded", drop=-0.1, new=1.0, failed=False),
-            metric("arguments_valid", old=None, p_adjusted=None, significant=False, failed=False),
         ],
         flips=[flip],
         flips_p_adjusted=0.03,
@@ -78,13 +85,12 @@ def test_the_whole_of_a_small_one() -> None:
     )
     assert render_comparison(comparison(found, added=[{"suite": "Weather", "case": "oslo"}])) == [
         "old: latest  2026-a  2026-11-22 10:15:30 UTC  ababababab+  (main)",
-        "new: this run",
+        "new: this run  2026-b  2026-11-22 11:15:30 UTC",
         "",
-        "model     metric           cases   old   new   drop       p",
-        "claude-3  overall             40  0.90  0.70   0.20  <0.001  FAILED",
-        "claude-3  pass                40  0.90  0.70   0.20   0.012  allowed",
-        "claude-3  grounded            40  0.90  1.00  -0.10  <0.001  better",
-        "claude-3  arguments_valid     40     -  0.70   0.20       -",
+        "model     metric    cases   old   new   drop       p",
+        "claude-3  overall      40  0.90  0.70   0.20  <0.001  FAILED",
+        "claude-3  pass         40  0.90  0.70   0.20   0.012  allowed",
+        "claude-3  grounded     40  0.90  1.00  -0.10  <0.001  better",
         "",
         "passed always, now never (p 0.030, FAILED):",
         "  Weather :: rome  5/5 -> 0/5",

@@ -22,6 +22,7 @@ from browser.documents import trends
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+from records import as_json
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import TrialResult
@@ -53,6 +54,11 @@ TAGS = set(
     "li line main meta nav noscript p polygon polyline rect script section small span style summary "
     "svg table tbody td text th thead title tr ul".split()
 )
+
+
+def json_document(*cases: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    made: dict[str, Any] = as_json(document(*cases, **fields))
+    return made
 
 
 class Page(HTMLParser):
@@ -170,7 +176,7 @@ def test_any_text_anywhere_is_harmless(one: str, other: str) -> None:
         "options": {one: other},
         "id": other,
     }
-    whole = document(*rows, gates=(gate(False, one, name=other),), baseline=found, **run)
+    whole = json_document(*rows, gates=(gate(False, one, name=other),), baseline=found, **run)
     series = [{"model": one, "suite": other, "metric": one, "values": [0.1, 1.0]}]
     lines = {"runs": [{"id": one, "started": other, "commit": one}] * 2, "series": series}
     assert_harmless(page(whole, lines))
@@ -205,7 +211,7 @@ def test_a_prompt_stands_once_however_many_trials_share_it() -> None:
 
 def test_arguments_that_are_no_object_are_marked() -> None:
     made = trial(0, 0.0, ToolCall.parse("f", "[1]"), ToolCall.parse("f", '{"a": 1}'))
-    block = page(document(row("failed", made))).blocks["case-0"]
+    block = page(json_document(row("failed", made))).blocks["case-0"]
     first, second = block["rows"]["0"]["trials"][0]["transcript"]["rounds"][0]["reply"]["calls"]
     assert first == {"name": "f", "raw_arguments": "[1]", "arguments": None}
     assert second == {"name": "f", "raw_arguments": '{"a": 1}'}
@@ -214,7 +220,7 @@ def test_arguments_that_are_no_object_are_marked() -> None:
 def test_an_answer_of_megabytes_is_cut_and_says_so() -> None:
     message = {"role": "assistant", "content": "x" * 1_000_000}
     made = TrialResult(transcript=Transcript((), (Round(Reply(message=message)),)))
-    text = html_text(document(row("failed", made)))
+    text = html_text(json_document(row("failed", made)))
     assert len(text) < 400_000
     assert "1,000,000 characters" in text
 
@@ -225,7 +231,7 @@ def test_the_index_holds_what_the_matrix_needs() -> None:
         row("failed", trial(0, 0.6, ToolCall("book", {})), trial(1), case="a", model="two"),
         row("error", no_answer(), case="b", model="one", reason="too slow"),
     ]
-    index = page(document(*rows)).blocks["index"]
+    index = page(json_document(*rows)).blocks["index"]
     assert index["models"] == ["one", "two"]
     assert [case["id"] for case in index["cases"]] == ["a", "b"]
     one, two = index["cases"][0]["cells"]
@@ -241,12 +247,12 @@ def test_the_index_holds_what_the_matrix_needs() -> None:
 def test_a_cell_names_the_metric_that_failed_it() -> None:
     scores = {"overall": 1.0, "grounded": 0.0}
     failed = row("failed", trial(0), scores=scores, thresholds={"overall": 1.0, "grounded": 1.0})
-    cell = page(document(failed)).blocks["index"]["cases"][0]["cells"][0]
+    cell = page(json_document(failed)).blocks["index"]["cases"][0]["cells"][0]
     assert cell["below"] == "grounded"
 
 
 def test_a_case_that_a_model_has_twice_becomes_two() -> None:
-    index = page(document(row("passed", trial(0)), row("failed", trial(0, 0.5)))).blocks["index"]
+    index = page(json_document(row("passed", trial(0)), row("failed", trial(0, 0.5)))).blocks["index"]
     assert [case["cells"][0]["outcome"] for case in index["cases"]] == ["passed", "failed"]
 
 
@@ -265,13 +271,13 @@ def test_a_case_that_a_model_has_twice_becomes_two() -> None:
     ],
 )  # fmt: skip
 def test_the_verdict(rows: list[dict[str, Any]], run: dict[str, Any], expected: str, words: str) -> None:
-    made = document(*rows, **run)
+    made = json_document(*rows, **run)
     assert verdict(made) == expected
     assert words in page(made).words
 
 
 def test_gates_and_baseline_are_told() -> None:
-    made = document(
+    made = json_document(
         row("missed", trial(0, 0.6)),
         gates=(gate(False), gate(True, "tool_selection of gpt-4o: 0.98 >= 0.95", name="tool_selection")),
         baseline=comparison(),
@@ -290,7 +296,7 @@ def test_gates_and_baseline_are_told() -> None:
 
 def test_unknown_numbers_are_dashes_and_never_0() -> None:
     words = page(
-        document(row("passed", trial(0)), row("passed", trial(0, 1.0, latency_s=2.0), model="b"))
+        json_document(row("passed", trial(0)), row("passed", trial(0, 1.0, latency_s=2.0), model="b"))
     ).words
     assert "Latency" in words
     assert "2.00 s" in words
@@ -300,7 +306,7 @@ def test_unknown_numbers_are_dashes_and_never_0() -> None:
 
 
 def test_means_have_their_intervals_drawn_and_said() -> None:
-    made = document(*(row("passed", trial(0), case=str(i)) for i in range(5)), intervals=True)
+    made = json_document(*(row("passed", trial(0), case=str(i)) for i in range(5)), intervals=True)
     mean = made["models"][0]["metrics"]["overall"]
     mean.update(mean=0.5, low=0.25, high=0.75)
     found = page(made)
@@ -314,7 +320,9 @@ def test_means_have_their_intervals_drawn_and_said() -> None:
 
 def test_reliability_for_every_k() -> None:
     words = page(
-        document(row("passed", trial(0), trial(1)), row("failed", trial(0, 0.5), trial(1), case="b"))
+        json_document(
+            row("passed", trial(0), trial(1)), row("failed", trial(0, 0.5), trial(1), case="b")
+        )
     ).words
     assert "Reliability over trials" in words
     assert "k = 1" in words
@@ -322,7 +330,7 @@ def test_reliability_for_every_k() -> None:
 
 
 def test_plots_without_anything_to_show_are_left_out() -> None:
-    found = page(document(row("error", no_answer())))
+    found = page(json_document(row("error", no_answer())))
     headings = found.words
     assert "Failures by category" in headings
     for heading in (
@@ -333,7 +341,7 @@ def test_plots_without_anything_to_show_are_left_out() -> None:
         "Overall score per case",
     ):
         assert heading not in headings
-    assert "Plots" not in page(document()).words
+    assert "Plots" not in page(json_document()).words
 
 
 def test_every_plot_has_words_and_numbers() -> None:
@@ -357,13 +365,13 @@ def test_a_model_has_one_colour_on_the_whole_page() -> None:
 
 def test_trends_need_two_runs_and_a_number() -> None:
     one = {"runs": [{"id": "a", "started": "2026-01-01T00:00:00+00:00", "commit": None}], "series": []}
-    assert "Trends" not in page(document(row()), one).words
+    assert "Trends" not in page(json_document(row()), one).words
     series: list[dict[str, Any]] = [
         {"model": "m", "suite": None, "metric": "overall", "values": [None, None]}
     ]
-    assert "Trends" not in page(document(row()), {"runs": one["runs"] * 2, "series": series}).words
+    assert "Trends" not in page(json_document(row()), {"runs": one["runs"] * 2, "series": series}).words
     series[0]["values"] = [0.5, None]
-    words = page(document(row()), {"runs": one["runs"] * 2, "series": series}).words
+    words = page(json_document(row()), {"runs": one["runs"] * 2, "series": series}).words
     assert "overall: all suites" in words
     assert "0.50" in words
 
@@ -371,14 +379,14 @@ def test_trends_need_two_runs_and_a_number() -> None:
 def test_a_line_breaks_where_a_run_has_no_value() -> None:
     series = [{"model": "m", "suite": "s", "metric": "overall", "values": [0.1, 0.2, None, 0.4, 0.5]}]
     run = {"id": "a", "started": "2026-01-01T00:00:00+00:00", "commit": "abc"}
-    found = page(document(row()), {"runs": [run] * 5, "series": series})
+    found = page(json_document(row()), {"runs": [run] * 5, "series": series})
     lines = [a["points"] for name, a in found.tags if name == "polyline"]
     assert [len(str(points).split()) for points in lines] == [2, 2]
 
 
 def test_without_scripts_failures_are_listed() -> None:
     rows = [row("failed", trial(0, 0.5), case=f"c{i}", reason="wrong city") for i in range(300)]
-    found = page(document(*rows))
+    found = page(json_document(*rows))
     assert found.words.count("wrong city") == 200
     assert "The first 200 of 300 that did not pass" in found.words
 

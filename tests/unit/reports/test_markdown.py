@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.reports.markdown import COMMENT_LIMIT
 from pytest_tooleval.reports.markdown import LEAST_LIMIT
@@ -185,7 +186,7 @@ def test_it_ends_with_where_it_comes_from() -> None:
 # ---------------------------------------------------------------------------------------- limits
 
 
-def large(cases: int = 300) -> dict[str, Any]:
+def large(cases: int = 300) -> Document:
     rows = [
         row(
             "failed", trial(0, 0.6), case=f"case-{n}", model=f"m{n}", suite=f"s{n % 7}", reason="ö" * 500

@@ -53,16 +53,16 @@ def test_too_few_trials_have_no_pass_at_k() -> None:
 def test_reliability_is_the_mean_over_cases_with_enough_trials() -> None:
     found = reliability([(3, 3, 1.0), (3, 1, 1.0), (1, 0, 1.0), (0, 0, 1.0)])
     assert found is not None
-    assert found["trials"] == 3
-    assert found["cases"] == {"1": 3, "2": 2, "3": 2}
-    assert found["pass@k"] == pytest.approx({"1": (1 + 1 / 3 + 0) / 3, "2": (1 + 2 / 3) / 2, "3": 1.0})
-    assert found["pass^k"] == pytest.approx({"1": (1 + 1 / 3 + 0) / 3, "2": 0.5, "3": 0.5})
+    assert found.trials == 3
+    assert found.cases == {"1": 3, "2": 2, "3": 2}
+    assert found.pass_at == pytest.approx({"1": (1 + 1 / 3 + 0) / 3, "2": (1 + 2 / 3) / 2, "3": 1.0})
+    assert found.pass_hat == pytest.approx({"1": (1 + 1 / 3 + 0) / 3, "2": 0.5, "3": 0.5})
 
 
 def test_reliability_weighs_the_cases() -> None:
     found = reliability([(5, 5, 2.0), (5, 0, 6.0)])
     assert found is not None
-    assert found["pass@k"]["5"] == found["pass^k"]["5"] == 0.25
+    assert found.pass_at["5"] == found.pass_hat["5"] == 0.25
 
 
 def test_reliability_needs_several_trials() -> None:
@@ -73,7 +73,7 @@ def test_reliability_needs_several_trials() -> None:
 def test_reliability_of_many_trials_names_a_few_ks() -> None:
     found = reliability([(120, 60, 1.0)])
     assert found is not None
-    assert list(found["pass@k"]) == ["1", "2", "5", "10", "20", "50", "100", "120"]
+    assert list(found.pass_at) == ["1", "2", "5", "10", "20", "50", "100", "120"]
 
 
 # Intervals

@@ -1,0 +1,257 @@
+"""Asking: what one process has under way at its models, and what it has to wait for."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import TypeVar
+from typing import Union
+
+import pytest
+
+from ..engine.cassettes.cassette import Cassette
+from ..engine.cassettes.folders import last_run
+from ..engine.cassettes.folders import make_room
+from ..engine.cassettes.folders import new_run
+from ..engine.cassettes.replay import recorded
+from ..engine.garbage import libraries_left_at_exit
+from ..engine.limits.spending import Budget
+from ..engine.models.spec import LEXICAL
+from ..engine.runner import Answer
+from ..engine.runner import Runner
+from ..engine.runner import Trial
+from ..engine.runner import settled
+from ..errors import ModelError
+from ..record.transcript import Transcript
+from ..suite.discovery import SUITE_ENDING
+from .items import CaseItem
+from .settings import Settings
+from .workers import lookahead
+from .workers import queued
+from .workers import worker_count
+from .workers import worker_settings
+
+if TYPE_CHECKING:
+    from ..engine.cassettes.cassette import RecordMode
+
+_TICK_S = 0.25
+# The queue of a worker is looked through only once this part of what it asks ahead has been used.
+_PART = 8
+
+_T = TypeVar("_T")
+
+# The futures of a case's trials; or the one of all of them, when asking may stop early.
+Pending = Union[list["concurrent.futures.Future[Transcript]"], "concurrent.futures.Future[list[Answer]]"]
+
+
+class Asking:
+    """The questions of one process: asked ahead, taken in order. Each worker of xdist has its own."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self._config = config
+        self._is_worker = hasattr(config, "workerinput")
+        # A worker has its part of the limits of the whole run.
+        self.settings = worker_settings(config, settings) if self._is_worker else settings
+        # Called with the seconds that one answer has been waited for.
+        self.on_wait: list[Callable[[float], None]] = []
+        self._asked = 0
+        self._known: list[pytest.Item] = []
+        self._runner: Runner | None = None
+        self._pending: dict[str, Pending] = {}
+        self._cassettes: dict[Path, Cassette] = {}
+
+    def ahead(self, item: pytest.Item) -> None:
+        """Ask for a case unless it was asked, or may not run."""
+        if not isinstance(item, CaseItem) or item.nodeid in self._pending or item.runs:
+            return
+        if not is_skipped(item):
+            self._submit(item)
+
+    def next(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """In a worker of xdist: these two come next; ask for all that it has been given so far."""
+        self._known = [item] if nextitem is None else [item, nextitem]
+        self._ask_queued()
+
+    def drop(self, nodeid: str) -> None:
+        """Nobody takes the answers of a case that something else skipped or failed."""
+        for future in _futures(self._pending.pop(nodeid, [])):
+            future.cancel()
+
+    def _ask_queued(self) -> None:
+        """In a worker of xdist: ask ahead for what it has been given so far."""
+        told = self._known
+        most = lookahead(self.settings.concurrency)
+        if len(self._pending) <= most - most // _PART:
+            told = [*told, *queued(self._config, told[0].session.items, most)]
+        for item in told:
+            self.ahead(item)
+
+    def _submit(self, item: CaseItem) -> Pending:
+        assert item.spec is not None
+        # A rerun by pytest-rerunfailures wants a new answer, not the recorded one again.
+        fresh, item.runs = item.runs > 0, item.runs + 1
+        # The baseline is not kept: asking it costs nothing.
+        cassette = None if item.spec.model == LEXICAL else self.cassette_for(item.path)
+        live = item.origin.live
+        trials = [
+            Trial(item.case, item.spec, number, self._asked + number, cassette, fresh, live)
+            for number in range(item.case.trials)
+        ]
+        self._asked += len(trials)
+        pending: Pending
+        if self.settings.early_stop and len(trials) > 1:
+            pending = self.runner.submit_until(trials, item.further_trials)
+        else:
+            pending = [self._begin_trial(trial) for trial in trials]
+        self._pending[item.nodeid] = pending
+        return pending
+
+    def _begin_trial(self, trial: Trial) -> concurrent.futures.Future[Transcript]:
+        if trial.cassette is not None and not trial.fresh:
+            try:
+                found = recorded(trial.case, trial.model, trial.cassette, trial.number)
+            except ModelError:
+                found = None  # a cassette that cannot be read; asking says so
+            if found is not None:
+                done: concurrent.futures.Future[Transcript] = concurrent.futures.Future()
+                done.set_result(found)
+                return done
+        return self.runner.submit(trial)
+
+    def take(self, item: CaseItem) -> list[Answer]:
+        """The answer to each trial of a case, waited for; asks now if nobody has asked ahead."""
+        pending = self._pending.pop(item.nodeid, None) or self._take_submitted(item)
+        try:
+            if not isinstance(pending, list):
+                waited = self.wait(pending)
+                return [waited] if isinstance(waited, ModelError) else waited
+            return list(map(self.wait, pending))
+        except BaseException:
+            # Ctrl-C, or a time-out plugin: nobody will come back for these.
+            for future in _futures(pending):
+                future.cancel()
+            raise
+
+    def _take_submitted(self, item: CaseItem) -> Pending:
+        self._submit(item)
+        return self._pending.pop(item.nodeid)
+
+    def wait(self, future: concurrent.futures.Future[_T]) -> _T | ModelError:
+        """Wait in short steps, so that Ctrl-C is seen everywhere and a heartbeat can be shown."""
+        begin = time.monotonic()
+        while not future.done() and not concurrent.futures.wait([future], timeout=_TICK_S).done:
+            if self._known:
+                self._ask_queued()
+            for tell in self.on_wait:
+                tell(time.monotonic() - begin)
+        return settled(future)
+
+    @property
+    def answered(self) -> int:
+        """Those of them whose answers have all come."""
+        return sum(all(f.done() for f in _futures(each)) for each in self._pending.values())
+
+    @property
+    def waiting(self) -> int:
+        """Cases asked ahead that nobody has taken yet."""
+        return len(self._pending)
+
+    @property
+    def runner(self) -> Runner:
+        if self._runner is None:
+            settings = self.settings
+            libraries_left_at_exit()
+            self._runner = Runner(settings.concurrency, settings.timeout_s, budget=self._budget())
+        return self._runner
+
+    def _budget(self) -> Budget:
+        most = self.settings.max_cost
+        if most is None or not self._is_worker:
+            return Budget(most)
+        if self.ledger.parent.is_dir():
+            return Budget(most, self.ledger)
+        # A worker on another machine cannot share the file; it may spend its part.
+        return Budget(most / worker_count(self._config))
+
+    @cached_property
+    def ledger(self) -> Path:
+        """The file in which all processes of a run note what they spend."""
+        if self._is_worker:
+            return Path(self._config.workerinput["tooleval_ledger"])  # type: ignore[attr-defined]
+        return Path(tempfile.mkdtemp(prefix="tooleval-")) / "spent"
+
+    def cassette_for(self, suite_path: Path) -> Cassette | None:
+        """Where a suite's answers are kept: its path below the root folder, inside that folder."""
+        if suite_path not in self._cassettes:
+            root = self._config.rootpath
+            below = suite_path.relative_to(root) if suite_path.is_relative_to(root) else suite_path.name
+            name = str(below).removesuffix(SUITE_ENDING) + ".jsonl"
+            folder, record = self._kept
+            if folder is None:
+                return None
+            before = self._recorded_before
+            existed = None if before is None else str(folder / name) in before
+            self._cassettes[suite_path] = Cassette(folder / name, record, existed)
+        return self._cassettes[suite_path]
+
+    @cached_property
+    def _kept(self) -> tuple[Path | None, RecordMode]:
+        """The folder of this run's answers: the cassettes, else the run's own below `.tooleval`."""
+        if self.settings.cassette is not None:
+            return self.settings.cassette, self.settings.record
+        if self._is_worker:
+            folder = Path(self._config.workerinput["tooleval_answers"])  # type: ignore[attr-defined]
+        else:
+            folder = answers_folder(self._config, self.settings)
+        try:
+            make_room(self._config.rootpath)
+        except OSError as error:
+            self._config.issue_config_time_warning(
+                pytest.PytestWarning(f"answers are not kept, so this run cannot be resumed: {error}"), 2
+            )
+            return None, "new"
+        return folder, "new"
+
+    @property
+    def _recorded_before(self) -> list[str] | None:
+        """In a worker, the cassettes that were there before the run; None where it can look itself."""
+        worker: dict[str, Any] = getattr(self._config, "workerinput", {})
+        return worker.get("tooleval_recorded")
+
+    @property
+    def damaged(self) -> dict[str, list[int]]:
+        """Line numbers that could not be read, per cassette file."""
+        return {str(c.path): list(c.damaged) for c in self._cassettes.values() if c.damaged}
+
+    def close(self) -> None:
+        """Cancel what is under way."""
+        if self._runner is not None:
+            self._runner.close()
+            self._runner = None
+        self._pending.clear()
+        if not self._is_worker and "ledger" in vars(self):
+            shutil.rmtree(self.ledger.parent, ignore_errors=True)
+
+
+def _futures(pending: Pending) -> Sequence[concurrent.futures.Future[Any]]:
+    return pending if isinstance(pending, list) else [pending]
+
+
+def is_skipped(item: pytest.Item) -> bool:
+    """Whether a case may not run. One with a `skipif` that does not hold is asked in its turn."""
+    names = {mark.name for mark in item.iter_markers()}
+    never_run = any(mark.kwargs.get("run") is False for mark in item.iter_markers("xfail"))
+    return bool(names & {"skip", "skipif"}) or never_run
+
+
+def answers_folder(config: pytest.Config, settings: Settings) -> Path:
+    """Where this run keeps its answers: with --tooleval-resume, where the last run did."""
+    return (settings.resume and last_run(config.rootpath)) or new_run(config.rootpath)

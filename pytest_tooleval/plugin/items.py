@@ -1,0 +1,233 @@
+"""A test case on a model as a pytest item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from typing import Protocol
+
+import pytest
+from msgspec import structs
+
+from ..engine.executors.live import Live
+from ..engine.models.spec import ModelSpec
+from ..engine.runner import Answer
+from ..errors import ScoringError
+from ..record.encoding import to_json
+from ..record.results import CaseResult
+from ..record.results import Outcome
+from ..reports.text import render_case
+from ..reports.text import render_transcript
+from ..scoring.registry import Scorer
+from ..suite.fingerprints import content_of_case
+from ..suite.model import ResolvedCase
+from ..suite.model import Suite
+from ..text import printable
+from ..verdicts.case import fewest_to_decide
+from ..verdicts.evaluate import Place
+from ..verdicts.evaluate import as_expected
+from ..verdicts.evaluate import evaluate
+from ..verdicts.evaluate import score_trials
+from ..verdicts.evaluate import unscored
+from .settings import Settings
+from .verdicts import soften
+
+_PROPERTY = "tooleval."
+
+
+class CaseFailure(AssertionError):
+    """The model was wrong. An AssertionError, so that editors show a failure and not an error."""
+
+
+class Asks(Protocol):
+    """What an item needs of the run."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    def take(self, item: CaseItem) -> Sequence[Answer]:
+        """The answer to each trial of the case, waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a case comes from.
+
+    `content` is the fingerprint of the suite's file, `live` the server of its tools, `position` the
+    place of the case in the suite.
+    """
+
+    suite: Suite
+    content: str
+    live: Live | None
+    position: int
+
+
+class CaseItem(pytest.Item):
+    """One test case on one model: asked ahead in the background, scored and reported here."""
+
+    # A case takes no fixtures; hooks of others look at what every function and doctest has.
+    fixturenames: Sequence[str] = ()
+
+    def __init__(
+        self,
+        *,
+        case: ResolvedCase,
+        spec: ModelSpec | None,
+        origin: Origin,
+        scorers: Sequence[Scorer],
+        asks: Asks,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.case = case
+        self.spec = spec
+        self.origin = origin
+        self._scorers = scorers
+        self._asks = asks
+        self.runs = 0
+        self._result: CaseResult | None = None
+        self._interrupted = False
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, max(self.case.case.line - 1, 0), self.name
+
+    def setup(self) -> None:
+        """Wait for the answers and score them. What goes wrong here is an error, not a failure."""
+        self._result = None
+        # A rerun would add them once more.
+        self.user_properties[:] = [
+            each for each in self.user_properties if not each[0].startswith(_PROPERTY)
+        ]
+        if self.config.getoption("setuponly", False) or self.spec is None:
+            return
+        self._interrupted = True
+        answers = self._asks.take(self)
+        self._interrupted = False
+        # Explanations are built only where somebody looks: in a failure and in the document.
+        explain = self._asks.settings.explains
+        result = evaluate(self.case, self._model, self._place, answers, self._scorers, explain=explain)
+        self._result = result
+        self.user_properties += _properties(result)
+        if result.outcome == "error":
+            # Nothing can be said of the model. pytest draws no traceback, which takes long with many.
+            pytest.fail(printable(result.reason), pytrace=False)
+
+    @property
+    def _model(self) -> str:
+        return self.spec.label if self.spec else ""
+
+    @property
+    def _place(self) -> Place:
+        suite = self.origin.suite
+        return Place(
+            nodeid=self.nodeid,
+            file=self.nodeid.partition("::")[0],
+            position=self.origin.position,
+            content=content_of_case(suite, self.case.case),
+            suite_content=self.origin.content,
+            suite_cases=len(suite.test_cases),
+        )
+
+    def further_trials(self, answers: Sequence[Answer]) -> int:
+        """With --tooleval-early-stop: how many more trials to ask; 0 when the verdict is decided."""
+        case = self.case
+        try:
+            trials = score_trials(self.case, answers, self._scorers)
+        except ScoringError:
+            return 0  # said when the case is judged
+        return fewest_to_decide(trials, case.trials, case.thresholds, case.pass_rule)
+
+    def runtest(self) -> None:
+        """Judge what `setup` has found."""
+        if self._result is None:
+            return
+        if self._result.outcome == "failed":
+            raise CaseFailure(self._result.reason)
+        if set("AP") & set(self.config.getoption("reportchars", "")):
+            trials = self._result.trials
+            self.add_report_section("call", "transcript", "\n".join(map(render_transcript, trials)))
+
+    def teardown(self) -> None:
+        """Let go of the transcript: items live as long as the session."""
+        self._result = None
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, CaseFailure) and self._result is not None:
+            return self._shown(excinfo, self._result.reason, render_case(self._result))
+        return super().repr_failure(excinfo, style)
+
+    def _shown(self, excinfo: pytest.ExceptionInfo[BaseException], reason: str, text: str) -> Any:
+        """What pytest draws, with the reason where summaries and JUnit's file look for a line."""
+        shown = excinfo.getrepr(style="value")
+        path, line, _ = self.location
+        crash = shown.reprcrash
+        assert crash is not None
+        crash.path, crash.lineno, crash.message = path, (line or 0) + 1, printable(reason)
+        lines = [] if self.config.getoption("tbstyle", "auto") == "line" else text.splitlines()
+        shown.reprtraceback.reprentries[-1].lines = lines
+        return shown
+
+    def attach(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+        """Put the result on the report, as the JSON of a `CaseResult`."""
+        result = self._result_of(report)
+        unanswered = report.when == "setup" and report.failed and result is self._result
+        if result is not None and call.excinfo is not None and (unanswered or self._interrupted):
+            # pytest renders errors of the setup as tracebacks and does not ask `repr_failure`.
+            reason = f"{result.model}: {result.reason}"
+            report.longrepr = self._shown(call.excinfo, reason, printable(reason))
+        if result is not None:
+            own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
+            softened = soften(report, result, self._asks.settings, of_the_model=own or unanswered)
+            if softened == "missed":
+                result = structs.replace(result, outcome="missed")
+            # Text, which xdist sends as it is, and which is far lighter to keep than what it says.
+            report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
+        if report.when == "setup" and report.passed:
+            report.user_properties = []  # JUnit's file takes them from the reports that come later
+
+    def _result_of(self, report: pytest.TestReport) -> CaseResult | None:
+        if report.when == "teardown" or (report.when == "setup" and report.passed):
+            return None
+        result = self._result
+        if report.when == "setup":
+            if result is not None and result.outcome == "error":
+                return result
+            outcome: Outcome = "skipped" if report.skipped else "error"
+            return unscored(self.case, self._model, self._place, outcome, _reason(report))
+        if result is None:
+            return None
+        if report.skipped and hasattr(report, "wasxfail"):
+            return as_expected(result, report.wasxfail)
+        if report.failed and result.outcome == "passed":
+            return structs.replace(result, outcome="failed", reason=_reason(report))
+        return result
+
+
+def _properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
+    """What JUnit's file says of a case beside its outcome."""
+    yield f"{_PROPERTY}model", printable(result.model)
+    yield f"{_PROPERTY}suite", printable(result.suite)
+    yield f"{_PROPERTY}case", printable(result.case)
+    for metric, value in result.scores.items():
+        if value is not None:
+            yield f"{_PROPERTY}score.{metric}", value
+    if len(result.trials) > 1:
+        yield f"{_PROPERTY}passes", f"{result.passes}/{result.scored}"
+    for name in ("latency_s", "cost_usd"):
+        known = [value for trial in result.trials if (value := getattr(trial, name)) is not None]
+        if known:
+            yield f"{_PROPERTY}{name}", sum(known)
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """One line from a report that another plugin, or pytest itself, decided."""
+    longrepr = report.longrepr
+    if isinstance(longrepr, tuple):
+        return longrepr[2].removeprefix("Skipped: ")
+    crash = getattr(longrepr, "reprcrash", None)
+    lines = str(crash.message if crash else longrepr or "").strip().splitlines()
+    return lines[0 if crash else -1] if lines else ""

@@ -1,0 +1,72 @@
+"""What the numbers of a run alone would hide, in a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..engine.models.spec import LEXICAL
+from ..record.document import RowsDocument
+from ..record.run import Run
+from ..record.summary import ModelSummary
+from ..text import counted
+from ..text import printable
+from .run_text import fallbacks_text
+
+_SOURCES = {
+    "replayed": "replayed from the cassette",
+    "resumed": "taken over from the last run",
+    "shared": "shared with a case that asks the same",
+}
+
+
+def notes(document: RowsDocument) -> list[str]:
+    """Lines about each model, then about the run; safe for a terminal."""
+    first_errors: dict[str, str] = {}
+    for case in document.cases:
+        if case.outcome == "error":
+            first_errors.setdefault(case.model, case.reason)
+    lines = [
+        f"{printable(row.model)}: {note}"
+        for row in document.models
+        for note in _of_model(row, document.run, first_errors.get(row.model, ""))
+    ]
+    run, total = document.run, document.run.total
+    if run.answers == "resumed" and not total.cached:
+        lines.append("--tooleval-resume: there was no answer to take over from a run before")
+    if total.cost_usd is not None and (len(document.models) > 1 or total.cached):
+        known = "" if total.priced == total.trials else ", as far as prices are known"
+        lines.append(
+            f"cost: ${total.cost_usd:.4f}, of which spent in this run: ${total.spent_usd:.4f}{known}"
+        )
+    return lines
+
+
+def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:
+    if row.errors:
+        errors = counted(row.errors, "error")
+        yield f"{errors}, left out of every mean; the first: {printable(first_error)}"
+    if row.reliability is not None:
+        k = row.reliability.trials
+        enough, answered = row.reliability.cases[str(k)], row.reliability.cases["1"]
+        if enough < answered:
+            yield (
+                f"pass@{k} and pass^{k} are over {enough} of {answered} cases; "
+                "the others had fewer trials with an answer"
+            )
+    if row.fallbacks:
+        yield fallbacks_text(row.fallbacks)
+    if row.recovered:
+        yield f"{counted(row.recovered, 'answer')} had calls written as text (recovered)"
+    if row.cached:
+        yield f"{row.cached} of {row.trials} answers {_SOURCES[run.answers]}"
+    if row.surplus:
+        yield (
+            f"{counted(row.surplus, 'passed case')} made more calls than expected; "
+            "expected_calls would count them"
+        )
+    unpriced = row.trials - row.priced - row.cached
+    if run.max_cost_usd is not None and unpriced > 0 and row.model != LEXICAL:
+        yield (
+            f"the price of {counted(unpriced, 'answer')} is unknown; --tooleval-max-cost "
+            "did not count them; set input_price and output_price in the model's table"
+        )

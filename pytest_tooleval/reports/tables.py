@@ -1,0 +1,115 @@
+"""The table of scores as text: what pytest's terminal and `tooleval show` print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from ..record.document import RowsDocument
+from ..record.summary import ModelSummary
+from ..record.summary import SuiteSummary
+from ..text import printable
+from .metrics import ordered_metrics
+
+_TITLES = {
+    "overall": "overall",
+    "tool_selection": "tool",
+    "parameter_accuracy": "params",
+    "arguments_valid": "valid args",
+    "redundancy_penalty": "redundancy",
+    "detour_penalty": "detours",
+}
+
+
+def aligned(rows: Sequence[Sequence[str]], texts: Iterable[int] = ()) -> list[str]:
+    """Rows of equal length as lines of a table; the columns `texts` stand left, numbers right."""
+    left = set(texts)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if number in left else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def told_apart(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:
+    """The suites, with their files in the names where two files hold suites of one name."""
+    names = list({row.file: row.suite for row in suites}.values())
+    return [
+        structs.replace(row, suite=f"{row.suite} ({row.file})") if names.count(row.suite) > 1 else row
+        for row in suites
+    ]
+
+
+def score_table(document: RowsDocument, model: str | None = None) -> list[str]:
+    """Each suite on each model, then the models if there are several suites; of one model or of all.
+
+    The header comes first; empty when nothing was evaluated.
+    """
+    suites = told_apart([row for row in document.suites if row.model and model in (None, row.model)])
+    rows: list[tuple[str, ModelSummary]] = [(row.suite, row) for row in suites]
+    if len({row.file for row in suites}) > 1:
+        models = [row for row in document.models if row.model and model in (None, row.model)]
+        rows += [("all suites", row) for row in models]
+    return _table(rows) if rows else []
+
+
+def _table(named: Sequence[tuple[str, ModelSummary]]) -> list[str]:
+    rows = [row for _, row in named]
+    metrics = ordered_metrics(metric for row in rows for metric in row.metrics)
+    trials = most_trials(rows)
+    counts = [
+        name for name in ("missed", "errors", "skipped") if any(getattr(row, name) for row in rows)
+    ]
+    columns = [
+        ("model", [printable(row.model) for row in rows]),
+        ("suite", [printable(suite) for suite, _ in named]),
+        *((name, [str(getattr(row, name)) for row in rows]) for name in ("cases", "passed", "failed")),
+        *((name, [str(getattr(row, name)) for row in rows]) for name in counts),
+        *((_TITLES.get(metric, metric), [_mean(row, metric) for row in rows]) for metric in metrics),
+        (f"pass@{trials}", [_reliability(row, "@", trials) for row in rows]),
+        (f"pass^{trials}", [_reliability(row, "^", trials) for row in rows]),
+        ("tokens", [_tokens(row) for row in rows]),
+        ("reasoning", [_reasoning(row) for row in rows]),
+        ("cost", [_cost(row) for row in rows]),
+        ("latency", ["-" if row.latency_s is None else f"{row.latency_s:.2f} s" for row in rows]),
+    ]
+    shown = [(title, cells) for title, cells in columns if set(cells) != {"-"}]
+    lines = zip(*([title, *cells] for title, cells in shown), strict=True)
+    return aligned([list(line) for line in lines], texts=(0, 1))
+
+
+def most_trials(rows: Iterable[ModelSummary]) -> int:
+    """The k of the columns pass@k and pass^k: the most trials of a case; 0 with one trial each."""
+    return max((row.reliability.trials for row in rows if row.reliability), default=0)
+
+
+def _mean(row: ModelSummary, metric: str) -> str:
+    return f"{row.metrics[metric].mean:.2f}" if metric in row.metrics else "-"
+
+
+def _reliability(row: ModelSummary, sign: str, k: int) -> str:
+    if row.reliability is None:
+        return "-"
+    values = row.reliability.pass_at if sign == "@" else row.reliability.pass_hat
+    return f"{values[str(k)]:.2f}" if str(k) in values else "-"
+
+
+def _tokens(row: ModelSummary) -> str:
+    return "-" if row.tokens.total is None else f"{row.tokens.total:,}"
+
+
+def _reasoning(row: ModelSummary) -> str:
+    """Those of the tokens that went into reasoning, if any did."""
+    return f"{row.tokens.reasoning:,}" if row.tokens.reasoning else "-"
+
+
+def _cost(row: ModelSummary) -> str:
+    """Dollars; a `+` says that the price of some answers is unknown."""
+    if row.cost_usd is None:
+        return "-"
+    return f"${row.cost_usd:.4f}" + ("+" if row.priced < row.trials else "")

@@ -1,0 +1,186 @@
+"""The result document of a run: its cases, and their sums by model and by suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import TypeVar
+
+from msgspec import structs
+
+from ..record.comparison import Comparison
+from ..record.document import Document
+from ..record.document import RowsDocument
+from ..record.gates import Gate
+from ..record.results import CaseResult
+from ..record.results import CaseRow
+from ..record.results import Outcome
+from ..record.run import Run
+from ..record.run import SummedRun
+from ..record.summary import Fallback
+from ..record.summary import Mean
+from ..record.summary import ModelSummary
+from ..record.summary import SuiteSummary
+from ..record.summary import Summary
+from ..record.summary import Tokens
+from .statistics import mean_interval
+from .statistics import reliability
+
+SCORED: tuple[Outcome, ...] = ("passed", "failed", "missed")
+
+_Case = TypeVar("_Case", bound=CaseRow)
+_Key = TypeVar("_Key")
+
+
+def rows_document(
+    run: Run,
+    cases: Sequence[CaseRow],
+    gates: Sequence[Gate] = (),
+    baseline: Comparison | None = None,
+    *,
+    intervals: bool = False,
+) -> RowsDocument:
+    """The document without explanations and transcripts. With `intervals` each mean has its bounds."""
+    summed, models, suites = _sums(run, cases, intervals)
+    return RowsDocument(
+        run=summed,
+        models=models,
+        suites=suites,
+        cases=tuple(cases),
+        gates=tuple(gates),
+        baseline=baseline,
+    )
+
+
+def whole_document(
+    run: Run,
+    cases: Sequence[CaseResult],
+    gates: Sequence[Gate] = (),
+    baseline: Comparison | None = None,
+) -> Document:
+    """The document with everything, and an interval for each mean."""
+    summed, models, suites = _sums(run, cases, intervals=True)
+    return Document(
+        run=summed,
+        models=models,
+        suites=suites,
+        cases=tuple(cases),
+        gates=tuple(gates),
+        baseline=baseline,
+    )
+
+
+def _sums(
+    run: Run, cases: Sequence[CaseRow], intervals: bool
+) -> tuple[SummedRun, tuple[ModelSummary, ...], tuple[SuiteSummary, ...]]:
+    # Cases that stop early are not like those that go on, so the share of K trials says nothing.
+    whole_trials = not run.stops_early
+
+    def of(cases: Sequence[CaseRow]) -> Summary:
+        found = summarise(cases, intervals=intervals)
+        return found if whole_trials else structs.replace(found, reliability=None)
+
+    total = of(cases)
+
+    def fields(group: Sequence[CaseRow]) -> dict[str, object]:
+        # Of one suite on one model everything is the same.
+        return _fields(total if len(group) == len(cases) else of(group))
+
+    models = tuple(
+        ModelSummary(model=model, **fields(group))  # type: ignore[arg-type]
+        for model, group in grouped(cases, lambda case: case.model).items()
+    )
+    suites = tuple(
+        SuiteSummary(model=model, suite=suite, file=file, **fields(group))  # type: ignore[arg-type]
+        for (model, suite, file), group in grouped(
+            cases, lambda case: (case.model, case.suite, case.file)
+        ).items()
+    )
+    return SummedRun(total=total, **_fields(run)), models, suites  # type: ignore[arg-type]
+
+
+def _fields(of: Run | Summary) -> dict[str, object]:
+    return {name: getattr(of, name) for name in of.__struct_fields__}
+
+
+def grouped(cases: Iterable[_Case], key: Callable[[_Case], _Key]) -> dict[_Key, list[_Case]]:
+    """Cases by a key, in order of first appearance."""
+    groups: dict[_Key, list[_Case]] = {}
+    for case in cases:
+        groups.setdefault(key(case), []).append(case)
+    return groups
+
+
+def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
+    """Counts, means, tokens and cost of some cases. Errors and skipped cases are in no mean."""
+    counts = dict.fromkeys(("passed", "failed", "missed", "error", "skipped"), 0)
+    for case in cases:
+        counts[case.outcome] += 1
+    scored = [case for case in cases if case.outcome in SCORED]
+    trials = [trial for case in cases for trial in case.trials if trial.error is None]
+    latencies = [trial.latency_s for trial in trials if trial.latency_s is not None]
+    costs = [trial.cost_usd for trial in trials if trial.cost_usd is not None]
+    spent = [trial.cost_usd or 0.0 for trial in trials if not trial.cached]
+    return Summary(
+        cases=len(cases),
+        passed=counts["passed"],
+        failed=counts["failed"],
+        missed=counts["missed"],
+        errors=counts["error"],
+        skipped=counts["skipped"],
+        metrics=_means(scored, intervals),
+        reliability=reliability([(case.scored, case.passes, case.weight) for case in scored]),
+        trials=len(trials),
+        cached=sum(trial.cached for trial in trials),
+        surplus=sum(_has_surplus(case) for case in cases),
+        recovered=sum(trial.format == "recovered" for trial in trials),
+        fallbacks=_fallbacks(cases),
+        tokens=Tokens(
+            prompt=_total(trial.prompt_tokens for trial in trials),
+            completion=_total(trial.completion_tokens for trial in trials),
+            reasoning=_total(trial.reasoning_tokens for trial in trials),
+        ),
+        cost_usd=sum(costs) if costs else None,
+        spent_usd=sum(spent, 0.0) if costs else None,
+        priced=len(costs),
+        latency_s=sum(latencies) / len(latencies) if latencies else None,
+    )
+
+
+def _means(cases: Sequence[CaseRow], intervals: bool) -> dict[str, Mean]:
+    found: dict[str, list[tuple[float, float]]] = {}
+    for case in cases:
+        for metric, value in case.scores.items():
+            if value is not None:
+                found.setdefault(metric, []).append((value, case.weight))
+    return {metric: _mean(pairs, intervals) for metric, pairs in found.items()}
+
+
+def _mean(pairs: Sequence[tuple[float, float]], interval: bool) -> Mean:
+    mean = sum(value * weight for value, weight in pairs) / sum(weight for _, weight in pairs)
+    if not interval:
+        return Mean(mean, len(pairs))
+    values, weights = zip(*pairs, strict=True)
+    return Mean(mean, len(pairs), *mean_interval(values, weights))
+
+
+def _total(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _has_surplus(case: CaseRow) -> bool:
+    """Whether a case passed although more was called than it expects."""
+    return case.outcome == "passed" and any(trial.extra_calls for trial in case.trials)
+
+
+def _fallbacks(cases: Iterable[CaseRow]) -> tuple[Fallback, ...]:
+    """What was sent in place of which parameter, in how many cases."""
+    counts: dict[tuple[str, str | None], int] = {}
+    for case in cases:
+        for found in {pair for trial in case.trials for pair in trial.fallbacks.items()}:
+            counts[found] = counts.get(found, 0) + 1
+    return tuple(
+        Fallback(parameter, sent, count) for (parameter, sent), count in sorted(counts.items(), key=str)
+    )
