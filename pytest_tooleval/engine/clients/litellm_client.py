@@ -16,6 +16,7 @@ from ...errors import ModelError
 from ..endings import ending_of
 from ..garbage import libraries_left_at_exit
 from ..garbage import not_collected
+from ..models.keys import key_variable
 from ..models.prices import provider_of
 from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
@@ -26,6 +27,7 @@ from .base import ChatAnswer
 from .base import ChatRequest
 from .base import headers_of
 from .base import sent_parameters
+from .provider_errors import lacks_credentials
 from .provider_errors import one_line
 from .provider_errors import provider_error
 from .provider_errors import refused_answer
@@ -96,7 +98,9 @@ class LitellmClient:
         self._spec = spec
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
-        key = key_from(self._spec, self._spec.api_key_env)
+        found = key_from(self._spec, key_variable(self._spec))
+        # What it has not been given, litellm reads from the environment.
+        key = found if self._spec.api_key_env else None
         litellm = _loaded or await asyncio.get_running_loop().run_in_executor(None, load_litellm)
         from .litellm_connections import open_session
 
@@ -184,19 +188,14 @@ class LitellmClient:
         ours = next((cause for cause in chain(error) if isinstance(cause, ModelError)), None)
         if ours is not None:
             return ours
-        if any(isinstance(cause, ImportError) and cause.name == "mcp" for cause in chain(error)):
-            return ModelError(
-                f"litellm asks {self._spec.model} over the Responses API, and needs the package mcp for "
-                "that: pip install 'pytest-tooleval[mcp]'; or ask the provider without litellm: "
-                f'model = "openai/responses/NAME" and its api_base ({self._spec.place})',
-                kind="bad_request",
-                fatal=True,
-            )
-        status = getattr(error, "status_code", None)
-        refused = isinstance(status, int) and 400 <= status < 500
+        missing = self._missing_package(error)
+        if missing is not None:
+            return missing
+        status = _status(error)
+        refused = status is not None and 400 <= status < 500
         where = shown_address(self._spec.api_base or "") or self._spec.model
         broken = connection_error(error, where, self._clean, timeout_s, refused=refused)
-        if broken is not None:
+        if broken is not None and not (status is None and lacks_credentials(str(error))):
             return broken
         unreadable = _NO_MESSAGE.search(str(error))
         if unreadable:
@@ -204,12 +203,32 @@ class LitellmClient:
         headers = getattr(error, "litellm_response_headers", None) or getattr(
             getattr(error, "response", None), "headers", None
         )
+        # Of its own failures litellm tells the whole traceback.
+        text = self._clean(str(error).partition("Traceback (most recent call last)")[0])
         return provider_error(
             self._spec,
-            status if isinstance(status, int) else None,
-            self._clean(str(error)),
+            status,
+            f"litellm failed: {type(chain(error)[-1]).__name__}: {text}" if status is None else text,
             sent=sent_parameters(request),
             retry_after=retry_after_s(headers),
+        )
+
+    def _missing_package(self, error: Exception) -> ModelError | None:
+        lacking = [cause for cause in chain(error) if isinstance(cause, ImportError)]
+        if not lacking:
+            return None
+        said = self._clean(str(lacking[0]))
+        needed = _PACKAGES.get((lacking[-1].name or "").partition(".")[0])
+        way = f"; pip install '{needed}'" if needed and needed not in said else ""
+        if needed == _MCP:
+            way += (
+                ', or ask the provider without litellm: model = "openai/responses/NAME" and its api_base'
+            )
+        return ModelError(
+            f"litellm needs a package that is not installed to ask {self._spec.model}: "
+            f"{said}{way} ({self._spec.place})",
+            kind="bad_request",
+            fatal=True,
         )
 
     def _clean(self, text: str) -> str:
@@ -224,15 +243,35 @@ _LOGINS = frozenset(
 )
 
 
+_MCP = "pytest-tooleval[mcp]"
+# What to install where litellm lacks a module.
+_PACKAGES = {"mcp": _MCP, "google": "litellm[google]", "vertexai": "litellm[google]", "boto3": "boto3"}
+
+
+def _status(error: Exception) -> int | None:
+    """The status that came; None for a failure of litellm itself, which it calls a 500."""
+    innermost = chain(error)[-1]
+    status = getattr(getattr(innermost, "response", None), "status_code", None)
+    if status is None:
+        status = getattr(error, "status_code", None)
+        if not isinstance(status, int) or (status == 500 and not hasattr(innermost, "status_code")):
+            # A bare exception holds the words of a 200 that is an error, which has no other status.
+            return 422 if type(innermost) is Exception else None
+    return status if isinstance(status, int) else None
+
+
+# Class names in front, an advice behind, and the way to drop parameters, which we refuse.
 _LITELLM_TALK = re.compile(
     r"^(litellm\.)?((\w+Error|Timeout( Error)?): (litellm\.)?)*(\w+(Exception|Error)( \w+Error)? - )?"
     r"|\.? Handle with `litellm\.\w+`\.?$"
+    r"|[.,]? (To drop|or set `litellm|Use tool_choice='auto' and)\b.{0,200}drop_params.*$"
 )
 
 
 # What litellm says, with a traceback or an advice in the text, of a 200 that is no chat answer.
 _NO_MESSAGE = re.compile(
-    r"Invalid response object|Empty or invalid response|provider returned 'choices' that is not a list"
+    r"Invalid response object|Empty or invalid response|Error converting to valid response"
+    r"|provider returned 'choices' that is not a list"
 )
 
 

@@ -23,6 +23,7 @@ from ..models.prices import cost_usd
 from ..models.prices import openai_price
 from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
+from ..models.prices import told_cost
 from ..models.prices import usage_of
 from ..models.spec import ModelSpec
 from ..secrets import shown_address
@@ -255,7 +256,7 @@ class OpenAIClient:
             prompt_tokens=token_count(usage.get("prompt_tokens")),
             completion_tokens=token_count(usage.get("completion_tokens")),
             reasoning_tokens=reasoning_tokens(usage),
-            cost_usd=cost_usd(openai_price(self._model), usage),
+            cost_usd=told_cost(usage) or cost_usd(openai_price(self._model), usage),
             latency_s=latency_s,
         )
 

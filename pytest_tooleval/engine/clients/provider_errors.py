@@ -20,6 +20,7 @@ from ...errors import ModelError
 from ...text import shorten
 from ..fallbacks import ParameterRefused
 from ..fallbacks import refused_parameter
+from ..models.keys import key_variable
 from ..models.spec import ModelSpec
 from ..secrets import scrub
 from ..secrets import secret_values
@@ -29,8 +30,15 @@ from .base import ChatAnswer
 
 _MISSING_KEY = re.compile(
     r"missing (\w{1,40} )?(api[ _]?key|credentials)|api_key\b.{0,100}must be set"
-    r"|api key not valid|(invalid|incorrect) (x-)?api[ -]key",
+    r"|api key not valid|(invalid|incorrect) (x-)?api[ -]key"
+    r"|(no|default|unable to (locate|load)( \w{1,40})?) credentials\b"
+    r"|credentials (were )?not (found|provided)|CredentialsError\b",
     re.IGNORECASE | re.DOTALL,
+)
+# In the words of Anthropic and Google, Bedrock, Ollama, and others.
+_OVERLOADED = re.compile(
+    r"overloaded|unable to process your request|server (is )?(too )?busy|(at|over) capacity|high demand",
+    re.IGNORECASE,
 )
 _MODERATED = re.compile(r"moderation|flagged|content[ _]polic|safety", re.IGNORECASE)
 _BLOCKED = re.compile(
@@ -83,6 +91,10 @@ def too_long() -> ModelError:
     return ModelError(f"the answer is longer than {MOST_BYTES // 2**20} MiB", kind="bad_response")
 
 
+def lacks_credentials(text: str) -> bool:
+    return bool(_MISSING_KEY.search(text[:_READ]))
+
+
 def provider_error(
     spec: ModelSpec,
     status: int | None,
@@ -96,21 +108,24 @@ def provider_error(
     `text` is what the provider said, on one line and without secrets; `sent` the parameters sent.
     """
     # Read from JSON, a text may hold what was written in another way before.
-    said = shorten(one_line(spoken(text), spec), 500)
+    sentence = spoken(text)
+    said = shorten(one_line(sentence, spec), 500)
     text = text[:_READ]
 
     def failed(kind: ErrorKind, message: str, *, retry: bool = False, fatal: bool = False) -> ModelError:
         wait = retry_after if retry_after is not None else _wait_in(text)
         return ModelError(message, kind=kind, retryable=retry, retry_after=wait, fatal=fatal)
 
-    refused = refused_parameter(status, text, sent)
+    refused = refused_parameter(status, sentence[:_READ], sent)
     if refused is not None:
         return ParameterRefused(said, refused, sent[refused])
     if status == 402 or (status in (400, 403, 429) and _is_quota(status, text)):
         return failed("quota", f"the account's quota is used up: {said}", fatal=True)
     if status == 429:
         return failed("rate_limit", f"rate limited (429): {said}", retry=True)
-    if status == 401 or _MISSING_KEY.search(text):
+    if status == 529 or (status is not None and status >= 500 and _OVERLOADED.search(text)):
+        return failed("rate_limit", f"the provider is overloaded ({status}): {said}", retry=True)
+    if status == 401 or lacks_credentials(text):
         return failed("credentials", f"{_credentials_help(spec)}: {said}", fatal=True)
     if status == 403 and not _MODERATED.search(text):
         return failed(
@@ -121,6 +136,8 @@ def provider_error(
     if status == 404:
         message = f"the provider knows no such model or address (404): {said}"
         return failed("bad_request", message, fatal=True)
+    if status is None:
+        return failed("bad_request", f"no answer could be had: {said}")
     return failed("bad_request", f"the provider refused the request: {said}")
 
 
@@ -128,6 +145,10 @@ def spoken(text: str) -> str:
     """The sentence in a provider's error body, or the whole text when there is none."""
     body = _object_in(text)
     error = body.get("error")
+    behind = error.get("metadata") if isinstance(error, dict) else None
+    if isinstance(behind, dict) and isinstance(behind.get("raw"), str) and behind["raw"].strip():
+        # OpenRouter's own sentence says no more than that the provider behind it has failed.
+        return f"{behind.get('provider_name', 'the provider')}: {spoken(behind['raw'])}"
     said = (error.get("message") if isinstance(error, dict) else error, body.get("message"))
     sentences = (s for s in (*said, body.get("detail")) if isinstance(s, str) and s.strip())
     return next(sentences, text)
@@ -174,18 +195,15 @@ def _is_quota(status: int, text: str) -> bool:
 
 
 def _credentials_help(spec: ModelSpec) -> str:
-    if spec.api_key_env:
-        return f"the key in {spec.api_key_env} was refused"
+    variable = key_variable(spec)
+    if variable:
+        return f"the key in {variable} was refused"
     if spec.api_base:
         return (
             f"no key, or a wrong one, for {spec.api_base}; none is sent to an api_base unless the "
             f"model's table names its variable with api_key_env ({spec.place})"
         )
-    return (
-        f"no key, or a wrong one, for {spec.model}; set the provider's environment variable "
-        "(such as OPENAI_API_KEY or ANTHROPIC_API_KEY), or name yours with api_key_env in the "
-        "model's table"
-    )
+    return f"no credentials, or wrong ones, for {spec.model}"
 
 
 def _wait_in(text: str) -> float | None:

@@ -89,6 +89,12 @@ def reasoning_tokens(usage: Mapping[str, Any]) -> int | None:
     return 0 if count == 0 else token_count(count)
 
 
+def told_cost(usage: Mapping[str, Any]) -> float | None:
+    """What the provider itself says the answer cost (OpenRouter), in US dollars."""
+    cost = usage.get("cost")
+    return float(cost) if isinstance(cost, (int, float)) and cost > 0 else None
+
+
 def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float | None:
     """The price of one answer in US dollars, None when it cannot be told.
 

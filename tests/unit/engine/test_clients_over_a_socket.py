@@ -125,7 +125,7 @@ FAULTS: list[tuple[str, ErrorKind, bool, bool, str]] = [
     ("500", "server", True, False, "the server failed (500): scripted fault 500"),
     ("502", "server", True, False, "502"),
     ("503", "server", True, False, "503"),
-    ("529", "server", True, False, "529"),
+    ("529", "rate_limit", True, False, "529"),
     ("reset", "server", True, False, "the connection broke"),
     ("half", "server", True, False, "the connection broke"),
     ("garbage", "bad_response", True, False, "the answer is not JSON"),

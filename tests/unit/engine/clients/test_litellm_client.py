@@ -80,7 +80,7 @@ QUOTA = "You exceeded your current quota, please check your plan and billing det
     ("status", "type", "message", "kind", "retryable"),
     [
         (429, "rate_limit_error", "50 requests per minute", "rate_limit", True),
-        (529, "overloaded_error", "Overloaded", "server", True),
+        (529, "overloaded_error", "Overloaded", "rate_limit", True),
         (500, "api_error", "Internal", "server", True),
         (401, "authentication_error", f"invalid x-api-key {KEY}", "credentials", False),
         (403, "permission_error", "no permission", "credentials", False),
@@ -98,7 +98,7 @@ async def test_anthropic(status: int, type: str, message: str, kind: ErrorKind, 
     [
         (429, QUOTA, "GenerateRequestsPerMinutePerProjectPerModel", "rate_limit", True),
         (429, QUOTA, "GenerateRequestsPerDayPerProjectPerModel", "quota", False),
-        (503, "The model is overloaded.", "", "server", True),
+        (503, "The model is overloaded.", "", "rate_limit", True),
         (400, "API key not valid. Please pass a valid API key.", "", "credentials", False),
         (400, 'Unknown name "default"', "", "bad_request", False),
     ],
@@ -182,13 +182,80 @@ async def test_claudes_thinking_mode_refuses_required() -> None:
         await ask(CLAUDE, server)
 
 
-@pytest.mark.parametrize("model", ["openai/gpt-4o", CLAUDE, GEMINI])
-async def test_no_key_at_all_ends_the_model(model: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [
+        ("openai/gpt-4o", "OPENAI_API_KEY"),
+        (CLAUDE, "ANTHROPIC_API_KEY"),
+        ("claude-sonnet-5", "ANTHROPIC_API_KEY"),
+        (GEMINI, "GEMINI_API_KEY"),
+        ("together_ai/m", "TOGETHERAI_API_KEY"),
+    ],
+)
+async def test_a_missing_key_is_told_by_its_variable_before_litellm_is_asked(
+    model: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(load_litellm(), "acompletion", None)
     mine = LitellmClient(ModelSpec("m", model=model))
-    with pytest.raises(ModelError) as raised:
+    with pytest.raises(ModelError, match=f"the environment variable {variable} is not set") as raised:
         await mine.complete(REQUEST, 60.0)
     assert (raised.value.kind, raised.value.fatal) == ("credentials", True)
-    assert "api_key_env" in raised.value.message
+
+
+async def test_another_variable_of_the_provider_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    monkeypatch.setenv("GOOGLE_API_KEY", KEY)
+    monkeypatch.setattr(load_litellm(), "acompletion", _answers)
+    answer = await LitellmClient(ModelSpec("m", model=GEMINI)).complete(REQUEST, 60.0)
+    assert answer.message["content"] == "Hello"
+
+
+async def _answers(**arguments: Any) -> Any:
+    return load_litellm().mock_completion(model="m", messages=[], mock_response="Hello")
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind", "fatal", "message"),
+    [
+        (
+            ModuleNotFoundError("No module named 'google'", name="google.auth"),
+            "bad_request",
+            True,
+            r"No module named 'google'; pip install 'litellm\[google\]'",
+        ),
+        (
+            ValueError("no x"),
+            "bad_request",
+            False,
+            "litellm failed: ValueError: no x$",
+        ),
+        (
+            PermissionError("Unable to load vertex credentials"),
+            "credentials",
+            True,
+            "no credentials, or wrong ones, for vertex_ai/m: litellm failed",
+        ),
+    ],
+)
+async def test_a_failure_of_litellm_itself_is_not_retried(
+    failure: Exception, kind: str, fatal: bool, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    litellm = load_litellm()
+
+    async def failing(**arguments: Any) -> None:
+        try:
+            raise failure
+        except Exception as error:
+            text = f"{error}\nTraceback (most recent call last):\n  File ..."
+            raise litellm.APIConnectionError(text, "vertex_ai", "m") from error
+
+    monkeypatch.setattr(litellm, "acompletion", failing)
+    with pytest.raises(ModelError, match=message) as raised:
+        await LitellmClient(ModelSpec("m", model="vertex_ai/m")).complete(REQUEST, 60.0)
+    error = raised.value
+    assert (error.kind, error.retryable, error.fatal) == (kind, False, fatal)
+    assert "Traceback" not in error.message
 
 
 # What litellm reads from the environment for each of these, were it given no key.

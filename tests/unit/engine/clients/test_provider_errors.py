@@ -73,8 +73,14 @@ def refused(text: str, status: int = 400) -> ChatAnswer | None:
         (408, "timed out", "server", True, False),
         (409, "conflict", "server", True, False),
         (500, "oops", "server", True, False),
-        (503, "The model is overloaded.", "server", True, False),
-        (529, "Overloaded", "server", True, False),
+        (503, "The model is overloaded.", "rate_limit", True, False),
+        (529, "Too many", "rate_limit", True, False),
+        (503, "server busy, please try again", "rate_limit", True, False),
+        (503, "Bedrock is unable to process your request.", "rate_limit", True, False),
+        (503, "Service unavailable", "server", True, False),
+        (500, '{"type": "overloaded_error", "message": "Overloaded"}', "rate_limit", True, False),
+        (None, "Unable to locate credentials", "credentials", False, True),
+        (None, "DefaultCredentialsError: File x was not found.", "credentials", False, True),
         (None, "some parameter is not supported", "bad_request", False, False),
     ],
 )
@@ -108,13 +114,22 @@ def test_a_wait_is_read_from_the_text(text: str, seconds: float | None) -> None:
 
 def test_a_refused_key_names_the_variable() -> None:
     assert "the key in MY_KEY was refused" in provider_error(SPEC, 401, "no").message
-    assert "api_key_env" in provider_error(ModelSpec("m", model="openai/m"), 401, "no").message
+    error = provider_error(ModelSpec("m", model="anthropic/m"), 401, "no")
+    assert "the key in ANTHROPIC_API_KEY was refused" in error.message
 
 
 def test_only_the_sentence_of_a_body_is_shown() -> None:
     text = 'GroqException - {"error": {"message": "No such tool", "type": "x"}} and more'
     assert spoken(text) == "No such tool"
     assert provider_error(SPEC, 400, text).message == "the provider refused the request: No such tool"
+
+
+def test_what_openrouter_passes_on_is_the_reason() -> None:
+    raw = json.dumps({"error": {"message": "`seed` is unsupported"}})
+    metadata = {"raw": raw, "provider_name": "Anthropic"}
+    text = json.dumps({"error": {"message": "Provider returned error", "metadata": metadata}})
+    assert spoken(text) == "Anthropic: `seed` is unsupported"
+    assert isinstance(provider_error(SPEC, 400, text, sent={"seed": 5}), ParameterRefused)
 
 
 def test_a_long_text_is_cut() -> None:
