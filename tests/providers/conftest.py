@@ -6,17 +6,24 @@ from collections.abc import Iterator
 
 import pytest
 
+from pytest_tooleval.engine.clients.litellm_client import load_litellm
+from pytest_tooleval.engine.clients.litellm_connections import guard_connections
+
 from .contract import Contract
 from .contract import script
 from .server import StandIns
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def running() -> Iterator[Contract]:
     with StandIns(script()) as standins:
         contract = Contract(standins)
         yield contract
         contract.close()
+    # Its connections go over the proxy of the stand-ins, where other tests must not come.
+    litellm = load_litellm()
+    litellm.aclient_session = None
+    guard_connections(litellm)
 
 
 @pytest.fixture
