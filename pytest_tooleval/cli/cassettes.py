@@ -8,6 +8,7 @@ from typing import cast
 
 import click
 
+from ..engine.models.spec import EFFORTS
 from ..text import counted
 from ..text import printable
 
@@ -27,6 +28,7 @@ def cassette() -> None:
 @click.option("--case", "ids", multiple=True, help="A case's id; default: all.")
 @click.option("--temperature", type=float, help="As --tooleval-temperature in the run.")
 @click.option("--tool-choice", type=click.Choice(["required", "auto", "none"]), help="As in the run.")
+@click.option("--reasoning", type=click.Choice(EFFORTS), help="As --tooleval-reasoning in the run.")
 @click.option("--trials", type=click.IntRange(1), help="As --tooleval-trials in the run.")
 @click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
 def explain(
@@ -36,6 +38,7 @@ def explain(
     ids: tuple[str, ...],
     temperature: float | None,
     tool_choice: str | None,
+    reasoning: str | None,
     trials: int | None,
     metrics: tuple[str, ...],
 ) -> None:
@@ -62,7 +65,7 @@ def explain(
     specs = resolve_models(models, read_tables(Path.cwd()))
     recorded = Cassette(cassette_file, "none")
     choice = cast("ToolChoice | None", tool_choice)
-    overrides = Overrides(tool_choice=choice, temperature=temperature, trials=trials)
+    overrides = Overrides(choice, temperature, trials=trials, reasoning_effort=reasoning)
     chosen = [case for case in suite.test_cases if not ids or case.id in ids]
     missing = total = 0
     for case in chosen:

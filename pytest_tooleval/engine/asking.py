@@ -22,6 +22,7 @@ from .cassettes.cassette import question
 from .clients.base import ChatAnswer
 from .clients.base import ChatClient
 from .clients.base import ChatRequest
+from .fallbacks import REASONING_OPTION
 from .fallbacks import Fallbacks
 from .fallbacks import ParameterRefused
 from .limits.adaptive import AdaptiveSlots
@@ -72,10 +73,17 @@ def sampling_for(spec: ModelSpec, case: ResolvedCase) -> dict[str, Any]:
     temperature of 0; parameters under `omit` are never sent. Of headers there are only stand-ins:
     this is recorded, and the clients take them from the table.
     """
-    chosen = {"temperature": case.temperature, "max_tokens": case.max_tokens}
+    chosen = {
+        "temperature": case.temperature,
+        "max_tokens": case.max_tokens,
+        "reasoning_effort": case.reasoning_effort,
+    }
+    table = dict(spec.sampling)
+    if case.reasoning_effort is not None:
+        table.pop("thinking", None)  # the other way to say how much
     sampling = {
         "temperature": 0.0,
-        **{name: spec.sampling[name] for name in SAMPLING if name in spec.sampling},
+        **{name: table[name] for name in SAMPLING if name in table},
         **{name: value for name, value in chosen.items() if value is not None},
         **spec.extra,
     }
@@ -92,7 +100,8 @@ def _stand_ins(headers: Mapping[str, Any]) -> dict[str, str]:
 
 def set_by(spec: ModelSpec, case: ResolvedCase) -> dict[str, str]:
     """The parameters that the user has set, and where; all others are defaults."""
-    return {**dict.fromkeys([*spec.sampling, *spec.extra], spec.place), **case.set_by}
+    effort = {} if case.reasoning_effort is None else {"reasoning_effort": REASONING_OPTION}
+    return {**dict.fromkeys([*spec.sampling, *spec.extra], spec.place), **case.set_by, **effort}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +225,7 @@ class Lane:
                 self._client = make_client(self.spec)
             answer = await self._client.complete(sent, self._timeout_s)
         self._answered = True
-        answer = dataclasses.replace(self._priced(answer), fallbacks=fallbacks)
+        answer = dataclasses.replace(self._priced(answer), fallbacks={**fallbacks, **answer.fallbacks})
         self._run.budget.add(answer.cost_usd)
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
         if is_nested_deeper(answer.message, MAX_DEPTH):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,23 @@ from .cassettes.cassette import key_of
 from .cassettes.cassette import question
 from .clients.base import ChatRequest
 from .limits.spending import price
+from .models.prices import listed
 from .models.spec import LEXICAL
 from .models.spec import ModelSpec
 
 # Tokens of an answer: a short call at least; at most `max_tokens`, or this where none is set.
 _SHORT_ANSWER = 20
 _LONG_ANSWER = 500
+# Tokens of reasoning before an answer, at most: the budgets that litellm makes of efforts.
+_REASONING = {
+    "none": 0,
+    "minimal": 128,
+    "low": 1024,
+    "medium": 2048,
+    "high": 4096,
+    "xhigh": 8192,
+    "max": 16384,
+}
 # What a round of a chain adds to the next question: the call and the tool's answer.
 _ROUND_TOKENS = 150
 
@@ -29,8 +41,8 @@ _ROUND_TOKENS = 150
 class Estimate:
     """Sums for one model. `least` and `most` are US dollars, None when the price is unknown.
 
-    `calls` and `prompt_tokens` are for the shortest way through chains, `most_calls` for the
-    longest; `replayed` questions are on a cassette and cost nothing.
+    `calls` and `prompt_tokens` are for the shortest way through chains, `most_calls` and
+    `most_reasoning_tokens` for the longest; `replayed` questions are on a cassette and cost nothing.
     """
 
     model: str
@@ -39,6 +51,7 @@ class Estimate:
     calls: int = 0
     most_calls: int = 0
     prompt_tokens: int = 0
+    most_reasoning_tokens: int = 0
     least_usd: float | None = 0.0
     most_usd: float | None = 0.0
 
@@ -87,12 +100,35 @@ def _add(row: Estimate, case: ResolvedCase, spec: ModelSpec, trials: int) -> Non
             row.least_usd = row.most_usd = None
         return
     prompt = count_tokens(spec, case)
-    answer = sampling_for(spec, case).get("max_tokens") or _LONG_ANSWER
-    least, most = _tokens(prompt, fewest, _SHORT_ANSWER), _tokens(prompt, longest, int(answer))
+    sampling = sampling_for(spec, case)
+    reasoning = _reasoning_tokens(spec, sampling)
+    answer = _LONG_ANSWER
+    if sampling.get("max_tokens"):  # for reasoning and answer together
+        reasoning = min(reasoning, int(sampling["max_tokens"]))
+        answer = int(sampling["max_tokens"]) - reasoning
+    least, most = _tokens(prompt, fewest, _SHORT_ANSWER), _tokens(prompt, longest, answer)
     row.prompt_tokens += trials * least[0]
-    prices = prices_of(spec)
-    row.least_usd = _plus(row.least_usd, trials, price(*least, *prices))
-    row.most_usd = _plus(row.most_usd, trials, price(*most, *prices))
+    row.most_reasoning_tokens += trials * longest * reasoning
+    into, out, thought = prices_of(spec)
+    row.least_usd = _plus(row.least_usd, trials, price(*least, into, out))
+    row.most_usd = _plus(row.most_usd, trials, price(*most, into, out))
+    row.most_usd = _plus(row.most_usd, trials, price(0, longest * reasoning, into, thought))
+
+
+def _reasoning_tokens(spec: ModelSpec, sampling: Mapping[str, Any]) -> int:
+    """Tokens of the reasoning before an answer, at most."""
+    thinking = sampling.get("thinking")
+    if isinstance(thinking, Mapping) and isinstance(thinking.get("budget_tokens"), int):
+        return int(thinking["budget_tokens"])
+    entry = listed(spec.model)
+    if entry is None:
+        return _REASONING.get(sampling.get("reasoning_effort", "none"), 0)
+    if not entry.get("supports_reasoning"):
+        return 0
+    # Claude thinks when it is asked to, all others without being asked.
+    asked = "claude" in spec.model and not entry.get("thinking_always_on")
+    by_itself = entry.get("default_reasoning_effort", "none" if asked else "medium")
+    return _REASONING.get(sampling.get("reasoning_effort", by_itself), 0)
 
 
 def _tokens(prompt: int, rounds: int, answer: int) -> tuple[int, int]:
@@ -114,17 +150,16 @@ def count_tokens(spec: ModelSpec, case: ResolvedCase) -> int:
     return int(litellm.token_counter(model=spec.model, messages=messages))
 
 
-def prices_of(spec: ModelSpec) -> tuple[float | None, float | None]:
-    """US dollars per million tokens of input and output: the model's table, else litellm's list."""
-    if spec.input_price is not None and spec.output_price is not None:
-        return spec.input_price, spec.output_price
-    from .clients.litellm_client import load_litellm
+def prices_of(spec: ModelSpec) -> tuple[float | None, float | None, float | None]:
+    """US dollars per million tokens of input, output and reasoning, None where unknown.
 
-    try:
-        info = load_litellm().get_model_info(spec.model)
-    except Exception:  # litellm raises a bare Exception for a model without a price
-        return None, None
-    found = info.get("input_cost_per_token"), info.get("output_cost_per_token")
-    if not all(found):
-        return None, None
-    return found[0] * 1_000_000, found[1] * 1_000_000
+    The model's table says it, else litellm's list.
+    """
+    if spec.input_price is not None and spec.output_price is not None:
+        return spec.input_price, spec.output_price, spec.output_price
+    entry = listed(spec.model) or {}
+    into, out = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if not into or not out:
+        return None, None, None
+    thought = entry.get("output_cost_per_reasoning_token") or out
+    return into * 1_000_000, out * 1_000_000, thought * 1_000_000

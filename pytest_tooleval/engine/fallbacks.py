@@ -1,8 +1,9 @@
 """What is sent in place of a default that a provider refuses: `auto` for `required`, no temperature.
 
 A fallback has one reason, the refusal, and holds for the model for the rest of the run. What the user
-has set is never changed: its refusal is an error. Two things are no change of what was asked:
-`max_tokens` under its new name, and `auto` where a provider has no `none`.
+has set is never changed: its refusal is an error. Three things are no change of what was asked:
+`max_tokens` under its new name, `auto` where a provider has no `none`, and an effort set for all models
+that can reason, where one cannot.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from .clients.base import ChatRequest
 from .clients.base import sent_parameters
 from .models.prices import listed
 from .models.prices import provider_of
+from .models.spec import LEXICAL
 from .models.spec import ModelSpec
 
+REASONING_OPTION = "--tooleval-reasoning"
+_EFFORT = "reasoning_effort"
 MAX_COMPLETION_TOKENS = "max_completion_tokens"
 # What goes in the place of a refused parameter; of all others nothing does.
 _INSTEAD: Mapping[str, str | None] = {"tool_choice": "auto", "max_tokens": MAX_COMPLETION_TOKENS}
@@ -84,6 +88,8 @@ def fallback_text(parameter: str, sent: str | None) -> str:
     """What was sent in place of a parameter, in words."""
     if parameter == "tool_choice":
         return f"asked with tool_choice '{sent}', as this model refuses what the case asks for"
+    if parameter == _EFFORT:
+        return "no reasoning effort sent, as this model is not known to reason"
     if sent is None:
         return f"{parameter} left out, which this model refuses"
     return f"{parameter} sent as {sent}"
@@ -112,7 +118,7 @@ class Fallbacks:
             key = _key(name, value)
             if key not in refused:
                 continue
-            if _is_default(name, value, set_by):
+            if _is_default(name, value, set_by) or set_by[name] == REASONING_OPTION:
                 instead[name] = _INSTEAD.get(name)
             elif key in ignored:
                 error = ParameterRefused(f"{self._spec.model} ignores {name}", name, value)
@@ -163,7 +169,10 @@ def _listed(model: str) -> frozenset[str]:
     """What the model refuses by litellm's price list."""
     entry = listed(model) or {}
     flags = {"supports_sampling_params": "temperature", "supports_forced_tool_use": _FORCED}
-    return frozenset(key for flag, key in flags.items() if entry.get(flag) is False)
+    refused = {key for flag, key in flags.items() if entry.get(flag) is False}
+    if model == LEXICAL or (entry and not entry.get("supports_reasoning")):
+        refused.add(_EFFORT)
+    return frozenset(refused)
 
 
 def _ignored(spec: ModelSpec, sent: Mapping[str, object]) -> frozenset[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) -> None:
     """The table of `--tooleval-estimate`."""
-    cells = [["model", "cases", "replayed", "calls", "prompt tokens", "cost"]]
+    cells = [["model", "cases", "replayed", "calls", "prompt tokens", "reasoning", "cost"]]
     for row in rows:
         calls = str(row.calls) if row.calls == row.most_calls else f"{row.calls} to {row.most_calls}"
         if row.least_usd is None or row.most_usd is None:
@@ -24,7 +24,11 @@ def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) 
         else:
             cost = f"${row.least_usd:.4f} to ${row.most_usd:.4f}" if row.most_usd else "-"
         tokens = f"{row.prompt_tokens:,}" if row.prompt_tokens else "-"
-        cells.append([printable(row.model), str(row.cases), str(row.replayed), calls, tokens, cost])
+        reasoning = f"up to {row.most_reasoning_tokens:,}" if row.most_reasoning_tokens else "-"
+        counts = [str(row.cases), str(row.replayed), calls, tokens, reasoning]
+        cells.append([printable(row.model), *counts, cost])
+    if all(row[5] == "-" for row in cells[1:]):
+        cells = [[*row[:5], row[6]] for row in cells]
     reporter.section("tool calling: estimate, nothing was asked", sep="=")
     for number, line in enumerate(aligned(cells, texts=(0,))):
         reporter.write_line(line, bold=number == 0)

@@ -37,6 +37,12 @@ def add_options(parser: pytest.Parser) -> None:
         help="sampling temperature for every case (default: the suite's, else 0)",
     )
     group.addoption(
+        "--tooleval-reasoning",
+        metavar="EFFORT",
+        help="how much all models that can reason do so: none, minimal, low, medium, high, xhigh or max "
+        "(default: as their tables say, else as they do by themselves)",
+    )
+    group.addoption(
         "--tooleval-tool-choice",
         choices=("required", "auto", "none"),
         help="tool_choice for every case (default: the suite's, else required)",

@@ -104,6 +104,7 @@ def read_settings(config: pytest.Config) -> Settings:
         "temperature": temperature,
         "trials": trials,
         "pass_rule": _pass_rule(config, trials),
+        "reasoning_effort": _effort(config),
         "live_tools": _names(config.getoption("tooleval_allow_tools")),
         "thresholds": _thresholds(config.getoption("tooleval_threshold")),
     }
@@ -198,6 +199,17 @@ def _thresholds(entries: list[str]) -> dict[str, float] | None:
             )
         thresholds[metric] = value
     return thresholds or None
+
+
+def _effort(config: pytest.Config) -> str | None:
+    effort: str | None = config.getoption("tooleval_reasoning")
+    if effort is None:
+        return None
+    from ..engine.models.spec import EFFORTS
+
+    if effort not in EFFORTS:
+        raise pytest.UsageError(f"--tooleval-reasoning={effort}: expected one of {', '.join(EFFORTS)}")
+    return effort
 
 
 def _names(entries: list[str] | None) -> tuple[str, ...]:

@@ -264,7 +264,7 @@ class Suite(_Strict):
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What the command line sets for every case; None leaves the suite's value."""
+    """What the command line sets for every case; None leaves the suite's value, or the model's."""
 
     tool_choice: ToolChoice | None = None
     temperature: float | None = None
@@ -273,13 +273,15 @@ class Overrides:
     pass_rule: str | None = None
     thresholds: Mapping[str, float] | None = None
     live_tools: tuple[str, ...] = ()
+    reasoning_effort: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedCase:
     """A case with the suite's defaults applied: what the engine runs and what scorers read.
 
-    `temperature` and `max_tokens` are None where neither case, suite nor command line sets them;
+    `temperature` and `max_tokens` are None where neither case, suite nor command line sets them, and
+    `reasoning_effort` where the command line does not;
     `pass_rule` is `mean`, `all`, `any` or `K/N` with N the trials; `live_tools` are those that may
     really be run. `set_by` names the parameters that the user has set, and where.
     """
@@ -297,6 +299,7 @@ class ResolvedCase:
     trials: int
     pass_rule: str = "mean"
     live_tools: tuple[str, ...] = ()
+    reasoning_effort: str | None = None
     set_by: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -333,6 +336,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         trials=_trials(trials, rule),
         pass_rule=rule,
         live_tools=(*(_first(case.live_tools, suite.live_tools) or ()), *over.live_tools),
+        reasoning_effort=over.reasoning_effort,
         set_by={
             name: place
             for name in ("tool_choice", "temperature", "max_tokens")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from mock_server import MockServer
 
 from .project import Project
 from .project import right
@@ -178,3 +179,41 @@ def test_tables_are_read_from_the_root_when_started_elsewhere(
     project.write("pytest.ini", "[pytest]\n")
     monkeypatch.chdir(project.path / "sub")
     project.run("weather.tooleval.json").assert_outcomes(passed=1)
+
+
+def test_an_effort_for_all_models_that_can_reason(project: Project) -> None:
+    project.write(
+        "agent.py",
+        """
+        def effort(messages, tools, reasoning_effort=None):
+            return f"I reason: {reasoning_effort}"
+
+        def deaf(messages, tools):
+            return "What?"
+        """,
+    )
+    project.suite(right("one"))
+    with MockServer() as server:
+        project.write(
+            "tooleval.toml",
+            f"""
+            [models.mine]
+            model = "openai/unheard-of"
+            api_base = "{server.base_url}"
+            thinking = {{type = "enabled", budget_tokens = 2000}}
+            [models.effort]
+            callable = "agent:effort"
+            [models.deaf]
+            callable = "agent:deaf"
+            """,
+        )
+        models = "mine,effort,deaf,baseline/lexical"
+        result = project.run("--tooleval-reasoning=low", "--tooleval-json=out.json", model=models)
+        assert server.bodies[0]["reasoning_effort"] == "low"
+        assert "thinking" not in server.bodies[0]
+    left = "no reasoning effort sent, as this model is not known to reason (1 case)"
+    result.stdout.fnmatch_lines([f"deaf: {left}", f"baseline/lexical: {left}"])
+    document = project.document()
+    assert {row["model"]: row["fallbacks"] for row in document["models"]}["effort"] == []
+    replies = [row["trials"][0]["transcript"]["rounds"][0]["reply"] for row in document["cases"]]
+    assert "I reason: low" in [reply["message"]["content"] for reply in replies]

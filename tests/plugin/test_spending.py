@@ -66,6 +66,46 @@ def test_the_estimate_asks_nothing(project: Project) -> None:
         )
 
 
+def test_the_estimate_counts_reasoning(project: Project) -> None:
+    project.write(
+        "tooleval.toml",
+        """
+        [models.budget]
+        model = "openai/unheard-of"
+        thinking = {type = "enabled", budget_tokens = 3000}
+        input_price = 0.001
+        output_price = 100
+        [models.capped]
+        model = "openai/gpt-5"
+        max_tokens = 600
+        """,
+    )
+    served_cases(project, 2)
+    models = "budget,capped,openai/gpt-5.1,openai/gpt-4o,anthropic/claude-sonnet-4-6"
+    result = project.run_subprocess("--tooleval-estimate", model=models)
+    result.stdout.re_match_lines(
+        [
+            r"model +cases +replayed +calls +prompt tokens +reasoning +cost",
+            r"budget +2 +0 +2 +\d+ +up to 6,000 +\$0\.0040 to \$0\.7000",
+            r"capped +2 +0 +2 +\d+ +up to 1,200 +\$0.* to \$0\.012",
+            *(
+                rf"{model} +2 +0 +2 +\d+ +- +\$0.*"
+                for model in ("openai/gpt-5.1", "openai/gpt-4o", "anthropic/claude-sonnet-4-6")
+            ),
+        ]
+    )
+    result = project.run_subprocess(
+        "--tooleval-estimate", "--tooleval-reasoning=high", model="budget,openai/gpt-5.1,openai/gpt-4o"
+    )
+    result.stdout.re_match_lines(
+        [
+            r"budget +2 +0 +2 +\d+ +up to 8,192 .*",
+            r"openai/gpt-5.1 +2 +0 +2 +\d+ +up to 8,192 .*",
+            r"openai/gpt-4o +2 +0 +2 +\d+ +- .*",
+        ]
+    )
+
+
 def test_the_estimate_leaves_out_what_is_recorded(project: Project) -> None:
     project.suite(right("a"), right("b"))
     project.run("--tooleval-cassette=tapes", "-k", "a[agent]")

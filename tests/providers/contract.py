@@ -227,10 +227,10 @@ class Contract:
         """What comes of the check's case; ModelError if there is no answer."""
         self.standins.forget()
         self.standins.faults += check.faults
-        extra = {"reasoning_effort": "low"} if check.reasoning else {}
+        sampling = {"reasoning_effort": "low"} if check.reasoning else {}
         # A model of its own for each check, so that none learns from another.
         label = f"{target.label} {check.name} {random.random()}"
-        spec = ModelSpec(label, model=target.model, api=target.api, extra=extra, **target.table)
+        spec = ModelSpec(label, model=target.model, api=target.api, sampling=sampling, **target.table)
         case = {"id": "one", "prompt": check.messages, **check.case}
         data = {"name": "contract", "tools": TOOLS, "system_prompt": SYSTEM, "test_cases": [case]}
         suite = Suite.model_validate(data)

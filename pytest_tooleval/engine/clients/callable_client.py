@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import dataclasses
 import importlib
 import inspect
 import json
@@ -71,7 +72,9 @@ class CallableClient:
             raise error
         if error is not None:
             raise ModelError(self._describe(error), kind="callable")
-        return _read(self._spec, result, time.perf_counter() - begin)
+        answer = _read(self._spec, result, time.perf_counter() - begin)
+        deaf = "reasoning_effort" in offered and "reasoning_effort" not in keywords
+        return dataclasses.replace(answer, fallbacks={"reasoning_effort": None}) if deaf else answer
 
     def _own_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:

@@ -33,6 +33,7 @@ def price_list() -> Mapping[str, Any]:
 
 def listed(model: str) -> Mapping[str, Any] | None:
     """litellm's entry for a model named as litellm has it, with or without its provider in front."""
+    model = "/".join(part for part in model.split("/") if part != "responses")
     entry = price_list().get(model)
     if entry is None:
         provider, _, name = model.partition("/")

@@ -16,7 +16,9 @@ from .prices import provider_of
 LEXICAL = "baseline/lexical"
 
 # Sampling parameters that a model's table may set by name; everything else goes under `extra`.
-SAMPLING = ("temperature", "top_p", "max_tokens", "seed")
+SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "thinking")
+# How much a model may reason before it answers, by OpenAI's names, which litellm translates.
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 # Parameters of litellm itself: whoever sets one of these means litellm.
 _LITELLM_EXTRAS = frozenset(
     "additional_drop_params allowed_openai_params api_version custom_llm_provider organization".split()

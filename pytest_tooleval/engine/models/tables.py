@@ -22,6 +22,7 @@ from .known import known_models
 from .known import known_providers
 from .known import near
 from .known import unserved
+from .spec import EFFORTS
 from .spec import LEXICAL
 from .spec import SAMPLING
 from .spec import ModelSpec
@@ -120,6 +121,8 @@ _KEYS: Mapping[str, tuple[type[Any], ...]] = {
     "top_p": (int, float),
     "max_tokens": (int,),
     "seed": (int,),
+    "reasoning_effort": (str,),
+    "thinking": (dict,),
     "extra": (dict,),
     "omit": (list,),
     "timeout": (int, float),
@@ -140,8 +143,8 @@ _TYPE_NAMES = {str: "a string", int: "an integer", float: "a number", dict: "a t
 _SECRETS = re.compile(r"api[-_]?key|authorization|token$|secret|password", re.IGNORECASE)
 # What belongs to the case or to the engine, or makes models incomparable.
 _NOT_EXTRA = frozenset(
-    "messages tools tool_choice functions function_call model stream n temperature top_p max_tokens "
-    "seed api_base base_url timeout num_retries max_retries drop_params mock_response".split()
+    "messages tools tool_choice functions function_call model stream n api_base base_url timeout "
+    "num_retries max_retries drop_params mock_response".split()
 )
 
 
@@ -196,6 +199,10 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
             "api_key_env: expected the name of an environment variable, such as OPENAI_API_KEY",
             "api_key_env",
         )
+    effort = table.get("reasoning_effort")
+    if effort is not None and effort not in EFFORTS:
+        expected = ", ".join(EFFORTS)
+        raise fail(f"reasoning_effort: expected one of {expected}, got {effort!r}", "reasoning_effort")
     extra = table.get("extra", {})
     for key in _keys_within(extra):
         if _SECRETS.search(key):
@@ -203,10 +210,14 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     for key in extra:
         if key in _NOT_EXTRA:
             raise fail(f"extra: {key}: this parameter cannot be set here", "extra")
-    try:
-        json.dumps(extra, allow_nan=False)
-    except (TypeError, ValueError):
-        raise fail(f"extra: expected values that JSON has, got {extra!r}", "extra") from None
+        if key in SAMPLING:
+            raise fail(f"extra: {key}: this is a key of the model's table itself", "extra")
+    for key in ("extra", "thinking"):
+        try:
+            json.dumps(table.get(key), allow_nan=False)
+        except (TypeError, ValueError):
+            got = f"expected values that JSON has, got {table[key]!r}"
+            raise fail(f"{key}: {got}", key) from None
     omit = table.get("omit", [])
     if not all(isinstance(key, str) for key in omit):
         raise fail(f"omit: expected a list of parameter names, got {omit!r}", "omit")

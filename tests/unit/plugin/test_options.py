@@ -106,6 +106,10 @@ def test_the_option_wins_over_the_ini_file(tmp_path: Path) -> None:
         ({"tooleval_trials": -1}, "--tooleval-trials: expected 1 to 10000, got -1"),
         ({"tooleval_temperature": 2.5}, "--tooleval-temperature: expected 0 to 2, got 2.5"),
         ({"tooleval_temperature": float("nan")}, "--tooleval-temperature: .*got nan"),
+        (
+            {"tooleval_reasoning": "some"},
+            "--tooleval-reasoning=some: expected one of none, minimal",
+        ),
         ({"tooleval_threshold": ["high"]}, "--tooleval-threshold=high: expected"),
         ({"tooleval_model": [""]}, "--tooleval-model=: expected the name of a model, got an empty"),
         ({"tooleval_model": ["a", ""]}, "got an empty one"),

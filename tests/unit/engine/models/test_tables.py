@@ -40,16 +40,23 @@ def test_a_whole_table(tmp_path: Path) -> None:
         api_key_env = "MY_KEY"
         temperature = 1
         seed = 7
+        reasoning_effort = "low"
+        thinking = {type = "enabled", budget_tokens = 1024}
         omit = ["top_p"]
         timeout = 30
         max_concurrency = 4
         requests_per_minute = 60
         tokens_per_minute = 1000""",
-        '[models.mine.extra]\nthinking = {type = "enabled", budget_tokens = 1024}',
+        "[models.mine.extra]\ntop_k = 5",
     )
     assert (spec.label, spec.model) == ("mine", "anthropic/claude-sonnet-4-5")
-    assert spec.sampling == {"temperature": 1, "seed": 7}
-    assert spec.extra == {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+    assert spec.sampling == {
+        "temperature": 1,
+        "seed": 7,
+        "reasoning_effort": "low",
+        "thinking": {"type": "enabled", "budget_tokens": 1024},
+    }
+    assert spec.extra == {"top_k": 5}
     assert (spec.omit, spec.timeout, spec.max_concurrency) == (("top_p",), 30, 4)
     assert (spec.requests_per_minute, spec.tokens_per_minute) == (60, 1000)
     assert "tooleval.toml" in spec.place
@@ -162,14 +169,16 @@ def test_the_keys_of_all_tables_are_kept_out_of_texts(
 
 
 @pytest.mark.parametrize(
-    "key", ["messages", "tools", "tool_choice", "stream", "drop_params", "temperature"]
+    "key", ["messages", "tools", "tool_choice", "stream", "drop_params", "temperature", "thinking"]
 )
 def test_what_is_not_for_extra(tmp_path: Path, key: str) -> None:
     assert f"extra: {key}" in refusal(tmp_path, GOOD, f"[models.mine.extra]\n{key} = 1")
 
 
 def test_extra_must_be_json(tmp_path: Path) -> None:
-    assert "values that JSON has" in refusal(tmp_path, GOOD, "[models.mine.extra]\nday = 2024-01-01")
+    for key in ("extra", "thinking"):
+        told = refusal(tmp_path, GOOD, f"[models.mine.{key}]\nday = 2024-01-01")
+        assert f"{key}: expected values that JSON has" in told
 
 
 def test_names_in_order_and_each_once() -> None:
