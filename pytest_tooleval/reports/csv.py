@@ -12,10 +12,10 @@ from typing import Any
 
 from ..record.calls import ToolCall
 from ..record.document import Document
+from ..record.metrics import ordered_metrics
 from ..record.results import CaseResult
 from ..record.transcript import Transcript
 from ..text import printable
-from .metrics import ordered_metrics
 
 _BEFORE = ("run", "suite", "file", "line", "case", "model", "outcome", "trial", "passed", "failure")
 _AFTER = (

@@ -22,13 +22,13 @@ from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
 from ..record.document import RowsDocument
 from ..record.gates import Gate
+from ..record.metrics import ordered_metrics
 from ..record.results import CaseRow
 from ..record.run import SummedRun
 from ..record.summary import ModelSummary
 from ..text import counted
 from ..text import printable
 from ..text import shorten
-from .metrics import ordered_metrics
 from .run_text import fallbacks_text
 from .run_text import incomplete
 from .tables import told_apart

@@ -8,19 +8,11 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from ..record.document import RowsDocument
+from ..record.metrics import ordered_metrics
+from ..record.metrics import title_of
 from ..record.summary import ModelSummary
 from ..record.summary import SuiteSummary
 from ..text import printable
-from .metrics import ordered_metrics
-
-_TITLES = {
-    "overall": "overall",
-    "tool_selection": "tool",
-    "parameter_accuracy": "params",
-    "arguments_valid": "valid args",
-    "redundancy_penalty": "redundancy",
-    "detour_penalty": "detours",
-}
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: Iterable[int] = ()) -> list[str]:
@@ -70,7 +62,7 @@ def _table(named: Sequence[tuple[str, ModelSummary]]) -> list[str]:
         ("suite", [printable(suite) for suite, _ in named]),
         *((name, [str(getattr(row, name)) for row in rows]) for name in ("cases", "passed", "failed")),
         *((name, [str(getattr(row, name)) for row in rows]) for name in counts),
-        *((_TITLES.get(metric, metric), [_mean(row, metric) for row in rows]) for metric in metrics),
+        *((title_of(metric), [_mean(row, metric) for row in rows]) for metric in metrics),
         (f"pass@{trials}", [_reliability(row, "@", trials) for row in rows]),
         (f"pass^{trials}", [_reliability(row, "^", trials) for row in rows]),
         ("tokens", [_tokens(row) for row in rows]),

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from ..errors import ScoringError
 from ..record.calls import ToolCall
+from ..record.metrics import BUILT_IN
 from ..record.results import FailureCategory
 from ..record.results import Score
 from ..record.results import TrialResult
@@ -22,7 +23,6 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
 from ..suite.model import resolve
-from .analysis import BUILT_IN_METRICS
 from .analysis import analyse
 from .analysis import failure_category
 from .no_answer import without_answer
@@ -112,7 +112,7 @@ def _failing(case: ResolvedCase, scores: Mapping[str, Score], scorers: Sequence[
 
 
 def _require_known(case: ResolvedCase, metric: str, scorers: Sequence[Scorer]) -> None:
-    if metric not in BUILT_IN_METRICS and not any(metric in scorer.metrics for scorer in scorers):
+    if metric not in BUILT_IN and not any(metric in scorer.metrics for scorer in scorers):
         raise ScoringError(
             f"{case.suite}::{case.id}: there is a threshold for {metric!r}, but no scorer reports it"
         )

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ..record.calls import ToolCall
+from ..record.metrics import BUILT_IN
 from ..record.results import FailureCategory
 from ..record.transcript import Transcript
-from ..suite.model import METRICS
-from ..suite.model import PENALTIES
 from ..suite.model import ResolvedCase
 from . import tool_selection
 from .arguments_schema import score_arguments
@@ -19,8 +18,6 @@ from .multi_turn import Chain
 from .single_turn import NoCallExpected
 from .single_turn import OneCallExpected
 from .single_turn import SeveralCallsExpected
-
-BUILT_IN_METRICS = (*METRICS, *PENALTIES)
 
 
 class Analysis(Protocol):
@@ -65,7 +62,7 @@ def failure_category(
     case: ResolvedCase, transcript: Transcript, analysis: Analysis, failing: Collection[str]
 ) -> FailureCategory:
     """The one category of a failed trial; `failing` are the metrics below their thresholds."""
-    own = {metric for metric in failing if metric in BUILT_IN_METRICS}
+    own = {metric for metric in failing if metric in BUILT_IN}
     if not own:
         return "below_threshold"
     if own == {"arguments_valid"}:

@@ -8,15 +8,7 @@ which may stand in place of any value. Under every mode
 - lists have the same length and the same order;
 - what lies inside objects and lists compares by the same rules.
 
-| mode | strings | numbers |
-|---|---|---|
-| `exact` | equal, case ignored | equal as numbers: 1 is 1.0 |
-| `case_sensitive` | equal | as `exact` |
-| `contains` | the expected one is contained, case ignored | as `exact` |
-| `numeric_tolerance` | as `exact` | within 1e-6 of the expected, or 1e-12 (`pytest.approx`) |
-| `regex` | the expected one is a pattern, found as by `re.search` | as `exact` |
-| `fuzzy` | similar to 0.85 and with the same digits, case ignored | as `exact` |
-| `bfcl` | equal without case, spaces and `, . / - _ * ^`; ' is " | 5 only 5; 5.0 also 5 |
+`suite.modes` says how each mode compares strings and numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +24,7 @@ from typing import Any
 from typing import TypeGuard
 
 from ..suite import matchers as shape
-from ..suite.model import ParamScoring
+from ..suite.modes import ParamScoring
 from ..text import json_text
 from . import regexes
 from .problems import CannotCompare

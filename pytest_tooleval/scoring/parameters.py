@@ -16,7 +16,7 @@ from ..errors import ScoringError
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
-from ..suite.model import ParamScoring
+from ..suite.modes import ParamScoring
 from ..text import json_text
 from ..text import printable
 from ..text import shorten

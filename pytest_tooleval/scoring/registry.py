@@ -12,11 +12,11 @@ import msgspec
 
 from ..errors import ConfigError
 from ..errors import ScoringError
+from ..record.metrics import BUILT_IN
+from ..record.metrics import METRICS
 from ..record.results import Score
 from ..record.transcript import Transcript
-from ..suite.model import METRICS
 from ..suite.model import ResolvedCase
-from .analysis import BUILT_IN_METRICS
 
 
 @runtime_checkable
@@ -71,7 +71,7 @@ class ScorerRegistry:
                     f"scorer {name}: the metric {metric!r} must be a name of letters, digits and "
                     "underscores, such as answer_length"
                 )
-            if metric in BUILT_IN_METRICS:
+            if metric in BUILT_IN:
                 raise ConfigError(
                     f"scorer {name}: the metric {metric!r} is built in; choose another name"
                 )

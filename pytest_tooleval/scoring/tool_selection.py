@@ -12,9 +12,9 @@ from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..suite.model import ANY_TOOL
-from ..suite.model import ParamScoring
 from ..suite.model import ResolvedCase
 from ..suite.model import Tool
+from ..suite.modes import ParamScoring
 from ..text import printable
 from ..text import shorten
 

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from collections.abc import Collection
 from typing import Any
 
+from ..record.metrics import METRICS
+from ..record.metrics import PENALTIES
 from .explain import describe
 from .explain import listing
 from .explain import nearest
@@ -24,8 +26,6 @@ from .fields import wrong_value
 from .mocks import mock_findings
 from .model import ANY_TOOL
 from .model import MAX_TRIALS
-from .model import METRICS
-from .model import PENALTIES
 from .model import needed_of
 from .source import Finding
 from .source import Findings

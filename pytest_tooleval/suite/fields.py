@@ -24,6 +24,8 @@ from .model import TestCase
 from .model import Tool
 from .model import ToolsFrom
 from .model import XFail
+from .modes import DEFAULT_MODE
+from .modes import MODES
 from .source import Finding
 from .source import Findings
 from .source import Loc
@@ -45,6 +47,14 @@ TOOL_EXAMPLE = '{"type": "function", "function": {"name": ..., "description": ..
 _CALL = '{"tool": "get_weather", "params": {"city": "Paris"}}'
 _COUNT = "a whole number of at least 1"
 _TOOLS = f"a list of tools, each {TOOL_EXAMPLE}"
+
+
+def _any_of(*names: str) -> str:
+    """`"a", "b" or "c"`."""
+    *first, last = [f'"{name}"' for name in names]
+    return f"{', '.join(first)} or {last}"
+
+
 _TOOLS_FROM = 'an object such as {"mcp": {"stdio": "uvx mcp-server-time"}}'
 _SHARED = {
     "name": "a non-empty string",
@@ -57,8 +67,7 @@ _SHARED = {
     "trials": f"a whole number from 1 to {MAX_TRIALS}",
     "live_tools": 'a list of tool names, or ["*"] for all that only read',
     "pass": '"mean", "all", "any", or "K/N" such as "4/5"',
-    "param_scoring": '"exact", "case_sensitive", "contains", "numeric_tolerance", "regex", "fuzzy" '
-    'or "bfcl"',
+    "param_scoring": _any_of(*MODES),
     "thresholds": 'an object of metric and least score, such as {"overall": 0.8}',
 }
 _PARAMS = "an object of parameter names and expected values, or null when they are not scored"
@@ -335,6 +344,6 @@ def _is_number(word: str) -> bool:
 
 def matcher_findings(params: dict[str, Any], at: Loc, scoring: Any) -> Findings:
     """What is wrong with the matchers in a params object, which stands at `at`."""
-    mode = scoring if isinstance(scoring, str) else "exact"
+    mode = scoring if isinstance(scoring, str) else DEFAULT_MODE
     for inside, message in matcher_problems(params, at, param_scoring=mode):
         yield Finding(inside, message, at_key=message.startswith("unknown"))

@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from .modes import DEFAULT_MODE
+
 Path = tuple["str | int", ...]
 Found = Iterator[tuple[Path, str]]
 
@@ -45,7 +47,7 @@ def matcher_key(value: Any) -> str | None:
     return None
 
 
-def matcher_problems(value: Any, path: Path = (), *, param_scoring: str = "exact") -> Found:
+def matcher_problems(value: Any, path: Path = (), *, param_scoring: str = DEFAULT_MODE) -> Found:
     """What is wrong with the matchers in expected params, as pairs of a path and a message.
 
     `value` is a whole params object: its own keys are the names of parameters, even those that

@@ -19,11 +19,10 @@ from pydantic import Field
 from pydantic import PrivateAttr
 
 from ..errors import ConfigError
+from .modes import DEFAULT_MODE
+from .modes import ParamScoring
 
 ToolChoice = Literal["required", "auto", "none"]
-ParamScoring = Literal[
-    "exact", "case_sensitive", "contains", "numeric_tolerance", "regex", "fuzzy", "bfcl"
-]
 CallOrder = Literal["any", "strict"]
 
 DEFAULT_THRESHOLDS: Mapping[str, float] = {"overall": 1.0}
@@ -32,16 +31,6 @@ DEFAULT_MAX_ROUNDS = 10
 MAX_TRIALS = 10_000
 ANY_TOOL = "*"
 
-# The built-in metrics. All but the penalties are better when higher and may have a threshold.
-METRICS = (
-    "overall",
-    "tool_selection",
-    "parameter_accuracy",
-    "arguments_valid",
-    "completion",
-    "efficiency",
-)
-PENALTIES = ("redundancy_penalty", "detour_penalty")
 
 Name = Annotated[str, Field(min_length=1)]
 Threshold = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -331,7 +320,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         tool_choice=over.tool_choice or case.tool_choice or suite.tool_choice or default_choice,
         temperature=_first(over.temperature, case.temperature, suite.temperature),
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),
-        param_scoring=case.param_scoring or suite.param_scoring or "exact",
+        param_scoring=case.param_scoring or suite.param_scoring or DEFAULT_MODE,
         thresholds=thresholds,
         trials=_trials(trials, rule),
         pass_rule=rule,

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..record.metrics import METRICS
 from .checks import MAX_ID_LENGTH
 from .mocks import SEQUENCE
 from .mocks import WHEN
-from .model import METRICS
 from .model import Suite
 
 SCHEMA_ID = (

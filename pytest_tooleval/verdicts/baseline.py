@@ -25,11 +25,11 @@ from ..record.comparison import Comparison
 from ..record.comparison import Flip
 from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
+from ..record.metrics import METRICS
+from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
 from ..record.run import Run
 from ..scoring.thresholds import TOLERANCE
-from ..suite.model import METRICS
-from ..suite.model import PENALTIES
 from .baseline_text import labels_text
 from .baseline_text import left_out_text
 from .baseline_text import nothing_text

@@ -10,9 +10,9 @@ from typing import Literal
 
 from ..errors import ConfigError
 from ..record.gates import Gate
+from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
 from ..scoring.thresholds import TOLERANCE
-from ..suite.model import PENALTIES
 from ..text import counted
 from .statistics import mean_interval
 from .statistics import pass_at_k

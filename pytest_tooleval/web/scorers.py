@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
+from ..record.metrics import PENALTIES
 from ..scoring.registry import ScorerRegistry
-from ..suite.model import PENALTIES
 from ..text import printable
 from ..text import shorten
 from .project import project_folders

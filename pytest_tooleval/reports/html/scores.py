@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ...record.metrics import ordered_metrics
 from ...text import counted
-from ..metrics import ordered_metrics
 from ..run_text import fallbacks_text
 from .head import scrolling
 from .head import section

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-from ...metrics import ordered_metrics
+from ....record.metrics import ordered_metrics
 from ..head import section
 from ..markup import Html
 from ..markup import join

@@ -1,0 +1,99 @@
+"""The parts of the docs that are made from the code: `python tests/generated.py` writes them anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_tooleval.plugin.options import add_options
+from pytest_tooleval.record.metrics import BUILT_IN
+from pytest_tooleval.record.results import FAILURES
+from pytest_tooleval.record.schema import events_schema
+from pytest_tooleval.record.schema import results_schema
+from pytest_tooleval.record.schema import schema_text
+from pytest_tooleval.suite.modes import DEFAULT_MODE
+from pytest_tooleval.suite.modes import MODES
+from pytest_tooleval.suite.schema import schema_text as suite_schema_text
+
+ROOT = Path(__file__).parents[1]
+
+FILES: dict[str, Callable[[], str]] = {
+    "docs/tooleval.schema.json": suite_schema_text,
+    "docs/results.schema.json": lambda: schema_text(results_schema()),
+    "docs/events.schema.json": lambda: schema_text(events_schema()),
+}
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def metrics() -> str:
+    rows = [(f"`{m.name}`", m.single) for m in BUILT_IN.values() if m.single]
+    return table(("metric", "meaning"), rows)
+
+
+def chain_metrics() -> str:
+    rows = [(f"`{m.name}`", m.chain) for m in BUILT_IN.values() if m.chain]
+    return table(("metric", "meaning"), rows)
+
+
+def failures() -> str:
+    return table(("category", "meaning"), [(f"`{name}`", text) for name, text in FAILURES.items()])
+
+
+def modes() -> str:
+    rows = [
+        (f"`{name}`" + " (default)" * (name == DEFAULT_MODE), mode.strings, mode.numbers)
+        for name, mode in MODES.items()
+    ]
+    return table(("mode", "strings", "numbers"), rows)
+
+
+def options() -> str:
+    parser = pytest.Parser(_ispytest=True)
+    add_options(parser)
+    (group,) = (group for group in parser._groups if group.name == "tooleval")
+    rows = []
+    for option in group.options:
+        given = option.attrs()
+        value = given.get("metavar") or "|".join(given.get("choices") or ())
+        name = f"`{option.names()[0]}{'=' if value else ''}{value}`".replace("|", "\\|")
+        rows.append((name, str(given["help"]).replace("|", "\\|")))
+    return table(("option", "meaning"), rows)
+
+
+# What stands between `<!-- NAME -->` and `<!-- end of NAME -->`.
+PARTS: dict[tuple[str, str], Callable[[], str]] = {
+    ("docs/scoring.md", "metrics"): metrics,
+    ("docs/scoring.md", "metrics of chains"): chain_metrics,
+    ("docs/scoring.md", "failures"): failures,
+    ("docs/suite-format.md", "modes"): modes,
+    ("docs/options.md", "options"): options,
+}
+
+
+def part(text: str, name: str) -> re.Match[str]:
+    found = re.search(rf"(?<=<!-- {name} -->\n)(.*?)(?=<!-- end of {name} -->)", text, re.DOTALL)
+    assert found, f"there is no part `{name}`"
+    return found
+
+
+def main() -> None:
+    for file, make in FILES.items():
+        (ROOT / file).write_text(make(), encoding="utf-8")
+    for (file, name), make in PARTS.items():
+        path = ROOT / file
+        text = path.read_text(encoding="utf-8")
+        found = part(text, name)
+        path.write_text(text[: found.start()] + make() + text[found.end() :], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
