@@ -6,7 +6,6 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
@@ -61,8 +60,6 @@ def _error(message: str, status: int = 400, type: str = "invalid_request_error")
 
 class AnthropicMessages(StandIn):
     name = "anthropic"
-    hosts = ("api.anthropic.com",)
-    environment = MappingProxyType({"ANTHROPIC_API_KEY": KEY})
 
     def answer(self, exchange: Exchange, brain: Brain) -> object:
         if exchange.path != "/v1/messages":
@@ -80,6 +77,9 @@ class AnthropicMessages(StandIn):
             raise _error("invalid x-api-key", 401, "authentication_error")
         if "anthropic-version" not in exchange.headers:
             raise _error("anthropic-version: header is required")
+
+
+STANDIN = AnthropicMessages()
 
 
 def answer(body: Document, brain: Brain) -> Document:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
@@ -38,7 +37,6 @@ MODELS = {
     "amazon.nova-pro-v1:0": Model(thinks=False),
     "meta.llama3-3-70b-instruct-v1:0": Model(any=False, thinks=False),
 }
-_REGION = "us-east-1"
 _REGIONS = ("us.", "eu.", "global.")
 
 
@@ -48,10 +46,6 @@ def _error(message: str, status: int = 400, type: str = "ValidationException") -
 
 class BedrockConverse(StandIn):
     name = "bedrock"
-    hosts = (f"bedrock-runtime.{_REGION}.amazonaws.com",)
-    environment = MappingProxyType(
-        {"AWS_BEARER_TOKEN_BEDROCK": KEY, "AWS_REGION": _REGION, "AWS_REGION_NAME": _REGION}
-    )
 
     def answer(self, exchange: Exchange, brain: Brain) -> object:
         told = exchange.headers.get("authorization", "")
@@ -69,6 +63,9 @@ class BedrockConverse(StandIn):
         if name not in MODELS:
             raise _error("The provided model identifier is invalid.")
         return _answer(MODELS[name], name, exchange.body, brain)
+
+
+STANDIN = BedrockConverse()
 
 
 @functools.cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -221,16 +220,19 @@ class Contract:
 
     def __init__(self, standins: StandIns) -> None:
         self.standins = standins
+        self._number = itertools.count()
         self._runner = Runner(4, 60.0, RetryPolicy(base=0.001, longest=0.002))
 
     def result(self, target: Target, check: Check) -> TrialResult:
         """What comes of the check's case; ModelError if there is no answer."""
         self.standins.forget()
         self.standins.faults += check.faults
-        sampling = {"reasoning_effort": "low"} if check.reasoning else {}
+        table = dict(target.table)
+        if check.reasoning:
+            table.setdefault("sampling", {"reasoning_effort": "low"})
         # A model of its own for each check, so that none learns from another.
-        label = f"{target.label} {check.name} {random.random()}"
-        spec = ModelSpec(label, model=target.model, api=target.api, sampling=sampling, **target.table)
+        label = f"{target.label} {next(self._number)}"
+        spec = ModelSpec(label, model=target.model, api=target.api, **table)
         case = {"id": "one", "prompt": check.messages, **check.case}
         data = {"name": "contract", "tools": TOOLS, "system_prompt": SYSTEM, "test_cases": [case]}
         suite = Suite.model_validate(data)
@@ -259,7 +261,7 @@ class Contract:
         transcript = self.result(target, chain).transcript
         assert transcript is not None
         first = transcript.rounds[0]
-        thoughts = list(opaque(self.standins.exchanges[0].answer))
+        thoughts = [*opaque(next(one.answer for one in self.standins.exchanges if one.status == 200))]
         messages = [dict(first.reply.message), *first.answers]
         problem = self.problem(target, replace(chain, after=messages))
         sent = [json.dumps(one.body) for one in self.standins.exchanges]
@@ -275,7 +277,8 @@ def _sent_problem(check: Check, answered: Sequence[Exchange], transcript: Transc
     for exchange, reply in zip(answered, transcript.replies, strict=True):
         asked = exchange.asked
         assert asked is not None
-        if (asked.temperature == 0) is ("temperature" in reply.fallbacks):
+        wanted = check.case.get("temperature", 0)
+        if (asked.temperature == wanted) is ("temperature" in reply.fallbacks):
             return f"temperature {asked.temperature} was sent and {reply.fallbacks} is told"
         if asked.most != check.case.get("max_tokens", asked.most):
             return f"{asked.most} was sent for max_tokens"
@@ -286,11 +289,29 @@ def _sent_problem(check: Check, answered: Sequence[Exchange], transcript: Transc
             return f"tool_choice {asked.choice} was sent and is not told"
         if check.reasoning and not asked.thinking:
             return "reasoning was not asked for"
+        thought = _number(exchange.answer, "reasoning_tokens", "thinking_tokens", "thoughtsTokenCount")
+        # litellm forgets the tokens of what Gemini has blocked.
+        told = reply.reasoning_tokens or 0
+        if thought is not None and thought != told and check.failure != "blocked":
+            return f"{thought} tokens went into reasoning, and {reply.reasoning_tokens} are told"
+        if any(
+            tool.get("strict", True) for tool in exchange.body.get("tools", ()) if "parameters" in tool
+        ):
+            return "Responses would make the schema another one, without strict: false"
     for before, after in itertools.pairwise(answered):
         text = json.dumps(after.body)
         lost = [one for one in opaque(before.answer) if json.dumps(one) not in text]
         if lost:
             return f"what the model thought did not come back: {lost[0][:40]}"
+    return None
+
+
+def _number(document: object, *names: str) -> Any:
+    """The first field of one of these names, however deep."""
+    if isinstance(document, dict):
+        here = next((document[name] for name in names if name in document), None)
+        below = (_number(member, *names) for member in document.values())
+        return here if here is not None else next((one for one in below if one is not None), None)
     return None
 
 

@@ -6,7 +6,6 @@ import base64
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs
 from urllib.parse import urlsplit
@@ -67,8 +66,6 @@ def _error(message: str, status: int = 400, name: str = "INVALID_ARGUMENT", **mo
 
 class Gemini(StandIn):
     name = "gemini"
-    hosts = ("generativelanguage.googleapis.com",)
-    environment = MappingProxyType({"GEMINI_API_KEY": KEY})
 
     def answer(self, exchange: Exchange, brain: Brain) -> object:
         address = urlsplit(exchange.path)
@@ -91,6 +88,9 @@ class Gemini(StandIn):
                 "NOT_FOUND",
             )
         return _answer(found[1], exchange.body, brain)
+
+
+STANDIN = Gemini()
 
 
 def _answer(name: str, body: Document, brain: Brain) -> Document:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import ollama
@@ -53,8 +52,6 @@ class _Request(BaseModel):
 
 class Ollama(StandIn):
     name = "ollama"
-    hosts = ("localhost:11434",)
-    environment = MappingProxyType({})
 
     def answer(self, exchange: Exchange, brain: Brain) -> object:
         if exchange.path == "/api/show":
@@ -64,6 +61,9 @@ class Ollama(StandIn):
         if exchange.body.get("stream") is not False:
             raise Refused(501, {"error": "this stand-in does not stream"})
         return _answer(exchange, brain)
+
+
+STANDIN = Ollama()
 
 
 def _model(body: Document) -> Model:

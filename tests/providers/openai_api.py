@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from .shapes import Problem
@@ -62,8 +61,6 @@ def refused(
 
 class OpenAI(StandIn):
     name = "openai"
-    hosts = ("api.openai.com",)
-    environment = MappingProxyType({"OPENAI_API_KEY": KEY})
 
     def answer(self, exchange: Exchange, brain: Brain) -> object:
         check_bearer(exchange)
@@ -78,6 +75,9 @@ class OpenAI(StandIn):
             exchange.provider = "openai responses"
             return openai_responses.answer(exchange.body, brain)
         raise refused(f"Invalid URL (POST {exchange.path})", status=404)
+
+
+STANDIN = OpenAI()
 
 
 def check_bearer(exchange: Exchange) -> None:

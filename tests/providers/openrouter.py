@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
@@ -59,8 +58,6 @@ def _provider_error(model: Model, status: int, raw: str) -> Refused:
 
 class OpenRouter(StandIn):
     name = "openrouter"
-    hosts = ("openrouter.ai",)
-    environment = MappingProxyType({"OPENROUTER_API_KEY": KEY})
 
     def answer(self, exchange: Exchange, brain: Brain) -> object:
         if exchange.path != "/api/v1/chat/completions":
@@ -71,6 +68,9 @@ class OpenRouter(StandIn):
         if bearer != f"Bearer {KEY}":
             raise _error("User not found.", 401)
         return _answer(exchange, brain)
+
+
+STANDIN = OpenRouter()
 
 
 def _answer(exchange: Exchange, brain: Brain) -> Document:

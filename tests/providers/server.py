@@ -9,6 +9,8 @@ with StandIns(script) as standins:
 
 from __future__ import annotations
 
+import functools
+import importlib
 import json
 import ssl
 import tempfile
@@ -22,6 +24,7 @@ from urllib.parse import urlsplit
 
 import trustme
 
+from .talk import KEY
 from .talk import Asked
 from .talk import Brain
 from .talk import Exchange
@@ -31,16 +34,33 @@ from .talk import Script
 from .talk import StandIn
 from .talk import brain_of
 
+# Where each provider is found. Their modules load the SDKs, which takes seconds.
+HOSTS = {
+    "api.anthropic.com": "anthropic_messages",
+    "api.openai.com": "openai_api",
+    "generativelanguage.googleapis.com": "gemini",
+    "bedrock-runtime.us-east-1.amazonaws.com": "bedrock_converse",
+    "localhost:11434": "ollama_chat",
+    "openrouter.ai": "openrouter",
+}
+ENVIRONMENT = {
+    "ANTHROPIC_API_KEY": KEY,
+    "OPENAI_API_KEY": KEY,
+    "GEMINI_API_KEY": KEY,
+    "OPENROUTER_API_KEY": KEY,
+    "AWS_BEARER_TOKEN_BEDROCK": KEY,
+    "AWS_REGION": "us-east-1",
+    "AWS_REGION_NAME": "us-east-1",
+}
 
-def all_standins() -> list[StandIn]:
-    from .anthropic_messages import AnthropicMessages
-    from .bedrock_converse import BedrockConverse
-    from .gemini import Gemini
-    from .ollama_chat import Ollama
-    from .openai_api import OpenAI
-    from .openrouter import OpenRouter
 
-    return [AnthropicMessages(), OpenAI(), Gemini(), BedrockConverse(), Ollama(), OpenRouter()]
+@functools.cache
+def standin_at(host: str) -> StandIn | None:
+    """The provider of this name; it is imported when it is asked for the first time."""
+    if host not in HOSTS:
+        return None
+    standin: StandIn = importlib.import_module(f".{HOSTS[host]}", __package__).STANDIN
+    return standin
 
 
 class StandIns:
@@ -50,7 +70,6 @@ class StandIns:
         self.script = dict(script or {})
         self.faults: list[Said] = []
         self.exchanges: list[Exchange] = []
-        self.providers = {host: standin for standin in all_standins() for host in standin.hosts}
         self._authority = trustme.CA()
         self._contexts: dict[str, ssl.SSLContext] = {}
         self._folder = tempfile.TemporaryDirectory()
@@ -68,9 +87,9 @@ class StandIns:
         """Where a provider is found without the proxy."""
         return f"{self.address}/{host}{path}"
 
-    def environment(self, *, keys: bool = True) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """The variables that lead a process here, and the keys that it needs."""
-        found = {
+        return {
             "HTTPS_PROXY": self.address,
             "https_proxy": self.address,
             "HTTP_PROXY": self.address,
@@ -78,10 +97,8 @@ class StandIns:
             "NO_PROXY": "",
             "no_proxy": "",
             "SSL_CERT_FILE": str(self._certificates),
+            **ENVIRONMENT,
         }
-        for provider in self.providers.values() if keys else ():
-            found |= provider.environment
-        return found
 
     def forget(self) -> None:
         self.exchanges.clear()
@@ -169,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, host: str, path: str, body: bytes) -> tuple[int, Any, dict[str, str]]:
         standins = self.server.standins
-        provider = standins.providers.get(host)
+        provider = standin_at(host)
         if provider is None:
             return 502, {"error": f"no stand-in for {host}{path}"}, {}
         headers = {name.lower(): value for name, value in self.headers.items()}

@@ -96,11 +96,9 @@ class Exchange:
 
 
 class StandIn(ABC):
-    """One provider: where it is found, and the variables that hold what it wants to see."""
+    """One provider."""
 
     name: str
-    hosts: tuple[str, ...]
-    environment: Mapping[str, str]
 
     @abstractmethod
     def answer(self, exchange: Exchange, brain: Brain) -> object:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fnmatch import fnmatch
 
 import pytest
+
+from pytest_tooleval.errors import ModelError
 
 from .contract import CHECKS
 from .contract import TARGETS
@@ -44,3 +47,63 @@ def test_the_contract(contract: Contract, target: Target, check: Check) -> None:
 def test_a_result_can_be_a_prompt(contract: Contract, target: Target) -> None:
     """Whoever copies a conversation into a suite copies the thoughts, and they must go back, too."""
     assert contract.continued(target) is None
+
+
+BUDGET = {"sampling": {"thinking": {"type": "enabled", "budget_tokens": 2048}}}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "anthropic/claude-haiku-4-5",
+        "anthropic/claude-sonnet-4-6",
+        "bedrock/anthropic.claude-haiku-4-5-20251001-v1:0",
+        "gemini/gemini-2.5-flash",
+    ],
+)
+@pytest.mark.parametrize("check", [one for one in CHECKS if one.reasoning], ids=lambda one: one.name)
+def test_a_budget_for_thinking(contract: Contract, model: str, check: Check) -> None:
+    assert contract.problem(Target(model, table=BUDGET), check) is None
+
+
+KEYS = {
+    "anthropic/claude-haiku-4-5": "ANTHROPIC_API_KEY",
+    "openai/gpt-4o": "OPENAI_API_KEY",
+    "gemini/gemini-2.5-flash": "GEMINI_API_KEY",
+    "openrouter/openai/gpt-4o": "OPENROUTER_API_KEY",
+}
+
+
+@pytest.mark.parametrize("model", KEYS)
+def test_a_missing_key_is_said_before_anything_is_asked(
+    contract: Contract, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(KEYS[model])
+    with pytest.raises(ModelError) as missing:
+        contract.result(Target(model), CHECKS[0])
+    assert (missing.value.kind, missing.value.fatal) == ("credentials", True)
+    assert KEYS[model] in missing.value.message
+    assert contract.standins.exchanges == []
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda one: one.label)
+def test_what_the_user_sets_is_sent_or_an_error(contract: Contract, target: Target) -> None:
+    single = CHECKS[0]
+    check = replace(single, case={**single.case, "temperature": 0.5})
+    problem = contract.problem(target, check)
+    assert problem is None or "temperature is set by" in problem
+
+
+def test_openrouter_tells_what_the_provider_behind_it_said(contract: Contract) -> None:
+    target = next(one for one in TARGETS if one.wants_thoughts)
+    check = next(one for one in CHECKS if one.after)
+    with pytest.raises(ModelError, match="Function call is missing a thought_signature"):
+        contract.result(target, check)
+
+
+@pytest.mark.parametrize("model", ["openrouter/openai/gpt-4o", "openai/openai/gpt-4o"])
+def test_openrouter_tells_what_it_cost(contract: Contract, model: str) -> None:
+    target = next(one for one in TARGETS if one.model == model)
+    transcript = contract.result(target, CHECKS[0]).transcript
+    assert transcript is not None
+    assert transcript.replies[0].cost_usd == 0.00042
