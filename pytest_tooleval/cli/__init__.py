@@ -19,6 +19,7 @@ from .history import prune
 from .history import show
 from .history import trend
 from .imports import import_
+from .models import models
 from .new import new as new_
 from .suites import schema
 from .suites import validate
@@ -62,6 +63,7 @@ _COMMANDS = (
     import_,
     validate,
     schema,
+    models,
     cassette,
     history_,
     show,

@@ -1,0 +1,131 @@
+"""`tooleval models`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..engine.models.spec import LEXICAL
+from ..text import printable
+from ..text import shorten
+from .tables import table
+
+if TYPE_CHECKING:
+    from ..engine.check import Tried
+    from ..engine.models.spec import ModelSpec
+    from ..record.transcript import Reply
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def models(context: click.Context) -> None:
+    """List the models in the current folder's config, or check one.
+
+    `tooleval models check NAME` is the first thing to run when something about a model is odd.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from ..engine.models.keys import key_variable
+    from ..engine.models.tables import read_tables
+    from ..engine.models.tables import resolve_models
+
+    tables = read_tables(Path.cwd())
+    specs = resolve_models(tables.tables, tables)
+    if not specs:
+        click.echo(
+            "no models are configured here: add a table [tool.tooleval.models.NAME] to pyproject.toml; "
+            "litellm names such as openai/gpt-4o and baseline/lexical work without one"
+        )
+        return
+    rows = [
+        [
+            printable(spec.label),
+            printable(spec.callable or spec.model),
+            _over(spec),
+            printable(key_variable(spec) or ""),
+            tables.place(spec.label),
+        ]
+        for spec in specs
+    ]
+    header = ("model", "calls", "over", "key", "defined at")
+    for line in table(header, rows, texts=header):
+        click.echo(line)
+
+
+def _over(spec: ModelSpec) -> str:
+    """How it is asked: the host, or the library that knows it."""
+    if spec.callable:
+        return "Python"
+    if spec.model == LEXICAL:
+        return "this package"
+    if spec.api_base:
+        return printable(spec.api_base)
+    return "OpenAI" if spec.lean else "litellm"
+
+
+@models.command()
+@click.argument("name")
+@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for one answer.")
+def check(name: str, timeout: float) -> None:
+    """Ask the model NAME one tool question in several ways, a small request each.
+
+    Prints which parameters, tool_choice modes and parallel calls work, what was sent in place of what
+    the model refuses, tokens, cost and latency. The exit code is 1 when the model calls no tool at all.
+    """
+    from ..engine.check import try_out
+    from ..engine.models.tables import read_tables
+    from ..engine.models.tables import resolve_models
+
+    (spec,) = resolve_models([name], read_tables(Path.cwd()))
+    click.echo(printable(f"{spec.label}: {spec.callable or spec.model}, over {_over(spec)}"))
+    tried = list(try_out(spec, timeout))
+    header = ("asked with", "works", "sent instead", "tokens", "cost", "latency")
+    for line in table(header, [_row(each) for each in tried], texts=header[:3]):
+        click.echo(line)
+    for line in _explained(tried):
+        click.echo(line)
+    if not any(each.works for each in tried if each.way.calls != 0):
+        raise SystemExit(1)
+
+
+def _row(tried: Tried) -> list[str]:
+    from ..errors import ModelError
+
+    reply = tried.reply
+    if isinstance(reply, ModelError):
+        return [tried.way.name, "no", "", "", "", ""]
+    tokens = [count for count in (reply.prompt_tokens, reply.completion_tokens) if count is not None]
+    return [
+        tried.way.name,
+        "yes" if tried.works else "no",
+        printable(", ".join(f"{name}: {sent or 'left out'}" for name, sent in reply.fallbacks.items())),
+        f"{sum(tokens):,}" if tokens else "",
+        "" if reply.cost_usd is None else f"${reply.cost_usd:.5f}",
+        "" if reply.latency_s is None else f"{reply.latency_s:.2f} s",
+    ]
+
+
+def _explained(tried: list[Tried]) -> Iterator[str]:
+    """Why ways did not work, each reason once."""
+    from ..errors import ModelError
+
+    reasons: dict[str, list[str]] = {}
+    for each in tried:
+        if not each.works:
+            reply = each.reply
+            why = reply.message if isinstance(reply, ModelError) else _answered(reply)
+            reasons.setdefault(why, []).append(each.way.name)
+    for why, names in reasons.items():
+        yield f"{', '.join(names)}: {printable(shorten(why, 1000))}"
+
+
+def _answered(reply: Reply) -> str:
+    if reply.no_answer is not None:
+        return f"{reply.no_answer.category}: {reply.no_answer.reason}"
+    calls = ", ".join(call.name for call in reply.calls)
+    if calls:
+        return f"called {calls}"
+    return f"called nothing, said {shorten(reply.text, 200)!r}" if reply.text else "an empty answer"

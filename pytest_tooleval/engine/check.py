@@ -1,0 +1,98 @@
+"""Trying out one model: which ways of asking work, and what was really sent."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ModelError
+from ..record.transcript import Reply
+from ..suite.model import Suite
+from ..suite.model import resolve
+from .models.spec import ModelSpec
+from .runner import Runner
+from .runner import Trial
+from .runner import settled
+
+_WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Get the current weather of a city.",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string", "description": "The name of the city."}},
+            "required": ["city"],
+        },
+    },
+}
+_ONE = "What is the weather in Paris?"
+_TWO = "What is the weather in Paris, and what is it in Rome? Call the tool for both at once."
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way of asking. `calls` is the number of calls that shows that it works, None for any from 1."""
+
+    name: str
+    case: dict[str, Any]
+    calls: int | None
+    sampling: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+WAYS = (
+    # As the defaults are, which fall back where a model refuses them. All others are as if set by a user.
+    Way("the defaults", {"prompt": _ONE}, None),
+    Way("tool_choice required", {"prompt": _ONE, "tool_choice": "required"}, None),
+    Way("tool_choice auto", {"prompt": _ONE, "tool_choice": "auto"}, None),
+    Way("tool_choice none", {"prompt": _ONE, "tool_choice": "none"}, 0),
+    Way("parallel calls", {"prompt": _TWO, "tool_choice": "auto"}, 2),
+    Way("temperature 0", {"prompt": _ONE, "tool_choice": "auto", "temperature": 0.0}, None),
+    Way("max_tokens 2000", {"prompt": _ONE, "tool_choice": "auto", "max_tokens": 2000}, None),
+    Way("top_p 0.9", {"prompt": _ONE, "tool_choice": "auto"}, None, {"top_p": 0.9}),
+    Way("seed 7", {"prompt": _ONE, "tool_choice": "auto"}, None, {"seed": 7}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of asking in one way: a reply, or the error in its place."""
+
+    way: Way
+    reply: Reply | ModelError
+
+    @property
+    def works(self) -> bool:
+        if isinstance(self.reply, ModelError):
+            return False
+        made = len(self.reply.calls)
+        return made > 0 if self.way.calls is None else made == self.way.calls
+
+
+def try_out(spec: ModelSpec, timeout_s: float) -> Iterator[Tried]:
+    """Ask in each way, one request each; no more once the model turns out to be out of reach."""
+    for way in WAYS:
+        tried = Tried(way, _reply(spec, way, timeout_s))
+        yield tried
+        if isinstance(tried.reply, ModelError) and tried.reply.kind != "bad_request":
+            return
+
+
+def _reply(spec: ModelSpec, way: Way, timeout_s: float) -> Reply | ModelError:
+    # A runner of its own, so that what one way has learned is not taken for what another one sends.
+    runner = Runner(timeout_s=timeout_s)
+    try:
+        found = settled(runner.submit(_trial(spec, way)))
+    finally:
+        runner.close()
+    return found if isinstance(found, ModelError) else found.replies[-1]
+
+
+def _trial(spec: ModelSpec, way: Way) -> Trial:
+    suite = Suite.model_validate(
+        {"name": "check", "tools": [_WEATHER], "test_cases": [{**way.case, "expected_tool": "*"}]}
+    )
+    own = dataclasses.replace(spec, sampling={**spec.sampling, **way.sampling})
+    return Trial(resolve(suite, suite.test_cases[0]), own)
