@@ -43,7 +43,7 @@ class Way:
 
 
 WAYS = (
-    # As the defaults are, which fall back where a model refuses them. All others are as if set by a user.
+    # Defaults fall back where a model refuses them. All others are as if set by a user.
     Way("the defaults", {"prompt": _ONE}, None),
     Way("tool_choice required", {"prompt": _ONE, "tool_choice": "required"}, None),
     Way("tool_choice auto", {"prompt": _ONE, "tool_choice": "auto"}, None),
