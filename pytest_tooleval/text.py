@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from typing import Any
 
 ELLIPSIS = "…"
@@ -57,3 +58,8 @@ def json_text(value: Any, limit: int = 80) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 case`, `2 cases`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def local_time(iso: str) -> str:
+    """A time in ISO 8601 as it is here, to the minute."""
+    return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M")

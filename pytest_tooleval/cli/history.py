@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 from collections.abc import Iterable
-from collections.abc import Mapping
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
-from typing import Any
 
 import click
 import msgspec
 
 from ..errors import ToolevalError
 from ..record.document import Document
+from ..record.encoding import to_ascii_json
+from ..record.encoding import to_json
+from ..record.results import CaseRow
 from ..text import counted
 from ..text import printable
 
@@ -69,7 +69,7 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 
 def _print_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=1))
+    click.echo(to_ascii_json(value), nl=False)
 
 
 @click.command()
@@ -86,7 +86,7 @@ def history(
 
     runs = _open(folder).runs(limit, model=model, branch=branch)
     if as_json:
-        _print_json([run.to_dict() for run in runs])
+        _print_json(runs)
     else:
         _print_lines(history_lines(runs) if runs else ["no run matches"])
 
@@ -108,30 +108,29 @@ def show(run: str, case: str | None, failed: bool, model: str | None, folder: Pa
 
     store = _open(folder)
     id = store.find(run)
-    document = store.document(id, bulk=False, intervals=False)
-    models = [row["model"] for row in document["models"]]
+    document = store.rows_document(id)
+    models = [row.model for row in document.models]
     if model is not None and model not in models:
         raise ToolevalError(f"the run {id} has no model {model}, only {', '.join(models) or 'none'}")
     if case is None:
         _print_lines(run_lines(document, model, all_failed=failed))
         return
-    cases = [row for row in document["cases"] if model in (None, row["model"])]
+    cases = [row for row in document.cases if model in (None, row.model)]
     meant = [
         row
         for row in cases
-        if case
-        in (row["case"], row["nodeid"], *(f"{row[of]}::{row['case']}" for of in ("suite", "file")))
+        if case in (row.case, row.nodeid, f"{row.suite}::{row.case}", f"{row.file}::{row.case}")
     ]
     if not meant:
         raise ToolevalError(f"the run {id} has no case {case}{_alike(case, cases)}")
     for row in meant:
-        _print_lines(case_lines(store.case(id, row["nodeid"]), only_failed=failed))
+        _print_lines(case_lines(store.case(id, row.nodeid), only_failed=failed))
 
 
-def _alike(case: str, rows: Sequence[Mapping[str, Any]]) -> str:
+def _alike(case: str, rows: Sequence[CaseRow]) -> str:
     from difflib import get_close_matches
 
-    found = get_close_matches(case, list({row["case"] for row in rows})[:1000], n=3)
+    found = get_close_matches(case, list({row.case for row in rows})[:1000], n=3)
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
@@ -164,19 +163,19 @@ def compare(
     --tooleval-json.
     """
     from ..history import load_document
-    from ..record.encoding import to_ascii_json
     from ..reports.comparison import render_comparison
     from ..verdicts.baseline import Side
-    from ..verdicts.baseline import compare as compare_documents
+    from ..verdicts.baseline import compare as compare_sides
 
     pairs = list(map(_pair, models))
-    sides = []
-    for name in (old, new):
-        document = load_document(name, _store(folder))
-        sides.append(Side(name, document.run, document.cases))
-    found = compare_documents(*sides, models=pairs, alpha=alpha, max_drop=max_drop)
+    documents = [load_document(name, _store(folder)) for name in (old, new)]
+    sides = [
+        Side(name, document.run, document.cases)
+        for name, document in zip((old, new), documents, strict=True)
+    ]
+    found = compare_sides(*sides, models=pairs, alpha=alpha, max_drop=max_drop)
     if as_json:
-        click.echo(to_ascii_json(found), nl=False)
+        _print_json(found)
     else:
         _print_lines(render_comparison(found))
     if found.failed:
@@ -205,7 +204,7 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
 
     found = _open(folder).trend(name, model=model, limit=limit)
     if as_json:
-        _print_json(found.to_dict())
+        _print_json(found)
     else:
         _print_lines(trend_lines(found))
 
@@ -240,22 +239,20 @@ def export(run: str, format: str, out: Path | None, folder: Path | None) -> None
     click.echo(f"wrote {printable(str(out))}")
 
 
-def _export_text(format: str, document: Mapping[str, Any], store: History) -> str:
+def _export_text(format: str, document: Document, store: History) -> str:
     if format == "json":
-        from ..reports.document import json_of
-
-        return json_of(document)
+        return to_ascii_json(document)
     if format == "csv":
         from ..reports.csv import csv_text
 
-        return csv_text(msgspec.convert(document, Document))
+        return csv_text(document)
     if format == "md":
         from ..reports.markdown import markdown_text
 
-        return markdown_text(msgspec.convert(document, Document))
+        return markdown_text(document)
     from ..reports.html import html_text
 
-    return html_text(document, store.trends_for(document))
+    return html_text(*msgspec.json.decode(to_json([document, store.trends_for(document)])))
 
 
 @click.command()

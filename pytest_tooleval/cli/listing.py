@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..history import RunSummary
 from ..history import Trend
 from ..history import TrendPoint
+from ..text import local_time
 from ..text import printable
 from .tables import branch_text
 from .tables import commit_text
@@ -16,7 +17,6 @@ from .tables import number_text
 from .tables import short
 from .tables import sparkline
 from .tables import table
-from .tables import when_text
 
 
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
@@ -33,7 +33,7 @@ def _run_cells(run: RunSummary) -> list[str]:
     judged = run.gates_passed + run.gates_failed
     return [
         printable(run.id),
-        when_text(run.started),
+        local_time(run.started),
         commit_text(run.git),
         branch_text(run.git),
         short(", ".join(run.models)),
@@ -73,7 +73,7 @@ def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> lis
     changed = known and before is not None and before.content != point.content
     notes = [note_text(point.status, None), f"{kind} changed" if changed else ""]
     return [
-        when_text(point.started),
+        local_time(point.started),
         printable(point.id),
         commit_text(point.git),
         short(point.model),

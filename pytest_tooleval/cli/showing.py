@@ -3,81 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 from itertools import starmap
-from typing import Any
 
-import msgspec
-
-from ..record.comparison import Comparison
 from ..record.document import RowsDocument
 from ..record.results import CaseResult
+from ..record.results import CaseRow
 from ..record.results import TrialResult
+from ..record.run import Run
 from ..reports.comparison import render_comparison
+from ..reports.notes import notes
 from ..reports.run_text import option_text
 from ..reports.tables import score_table
 from ..reports.text import render_scores
 from ..reports.text import render_transcript
+from ..text import local_time
 from ..text import printable
 from .tables import branch_text
 from .tables import commit_text
 from .tables import note_text
 from .tables import short
-from .tables import when_text
-
-Row = Mapping[str, Any]
 
 _WRONG = ("failed", "missed", "error")
 _SHOWN = 20
-_VERSIONS = (("pytest-tooleval", "pytest_tooleval"), ("pytest", "pytest"), ("Python", "python"))
 
 
-def run_lines(document: Row, model: str | None, *, all_failed: bool) -> Iterator[str]:
+def run_lines(document: RowsDocument, model: str | None, *, all_failed: bool) -> Iterator[str]:
     """A run's origin, tables and gates, and a line for each failed case: the first 20, or all."""
-    yield from _head(document["run"])
-    table = score_table(msgspec.convert(document, RowsDocument), model)
+    yield from _head(document.run)
+    table = score_table(document, model)
     if table:
         yield from ["", *table]
-    if document["gates"]:
+    if model is None:
+        yield from notes(document)
+    if document.gates:
         yield ""
-    for gate in document["gates"]:
-        yield f"gate {'passed' if gate['passed'] else 'FAILED'}: {printable(gate['message'])}"
-    if document.get("baseline"):
-        yield from ["", *render_comparison(msgspec.convert(document["baseline"], Comparison))]
-    wrong = [
-        row for row in document["cases"] if row["outcome"] in _WRONG and model in (None, row["model"])
-    ]
+    for gate in document.gates:
+        yield f"gate {'passed' if gate.passed else 'FAILED'}: {printable(gate.message)}"
+    if document.baseline:
+        yield from ["", *render_comparison(document.baseline)]
+    wrong = [row for row in document.cases if row.outcome in _WRONG and model in (None, row.model)]
     yield from _wrong_cases(wrong, len(wrong) if all_failed else _SHOWN)
 
 
-def _head(run: Row) -> Iterator[str]:
-    duration = "" if run.get("duration_s") is None else f", {run['duration_s']:.1f} s"
-    note = note_text(run.get("status", "finished"), run.get("exitstatus"))
-    yield f"run {short(run['id'])}  {when_text(run['started'])}{duration}{f', {note}' if note else ''}"
-    git = run.get("git")
-    options = run.get("options") or {}
+def _head(run: Run) -> Iterator[str]:
+    how = ", ".join(filter(None, [f"{run.duration_s:.1f} s", note_text(run.status, run.exitstatus)]))
+    yield f"run {short(run.id)}  {local_time(run.started)}, {how}"
     about = {
-        "commit": " ".join(filter(None, [commit_text(git), branch_text(git)])),
-        "options": ", ".join(starmap(option_text, options.items())),
-        "versions": ", ".join(f"{name} {run[key]}" for name, key in _VERSIONS if run.get(key)),
+        "commit": " ".join(filter(None, [commit_text(run.git), branch_text(run.git)])),
+        "options": ", ".join(starmap(option_text, run.options.items())),
+        "versions": f"pytest-tooleval {run.pytest_tooleval}, pytest {run.pytest}, Python {run.python}",
     }
     yield from (f"{name}: {short(text, 300)}" for name, text in about.items() if text)
 
 
-def _wrong_cases(rows: Sequence[Row], most: int) -> Iterator[str]:
+def _wrong_cases(rows: Sequence[CaseRow], most: int) -> Iterator[str]:
     if rows:
         yield ""
     for row in rows[:most]:
-        name = short(f"{row['suite']} :: {row['case']}", 100)
-        yield f"{row['outcome']}  {name} [{short(row['model'])}]: {short(row['reason'], 200)}"
+        name = short(f"{row.suite} :: {row.case}", 100)
+        yield f"{row.outcome}  {name} [{short(row.model)}]: {short(row.reason, 200)}"
     if len(rows) > most:
         yield f"and {len(rows) - most} more; --failed shows all"
 
 
-def case_lines(row: Row, *, only_failed: bool) -> Iterator[str]:
+def case_lines(result: CaseResult, *, only_failed: bool) -> Iterator[str]:
     """A case's verdict, then scores and transcript of each trial, or of each that failed."""
-    result = msgspec.convert(row, CaseResult)
     yield printable(f"{result.suite} :: {result.case} [{result.model}]  {result.outcome}")
     yield printable(f"{result.file}:{result.line}")
     if result.reason:

@@ -1,14 +1,11 @@
-"""Tables, times and numbers as the commands print them; every text is made safe for a terminal."""
+"""Tables and numbers as the commands print them; every text is made safe for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Mapping
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
 
-from ..history.codec import timestamp
+from ..record.run import Git
 from ..reports.tables import aligned
 from ..text import printable
 from ..text import shorten
@@ -32,18 +29,13 @@ def sparkline(values: Sequence[float | None]) -> str:
     )
 
 
-def when_text(started: str) -> str:
-    """An ISO time in the local zone, to the minute."""
-    return datetime.fromtimestamp(timestamp(started)).strftime("%Y-%m-%d %H:%M")
-
-
-def commit_text(git: Mapping[str, Any] | None) -> str:
+def commit_text(git: Git | None) -> str:
     """The commit's beginning; a + says that files in git had changes."""
-    return f"{short(git['commit'][:9])}{'+' if git['dirty'] else ''}" if git else ""
+    return f"{short(git.commit[:9])}{'+' if git.dirty else ''}" if git else ""
 
 
-def branch_text(git: Mapping[str, Any] | None) -> str:
-    return short((git or {}).get("branch") or "", 30)
+def branch_text(git: Git | None) -> str:
+    return short(git.branch, 30) if git and git.branch else ""
 
 
 def note_text(status: str, exitstatus: int | None) -> str:

@@ -1,14 +1,15 @@
 """Every run that was made, kept in `.tooleval/history.db`."""
 
-from .documents import load_document
 from .git import git_state
 from .store import FILE
 from .store import History
 from .store import Pruned
+from .store import load_document
 from .store import open_history
 from .summaries import RunSummary
 from .trends import Trend
 from .trends import TrendPoint
+from .trends import Trends
 from .writer import RunWriter
 from .writer import new_run_id
 
@@ -20,6 +21,7 @@ __all__ = [
     "RunWriter",
     "Trend",
     "TrendPoint",
+    "Trends",
     "git_state",
     "load_document",
     "new_run_id",

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from ..errors import ToolevalError
 from ..text import printable
-from .schema import upgrade
+from .schema import make_tables
 
 PATIENCE_S = 10.0
 _RETRY_S = 0.02
@@ -50,7 +52,7 @@ class Database:
 
     def shrink(self) -> None:
         """Give space that is no longer used back to the disk, unless somebody else is at work."""
-        with self._explained(), closing(self._connect(self._address, "")) as connection:
+        with self._explained(), closing(self._connect(self._address)) as connection:
             try:
                 connection.execute("VACUUM")
             except sqlite3.OperationalError as error:
@@ -72,29 +74,15 @@ class Database:
                 raise
             # Where SQLite cannot make its side files, it reads such a file only if told that nobody
             # writes to it.
-        try:
             return self._connect(f"{self._address}?immutable=1", "BEGIN")
-        except sqlite3.OperationalError as error:
-            if not _is_barred(error):
-                raise
-            # An older store, to be brought up to date.
-            return self._connect("file::memory:", "BEGIN", self._copy_into)
 
-    def _copy_into(self, other: sqlite3.Connection) -> None:
-        with closing(sqlite3.connect(f"{self._address}?immutable=1", uri=True)) as connection:
-            connection.backup(other)
-
-    def _connect(
-        self, address: str, begin: str, fill: Callable[[sqlite3.Connection], None] | None = None
-    ) -> sqlite3.Connection:
-        """A connection to a store that is up to date, with a transaction if `begin` is not empty."""
+    def _connect(self, address: str, begin: str = "") -> sqlite3.Connection:
+        """A connection to a store that has its tables, within a transaction if `begin` opens one."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             connection = sqlite3.connect(address, timeout=PATIENCE_S, isolation_level=None, uri=True)
             try:
-                if fill is not None:
-                    fill(connection)
-                upgrade(connection, str(self.path))
+                make_tables(connection, str(self.path))
                 connection.execute("PRAGMA foreign_keys = ON")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 if begin:
@@ -125,6 +113,10 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise ToolevalError(f"{self.path}: {_explain(error)}") from error
+        except (zlib.error, msgspec.DecodeError) as error:
+            raise ToolevalError(f"{self.path}: {_damaged(error)}") from error
+        except UnicodeEncodeError as error:
+            raise ToolevalError(f"{printable(error.object)}: expected text in UTF-8") from error
 
 
 @contextmanager
@@ -147,11 +139,16 @@ def _is_barred(error: BaseException) -> bool:
 
 
 def _explain(error: sqlite3.Error) -> str:
-    text = printable(str(error))
     if _is_busy(error):
         return f"another process has kept it locked for more than {PATIENCE_S:.0f} s"
+    text = printable(str(error))
     if "not a database" in text or "malformed" in text:
-        return f"not a history, or a damaged one ({text}); move it away, and a new one is made"
+        return _damaged(error)
     if _is_barred(error):
         return f"cannot be opened or written ({text}); check the permissions of file and folder"
     return text
+
+
+def _damaged(error: Exception) -> str:
+    text = printable(str(error))
+    return f"not a history, or a damaged one ({text}); move it away, and a new one is made"

@@ -15,11 +15,10 @@ _OF_HOOKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 
 
 def git_state(folder: Path) -> Git | None:
-    """`{"commit", "branch", "dirty"}` of the repository around a folder; None without one.
+    """The state of the repository around a folder; None without one. Never raises.
 
     `branch` is None on a detached head, unless a CI service's variables name it. `dirty` tells
-    whether tracked files differ from the commit, and is None when git took too long to say. Never
-    raises.
+    whether tracked files differ from the commit, and is None when git took too long to say.
     """
     commit = _git(folder, "rev-parse", "--verify", "--quiet", "HEAD")
     if not commit:

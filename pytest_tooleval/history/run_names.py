@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Collection
-from datetime import datetime
-from datetime import timezone
 
 from ..errors import ToolevalError
 from ..text import counted
+from ..text import local_time
 from ..text import printable
-from .codec import safe_text
 
 _NAMED = re.compile(r"(?P<word>latest|good)(?::(?P<branch>[^~]+))?(?:~(?P<back>[0-9]{1,9}))?")
 _SHOWN = 8
@@ -28,8 +26,7 @@ _NONE_FAILED = "NOT EXISTS (SELECT 1 FROM cases WHERE run = runs.number AND outc
 # selection, and an outage.
 _WHICH = {
     "latest": _COMPLETE,
-    "good": f"{_COMPLETE} AND gates_failed = 0 AND run NOT LIKE '%\"partial\": true%' AND {_ANSWERED} "
-    f"AND {_NONE_FAILED}",
+    "good": f"{_COMPLETE} AND gates_failed = 0 AND NOT partial AND {_ANSWERED} AND {_NONE_FAILED}",
 }
 _SAID = {
     "latest": "went to the end",
@@ -56,16 +53,15 @@ def find_run(
     if match:
         named = match["word"], match["branch"], int(match["back"] or 0)
         return _find_newest(connection, place, *named, holding)
-    prefix = safe_text(name)
     rows = connection.execute(
         "SELECT id, started, branch FROM runs WHERE substr(id, 1, ?) = ? "
         "ORDER BY id = ? DESC, started DESC, number DESC",
-        (len(prefix), prefix, prefix),
+        (len(name), name, name),
     ).fetchall()
-    if prefix and (len(rows) == 1 or (rows and rows[0][0] == prefix)):
-        return str(rows[0][0])
-    if rows and prefix:
-        raise ToolevalError(f"{counted(len(rows), 'run')} begin with {prefix}: {_listed(rows)}")
+    if name and rows:
+        if len(rows) == 1 or rows[0][0] == name:
+            return str(rows[0][0])
+        raise ToolevalError(f"{counted(len(rows), 'run')} begin with {name}: {_listed(rows)}")
     newest = connection.execute(
         "SELECT id, started, branch FROM runs ORDER BY started DESC, number DESC"
     ).fetchall()
@@ -85,7 +81,7 @@ def _find_newest(
 ) -> str:
     which = _WHICH[word]
     on_branch = "" if branch is None else " AND branch = :branch"
-    bound = {"branch": None if branch is None else safe_text(branch), "back": back}
+    bound = {"branch": branch, "back": back}
     newest = f"FROM runs WHERE {which}{on_branch} ORDER BY started DESC, number DESC"
     if word == "good" and holding:
         found = connection.execute(
@@ -122,10 +118,9 @@ def _with_most(
     return [str(id) for (id, _), count in zip(runs, held, strict=True) if count == max(held)]
 
 
-def _listed(rows: list[tuple[str, float, str | None]]) -> str:
-    shown = []
-    for id, started, branch in rows[:_SHOWN]:
-        when = datetime.fromtimestamp(started, timezone.utc).astimezone().strftime("%Y-%m-%d %H:%M")
-        shown.append(f"{id} ({when}{'' if branch is None else f', {printable(branch)}'})")
-    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
-    return ", ".join(shown) + more
+def _listed(rows: list[tuple[str, str, str | None]]) -> str:
+    shown = ", ".join(
+        f"{id} ({local_time(started)}{'' if branch is None else f', {printable(branch)}'})"
+        for id, started, branch in rows[:_SHOWN]
+    )
+    return shown + (f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else "")

@@ -12,9 +12,6 @@ import sys
 import time
 from pathlib import Path
 from typing import BinaryIO
-from typing import Literal
-
-Status = Literal["running", "finished", "killed"]
 
 # For a run on another machine, whose locks may not be seen here: how long without any new result.
 SILENCE_S = 3600.0

@@ -3,52 +3,51 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import os
 import sqlite3
-import time
 import zlib
 from collections.abc import Collection
-from collections.abc import Container
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
+from datetime import datetime
 from datetime import timedelta
+from datetime import timezone
 from pathlib import Path
 from typing import Any
+from typing import NamedTuple
+from typing import TypeVar
+
+import msgspec
 
 from ..errors import ToolevalError
-from ..reports.document import build_document
-from ..rows import joined
+from ..record.comparison import Comparison
+from ..record.document import Document
+from ..record.document import RowsDocument
+from ..record.encoding import read_document
+from ..record.gates import Gate
+from ..record.results import CaseResult
+from ..record.results import CaseRow
+from ..record.run import Run
 from ..text import printable
-from .codec import safe_text
-from .codec import unsqueeze
+from ..verdicts.summary import rows_document
+from ..verdicts.summary import whole_document
 from .database import Database
 from .run_names import find_run
 from .running import has_died
-from .summaries import HEAD_COLUMNS
-from .summaries import RunFilter
+from .summaries import RUN_COLUMNS
 from .summaries import RunSummary
 from .summaries import list_runs
-from .summaries import run_head
+from .summaries import stored_run
 from .trends import Trend
-from .trends import read_series
+from .trends import Trends
 from .trends import read_trend
+from .trends import read_trends
 from .writer import RunWriter
 
 FILE = "history.db"
-# Of a run that did not finish, and did not say more when it began.
-_UNSAID: dict[str, Any] = {
-    **dict.fromkeys(("pytest_tooleval", "pytest", "python"), ""),
-    **dict.fromkeys(("exitstatus", "max_cost_usd", "git")),
-    "collection_errors": 0,
-    "answers": "shared",
-    "models": [],
-    "options": {},
-}
+
+_Case = TypeVar("_Case", bound=CaseRow)
 
 
-@dataclass(frozen=True)
-class Pruned:
+class Pruned(NamedTuple):
     """What was deleted; `freed_bytes` of the disk, 0 while another process kept the file in use."""
 
     runs: int
@@ -61,11 +60,25 @@ def open_history(folder: Path) -> History:
     return History(folder)
 
 
+def load_document(name: str, folder: Path, holding: Collection[tuple[str, str]] = ()) -> RowsDocument:
+    """The result document in the file `name` if there is one, else that of the run of this name.
+
+    `folder` is the `.tooleval` of the project, `holding` as for `History.find`. Raises ToolevalError
+    for a file that is no result document and for a name that no run has.
+    """
+    if os.path.isfile(name):
+        return read_document(Path(name), RowsDocument)
+    if name.endswith(".json"):
+        raise ToolevalError(f"{name}: there is no such file")
+    history = open_history(folder)
+    return history.rows_document(history.find(name, holding))
+
+
 class History:
     """All runs of a project. One object may be used by any number of threads.
 
-    Every method raises ToolevalError when the store cannot be read or written, is damaged, or was
-    written by a newer version.
+    Every method raises ToolevalError when the store cannot be read or written, is damaged, or is one of
+    another version.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -73,11 +86,8 @@ class History:
         self.path = folder / FILE
         self._database = Database(self.path)
 
-    def begin(self, run: Mapping[str, Any]) -> RunWriter:
-        """Start keeping a run. `run` is the result document's `run` as far as it is known.
-
-        Without `id` or `started` it gets the id of this moment.
-        """
+    def begin(self, run: Run) -> RunWriter:
+        """Start keeping a run, with what is known of it so far."""
         return RunWriter(self._database, run)
 
     def runs(
@@ -88,10 +98,10 @@ class History:
         suite: str | None = None,
         branch: str | None = None,
     ) -> list[RunSummary]:
-        """The newest runs, newest first; for a model or suite, those that have cases of it."""
+        """The newest runs, newest first; for a model or a suite (or its file), those that have it."""
         dead = self._dead()
         with self._database.reading() as connection:
-            return list_runs(connection, dead, RunFilter(model, suite, branch), limit)
+            return list_runs(connection, dead, limit, model=model, suite=suite, branch=branch)
 
     def find(self, name: str, holding: Collection[tuple[str, str]] = ()) -> str:
         """The id of a run called `latest`, `latest~2`, `latest:BRANCH` or by the beginning of its id.
@@ -101,36 +111,51 @@ class History:
         with self._database.reading() as connection:
             return find_run(connection, str(self.path), name, holding)
 
-    def document(self, id: str, *, bulk: bool = True, intervals: bool = True) -> dict[str, Any]:
-        """The result document of a run; without `bulk`, its trials have no `scores` and `transcript`,
-        without `intervals`, its means have no bounds.
+    def document(self, id: str) -> Document:
+        """The result document of a run; `run.status` tells whether it came to its end."""
+        return whole_document(*self._read(id, CaseResult))
 
-        For a run that did not finish, `run.status` says `running` or `killed`.
-        """
+    def rows_document(self, id: str, *, intervals: bool = False) -> RowsDocument:
+        """The same without explanations and transcripts, and without bounds unless asked for."""
+        return rows_document(*self._read(id, CaseRow), intervals=intervals)
+
+    def _read(
+        self, id: str, type: type[_Case]
+    ) -> tuple[Run, list[_Case], list[Gate], Comparison | None]:
         dead = self._dead()
+        read = msgspec.json.Decoder(type).decode_lines
         with self._database.reading() as connection:
-            number, head = _read_head(connection, self.path, id, dead)
-            with _whole(self.path, id):
-                run, gates, baseline = _read_about(connection, head)
-                rows = _read_rows(connection, number, bulk)
-        order = {entry["model"]: place for place, entry in enumerate(run.get("models", ()))}
-        rows.sort(key=lambda r: (r["file"], r["position"], order.get(r["model"], len(order))))
-        return build_document(run, rows, gates, baseline, intervals=intervals)
+            number, gates, baseline, *columns = self._row(
+                connection, id, f"number, gates, baseline, {RUN_COLUMNS}"
+            )
+            run = stored_run(columns, dead)
+            blocks = connection.execute("SELECT cases FROM blocks WHERE run = ? ORDER BY id", (number,))
+            # The last result of a case that was run again holds.
+            found = {case.nodeid: case for (data,) in blocks for case in read(zlib.decompress(data))}
+            judged = (
+                msgspec.json.decode(gates, type=list[Gate]),
+                msgspec.json.decode(baseline, type=Comparison | None),
+            )
+        order = {asked.model: place for place, asked in enumerate(run.models)}
 
-    def case(self, id: str, nodeid: str) -> dict[str, Any]:
-        """One whole case row of a run, with its transcripts."""
+        def place(case: CaseRow) -> tuple[str, int, int]:
+            return case.file, case.position, order.get(case.model, len(order))
+
+        return run, sorted(found.values(), key=place), *judged
+
+    def case(self, id: str, nodeid: str) -> CaseResult:
+        """One whole case of a run, with its transcripts."""
         with self._database.reading() as connection:
-            number, _ = _read_head(connection, self.path, id, ())
+            (number,) = self._row(connection, id, "number")
             found = connection.execute(
-                "SELECT place, light, bulk FROM cases JOIN blocks ON blocks.id = block "
+                "SELECT place, blocks.cases FROM cases JOIN blocks ON blocks.id = block "
                 "WHERE cases.run = ? AND nodeid = ?",
-                (number, safe_text(nodeid)),
+                (number, nodeid),
             ).fetchone()
             if found is None:
                 raise ToolevalError(f"the run {id} has no case {printable(nodeid)}")
-            place, light, bulk = found
-            with _whole(self.path, id):
-                return _row(unsqueeze(light)[place], unsqueeze(bulk)[place])
+            place, data = found
+            return msgspec.json.decode(zlib.decompress(data).split(b"\n")[place], type=CaseResult)
 
     def trend(self, name: str, *, model: str | None = None, limit: int | None = None) -> Trend:
         """A case (`CASE` or `SUITE::CASE`) or a suite over the newest `limit` runs that have it."""
@@ -138,26 +163,24 @@ class History:
         with self._database.reading() as connection:
             return read_trend(connection, dead, name, model, limit)
 
-    def trends_for(self, document: Mapping[str, Any], limit: int = 30) -> dict[str, Any]:
-        """The overall means of a document's suites and models up to its run, for the HTML report.
-
-        `{"runs": [{"id", "started", "commit"}], "series": [{"model", "suite", "metric", "values"}]}`.
-        """
+    def trends_for(self, document: RowsDocument, limit: int = 30) -> Trends:
+        """The overall means of a document's suites and models up to its run, for the HTML report."""
         with self._database.reading() as connection:
-            return read_series(connection, document, limit)
+            return read_trends(connection, document, limit)
 
     def expired(self, *, keep: int | None = None, older_than: timedelta | None = None) -> list[str]:
         """The ids of what `prune` would delete, newest first."""
         if keep is None and older_than is None:
             raise ToolevalError("nothing says what to delete: give keep, older_than or both")
-        before = time.time() - older_than.total_seconds() if older_than is not None else float("inf")
         dead = self._dead()
         with self._database.reading() as connection:
             rows = connection.execute(
                 "SELECT id, started, finished FROM runs ORDER BY started DESC, number DESC"
-            ).fetchall()
-        rows = rows[keep or 0 :]
-        return [id for id, started, finished in rows if started < before and (finished or id in dead)]
+            ).fetchall()[keep or 0 :]
+        if older_than is not None:
+            before = (datetime.now(timezone.utc) - older_than).isoformat(timespec="seconds")
+            rows = [row for row in rows if row[1] < before]
+        return [id for id, _, finished in rows if finished or id in dead]
 
     def prune(self, *, keep: int | None = None, older_than: timedelta | None = None) -> Pruned:
         """Delete all runs but the newest `keep`, or those older than a time, or what is both.
@@ -169,14 +192,14 @@ class History:
     def delete(self, *ids: str) -> Pruned:
         """Delete these runs. Raises ToolevalError, and deletes none, if one still goes on."""
         dead = self._dead()
-        for id in ids:
-            with self._database.reading() as connection:
-                _, head = _read_head(connection, self.path, id, dead)
-            if head["status"] == "running":
-                raise ToolevalError(f"the run {id} still goes on; it can be deleted when it is over")
-        return self._delete(list(ids))
+        with self._database.reading() as connection:
+            for id in ids:
+                (finished,) = self._row(connection, id, "finished")
+                if not finished and id not in dead:
+                    raise ToolevalError(f"the run {id} still goes on; it can be deleted when it is over")
+        return self._delete(ids)
 
-    def _delete(self, ids: list[str]) -> Pruned:
+    def _delete(self, ids: Collection[str]) -> Pruned:
         runs = cases = 0
         if not ids:
             return Pruned(0, 0, 0)
@@ -195,6 +218,15 @@ class History:
         self._database.shrink()
         return Pruned(runs, cases, max(0, before - self.path.stat().st_size))
 
+    def _row(self, connection: sqlite3.Connection, id: str, columns: str) -> tuple[Any, ...]:
+        """These columns of the run with this id."""
+        row: tuple[Any, ...] | None = connection.execute(
+            f"SELECT {columns} FROM runs WHERE id = ?", (id,)
+        ).fetchone()
+        if row is None:
+            raise ToolevalError(f"{self.path}: there is no run {printable(id)}")
+        return row
+
     def _dead(self) -> frozenset[str]:
         """The ids of runs that were killed.
 
@@ -207,61 +239,3 @@ class History:
             ).fetchall()
         folder = self.folder / "running"
         return frozenset(id for id, host, updated in unfinished if has_died(folder / id, host, updated))
-
-
-def _read_head(
-    connection: sqlite3.Connection, path: Path, id: str, dead: Container[str]
-) -> tuple[int, dict[str, Any]]:
-    """A run's number and head."""
-    row = connection.execute(
-        f"SELECT number, {HEAD_COLUMNS} FROM runs WHERE id = ?", (safe_text(id),)
-    ).fetchone()
-    if row is None:
-        raise ToolevalError(f"{path}: there is no run {printable(id)}")
-    number, *head = row
-    return number, run_head(head, dead)
-
-
-@contextlib.contextmanager
-def _whole(path: Path, id: str) -> Iterator[None]:
-    """Of a damaged run its name is told: without it, the others can be read."""
-    try:
-        yield
-    except (zlib.error, ValueError, LookupError, TypeError) as error:
-        what = f"{type(error).__name__}: {printable(str(error))}"
-        cure = f"delete it with `tooleval prune {id}`"
-        raise ToolevalError(f"{path}: the run {id} is damaged ({what}); {cure}") from None
-
-
-def _read_about(
-    connection: sqlite3.Connection, head: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[Any], dict[str, Any] | None]:
-    """The document's `run`, `gates` and `baseline`."""
-    row = connection.execute("SELECT run, gates, baseline FROM runs WHERE id = ?", (head["id"],))
-    run, gates, baseline = map(json.loads, row.fetchone())
-    if head["status"] != "finished":
-        run = {**_UNSAID, **run, "duration_s": head["duration_s"], "status": head["status"]}
-    return run, gates, baseline
-
-
-def _read_rows(connection: sqlite3.Connection, number: int, bulk: bool) -> list[dict[str, Any]]:
-    places: dict[int, list[int]] = {}
-    for block, place in connection.execute("SELECT block, place FROM cases WHERE run = ?", (number,)):
-        places.setdefault(block, []).append(place)
-    columns = "id, light, bulk" if bulk else "id, light, NULL"
-    rows = []
-    for block, light, heavy in connection.execute(
-        f"SELECT {columns} FROM blocks WHERE run = ?", (number,)
-    ):
-        lines = unsqueeze(light)
-        bulks = unsqueeze(heavy) if bulk else None
-        rows += [
-            _row(lines[place], None if bulks is None else bulks[place])
-            for place in places.get(block, ())
-        ]
-    return rows
-
-
-def _row(light: str, bulk: str | None) -> dict[str, Any]:
-    row: dict[str, Any] = json.loads(light)
-    return row if bulk is None else joined(row, json.loads(bulk))

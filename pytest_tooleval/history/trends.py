@@ -6,43 +6,41 @@ import sqlite3
 from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Mapping
-from dataclasses import asdict
-from dataclasses import dataclass
 from typing import Any
 from typing import Literal
 
+from msgspec import Struct
+
 from ..errors import ToolevalError
+from ..record.document import RowsDocument
+from ..record.results import Outcome
+from ..record.run import Git
+from ..record.run import Status
 from ..text import printable
-from .codec import iso
-from .codec import safe_text
-from .codec import timestamp
-from .running import Status
-from .summaries import HEAD_COLUMNS
 from .summaries import MEAN_PARTS
-from .summaries import run_head
+from .summaries import RUN_COLUMNS
+from .summaries import stored_run
 
 _SHOWN = 8
 
 _Suite = tuple[str, str | None]  # its name; its file, where only that one is meant
 
 
-@dataclass(frozen=True)
-class TrendPoint:
+class TrendPoint(Struct, frozen=True, kw_only=True):
     """What one run says of a case or a suite on one model.
 
-    `exitstatus` is the run's, None without one; `passes` counts the trials that passed, of `scored`
-    with an answer; `overall` is the mean by weight, None without a number; `outcome` is that of a
-    case, None for a suite; `content` is the hash of the case or of the suite's file, so that a change
-    of the question shows.
+    `passes` counts the trials that passed, of `scored` with an answer; `overall` is the mean by weight,
+    None without a number; `outcome` is that of a case, None for a suite; `content` is the hash of the
+    case or of the suite's file, so that a change of the question shows.
     """
 
     id: str
     started: str
     status: Status
     exitstatus: int | None
-    git: dict[str, Any] | None
+    git: Git | None
     model: str
-    outcome: str | None
+    outcome: Outcome | None
     cases: int
     passed: int
     passes: int
@@ -51,8 +49,7 @@ class TrendPoint:
     content: str
 
 
-@dataclass(frozen=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """Points from the oldest run to the newest, within a run by model; `case` is None for a suite."""
 
     suite: str
@@ -63,9 +60,29 @@ class Trend:
     def kind(self) -> Literal["case", "suite"]:
         return "suite" if self.case is None else "case"
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON values only."""
-        return {"suite": self.suite, "case": self.case, "points": [asdict(p) for p in self.points]}
+
+class PastRun(Struct, frozen=True):
+    """A run in the trends of a report."""
+
+    id: str
+    started: str
+    commit: str | None
+
+
+class Series(Struct, frozen=True):
+    """The means of a metric of a suite on a model, one per run; None where a run has none."""
+
+    model: str
+    suite: str
+    metric: str
+    values: tuple[float | None, ...]
+
+
+class Trends(Struct, frozen=True):
+    """The suites and models of a report over its run and those before it."""
+
+    runs: tuple[PastRun, ...]
+    series: tuple[Series, ...]
 
 
 def read_trend(
@@ -81,25 +98,15 @@ def read_trend(
     stands for its file wherever that was; a file for itself alone. Raises ToolevalError when there is
     none of that name, or when one run has several suites of that name, or cases of it.
     """
-    (suite, file), case = _resolve(connection, safe_text(name))
-    chosen = "cases.suite = :suite"
-    chosen += "" if file is None else " AND cases.file = :file"
-    chosen += "" if case is None else " AND cases.name = :case"
-    chosen += "" if model is None else " AND cases.model = :model"
-    bound = {
-        "suite": suite,
-        "file": file,
-        "case": case,
-        "model": None if model is None else safe_text(model),
-        "limit": -1 if limit is None else limit,
-    }
+    (suite, file), case = _resolve(connection, name)
+    bound = {"suite": suite, "file": file, "name": case, "model": model}
+    chosen = " AND ".join(f"cases.{column} = :{column}" for column in bound if bound[column] is not None)
     if file is None:
         _check_one_file(connection, name, case, chosen, bound)
-    heads = ", ".join(f"runs.{column}" for column in HEAD_COLUMNS.split(", "))
     rows = connection.execute(
         f"""
-        SELECT model, MAX(outcome), COUNT(*), SUM(outcome = 'passed'), SUM(passes), SUM(scored),
-               {MEAN_PARTS}, MAX(cases.{"suite_content" if case is None else "content"}), {heads}
+        SELECT {RUN_COLUMNS}, model, MAX(outcome), COUNT(*), SUM(outcome = 'passed'), SUM(passes),
+               SUM(scored), {MEAN_PARTS}, MAX(cases.{"suite_content" if case is None else "content"})
         FROM cases JOIN runs ON runs.number = cases.run
         WHERE {chosen} AND cases.run IN (
             SELECT number FROM runs WHERE EXISTS (SELECT 1 FROM cases WHERE run = number AND {chosen})
@@ -107,7 +114,7 @@ def read_trend(
         )
         GROUP BY cases.run, model ORDER BY runs.started, runs.number, model
         """,
-        bound,
+        {**bound, "limit": -1 if limit is None else limit},
     ).fetchall()
     if not rows:
         known = connection.execute(
@@ -118,30 +125,47 @@ def read_trend(
     return Trend(suite, case, tuple(_point(row, case is not None, dead) for row in rows))
 
 
-def read_series(
-    connection: sqlite3.Connection, document: Mapping[str, Any], limit: int
-) -> dict[str, Any]:
+def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPoint:
+    *columns, model, outcome, cases, passed, passes, scored, total, weight, content = row
+    run = stored_run(columns, dead)
+    return TrendPoint(
+        id=run.id,
+        started=run.started,
+        status=run.status,
+        exitstatus=run.exitstatus,
+        git=run.git,
+        model=model,
+        outcome=outcome if of_case else None,
+        cases=cases,
+        passed=passed,
+        passes=passes,
+        scored=scored,
+        overall=total / weight if weight else None,
+        content=content,
+    )
+
+
+def read_trends(connection: sqlite3.Connection, document: RowsDocument, limit: int) -> Trends:
     """The overall means of the suites and models of a document, over its run and those before it."""
-    names = [safe_text(row["suite"]) for row in document["suites"]]
-    models = {safe_text(row["model"]) for row in document["models"]}
-    places = ", ".join("?" * len(names))
+    models = {row.model for row in document.models}
+    files: dict[str, set[str]] = {}
+    for row in document.suites:
+        files.setdefault(row.suite, set()).add(row.file)
+    names = f"({', '.join('?' * len(files))})"
     runs = connection.execute(
         f"""
-        SELECT number, id, started, commit_id FROM runs
-        WHERE started <= ? AND number IN (SELECT run FROM suites WHERE name IN ({places}))
+        SELECT number, {RUN_COLUMNS} FROM runs
+        WHERE started <= ? AND number IN (SELECT run FROM suites WHERE name IN {names})
         ORDER BY started DESC, number DESC LIMIT ?
         """,
-        (timestamp(document["run"]["started"]) + 1, *names, limit),
+        (document.run.started, *files, limit),
     ).fetchall()[::-1]
-    files: dict[str, set[str]] = {}
-    for row in document["suites"]:
-        files.setdefault(safe_text(row["suite"]), set()).add(safe_text(row["file"]))
-    series: dict[tuple[str, str], dict[int, float | None]] = {}
+    series: dict[tuple[str, str], dict[int, float]] = {}
     for number, *_ in runs:
         rows = connection.execute(
-            f"SELECT suite, file, model, {MEAN_PARTS} FROM cases WHERE run = ? AND suite IN ({places}) "
+            f"SELECT suite, file, model, {MEAN_PARTS} FROM cases WHERE run = ? AND suite IN {names} "
             "GROUP BY suite, file, model",
-            (number, *names),
+            (number, *files),
         ).fetchall()
         found: dict[str, set[str]] = {}
         for row in rows:
@@ -152,37 +176,13 @@ def read_series(
             if model in models and weight and (is_alone or file in files[suite]):
                 shown = suite if len(files[suite]) == 1 else f"{suite} ({file})"
                 series.setdefault((shown, model), {})[number] = total / weight
-    return {
-        "runs": [{"id": id, "started": iso(at), "commit": commit} for _, id, at, commit in runs],
-        "series": [
-            {
-                "model": model,
-                "suite": suite,
-                "metric": "overall",
-                "values": [values.get(run[0]) for run in runs],
-            }
+    past = [stored_run(columns, ()) for _, *columns in runs]
+    return Trends(
+        tuple(PastRun(run.id, run.started, run.git.commit if run.git else None) for run in past),
+        tuple(
+            Series(model, suite, "overall", tuple(values.get(run[0]) for run in runs))
             for (suite, model), values in series.items()
-        ],
-    }
-
-
-def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPoint:
-    model, outcome, cases, passed, passes, scored, total, weight, content, *columns = row
-    head = run_head(columns, dead)
-    return TrendPoint(
-        id=head["id"],
-        started=head["started"],
-        status=head["status"],
-        exitstatus=head["exitstatus"],
-        git=head["git"],
-        model=model,
-        outcome=outcome if of_case else None,
-        cases=cases,
-        passed=passed,
-        passes=passes,
-        scored=scored,
-        overall=total / weight if weight else None,
-        content=content,
+        ),
     )
 
 

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
+import zlib
 from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterator
 from collections.abc import Sequence
 from datetime import datetime
 from datetime import timezone
-from typing import Any
 
 from ..errors import ToolevalError
-from .codec import columns_of
-from .codec import in_blocks
-from .codec import iso
-from .codec import light_text
-from .codec import safe_text
-from .codec import squeeze
-from .codec import timestamp
+from ..record.comparison import Comparison
+from ..record.encoding import to_json
+from ..record.gates import Gate
+from ..record.results import CaseRow
+from ..record.results import KeptCase
+from ..record.run import Run
 from .database import Database
 from .running import Running
 from .running import this_host
 
-# A nodeid of the run that is known already gives way.
+# A run waits for it. Higher levels take twice as long and save a sixth.
+_LEVEL = 1
+# Cases of a run are alike: a hundred together take a tenth of the space, and of the time. More would
+# save little, and whoever looks at one case reads its whole block.
+_BLOCK_CASES = 100
+_BLOCK_BYTES = 1_000_000
+
+_PUT_RUN = """
+    INSERT INTO runs (id, started, updated, host, branch, run) VALUES (?, ?, ?, ?, ?, ?)
+"""
+_FINISH_RUN = """
+    UPDATE runs SET finished = 1, updated = ?, exitstatus = ?, partial = ?, gates_passed = ?,
+                    gates_failed = ?, run = ?, gates = ?, baseline = ?
+    WHERE number = ?
+"""
+# A case of the run that has this nodeid already gives way.
 _PUT_CASE = """
     INSERT OR REPLACE INTO cases (run, block, place, nodeid, file, suite, name, model, outcome, overall,
                                   weight, passes, scored, cost_usd, content, suite_content)
@@ -32,48 +45,25 @@ _PUT_CASE = """
 """
 
 
-def new_run_id(started: datetime | None = None) -> str:
+def new_run_id(started: datetime) -> str:
     """`20261122-101530-3fa9c1`: the time in UTC, and what tells two runs of one second apart."""
-    moment = (started or datetime.now(timezone.utc)).astimezone(timezone.utc)
-    return f"{moment:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    return f"{started.astimezone(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
 class RunWriter:
     """Adds to one run. The run counts as running until `finish`, or until the process ends."""
 
-    def __init__(self, database: Database, run: Mapping[str, Any]) -> None:
-        started = run.get("started")
-        try:
-            self._started = time.time() if started is None else timestamp(started)
-        except ValueError:
-            raise ToolevalError(f"run: started: expected an ISO 8601 time, got {started!r}") from None
-        self.id: str = run.get("id") or new_run_id(datetime.fromtimestamp(self._started, timezone.utc))
+    def __init__(self, database: Database, run: Run) -> None:
+        self.id = run.id
         self._database = database
-        self._number = self._begin(run)
-        self._kept: set[str] = set()
-
-    def _begin(self, run: Mapping[str, Any]) -> int:
-        git = run.get("git") or {}
-        with self._database.writing() as connection:
-            if connection.execute("SELECT 1 FROM runs WHERE id = ?", (self.id,)).fetchone():
-                raise ToolevalError(f"{self._database.path}: there is a run {self.id} already")
-            added = connection.execute(
-                "INSERT INTO runs (id, started, updated, host, commit_id, branch, dirty, run) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    self.id,
-                    self._started,
-                    time.time(),
-                    this_host(),
-                    git.get("commit"),
-                    None if git.get("branch") is None else safe_text(git["branch"]),
-                    git.get("dirty"),
-                    self._run_text(run),
-                ),
-            )
+        branch = run.git.branch if run.git else None
+        with database.writing() as connection:
+            if connection.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone():
+                raise ToolevalError(f"{database.path}: there is a run {run.id} already")
+            values = (run.id, run.started, time.time(), this_host(), branch, to_json(run))
+            self._number = connection.execute(_PUT_RUN, values).lastrowid
             # Before the transaction ends: others who saw the run without it would take it for dead.
             self._running = self._sign_of_life()
-            return int(added.lastrowid or 0)
 
     def _sign_of_life(self) -> Running:
         folder = self._database.path.parent
@@ -82,84 +72,94 @@ class RunWriter:
         except OSError as error:
             raise ToolevalError(f"{folder}: cannot be written: {error.strerror or error}") from error
 
-    def _run_text(self, run: Mapping[str, Any]) -> str:
-        """The run without what is computed from its rows."""
-        kept = {name: value for name, value in run.items() if name not in ("total", "status")}
-        return json.dumps({"started": iso(self._started), **kept, "id": self.id})
+    def add(self, cases: Iterable[KeptCase]) -> None:
+        """Keep cases, all or none of them; one of a nodeid known already takes its place.
 
-    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Keep packed rows, all or none of them; one of a nodeid known already takes its place.
-
-        Each call is one transaction, which costs some milliseconds: call it with many rows. Raises
+        Each call is one transaction, which costs some milliseconds: call it with many cases. Raises
         ToolevalError when the store cannot be written.
         """
-        # All that takes time is done before the store is locked.
-        suites: dict[tuple[str, str], tuple[str, int]] = {}
-        made = []
-        latest = {row["nodeid"]: row for row in rows}
-        for block in in_blocks(latest.values()):
-            columns = [columns_of(row) for row in block]
-            suites |= {
-                (c.file, c.suite): (c.suite_content, row["suite_cases"])
-                for c, row in zip(columns, block, strict=True)
-            }
-            light, bulk = squeeze([*map(light_text, block)]), squeeze([row["bulk"] for row in block])
-            made.append((columns, light, bulk))
-        if not made:
+        latest = {case.row.nodeid: case for case in cases}
+        # What takes time is done before the store is locked.
+        blocks = [(_packed(block), block) for block in _in_blocks(latest.values())]
+        if not blocks:
             return
         with self._database.writing() as connection:
-            for columns, light, bulk in made:
+            for data, block in blocks:
                 added = connection.execute(
-                    "INSERT INTO blocks (run, light, bulk) VALUES (?, ?, ?)", (self._number, light, bulk)
+                    "INSERT INTO blocks (run, cases) VALUES (?, ?)", (self._number, data)
                 )
                 connection.executemany(
                     _PUT_CASE,
-                    [(self._number, added.lastrowid, place, *c) for place, c in enumerate(columns)],
+                    [
+                        (self._number, added.lastrowid, place, *_columns(case.row))
+                        for place, case in enumerate(block)
+                    ],
                 )
-            connection.executemany(
-                "INSERT OR REPLACE INTO suites VALUES (?, ?, ?, ?, ?)",
-                [(self._number, *suite, *rest) for suite, rest in suites.items()],
-            )
-            if not self._kept.isdisjoint(latest):
-                connection.execute(
-                    "DELETE FROM blocks WHERE run = ?1 "
-                    "AND id NOT IN (SELECT block FROM cases WHERE run = ?1)",
-                    (self._number,),
-                )
+            suites = {(self._number, case.row.file, case.row.suite) for case in latest.values()}
+            connection.executemany("INSERT OR IGNORE INTO suites VALUES (?, ?, ?)", suites)
             connection.execute(
                 "UPDATE runs SET updated = ? WHERE number = ?", (time.time(), self._number)
             )
-        self._kept.update(latest)
 
-    def finish(
-        self,
-        run: Mapping[str, Any],
-        gates: Sequence[Mapping[str, Any]] = (),
-        baseline: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Say that the run is over, with the result document's `run`, `gates` and `baseline`."""
-        # The baseline is a gate, too.
-        verdicts = [bool(gate["passed"]) for gate in gates]
-        verdicts += [] if baseline is None else [not baseline.get("failed")]
-        failed = verdicts.count(False)
+    def finish(self, run: Run, gates: Sequence[Gate] = (), comparison: Comparison | None = None) -> None:
+        """Say that the run is over, and how its gates and the comparison with the baseline ended."""
+        verdicts = [gate.passed for gate in gates]
+        if comparison is not None:  # a gate, too
+            verdicts.append(not comparison.failed)
         with self._database.writing() as connection:
             connection.execute(
-                "UPDATE runs SET finished = 1, updated = ?, duration_s = ?, exitstatus = ?, "
-                "gates_passed = ?, gates_failed = ?, run = ?, gates = ?, baseline = ? WHERE number = ?",
+                _FINISH_RUN,
                 (
                     time.time(),
-                    run.get("duration_s"),
-                    run.get("exitstatus"),
-                    len(verdicts) - failed,
-                    failed,
-                    self._run_text(run),
-                    json.dumps(list(gates)),
-                    json.dumps(baseline),
+                    run.exitstatus,
+                    run.partial,
+                    verdicts.count(True),
+                    verdicts.count(False),
+                    *map(to_json, (run, gates, comparison)),
                     self._number,
                 ),
             )
         self._running.end()
 
     def abandon(self) -> None:
-        """Stop without `finish`: the run is listed as killed, with the rows that it has."""
+        """Stop without `finish`: the run is listed as killed, with the cases that it has."""
         self._running.end()
+
+
+def _in_blocks(cases: Iterable[KeptCase]) -> Iterator[list[KeptCase]]:
+    """Cases in groups that are stored together."""
+    block: list[KeptCase] = []
+    size = 0
+    for case in cases:
+        size += len(case.json)
+        if block and (len(block) == _BLOCK_CASES or size > _BLOCK_BYTES):
+            yield block
+            block, size = [], len(case.json)
+        block.append(case)
+    if block:
+        yield block
+
+
+def _packed(block: Iterable[KeptCase]) -> bytes:
+    return zlib.compress(b"\n".join(case.json for case in block), _LEVEL)
+
+
+def _columns(row: CaseRow) -> tuple[str | float | None, ...]:
+    """What the table `cases` holds of a row, from `nodeid` on."""
+    answered = [trial for trial in row.trials if trial.error is None]
+    costs = [trial.cost_usd for trial in answered if trial.cost_usd is not None]
+    return (
+        row.nodeid,
+        row.file,
+        row.suite,
+        row.case,
+        row.model,
+        row.outcome,
+        row.scores.get("overall"),
+        row.weight,
+        row.passes,
+        row.scored,
+        sum(costs) if costs else None,
+        row.content,
+        row.suite_content,
+    )

@@ -1,4 +1,4 @@
-"""Keeps the rows of a run in the history while it runs, so that a killed run leaves what it had."""
+"""Keeps the cases of a run in the history while it runs, so that a killed run leaves what it had."""
 
 from __future__ import annotations
 
@@ -8,42 +8,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
-from typing import Any
-
-import msgspec
 
 from ..engine.cassettes.folders import work_folder
 from ..errors import ToolevalError
 from ..record.comparison import Comparison
 from ..record.document import Document
-from ..record.encoding import to_json
 from ..record.gates import Gate
-from ..record.results import CaseResult
 from ..record.results import KeptCase
 from ..record.run import Run
-from ..rows import pack
 
 if TYPE_CHECKING:
     from ..history import RunWriter
+    from ..history import Trends
 
 _EVERY_S = 5.0
 
 
-def as_json(value: Any) -> Any:
-    return msgspec.json.decode(to_json(value))
-
-
 class Keeper:
-    """Collects rows and writes them every few seconds. A history that fails never fails the run.
+    """Collects cases and writes them every few seconds. A history that fails never fails the run.
 
     A thread of its own writes: packing and the disk must not hold up the tests, and a case that takes
-    minutes must not hold back the rows of those before it.
+    minutes must not hold back those before it.
     """
 
     def __init__(self, root: Path, about: Callable[[], Run]) -> None:
         self._root = root
         self._about = about
-        self._rows: SimpleQueue[KeptCase] = SimpleQueue()
+        self._cases: SimpleQueue[KeptCase] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._over = threading.Event()
         self._writing = threading.Lock()
@@ -54,34 +45,32 @@ class Keeper:
         """Keep a case. Cases without a model were not evaluated and are not kept."""
         if not case.row.model or self.problem:
             return
-        self._rows.put(case)
+        self._cases.put(case)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="tooleval-history", daemon=True)
             self._thread.start()
 
     def _run(self) -> None:
-        # The first row already begins the run, while the others are waited for.
+        # The first case already begins the run, while the others are waited for.
         self._write()
         while not self._over.wait(_EVERY_S):
             self._write()
 
     def _write(self) -> None:
-        """Write all rows that have come so far."""
+        """Write all cases that have come so far."""
         # SQLite is loaded here, beside the run, and not while everybody waits for its start.
         from ..history import open_history
 
         with self._writing:
-            rows = []
-            while not self._rows.empty():
-                rows.append(self._rows.get())
-            if not rows or self.problem:
+            cases = []
+            while not self._cases.empty():
+                cases.append(self._cases.get())
+            if not cases or self.problem:
                 return
             try:
                 if self._writer is None:
-                    self._writer = open_history(work_folder(self._root)).begin(as_json(self._about()))
-                self._writer.add(
-                    [pack(msgspec.json.decode(kept.json, type=CaseResult)) for kept in rows]
-                )
+                    self._writer = open_history(work_folder(self._root)).begin(self._about())
+                self._writer.add(cases)
             except (ToolevalError, OSError) as error:
                 self._fail(error)
 
@@ -94,17 +83,17 @@ class Keeper:
         if self._writer is None or self.problem:
             return
         try:
-            self._writer.finish(*as_json([about, gates, comparison]))
+            self._writer.finish(about, gates, comparison)
         except (ToolevalError, OSError) as error:
             self._fail(error)
 
-    def trends(self, document: Document) -> dict[str, Any] | None:
+    def trends(self, document: Document) -> Trends | None:
         """Per model and suite the overall mean of the last runs, for the report; None without any."""
         from ..history import open_history
 
         self._write()
         try:
-            return open_history(work_folder(self._root)).trends_for(as_json(document))
+            return open_history(work_folder(self._root)).trends_for(document)
         except (ToolevalError, OSError):
             return None
 

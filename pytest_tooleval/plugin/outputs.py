@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,10 +13,11 @@ from ..record.document import Document
 from ..record.encoding import to_ascii_json
 from ..record.encoding import to_json
 
+if TYPE_CHECKING:
+    from ..history import Trends
 
-def write_files(
-    files: Mapping[str, Path], document: Document, trends: Mapping[str, Any] | None
-) -> list[str]:
+
+def write_files(files: Mapping[str, Path], document: Document, trends: Trends | None) -> list[str]:
     """Write each format to its file. Returns a line for each one that cannot be written."""
     problems = []
     for format, path in files.items():
@@ -27,21 +28,21 @@ def write_files(
     return problems
 
 
-def _write(format: str, path: Path, document: Document, trends: Mapping[str, Any] | None) -> None:
+def _write(format: str, path: Path, document: Document, trends: Trends | None) -> None:
     from ..reports.document import replacing
 
     with replacing(path) as file:
         file.write(_text(format, document, trends))
 
 
-def _text(format: str, document: Document, trends: Mapping[str, Any] | None) -> str:
+def _text(format: str, document: Document, trends: Trends | None) -> str:
     # Each is imported where it is asked for.
     if format == "json":
         return to_ascii_json(document)
     if format == "html":
         from ..reports.html import html_text
 
-        return html_text(msgspec.json.decode(to_json(document)), trends)
+        return html_text(*msgspec.json.decode(to_json([document, trends])))
     if format == "markdown":
         from ..reports.markdown import COMMENT_LIMIT
         from ..reports.markdown import markdown_text

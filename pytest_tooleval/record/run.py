@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from .summary import Summary
 
+Status = Literal["finished", "running", "killed"]
+
 
 class Git(Struct, frozen=True, gc=False):
     """The state of a git repository."""
@@ -36,7 +38,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     started: Annotated[str, Meta(description="When it started: ISO 8601, UTC.")]
     duration_s: Annotated[float, Meta(ge=0, description="How long it took, in seconds.")] = 0.0
     status: Annotated[
-        Literal["finished", "running", "killed"],
+        Status,
         Meta(description="Whether the run came to its end; it may still have been cut short."),
     ] = "finished"
     pytest_tooleval: Annotated[str, Meta(description="The version of pytest-tooleval.")]

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,12 +15,14 @@ from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..history import History
 from ..history import RunSummary
+from ..history import Trend
 from ..history import open_history
+from ..record.comparison import Comparison
 from ..record.document import RowsDocument
 from ..record.encoding import to_json
+from ..record.results import CaseResult
 from .responses import ApiError
 from .responses import field_error
-from .responses import json_bytes
 from .responses import json_response
 
 _DEFAULT_LIMIT = 50
@@ -64,12 +65,12 @@ def _find(request: Request, name: str, field: str = "id") -> str:
         raise field_error(404, field, _said(request, error)) from None
 
 
-def document_of(request: Request, name: str, field: str = "id") -> dict[str, Any]:
+def document_of(request: Request, name: str, field: str = "id") -> RowsDocument:
     """The result document of a run without transcripts, up to date also while it goes on."""
     id = _find(request, name, field)
     request.app.state.manager.flush(id)
     try:
-        return _history(request).document(id, bulk=False)
+        return _history(request).rows_document(id, intervals=True)
     except ToolevalError as error:
         raise field_error(404, field, _said(request, error)) from None
 
@@ -82,7 +83,7 @@ async def list_history(request: Request) -> Response:
     limit = _limit(request)
     names = ("model", "suite", "branch")
     filters = {name: request.query_params[name] for name in names if name in request.query_params}
-    return await _in_thread(lambda: [run.to_dict() for run in runs_of(request, limit, **filters)])
+    return await _in_thread(lambda: runs_of(request, limit, **filters))
 
 
 class DocumentCache:
@@ -114,8 +115,8 @@ async def show_document(request: Request) -> Response:
         content = cache.get(id)
         if content is None:
             found = document_of(request, id)
-            content = json_bytes(found)
-            if "status" not in found["run"]:  # one that has ended, and does not change any more
+            content = to_json(found)
+            if found.run.status == "finished":  # it does not change any more
                 cache.add(id, content)
         return Response(content, media_type="application/json")
 
@@ -125,7 +126,7 @@ async def show_document(request: Request) -> Response:
 async def show_case(request: Request) -> Response:
     nodeid = _needed(request, "nodeid")
 
-    def case() -> dict[str, Any]:
+    def case() -> CaseResult:
         id = _find(request, request.path_params["id"])
         request.app.state.manager.flush(id)
         try:
@@ -154,10 +155,10 @@ async def show_trend(request: Request) -> Response:
     name, limit = _needed(request, "name"), _limit(request)
     model = request.query_params.get("model")
 
-    def trend() -> dict[str, Any]:
+    def trend() -> Trend:
         runs_of(request, 1)
         try:
-            return _history(request).trend(name, model=model, limit=limit).to_dict()
+            return _history(request).trend(name, model=model, limit=limit)
         except ToolevalError as error:
             raise field_error(404, "name", _said(request, error)) from None
 
@@ -171,17 +172,16 @@ async def compare_runs(request: Request) -> Response:
         raise field_error(400, "old_model", "expected with new_model, or neither of them")
     pairs = [(models[0], models[1])] if models[0] and models[1] else []
 
-    def compared() -> dict[str, Any]:
+    def compared() -> Comparison:
         from ..verdicts.baseline import Side
         from ..verdicts.baseline import compare
 
         sides = []
         for name, side in ((old, "old"), (new, "new")):
-            document = msgspec.convert(document_of(request, name, side), RowsDocument)
+            document = document_of(request, name, side)
             sides.append(Side(name, document.run, document.cases))
         try:
-            found: dict[str, Any] = msgspec.json.decode(to_json(compare(*sides, models=pairs)))
-            return found
+            return compare(*sides, models=pairs)
         except ConfigError as error:
             raise ApiError(422, str(error)) from None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -123,7 +124,8 @@ async def show_run(request: Request) -> Response:
 
 
 def _document(request: Request) -> dict[str, Any]:
-    return document_of(request, request.path_params["id"])
+    document: dict[str, Any] = msgspec.to_builtins(document_of(request, request.path_params["id"]))
+    return document
 
 
 def _kept_state(document: Mapping[str, Any]) -> dict[str, Any]:

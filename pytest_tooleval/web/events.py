@@ -9,7 +9,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 
-from .responses import json_bytes
+from ..record.encoding import to_json
 
 _TICK_S = 0.1
 _HEARTBEAT_S = 15.0
@@ -33,7 +33,7 @@ class EventLog:
     def add(self, name: str, data: Any) -> None:
         id = f"{self._prefix}{len(self._frames) + 1}"
         head = f"id: {id}\nevent: {name}\ndata: ".encode()
-        self._frames.append(head + json_bytes(data) + b"\n\n")
+        self._frames.append(head + to_json(data) + b"\n\n")
 
     def frames(self, after: int, most: int = _AT_ONCE) -> list[bytes]:
         return self._frames[after : after + most]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -12,6 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from ..errors import Problem
+from ..record.encoding import to_json
 
 
 class ApiError(Exception):
@@ -50,27 +49,8 @@ def problem_dicts(problems: Iterable[Problem]) -> list[dict[str, Any]]:
     ]
 
 
-def json_bytes(value: Any) -> bytes:
-    """ASCII JSON. NaN and the infinities, which a model's answer may hold, become texts."""
-    try:
-        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    except ValueError:
-        text = json.dumps(_finite(value), separators=(",", ":"))
-    return text.encode("ascii")
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(member) for key, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(member) for member in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
-
-
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(json_bytes(value), status, headers, media_type="application/json")
+    return Response(to_json(value), status, headers, media_type="application/json")
 
 
 def error_response(error: ApiError) -> Response:

@@ -33,11 +33,12 @@ from ..history import RunWriter
 from ..history import git_state
 from ..history import new_run_id
 from ..history import open_history
+from ..record import run as record
 from ..record.encoding import to_json
 from ..record.results import CaseResult
 from ..record.results import CaseRow
+from ..record.results import KeptCase
 from ..record.transcript import Transcript
-from ..rows import pack
 from ..verdicts.summary import grouped
 from ..verdicts.summary import summarise
 from .events import EventLog
@@ -86,7 +87,7 @@ class Run:
         self._duration_s = 0.0
         self._cancelled = threading.Event()
         self._arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[KeptCase] = []
         self._writer: RunWriter | None = None
         self._writing = threading.Lock()
         self._git: dict[str, Any] | None = None
@@ -151,7 +152,9 @@ class Run:
     def _open(self) -> None:
         self._git = msgspec.to_builtins(git_state(self._root))
         try:
-            self._writer = open_history(work_folder(self._root)).begin(self._about(None))
+            self._writer = open_history(work_folder(self._root)).begin(
+                msgspec.convert(self._about(None), record.Run)
+            )
         except (ToolevalError, OSError) as error:
             self._not_kept(error)
 
@@ -186,10 +189,10 @@ class Run:
             self._keep(result)
 
     def _keep(self, result: CaseResult) -> None:
-        row = pack(result)
+        kept = KeptCase(result.row(), to_json(result))
         with self._writing:
-            self._rows.append(row)
-        self.events.add("result", {name: value for name, value in row.items() if name != "bulk"})
+            self._rows.append(kept)
+        self.events.add("result", kept.row)
         self.done += 1
         self.counts[_COUNTED.get(result.outcome, result.outcome)] += 1
         if time.monotonic() - self._told >= _PROGRESS_S:
@@ -206,7 +209,7 @@ class Run:
         self._duration_s = time.monotonic() - self._begin
         if self._writer is not None:
             try:
-                self._writer.finish(self._about(self._exitstatus(status)))
+                self._writer.finish(msgspec.convert(self._about(self._exitstatus(status)), record.Run))
             except (ToolevalError, OSError) as error:
                 self._not_kept(error)
         self.summary = self._summarised()

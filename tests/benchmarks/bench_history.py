@@ -29,11 +29,16 @@ from typing import Any
 import msgspec
 
 from pytest_tooleval.history import History
+from pytest_tooleval.history import new_run_id
 from pytest_tooleval.history import open_history
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.document import RowsDocument
-from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.rows import pack
+from pytest_tooleval.record.encoding import to_json
+from pytest_tooleval.record.results import CaseRow
+from pytest_tooleval.record.results import KeptCase
+from pytest_tooleval.record.run import AskedModel
+from pytest_tooleval.record.run import Git
+from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts.baseline import Side
 from pytest_tooleval.verdicts.baseline import compare
 
@@ -69,26 +74,28 @@ def fill(history: History, runs: int, cases: int, trials: int) -> None:
     first = datetime(2026, 1, 1, tzinfo=timezone.utc)
     seconds = rows = 0.0
     for number in range(runs):
-        run = {
-            "started": (first + timedelta(hours=number)).isoformat(),
-            "duration_s": 60.0,
-            "exitstatus": 1,
-            "models": [{"model": model, "calls": model} for model in MODELS],
-            "git": {"commit": f"{number:040x}", "branch": "main", "dirty": False},
-            **dict.fromkeys(("pytest_tooleval", "pytest", "python"), "1.0"),
-            "collection_errors": 0,
-            "max_cost_usd": None,
-            "answers": "replayed",
-            "options": {},
-        }
-        packed = [pack(msgspec.convert(row, CaseResult)) for row in case_rows(chance, cases, trials)]
+        started = first + timedelta(hours=number)
+        run = Run(
+            id=new_run_id(started),
+            started=started.isoformat(),
+            duration_s=60.0,
+            exitstatus=1,
+            models=tuple(AskedModel(model, model) for model in MODELS),
+            git=Git(f"{number:040x}", "main", False),
+            answers="replayed",
+            pytest_tooleval="1.0",
+            pytest="1.0",
+            python="1.0",
+        )
+        texts = [to_json(row) for row in case_rows(chance, cases, trials)]
+        kept = [KeptCase(msgspec.json.decode(text, type=CaseRow), text) for text in texts]
         begin = time.perf_counter()
         writer = history.begin(run)
-        for start in range(0, len(packed), 100):
-            writer.add(packed[start : start + 100])
+        for start in range(0, len(kept), 100):
+            writer.add(kept[start : start + 100])
         writer.finish(run)
         seconds += time.perf_counter() - begin
-        rows += len(packed)
+        rows += len(kept)
     size = history.path.stat().st_size / 1e6
     print(
         f"{rows:,.0f} case rows of {trials} trials written, {rows / seconds:,.0f} rows/s, {size:.0f} MB"
@@ -127,7 +134,7 @@ def case_rows(chance: random.Random, cases: int, trials: int) -> Iterator[dict[s
 
 
 def trial(chance: random.Random, number: int) -> dict[str, Any]:
-    """A trial as `TrialResult.to_dict` makes it, with about 5 kB of texts."""
+    """A trial as it stands in a document, with about 5 kB of texts."""
     value = chance.choice((1.0, 1.0, 1.0, 0.6))
     arguments = {chance.choice(WORDS): " ".join(chance.choices(WORDS, k=3)) for _ in range(4)}
     call = {"name": "_".join(chance.choices(WORDS, k=2)), "arguments": arguments}
@@ -191,7 +198,7 @@ def show_times(history: History) -> None:
     print(f"{sum(run.cases for run in runs):,} case rows in {len(runs)} runs")
     newest = history.find("latest")
     case = "case-7"
-    nodeid = next(row["nodeid"] for row in history.document(newest, bulk=False)["cases"])
+    nodeid = history.rows_document(newest).cases[0].nodeid
     questions: dict[str, Callable[[], object]] = {
         "list all runs": history.runs,
         "list the last 20": lambda: history.runs(20),
@@ -201,7 +208,7 @@ def show_times(history: History) -> None:
         "trend of a suite, all runs": lambda: history.trend("Suite 3"),
         "compare two runs": lambda: compare_runs(history),
         "  of which reading both": lambda: both(history),
-        "document without transcripts": lambda: history.document(newest, bulk=False, intervals=False),
+        "document without transcripts": lambda: history.rows_document(newest),
         "document with transcripts and intervals": lambda: history.document(newest),
         "one case with its transcripts": lambda: history.case(newest, nodeid),
     }
@@ -209,16 +216,13 @@ def show_times(history: History) -> None:
         print(f"{median_s(ask) * 1000:9.1f} ms   {name}")
 
 
-def both(history: History) -> list[dict[str, Any]]:
-    return [
-        history.document(history.find(name), bulk=False, intervals=False)
-        for name in ("latest~1", "latest")
-    ]
+def both(history: History) -> list[RowsDocument]:
+    return [history.rows_document(history.find(name)) for name in ("latest~1", "latest")]
 
 
 def compare_runs(history: History) -> Comparison:
-    old, new = (msgspec.convert(document, RowsDocument) for document in both(history))
-    return compare(Side("latest~1", old.run, old.cases), Side("latest", new.run, new.cases))
+    sides = [Side(document.run.id, document.run, document.cases) for document in both(history)]
+    return compare(*sides)
 
 
 def median_s(ask: Callable[[], object]) -> float:

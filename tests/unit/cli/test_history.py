@@ -10,24 +10,35 @@ import sys
 import time
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 from click.testing import Result
+from msgspec import structs
 
 from pytest_tooleval.cli import main
 from pytest_tooleval.cli.tables import sparkline
 from pytest_tooleval.history import History
 from pytest_tooleval.history import open_history
-from pytest_tooleval.reports.document import write_json
+from pytest_tooleval.record.comparison import Flip
+from pytest_tooleval.record.document import Document
+from pytest_tooleval.record.encoding import read_document
+from pytest_tooleval.record.encoding import to_json
+from pytest_tooleval.record.gates import Gate
+from pytest_tooleval.record.results import CaseResult
+from pytest_tooleval.record.results import TrialError
+from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.run import Git
 
-from ..history.runs import case_row
+from ..history.runs import case_of
 from ..history.runs import comparison
 from ..history.runs import gate
-from ..history.runs import packed
-from ..history.runs import run
+from ..history.runs import kept
+from ..history.runs import run_of
 
 HOSTILE = "\x1b[31m\u202e\n"
 
@@ -63,26 +74,27 @@ def invoke(tmp_path: Path) -> Invoke:
     return invoke
 
 
-def keep(history: History, day: int, *cases: dict[str, Any], **fields: Any) -> str:
-    gates = fields.pop("gates", [])
-    made = run(f"2026-11-{day:02}T10:00:00+00:00", id=f"2026-{day:02}", **fields)
+def keep(
+    history: History, day: int, *cases: CaseResult, gates: Sequence[Gate] = (), **fields: Any
+) -> str:
+    made = run_of(f"2026-11-{day:02}T10:00:00+00:00", id=f"2026-{day:02}", **fields)
     writer = history.begin(made)
-    writer.add(packed(*(cases or [case_row()])))
+    writer.add(kept(*(cases or [case_of()])))
     writer.finish(made, gates)
     return writer.id
 
 
-def many(outcome: Any, overall: float, count: int = 12, **fields: Any) -> list[dict[str, Any]]:
+def many(outcome: Any, overall: float, count: int = 12, **fields: Any) -> list[CaseResult]:
     return [
-        case_row(f"case-{n}", outcome=outcome, overall=overall, content=f"{n:016x}", trials=3, **fields)
+        case_of(f"case-{n}", outcome=outcome, overall=overall, content=f"{n:016x}", trials=3, **fields)
         for n in range(count)
     ]
 
 
 def test_the_list_of_runs(history: History, invoke: Invoke) -> None:
-    keep(history, 1, case_row(), case_row(model="gpt-4o", cost_usd=None, outcome="failed", overall=0.5))
-    keep(history, 2, git={"commit": "ab" * 20, "branch": "new", "dirty": True}, gates=[gate(False)])
-    writer = history.begin(run("2026-11-03T10:00:00Z", id="2026-03"))
+    keep(history, 1, case_of(), case_of(model="gpt-4o", cost_usd=None, outcome="failed", overall=0.5))
+    keep(history, 2, git=Git("ab" * 20, "new", True), gates=[gate(False)])
+    writer = history.begin(run_of("2026-11-03T10:00:00+00:00", id="2026-03"))
     done = invoke("history")
     assert done.exit_code == 0
     header, *rows = [line.split() for line in done.output.splitlines()]
@@ -96,7 +108,7 @@ def test_the_list_of_runs(history: History, invoke: Invoke) -> None:
 
 
 def test_the_list_can_be_narrowed(history: History, invoke: Invoke) -> None:
-    keep(history, 1, case_row(model="gpt-4o"))
+    keep(history, 1, case_of(model="gpt-4o"))
     keep(history, 2, git=None)
     keep(history, 3)
     assert len(invoke("history", "--limit=1").output.splitlines()) == 2
@@ -110,7 +122,8 @@ def test_the_list_can_be_narrowed(history: History, invoke: Invoke) -> None:
 def test_the_history_is_looked_for_upwards(
     history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    history.begin(run()).finish(run(), [], None)
+    run = run_of()
+    history.begin(run).finish(run)
     below = tmp_path / "tests" / "evals"
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
@@ -146,7 +159,7 @@ def test_no_history_and_a_damaged_one(
 
 
 def test_a_run_in_short(history: History, invoke: Invoke) -> None:
-    cases = [case_row(), case_row("rome", outcome="failed", overall=0.5, model="gpt-4o")]
+    cases = [case_of(), case_of("rome", outcome="failed", overall=0.5, model="gpt-4o")]
     keep(history, 1, *cases, gates=[gate(False), gate(True)], exitstatus=1)
     text = invoke("show", "latest").output
     assert text.startswith("run 2026-01  2026-11-01 10:00, 12.5 s\ncommit: 5bf4c1d0a main\n")
@@ -168,7 +181,7 @@ def test_a_run_in_short(history: History, invoke: Invoke) -> None:
 
 
 def test_a_case_is_named_by_its_file_too(history: History, invoke: Invoke) -> None:
-    keep(history, 1, case_row("paris", file="a.tooleval.json"), case_row("paris", nodeid="b", file="b"))
+    keep(history, 1, case_of("paris", file="a.tooleval.json"), case_of("paris", nodeid="b", file="b"))
     text = invoke("show", "latest", "a.tooleval.json::paris").output
     assert text.count("paris [claude-3]") == 1
 
@@ -181,8 +194,8 @@ def test_failed_cases_are_cut_unless_all_are_asked_for(history: History, invoke:
 
 
 def test_a_killed_run_says_so(history: History, invoke: Invoke) -> None:
-    writer = history.begin(run(id="2026-01"))
-    writer.add(packed(case_row()))
+    writer = history.begin(run_of(id="2026-01"))
+    writer.add(kept(case_of()))
     writer.abandon()
     assert ", killed\n" in invoke("show", "2026-01").output
     assert invoke("history").output.rstrip().endswith("killed")
@@ -191,9 +204,8 @@ def test_a_killed_run_says_so(history: History, invoke: Invoke) -> None:
 
 
 def test_a_case_with_its_transcripts(history: History, invoke: Invoke) -> None:
-    good = case_row("paris", answer="sunny", trials=2)
-    bad = case_row("paris", model="gpt-4o", answer="stormy", outcome="failed", overall=0.5)
-    bad["a_field_of_later"] = 1
+    good = case_of("paris", answer="sunny", trials=2)
+    bad = case_of("paris", model="gpt-4o", answer="stormy", outcome="failed", overall=0.5)
     keep(history, 1, good, bad)
     for name in ("paris", "Weather::paris"):
         text = invoke("show", "latest", name).output
@@ -210,10 +222,9 @@ def test_a_case_with_its_transcripts(history: History, invoke: Invoke) -> None:
 
 
 def test_a_trial_without_an_answer(history: History, invoke: Invoke) -> None:
-    row = case_row("paris", outcome="error", overall=None)
-    error = {"kind": "timeout", "message": f"too slow {HOSTILE}"}
-    row["trials"][0] |= {"error": error, "scores": {}, "transcript": None}
-    keep(history, 1, row)
+    trial = TrialResult(error=TrialError("timeout", f"too slow {HOSTILE}"))
+    case = case_of("paris", outcome="error", overall=None)
+    keep(history, 1, structs.replace(case, trials=(trial,)))
     text = invoke("show", "latest", "paris").output
     assert "trial 1 of 1: error\n  too slow \\x1b[31m\\u202e\\n\n" in text
 
@@ -245,7 +256,7 @@ def test_a_drop_fails_the_comparison(history: History, invoke: Invoke) -> None:
 
 def test_files_and_models_are_compared(history: History, invoke: Invoke, tmp_path: Path) -> None:
     id = keep(history, 1, *many("passed", 1.0, model="old-model"))
-    write_json(tmp_path / "base.json", history.document(id))
+    (tmp_path / "base.json").write_bytes(to_json(history.document(id)))
     keep(history, 2, *many("passed", 1.0, model="new"))
     base = str(tmp_path / "base.json")
     done = invoke("compare", base, "latest", "--model=old-model=new")
@@ -260,8 +271,8 @@ def test_files_and_models_are_compared(history: History, invoke: Invoke, tmp_pat
 
 
 def test_the_trend_of_a_case(history: History, invoke: Invoke) -> None:
-    keep(history, 1, case_row(outcome="failed", overall=0.0, content="a" * 16, trials=2))
-    keep(history, 2, case_row(content="b" * 16, trials=2))
+    keep(history, 1, case_of(outcome="failed", overall=0.0, content="a" * 16, trials=2))
+    keep(history, 2, case_of(content="b" * 16, trials=2))
     lines = invoke("trend", "paris").output.splitlines()
     assert lines[0] == "Weather :: paris"
     rows = [line.split() for line in lines[2:4]]
@@ -273,7 +284,7 @@ def test_the_trend_of_a_case(history: History, invoke: Invoke) -> None:
 
 
 def test_the_trend_of_a_suite(history: History, invoke: Invoke) -> None:
-    keep(history, 1, case_row(), case_row("rome", outcome="failed", overall=0.5))
+    keep(history, 1, case_of(), case_of("rome", outcome="failed", overall=0.5))
     lines = invoke("trend", "Weather", "--model=claude-3").output.splitlines()
     assert lines[2].split()[-2:] == ["1/2", "0.75"]
     wrong = invoke("trend", "Wether")
@@ -285,12 +296,13 @@ def test_bars_stand_for_scores() -> None:
 
 
 def test_export_to_each_format(history: History, invoke: Invoke, tmp_path: Path) -> None:
-    id = keep(history, 1, case_row(), case_row("rome"))
+    id = keep(history, 1, case_of(), case_of("rome"))
     keep(history, 2)
     out = tmp_path / "out" / "file"
     assert invoke("export", id, "--format=json", "--out", str(out)).output == f"wrote {out}\n"
-    assert json.loads(out.read_text()) == history.document(id)
-    assert json.loads(invoke("export", id, "--format=json").output) == history.document(id)
+    assert read_document(out, Document) == history.document(id)
+    printed = invoke("export", id, "--format=json").output
+    assert msgspec.json.decode(printed, type=Document) == history.document(id)
     invoke("export", id, "--format=csv", "--out", str(out))
     with out.open(newline="") as file:
         assert len(list(csv.DictReader(file))) == 2
@@ -361,12 +373,12 @@ def test_prune_wants_to_know_what(history: History, invoke: Invoke, arguments: t
 
 
 def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:
-    git = {"commit": "\x1b[1m" * 10, "branch": HOSTILE, "dirty": False}
+    git = Git("\x1b[1m" * 10, HOSTILE, False)
     texts = ("suite", "model", "answer", "file", "reason")
     fields: dict[str, Any] = {**dict.fromkeys(texts, HOSTILE), "nodeid": "n"}
     for day in (1, 2):
-        row = case_row(HOSTILE, outcome="failed", overall=0.5, **fields)
-        gates = [{**gate(False), "message": HOSTILE}]
+        row = case_of(HOSTILE, outcome="failed", overall=0.5, **fields)
+        gates = [gate(False, HOSTILE)]
         keep(history, day, row, git=git, options={HOSTILE: HOSTILE}, gates=gates)
     # `invoke` looks at every line.
     for arguments in (
@@ -384,12 +396,10 @@ def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:
 
 
 def test_texts_of_a_comparison_that_was_kept(history: History, invoke: Invoke) -> None:
-    found = comparison()
-    flip = {"suite": "s", "case": "c", "old": "\x1b[31m", "new": "1/1"}
-    found["models"][0]["flips"] = [flip]
-    made = run(id="2026-01")
-    writer = history.begin(made)
-    writer.finish(made, [], found)
+    found, run = comparison(), run_of()
+    flip = Flip("s", "c", old="\x1b[31m", new="1/1")
+    models = (structs.replace(found.models[0], flips=(flip,)),)
+    history.begin(run).finish(run, [], structs.replace(found, models=models))
     assert "\\x1b[31m -> 1/1" in invoke("show", "latest").output
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,12 @@ import pytest
 from pytest_tooleval.history import History
 from pytest_tooleval.history import RunWriter
 from pytest_tooleval.history import open_history
+from pytest_tooleval.record.results import CaseResult
+from pytest_tooleval.record.run import Run
 
-from .runs import case_row
-from .runs import packed
-from .runs import run
+from .runs import case_of
+from .runs import kept
+from .runs import run_of
 
 Keep = Callable[..., str]
 
@@ -27,8 +28,8 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[History
     history = open_history(tmp_path / "project" / ".tooleval")
     begin, writers = history.begin, []
 
-    def remember(about: Mapping[str, Any]) -> RunWriter:
-        writers.append(begin(about))
+    def remember(run: Run) -> RunWriter:
+        writers.append(begin(run))
         return writers[-1]
 
     monkeypatch.setattr(history, "begin", remember)
@@ -41,10 +42,10 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[History
 def keep(history: History) -> Keep:
     """Keep a finished run on day `day` of November; returns its id."""
 
-    def keep(day: int, *cases: dict[str, Any], **fields: Any) -> str:
-        made = run(f"2026-11-{day:02}T10:00:00+00:00", **fields)
+    def keep(day: int, *cases: CaseResult, **fields: Any) -> str:
+        made = run_of(f"2026-11-{day:02}T10:00:00+00:00", **fields)
         writer = history.begin(made)
-        writer.add(packed(*(cases or [case_row()])))
+        writer.add(kept(*(cases or [case_of()])))
         writer.finish(made)
         return writer.id
 

@@ -1,31 +1,38 @@
-"""Runs and case rows as a pytest run hands them to the history."""
+"""Runs and cases as a pytest run hands them to the history."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
-from records import as_json
+from msgspec import structs
 from records import result_of
 from records import trial_of
 
+from pytest_tooleval.history import new_run_id
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.document import RowsDocument
+from pytest_tooleval.record.comparison import Comparison
+from pytest_tooleval.record.encoding import to_json
+from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseResult
+from pytest_tooleval.record.results import CaseRow
+from pytest_tooleval.record.results import KeptCase
 from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.record.results import Score
+from pytest_tooleval.record.run import AskedModel
+from pytest_tooleval.record.run import Git
+from pytest_tooleval.record.run import Run
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.reports.document import build_document
-from pytest_tooleval.rows import pack
 from pytest_tooleval.verdicts.baseline import Side
 from pytest_tooleval.verdicts.baseline import compare
 
 COMMIT = "5bf4c1d0a9e8f7061524334455667788990011aa"
 
 
-def case_row(
+def case_of(
     case: str = "paris",
     *,
     suite: str = "Weather",
@@ -36,8 +43,7 @@ def case_row(
     trials: int = 1,
     cost_usd: float | None = 0.25,
     **fields: Any,
-) -> dict[str, Any]:
-    """A row with whole trials, as it stands in the result document."""
+) -> CaseResult:
     reply = Reply(
         message={"role": "assistant", "content": answer},
         calls=(ToolCall("get_weather", {"city": "Paris"}),),
@@ -64,53 +70,47 @@ def case_row(
         "suite_content": "5" * 16,
         "suite_cases": 2,
         "line": 3,
+        "trials": results,
     }
-    result = result_of(
+    return result_of(
         suite=suite,
         case=case,
         model=model,
         outcome=outcome,
         scores={"overall": overall},
-        trials=results,
         **{**given, **fields},
     )
-    made: dict[str, Any] = as_json(result)
-    return made
 
 
-def packed(*cases: dict[str, Any]) -> list[dict[str, Any]]:
-    return [pack(msgspec.convert(case, CaseResult)) for case in cases]
+def kept(*cases: CaseResult) -> list[KeptCase]:
+    texts = map(to_json, cases)
+    return [KeptCase(msgspec.json.decode(text, type=CaseRow), text) for text in texts]
 
 
-def run(started: str = "2026-11-22T10:15:30+00:00", **fields: Any) -> dict[str, Any]:
+def run_of(started: str = "2026-11-22T10:15:30+00:00", **fields: Any) -> Run:
     """What the result document says of a run, when it is over."""
-    return {
-        "started": started,
-        "duration_s": 12.5,
-        "exitstatus": 0,
-        "collection_errors": 0,
-        "max_cost_usd": None,
-        "answers": "shared",
-        "pytest_tooleval": "0.1.0",
-        "pytest": "9.2.0",
-        "python": "3.11.7",
-        "options": {"trials": 1},
-        "models": [{"model": "claude-3", "calls": "x"}, {"model": "gpt-4o", "calls": "y"}],
-        "git": {"commit": COMMIT, "branch": "main", "dirty": False},
-        **fields,
-    }
+    made = Run(
+        id=new_run_id(datetime.fromisoformat(started)),
+        started=started,
+        duration_s=12.5,
+        exitstatus=0,
+        pytest_tooleval="0.1.0",
+        pytest="9.2.0",
+        python="3.11.7",
+        options={"trials": 1},
+        models=(AskedModel("claude-3", "x"), AskedModel("gpt-4o", "y")),
+        git=Git(COMMIT, "main", False),
+    )
+    return structs.replace(made, **fields)
 
 
-def gate(passed: bool) -> dict[str, Any]:
-    unknown = dict.fromkeys(("model", "suite", "tag", "needed", "value", "low", "high", "confidence"))
-    counts = {"cases": 1, "errors": 0}
-    said = {"passed": passed, "message": "overall is 0.5"}
-    return {"kind": "fail_under", "name": "overall", "metric": "overall", **unknown, **counts, **said}
+def gate(passed: bool, message: str = "overall is 0.5") -> Gate:
+    return Gate(
+        kind="fail_under", name="overall", metric="overall", passed=passed, message=message, cases=1
+    )
 
 
-def comparison(message: str = "no drop") -> dict[str, Any]:
+def comparison(message: str = "no drop") -> Comparison:
     """What comparing a run with itself finds."""
-    document = msgspec.convert(build_document(run(), [case_row()]), RowsDocument)
-    side = Side("latest", document.run, document.cases)
-    found: dict[str, Any] = as_json(compare(side, side))
-    return {**found, "message": message}
+    old, new = (Side(name, run_of(), [case_of()]) for name in ("old", "new"))
+    return structs.replace(compare(old, new), message=message)

@@ -1,8 +1,7 @@
-"""Stores that cannot be used, and errors that say so; versions and migrations."""
+"""Stores that cannot be used, and errors that say so."""
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import sys
@@ -11,7 +10,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,19 +18,18 @@ from pytest_tooleval.history import History
 from pytest_tooleval.history import database
 from pytest_tooleval.history import open_history
 from pytest_tooleval.history import schema
-from pytest_tooleval.history.codec import columns_of
-from pytest_tooleval.rows import unpack
 
 from .conftest import Keep
-from .runs import case_row
-from .runs import packed
-from .runs import run
+from .runs import case_of
+from .runs import kept
+from .runs import run_of
 
 
 def write(history: History) -> None:
-    writer = history.begin(run())
-    writer.add(packed(case_row()))
-    writer.finish(run())
+    run = run_of()
+    writer = history.begin(run)
+    writer.add(kept(case_of()))
+    writer.finish(run)
 
 
 def pragma(history: History, name: str) -> object:
@@ -42,7 +39,7 @@ def pragma(history: History, name: str) -> object:
 
 def test_the_store_has_a_version_and_is_in_wal_mode(history: History, keep: Keep) -> None:
     keep(1)
-    assert pragma(history, "user_version") == schema.VERSION == 2
+    assert pragma(history, "user_version") == schema.VERSION == 3
     assert pragma(history, "journal_mode") == "wal"
     assert pragma(history, "integrity_check") == "ok"
 
@@ -55,86 +52,18 @@ def test_after_each_transaction_the_file_is_whole(history: History, keep: Keep) 
     ]
 
 
-def test_an_older_store_is_migrated_once(
-    history: History, keep: Keep, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("version", [2, 7])
+def test_a_store_of_another_version_is_refused_and_left_alone(
+    history: History, keep: Keep, version: int
 ) -> None:
-    id = keep(1)
-    later = (*schema.MIGRATIONS, ("ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'old'",))
-    monkeypatch.setattr(schema, "MIGRATIONS", later)
-    monkeypatch.setattr(schema, "VERSION", 3)
-    assert history.document(id)["cases"][0]["case"] == "paris"
-    assert history.runs()[0].id == id
-    assert pragma(history, "user_version") == 3
-    with closing(sqlite3.connect(history.path)) as connection:
-        assert connection.execute("SELECT note FROM runs").fetchall() == [("old",)]
-
-
-def make_version_1(history: History) -> dict[str, Any]:
-    """A store in which each row has its own place, and its bulk a table; returns one of its rows."""
-    (row,) = packed(case_row("paris", answer="sunny", trials=2))
-    light = json.dumps({name: value for name, value in row.items() if name != "bulk"})
-    columns = columns_of(row)
-    history.folder.mkdir(parents=True)
-    with closing(sqlite3.connect(history.path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        for statement in schema.MIGRATIONS[0]:
-            connection.execute(statement)
-        connection.execute("PRAGMA user_version = 1")
-        connection.execute(
-            "INSERT INTO runs (number, id, started, updated, finished, host, run) "
-            "VALUES (7, 'old', 1, 1, 1, 'here', ?)",
-            (json.dumps(run(id="old")),),
-        )
-        for id, nodeid in ((3, "other"), (5, columns.nodeid)):
-            connection.execute(
-                f"INSERT INTO cases VALUES (?, 7, {', '.join('?' * len(columns))}, ?)",
-                (id, *columns._replace(nodeid=nodeid), zlib.compress(light.encode())),
-            )
-            bulk = zlib.compress(row["bulk"].encode())
-            connection.execute("INSERT INTO bulk VALUES (?, ?)", (id, bulk))
-        connection.execute("INSERT INTO suites VALUES (7, ?, ?, 'c', 2)", (columns.file, columns.suite))
-    return unpack(row)
-
-
-def test_a_store_of_version_1_keeps_its_runs(history: History) -> None:
-    row = make_version_1(history)
-    assert history.case("old", row["nodeid"]) == row
-    assert history.document("old")["cases"] == [row] * 2
-    assert history.runs()[0].cases == 2
-    assert len(history.trend("paris").points) == 1
-    assert pragma(history, "user_version") == 2
-    assert pragma(history, "integrity_check") == "ok"
-    with closing(sqlite3.connect(history.path)) as connection:
-        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
-    write(history)
-    assert [summary.cases for summary in history.runs()] == [1, 2]
-    history.delete("old")
-    assert [summary.cases for summary in history.runs()] == [1]
-
-
-def test_a_migration_that_fails_changes_nothing(
-    history: History, keep: Keep, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    id = keep(1)
-    with monkeypatch.context() as patch:
-        broken = (*schema.MIGRATIONS, ("ALTER TABLE runs ADD COLUMN note TEXT", "NONSENSE"))
-        patch.setattr(schema, "MIGRATIONS", broken)
-        patch.setattr(schema, "VERSION", 3)
-        with pytest.raises(ToolevalError, match="NONSENSE"):
-            history.runs()
-    assert pragma(history, "user_version") == 2
-    assert history.find("latest") == id
-
-
-def test_a_newer_store_is_refused_and_left_alone(history: History, keep: Keep) -> None:
     keep(1)
     with closing(sqlite3.connect(history.path)) as connection:
-        connection.execute("PRAGMA user_version = 7")
-    with pytest.raises(ToolevalError, match=r"store version 7, this one knows 2\); upgrade pytest-tool"):
-        history.runs()
-    with pytest.raises(ToolevalError, match="store version 7"):
-        history.begin(run())
-    assert pragma(history, "user_version") == 7
+        connection.execute(f"PRAGMA user_version = {version}")
+    before = history.path.read_bytes()
+    for use in (history.runs, lambda: write(history)):
+        with pytest.raises(ToolevalError, match=f"history of version {version}, not 3; move the file"):
+            use()
+    assert history.path.read_bytes() == before
 
 
 def test_a_database_of_something_else_is_refused_and_left_alone(history: History) -> None:
@@ -143,7 +72,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(history: History
         connection.execute("CREATE TABLE bookmarks (url TEXT)")
     before = history.path.read_bytes()
     for use in (history.runs, lambda: write(history)):
-        with pytest.raises(ToolevalError, match="a database of something else"):
+        with pytest.raises(ToolevalError, match="not a history; move the file away"):
             use()
     assert history.path.read_bytes() == before
 
@@ -157,7 +86,7 @@ def test_a_file_that_is_no_database(history: History) -> None:
 
 
 def test_a_damaged_store(history: History, keep: Keep) -> None:
-    keep(1, *(case_row(str(number)) for number in range(200)))
+    keep(1, *(case_of(str(number)) for number in range(200)))
     data = bytearray(history.path.read_bytes())
     data[4096:] = b"\xff" * (len(data) - 4096)
     history.path.write_bytes(data)
@@ -165,17 +94,14 @@ def test_a_damaged_store(history: History, keep: Keep) -> None:
         history.runs()
 
 
-def test_a_damaged_run_is_named_and_can_be_deleted(history: History, keep: Keep) -> None:
-    whole, damaged = keep(1), keep(2)
+@pytest.mark.parametrize("data", [b"", zlib.compress(b'{"suite": 3}')])
+def test_cases_that_cannot_be_read(history: History, keep: Keep, data: bytes) -> None:
+    id = keep(1)
     with closing(sqlite3.connect(history.path)) as connection, connection:
-        connection.execute(
-            "UPDATE blocks SET light = x'00' WHERE run = (SELECT number FROM runs WHERE id = ?)",
-            (damaged,),
-        )
-    with pytest.raises(ToolevalError, match=rf"run {damaged} is damaged .*`tooleval prune {damaged}`"):
-        history.document(damaged)
-    assert history.document(whole)["run"]["id"] == whole
-    assert history.delete(damaged).runs == 1
+        connection.execute("UPDATE blocks SET cases = ?", (data,))
+    with pytest.raises(ToolevalError, match=r"history\.db: .* damaged one \(.*\); move it away"):
+        history.document(id)
+    assert history.delete(id).runs == 1
 
 
 def test_text_that_is_not_utf8(history: History, keep: Keep) -> None:
@@ -200,7 +126,7 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     history = open_history(tmp_path / ".tooleval")
     assert history.runs() == []
     with pytest.raises(ToolevalError, match=r"\.tooleval: cannot be written: .*[Ff]ile exists"):
-        history.begin(run())
+        history.begin(run_of())
 
 
 def test_a_folder_where_the_file_should_be(history: History) -> None:
@@ -219,7 +145,7 @@ def test_a_store_that_another_process_holds(
         other.execute("BEGIN IMMEDIATE")
         assert len(history.runs()) == 1
         with pytest.raises(ToolevalError, match="another process has kept it locked"):
-            history.begin(run())
+            history.begin(run_of())
 
 
 def test_pruning_while_another_process_reads_deletes_all_the_same(
@@ -260,7 +186,7 @@ def test_a_folder_that_cannot_be_written(folder_of_nobody: Path) -> None:
     history = open_history(folder_of_nobody / ".tooleval")
     assert history.runs() == []
     with pytest.raises(ToolevalError, match=r"\.tooleval: cannot be written: Permission denied"):
-        history.begin(run())
+        history.begin(run_of())
 
 
 def test_a_store_in_a_folder_that_cannot_be_written_is_read(folder_of_nobody: Path) -> None:
@@ -268,20 +194,9 @@ def test_a_store_in_a_folder_that_cannot_be_written_is_read(folder_of_nobody: Pa
     write(history)
     history.folder.chmod(0o555)
     assert history.runs()[0].cases == 1
-    assert history.document(history.find("latest"))["cases"][0]["case"] == "paris"
+    assert history.rows_document(history.find("latest")).cases[0].case == "paris"
     with pytest.raises(ToolevalError, match=r"cannot be opened or written|Permission denied"):
-        history.begin(run())
-
-
-def test_an_older_store_in_a_folder_that_cannot_be_written_is_read(folder_of_nobody: Path) -> None:
-    history = open_history(folder_of_nobody / ".tooleval")
-    row = make_version_1(history)
-    before = history.path.read_bytes()
-    history.path.chmod(0o444)
-    history.folder.chmod(0o555)
-    assert history.case("old", row["nodeid"]) == row
-    assert history.runs()[0].cases == 2
-    assert history.path.read_bytes() == before
+        history.begin(run_of())
 
 
 def test_a_file_that_cannot_be_written(folder_of_nobody: Path) -> None:
@@ -290,4 +205,4 @@ def test_a_file_that_cannot_be_written(folder_of_nobody: Path) -> None:
     history.path.chmod(0o444)
     assert history.runs()[0].cases == 1
     with pytest.raises(ToolevalError, match=r"readonly.*check the permissions"):
-        history.begin(run())
+        history.begin(run_of())

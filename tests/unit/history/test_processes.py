@@ -18,9 +18,9 @@ from pytest_tooleval.history.running import Running
 from pytest_tooleval.history.running import is_locked
 
 from .conftest import Keep
-from .runs import case_row
-from .runs import packed
-from .runs import run
+from .runs import case_of
+from .runs import kept
+from .runs import run_of
 
 TESTS = Path(__file__).parents[2]
 
@@ -28,17 +28,17 @@ WRITE = """
 import sys
 from pathlib import Path
 from pytest_tooleval.history import open_history
-from unit.history.runs import case_row, packed, run
+from unit.history.runs import case_of, kept, run_of
 
 name, count = sys.argv[2], int(sys.argv[3])
 history = open_history(Path(sys.argv[1]))
-writer = history.begin(run(id=name))
+writer = history.begin(run_of(id=name))
 print("begun", flush=True)
 for number in range(count):
-    writer.add(packed(*(case_row(f"{number}-{place}", answer=name) for place in range(20))))
+    writer.add(kept(*(case_of(f"{number}-{place}", answer=name) for place in range(20))))
     print("added", flush=True)
 """
-FINISH = WRITE + "writer.finish(run(id=name))\n"
+FINISH = WRITE + "writer.finish(run_of(id=name))\n"
 WAIT = WRITE + "import time\ntime.sleep(60)\n"
 
 
@@ -70,8 +70,9 @@ def test_two_processes_write_at_once_while_a_third_reads(history: History) -> No
     }
     for name in ("one", "two"):
         texts = {
-            row["trials"][0]["transcript"]["rounds"][0]["reply"]["message"]["content"]
-            for row in history.document(name)["cases"]
+            case.trials[0].transcript.messages[-1]["content"]
+            for case in history.document(name).cases
+            if case.trials[0].transcript
         }
         assert texts == {name}
 
@@ -85,11 +86,11 @@ def test_eight_processes_make_the_store_at_once(history: History) -> None:
 
 def test_threads_share_a_history(history: History) -> None:
     def write(name: str) -> None:
-        writer = history.begin(run(id=name))
+        writer = history.begin(run_of(id=name))
         for number in range(10):
-            writer.add(packed(case_row(str(number))))
+            writer.add(kept(case_of(str(number))))
             history.runs()
-        writer.finish(run(id=name))
+        writer.finish(run_of(id=name))
 
     threads = [threading.Thread(target=write, args=(f"run{number}",)) for number in range(6)]
     for thread in threads:
@@ -109,10 +110,10 @@ def test_a_killed_run_keeps_what_it_had(history: History, keep: Keep) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     (dead, _) = history.runs()
-    assert (dead.status, dead.cases, dead.exitstatus) == ("killed", 60, None)
-    document = history.document("victim")
-    assert (document["run"]["status"], len(document["cases"])) == ("killed", 60)
-    assert document["run"]["duration_s"] >= 0
+    assert (dead.status, dead.cases) == ("killed", 60)
+    document = history.rows_document("victim")
+    assert (document.run.status, len(document.cases)) == ("killed", 60)
+    assert document.run.duration_s >= 0
     # `latest` is a run that went to its end, and the store goes on.
     assert history.find("latest") != "victim"
     keep(23)
@@ -132,15 +133,16 @@ def test_runs_killed_at_any_moment_leave_whole_batches(history: History) -> None
     summaries = history.runs()
     assert [s.status for s in summaries] == ["killed"] * 6
     assert all(s.cases % 20 == 0 for s in summaries)
-    assert [len(history.document(s.id)["cases"]) for s in summaries] == [s.cases for s in summaries]
+    assert [len(history.rows_document(s.id).cases) for s in summaries] == [s.cases for s in summaries]
 
 
 def test_a_run_of_this_process_is_seen_as_running(history: History) -> None:
-    writer = history.begin(run())
+    run = run_of()
+    writer = history.begin(run)
     assert history.runs()[0].status == "running"
     writer.abandon()
     assert history.runs()[0].status == "killed"
-    writer.finish(run())
+    writer.finish(run)
     assert history.runs()[0].status == "finished"
 
 
@@ -156,7 +158,7 @@ def test_a_run_of_another_machine_counts_as_running_for_an_hour(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_tooleval.history.writer.this_host", lambda: "elsewhere")
-    writer = history.begin(run())
+    writer = history.begin(run_of())
     writer.abandon()  # a lock that cannot be seen from here
     assert history.runs()[0].status == "running"
     monkeypatch.setattr(running, "SILENCE_S", 0.0)
@@ -168,7 +170,7 @@ def test_without_locks_age_decides(history: History, monkeypatch: pytest.MonkeyP
         raise OSError("no locks here")
 
     monkeypatch.setattr(running, "_lock", refuse)
-    history.begin(run())
+    history.begin(run_of())
     assert history.runs()[0].status == "running"
     monkeypatch.setattr(running, "SILENCE_S", 0.0)
     assert history.runs()[0].status == "killed"

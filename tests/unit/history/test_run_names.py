@@ -6,17 +6,18 @@ import pytest
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
+from pytest_tooleval.record.run import Git
 
 from .conftest import Keep
 from .runs import COMMIT
-from .runs import case_row
+from .runs import case_of
 from .runs import gate
-from .runs import packed
-from .runs import run
+from .runs import kept
+from .runs import run_of
 
 
-def on(branch: str) -> dict[str, object]:
-    return {"commit": COMMIT, "branch": branch, "dirty": False}
+def on(branch: str) -> Git:
+    return Git(COMMIT, branch, False)
 
 
 def test_latest_counts_back(history: History, keep: Keep) -> None:
@@ -46,28 +47,29 @@ def test_latest_of_a_branch(history: History, keep: Keep) -> None:
 def test_latest_went_to_its_end(history: History, keep: Keep, exitstatus: int) -> None:
     id = keep(1, exitstatus=1)
     keep(2, exitstatus=exitstatus)
-    writer = history.begin(run("2026-11-03T10:00:00Z"))
+    writer = history.begin(run_of("2026-11-03T10:00:00+00:00"))
     assert history.find("latest") == id
     assert history.find(writer.id) == writer.id
 
 
 def test_a_good_run_has_answers(history: History, keep: Keep) -> None:
-    whole = keep(1, case_row("a"), case_row("b", outcome="missed"))
-    keep(2, case_row("a", outcome="error"), case_row("b"))
-    keep(3, case_row("a", outcome="skipped"))
-    keep(4, case_row("a", outcome="failed"), case_row("b"))
+    whole = keep(1, case_of("a"), case_of("b", outcome="missed"))
+    keep(2, case_of("a", outcome="error"), case_of("b"))
+    keep(3, case_of("a", outcome="skipped"))
+    keep(4, case_of("a", outcome="failed"), case_of("b"))
     assert history.find("good") == whole
-    writer = history.begin(run("2026-11-04T10:00:00+00:00"))
-    writer.add(packed(case_row("a", outcome="error"), case_row("b")))
-    writer.finish(run("2026-11-04T10:00:00+00:00"), [gate(True)])
+    run = run_of("2026-11-04T10:00:00+00:00")
+    writer = history.begin(run)
+    writer.add(kept(case_of("a", outcome="error"), case_of("b")))
+    writer.finish(run, [gate(True)])
     assert history.find("good") == writer.id
 
 
 def test_a_good_run_to_compare_with_holds_what_is_compared(history: History, keep: Keep) -> None:
-    both = [case_row(name, file=f"{name}.tooleval.json") for name in ("a", "b")]
+    both = [case_of(name, file=f"{name}.tooleval.json") for name in ("a", "b")]
     whole = keep(1, *both)
     one = keep(2, both[0])
-    other = keep(3, case_row("a", file="a.tooleval.json", model="other"))
+    other = keep(3, case_of("a", file="a.tooleval.json", model="other"))
     a, b, new = (f"{name}.tooleval.json" for name in ("a", "b", "new"))
     assert history.find("good") == other
     assert history.find("good", {(a, "claude-3"), (b, "claude-3")}) == whole
@@ -87,7 +89,7 @@ def test_runs_of_one_second_are_told_apart_by_their_order(history: History, keep
 
 def test_an_id_or_its_beginning(history: History) -> None:
     for id in ("2026-a", "2026-b", "2027", "2027-c", "latest2"):
-        history.begin(run(id=id)).finish(run(id=id))
+        history.begin(run_of(id=id)).finish(run_of(id=id))
     assert history.find("2026-b") == "2026-b"
     assert history.find("2027") == "2027"  # though another one begins with it
     assert history.find("2027-") == "2027-c"

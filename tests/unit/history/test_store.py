@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
+from datetime import datetime
 from datetime import timedelta
+from datetime import timezone
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from msgspec import structs
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
-from pytest_tooleval.history import codec
-from pytest_tooleval.history.codec import safe_text
-from pytest_tooleval.history.codec import squeeze
-from pytest_tooleval.history.codec import timestamp
-from pytest_tooleval.history.codec import unsqueeze
-from pytest_tooleval.reports.document import build_document
+from pytest_tooleval.history import new_run_id
+from pytest_tooleval.history import writer
+from pytest_tooleval.history.trends import PastRun
+from pytest_tooleval.history.trends import Series
+from pytest_tooleval.history.trends import Trends
+from pytest_tooleval.record.run import Git
+from pytest_tooleval.verdicts.summary import rows_document
+from pytest_tooleval.verdicts.summary import whole_document
 
 from .conftest import Keep
 from .runs import COMMIT
-from .runs import case_row
+from .runs import case_of
 from .runs import comparison
 from .runs import gate
-from .runs import packed
-from .runs import run
+from .runs import kept
+from .runs import run_of
 
 HOSTILE = "\x1b[31m \u202e \x00 </script>'; DROP TABLE cases; --"
 
@@ -38,32 +40,32 @@ def test_nothing_is_made_before_the_first_write(history: History) -> None:
 
 
 def test_a_document_comes_back_as_it_was(history: History) -> None:
-    rows = [
-        case_row("paris", model="claude-3", trials=3),
-        case_row("paris", model="gpt-4o", outcome="failed", overall=0.5),
-        case_row("rome", model="claude-3", position=1, tags=("smoke",), weight=2.0),
+    cases = [
+        case_of("paris", model="claude-3", trials=3),
+        case_of("paris", model="gpt-4o", outcome="failed", overall=0.5),
+        case_of("rome", model="claude-3", position=1, tags=("smoke",), weight=2.0),
     ]
-    gates, found = [gate(True)], comparison()
-    about = run(id="20261122-101530-abcdef")
-    writer = history.begin(about)
-    writer.add(packed(rows[2], rows[0]))
-    writer.add(packed(rows[1]))
-    writer.finish(about, gates, found)
-    whole = build_document(about, rows, gates, found, intervals=True)
-    assert history.document(writer.id) == whole
+    gates, found, run = [gate(True)], comparison(), run_of()
+    writer = history.begin(run)
+    writer.add(kept(cases[2], cases[0]))
+    writer.add(kept(cases[1]))
+    writer.finish(run, gates, found)
+    assert history.document(run.id) == whole_document(run, cases, gates, found)
+    rows = [case.row() for case in cases]
+    assert history.rows_document(run.id) == rows_document(run, rows, gates, found)
 
 
 def test_rows_stand_in_the_order_of_files_and_models(history: History) -> None:
     rows = [
-        case_row("b", suite="A", position=1),
-        case_row("a", suite="B", model="gpt-4o"),
-        case_row("a", suite="B", model="claude-3"),
-        case_row("a", suite="A", position=0),
+        case_of("b", suite="A", position=1),
+        case_of("a", suite="B", model="gpt-4o"),
+        case_of("a", suite="B", model="claude-3"),
+        case_of("a", suite="A", position=0),
     ]
-    writer = history.begin(run())
-    writer.add(packed(*rows))
-    found = history.document(writer.id, bulk=False)["cases"]
-    assert [(row["suite"], row["case"], row["model"]) for row in found] == [
+    writer = history.begin(run_of())
+    writer.add(kept(*rows))
+    found = history.rows_document(writer.id).cases
+    assert [(row.suite, row.case, row.model) for row in found] == [
         ("A", "a", "claude-3"),
         ("A", "b", "claude-3"),
         ("B", "a", "claude-3"),
@@ -71,59 +73,36 @@ def test_rows_stand_in_the_order_of_files_and_models(history: History) -> None:
     ]
 
 
-def test_without_bulk_only_transcripts_and_scores_of_trials_are_missing(
-    history: History, keep: Keep
-) -> None:
-    id = keep(1)
-    (light,), (whole,) = (history.document(id, bulk=bulk)["cases"] for bulk in (False, True))
-    (trial,) = whole["trials"]
-    assert {"scores", "transcript"} < trial.keys()
-    rest = {name: value for name, value in trial.items() if name not in ("scores", "transcript")}
-    assert light == {**whole, "trials": [rest]}
-
-
-def test_listing_and_comparing_never_read_the_bulk(history: History, keep: Keep) -> None:
-    id = keep(1)
-    with sqlite3.connect(history.path) as connection:
-        connection.execute("ALTER TABLE blocks DROP COLUMN bulk")
-    connection.close()
-    assert history.runs()[0].cases == 1
-    assert history.document(id, bulk=False)["cases"][0]["case"] == "paris"
-    assert history.trend("paris").points[0].overall == 1.0
-    with pytest.raises(ToolevalError, match="bulk"):
-        history.document(id)
-
-
 def test_a_summary_has_the_figures_of_the_document(history: History) -> None:
     rows = [
-        case_row("a", overall=1.0, weight=3.0),
-        case_row("b", outcome="failed", overall=0.0),
-        case_row("c", outcome="missed", overall=0.5, cost_usd=None, model="gpt-4o"),
-        case_row("d", outcome="error", overall=0.9),
-        case_row("e", outcome="skipped", overall=None, trials=0),
+        case_of("a", overall=1.0, weight=3.0),
+        case_of("b", outcome="failed", overall=0.0),
+        case_of("c", outcome="missed", overall=0.5, cost_usd=None, model="gpt-4o"),
+        case_of("d", outcome="error", overall=0.9),
+        case_of("e", outcome="skipped", overall=None, trials=0),
     ]
-    about = run()
-    writer = history.begin(about)
-    writer.add(packed(*rows))
-    writer.finish({**about, "exitstatus": 1}, [gate(True), gate(False)])
+    run = run_of(exitstatus=1)
+    writer = history.begin(structs.replace(run, exitstatus=None))
+    writer.add(kept(*rows))
+    writer.finish(run, [gate(True), gate(False)])
     (summary,) = history.runs()
-    total = build_document({}, rows)["run"]["total"]
+    total = history.rows_document(run.id).run.total
     for field in ("cases", "passed", "failed", "missed", "errors", "skipped", "cost_usd"):
-        assert getattr(summary, field) == total[field], field
-    assert summary.overall == pytest.approx(total["metrics"]["overall"]["mean"])
-    assert (summary.id, summary.started) == (writer.id, "2026-11-22T10:15:30+00:00")
+        assert getattr(summary, field) == getattr(total, field), field
+    assert summary.overall == pytest.approx(total.metrics["overall"].mean)
+    assert (summary.id, summary.started) == (run.id, "2026-11-22T10:15:30+00:00")
     assert (summary.models, summary.status) == (("claude-3", "gpt-4o"), "finished")
     assert (summary.duration_s, summary.exitstatus) == (12.5, 1)
     assert (summary.gates_passed, summary.gates_failed) == (1, 1)
-    assert summary.git == {"commit": COMMIT, "branch": "main", "dirty": False}
-    assert json.loads(json.dumps(summary.to_dict()))["models"] == ["claude-3", "gpt-4o"]
+    assert summary.git == Git(COMMIT, "main", False)
 
 
 def test_a_run_without_rows_git_and_numbers_is_listed(history: History) -> None:
-    history.begin(run(git=None)).finish(run(git=None, exitstatus=None))
+    run = run_of(git=None, exitstatus=None)
+    history.begin(run).finish(run)
     (summary,) = history.runs()
     assert (summary.cases, summary.overall, summary.cost_usd, summary.git) == (0, None, None, None)
-    assert history.document(summary.id)["cases"] == []
+    assert history.document(run.id).cases == ()
 
 
 def test_the_newest_come_first_and_a_limit_counts_runs(history: History, keep: Keep) -> None:
@@ -133,12 +112,13 @@ def test_the_newest_come_first_and_a_limit_counts_runs(history: History, keep: K
 
 
 def test_filters(history: History, keep: Keep) -> None:
-    one = keep(1, case_row(suite="Weather"), case_row(suite="Travel", model="gpt-4o"))
-    two = keep(2, case_row(suite="Travel"), git={"commit": COMMIT, "branch": "new", "dirty": True})
+    one = keep(1, case_of(suite="Weather"), case_of(suite="Travel", model="gpt-4o"))
+    two = keep(2, case_of(suite="Travel"), git=Git(COMMIT, "new", True))
     found = {
         "all": history.runs(),
         "model": history.runs(model="gpt-4o"),
         "suite": history.runs(suite="Travel"),
+        "file": history.runs(suite="weather.tooleval.json"),
         "branch": history.runs(branch="new"),
         "none": history.runs(branch="new", model="gpt-4o"),
     }
@@ -146,6 +126,7 @@ def test_filters(history: History, keep: Keep) -> None:
         "all": [two, one],
         "model": [one],
         "suite": [two, one],
+        "file": [one],
         "branch": [two],
         "none": [],
     }
@@ -154,53 +135,45 @@ def test_filters(history: History, keep: Keep) -> None:
     assert [summary.cases for summary in found["suite"]] == [1, 1]
 
 
-def test_a_row_added_again_takes_the_place_of_the_first(history: History) -> None:
-    writer = history.begin(run())
-    writer.add(packed(case_row("a", outcome="failed", answer="first"), case_row("b", position=1)))
-    writer.add(packed(case_row("a", answer="second"), case_row("a", answer="third")))
-    document = history.document(writer.id)
-    assert [row["case"] for row in document["cases"]] == ["a", "b"]
-    assert "third" in json.dumps(document["cases"][0])
+def test_a_case_added_again_takes_the_place_of_the_first(history: History) -> None:
+    writer = history.begin(run_of())
+    writer.add(kept(case_of("a", outcome="failed", answer="first"), case_of("b", position=1)))
+    writer.add(kept(case_of("a", answer="second"), case_of("a", answer="third")))
+    first, second = history.document(writer.id).cases
+    assert (first, second.case) == (case_of("a", answer="third"), "b")
+    assert history.case(writer.id, first.nodeid) == first
     assert history.runs()[0].failed == 0
-    assert _orphans(history) == 0
 
 
-def test_many_rows_come_back_from_their_blocks(
+def test_many_cases_come_back_from_their_blocks(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(codec, "_BLOCK_ROWS", 3)
-    monkeypatch.setattr(codec, "_BLOCK_CHARACTERS", 5_000)
-    rows = [
-        case_row(f"case-{n}", position=n, answer="lang und breit " * (400 if n == 4 else 1))
+    monkeypatch.setattr(writer, "_BLOCK_CASES", 3)
+    monkeypatch.setattr(writer, "_BLOCK_BYTES", 5_000)
+    cases = [
+        case_of(f"case-{n}", position=n, answer="lang und breit\n" * (400 if n == 4 else 1))
         for n in range(8)
     ]
-    blocks = list(codec.in_blocks(packed(*rows)))
-    assert [len(block) for block in blocks] == [3, 1, 1, 3]
-    writer = history.begin(run())
-    writer.add(packed(*rows))
-    assert history.document(writer.id)["cases"] == rows
-    for row in rows:
-        assert history.case(writer.id, row["nodeid"]) == row
+    adding = history.begin(run_of())
+    adding.add(kept(*cases))
+    assert history.document(adding.id).cases == tuple(cases)
+    for case in cases:
+        assert history.case(adding.id, case.nodeid) == case
 
 
 def test_one_case_with_its_transcript(history: History, keep: Keep) -> None:
-    row = case_row("paris", answer="sunny")
-    id = keep(1, row, case_row("rome"))
-    assert history.case(id, row["nodeid"]) == row
+    row = case_of("paris", answer="sunny")
+    id = keep(1, row, case_of("rome"))
+    assert history.case(id, row.nodeid) == row
     with pytest.raises(ToolevalError, match="has no case nowhere"):
         history.case(id, "nowhere")
     with pytest.raises(ToolevalError, match="there is no run 2020"):
-        history.case("2020", row["nodeid"])
-
-
-def test_a_run_that_said_nothing_has_a_whole_document(history: History) -> None:
-    found = history.document(history.begin({}).id)["run"]
-    assert (found["status"], found["collection_errors"], found["models"]) == ("running", 0, [])
+        history.case("2020", row.nodeid)
 
 
 def test_hostile_texts_come_back(history: History) -> None:
-    about = run(options={"k": HOSTILE}, git={"commit": COMMIT, "branch": HOSTILE, "dirty": False})
-    row = case_row(
+    run = run_of(options={"k": HOSTILE}, git=Git(COMMIT, HOSTILE, False))
+    row = case_of(
         HOSTILE,
         suite=HOSTILE,
         model=HOSTILE,
@@ -209,73 +182,36 @@ def test_hostile_texts_come_back(history: History) -> None:
         file=HOSTILE,
         reason=HOSTILE,
     )
-    writer = history.begin(about)
-    writer.add(packed(row))
-    writer.finish(about, [{**gate(False), "message": HOSTILE}], comparison(HOSTILE))
-    document = history.document(writer.id)
-    assert document["cases"] == [row]
-    assert document["run"]["git"]["branch"] == document["baseline"]["message"] == HOSTILE
-    assert history.case(writer.id, HOSTILE) == row
+    writer = history.begin(run)
+    writer.add(kept(row))
+    writer.finish(run, [gate(False, HOSTILE)], comparison(HOSTILE))
+    document = history.document(run.id)
+    assert document.cases == (row,)
+    assert document.baseline is not None
+    assert document.baseline.message == document.gates[0].message == HOSTILE
+    assert history.case(run.id, HOSTILE) == row
     assert history.trend(HOSTILE, model=HOSTILE).points[0].cases == 1
     assert history.runs(branch=HOSTILE, suite=HOSTILE, model=HOSTILE)[0].id == writer.id
     assert history.find(f"latest:{HOSTILE}") == writer.id
-    assert len(history.trends_for(document)["series"]) == 1
+    assert len(history.trends_for(document).series) == 1
+    with pytest.raises(ToolevalError, match=r"\\udcff: expected text in UTF-8"):
+        history.trend("\udcff")
 
 
-def test_not_a_number_in_a_score_does_no_harm(history: History) -> None:
-    writer = history.begin(run())
-    writer.add(packed(case_row(overall=float("nan"), outcome="failed")))
-    assert history.runs()[0].overall is None
-    assert history.document(writer.id, bulk=False)["cases"][0]["outcome"] == "failed"
+def test_a_run_is_kept_once(history: History) -> None:
+    run = run_of()
+    history.begin(run)
+    with pytest.raises(ToolevalError, match=f"there is a run {run.id} already"):
+        history.begin(run)
 
 
-@given(
-    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n")), min_size=1),
-    st.text(st.characters()),
-)
-def test_every_text_can_be_stored(lines: list[str], text: str) -> None:
-    assert unsqueeze(squeeze(lines)) == lines
-    connection = sqlite3.connect(":memory:")
-    assert connection.execute("SELECT ?", (safe_text(text),)).fetchone() == (safe_text(text),)
-    connection.close()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "2026-11-22T10:15:30+00:00",
-        "2026-11-22T10:15:30Z",
-        "2026-11-22T10:15:30",
-        "2026-11-22T12:15:30+02:00",
-    ],
-)
-def test_times_are_utc(text: str) -> None:
-    assert timestamp(text) == 1795342530.0
-
-
-def test_what_begin_refuses(history: History) -> None:
-    with pytest.raises(ToolevalError, match="started: expected an ISO 8601 time, got 'yesterday'"):
-        history.begin(run("yesterday"))
-    history.begin(run(id="one"))
-    with pytest.raises(ToolevalError, match="there is a run one already"):
-        history.begin(run(id="one"))
-
-
-def test_a_run_gets_an_id_from_its_time(history: History) -> None:
-    writer = history.begin(run("2026-11-22T12:15:30+02:00"))
-    assert writer.id.startswith("20261122-101530-")
-    assert history.document(writer.id)["run"]["id"] == writer.id
-
-
-def test_what_is_computed_is_not_kept_twice(history: History) -> None:
-    about = {**run(), "total": {"cases": 99}}
-    writer = history.begin(about)
-    writer.finish(about)
-    assert history.document(writer.id)["run"]["total"]["cases"] == 0
+def test_the_id_of_a_run_tells_its_time() -> None:
+    moment = datetime.fromisoformat("2026-11-22T12:15:30+02:00")
+    assert new_run_id(moment).startswith("20261122-101530-")
 
 
 def test_prune_keeps_the_newest(history: History, keep: Keep) -> None:
-    ids = [keep(day, case_row("a"), case_row("b", answer="x" * 100_000)) for day in (1, 2, 3)]
+    ids = [keep(day, case_of("a"), case_of("b", answer="x" * 100_000)) for day in (1, 2, 3)]
     assert history.expired(keep=1) == [ids[1], ids[0]]
     size = history.path.stat().st_size
     gone = history.prune(keep=1)
@@ -283,45 +219,33 @@ def test_prune_keeps_the_newest(history: History, keep: Keep) -> None:
     assert [summary.id for summary in history.runs()] == [ids[2]]
     assert history.path.stat().st_size == size - gone.freed_bytes
     assert history.prune(keep=1).runs == 0
-    assert _orphans(history) == 0
-
-
-def _orphans(history: History) -> int:
     connection = sqlite3.connect(history.path)
-    try:
-        (blocks,) = connection.execute(
-            "SELECT COUNT(*) FROM blocks WHERE id NOT IN (SELECT block FROM cases)"
-        ).fetchone()
-        (suites,) = connection.execute(
-            "SELECT COUNT(*) FROM suites WHERE run NOT IN (SELECT number FROM runs)"
-        ).fetchone()
-    finally:
-        connection.close()
-    return int(blocks + suites)
+    for table in ("suites", "blocks", "cases"):
+        assert connection.execute(f"SELECT COUNT(DISTINCT run) FROM {table}").fetchone() == (1,)
+    connection.close()
 
 
 def test_prune_gives_the_space_back(history: History, keep: Keep) -> None:
     noise = "".join(chr(33 + (i * i * 7919) % 90) for i in range(200_000))
-    keep(1, *(case_row(str(n), answer=noise[n:]) for n in range(20)))
+    keep(1, *(case_of(str(n), answer=noise[n:]) for n in range(20)))
     keep(2)
     assert history.prune(keep=1).freed_bytes > 10_000
 
 
 def _finished(history: History, started: str) -> str:
-    writer = history.begin(run(started))
-    writer.finish(run(started))
-    return writer.id
+    run = run_of(started)
+    history.begin(run).finish(run)
+    return run.id
 
 
 def test_prune_by_age_and_by_both(history: History) -> None:
     old, recent = (_finished(history, f"{year}-01-01T00:00:00+00:00") for year in (2020, 2021))
-    writer = history.begin({})
-    writer.finish({})
+    now = _finished(history, datetime.now(timezone.utc).isoformat(timespec="seconds"))
     assert history.expired(older_than=timedelta(days=300)) == [recent, old]
     assert history.expired(older_than=timedelta(days=300), keep=2) == [old]
     assert history.expired(older_than=timedelta(days=100_000)) == []
     assert history.prune(older_than=timedelta(days=300)).runs == 2
-    assert [summary.id for summary in history.runs()] == [writer.id]
+    assert [summary.id for summary in history.runs()] == [now]
 
 
 def test_prune_asks_for_a_limit(history: History) -> None:
@@ -331,11 +255,12 @@ def test_prune_asks_for_a_limit(history: History) -> None:
 
 def test_a_run_that_goes_on_is_never_deleted(history: History, keep: Keep) -> None:
     keep(20)
-    writer = history.begin(run("2026-11-01T10:00:00Z"))
+    run = run_of("2026-11-01T10:00:00+00:00")
+    writer = history.begin(run)
     assert history.prune(keep=0).runs == 1
     with pytest.raises(ToolevalError, match="still goes on"):
         history.delete(writer.id)
-    writer.finish(run("2026-11-01T10:00:00Z"))
+    writer.finish(run)
     assert history.delete(writer.id).runs == 1
     assert history.runs() == []
     with pytest.raises(ToolevalError, match="there is no run"):
@@ -343,13 +268,13 @@ def test_a_run_that_goes_on_is_never_deleted(history: History, keep: Keep) -> No
 
 
 def test_finishing_a_run_that_was_deleted_elsewhere_is_an_error_at_most(history: History) -> None:
-    writer = history.begin(run())
+    writer = history.begin(run_of())
     with sqlite3.connect(history.path) as connection:
         connection.execute("DELETE FROM runs")
     connection.close()
     with pytest.raises(ToolevalError, match="FOREIGN KEY"):
-        writer.add(packed(case_row()))
-    writer.finish(run())
+        writer.add(kept(case_of()))
+    writer.finish(run_of())
     assert history.runs() == []
 
 
@@ -359,18 +284,17 @@ def test_the_work_folder_is_hidden_from_git(history: History, keep: Keep) -> Non
 
 
 def test_trends_for_the_html_report(history: History, keep: Keep) -> None:
-    keep(1, case_row(suite="Other"))
-    first = keep(2, case_row(overall=0.5, outcome="failed"), case_row(model="gpt-4o"))
-    second = keep(3, case_row(overall=1.0), case_row("x", suite="Travel"))
-    keep(4, case_row())
-    found = history.trends_for(history.document(second))
-    assert found == {
-        "runs": [
-            {"id": first, "started": "2026-11-02T10:00:00+00:00", "commit": COMMIT},
-            {"id": second, "started": "2026-11-03T10:00:00+00:00", "commit": COMMIT},
-        ],
-        "series": [
-            {"model": "claude-3", "suite": "Weather", "metric": "overall", "values": [0.5, 1.0]},
-            {"model": "claude-3", "suite": "Travel", "metric": "overall", "values": [None, 1.0]},
-        ],
-    }
+    keep(1, case_of(suite="Other"))
+    first = keep(2, case_of(overall=0.5, outcome="failed"), case_of(model="gpt-4o"))
+    second = keep(3, case_of(overall=1.0), case_of("x", suite="Travel"))
+    keep(4, case_of())
+    assert history.trends_for(history.document(second)) == Trends(
+        (
+            PastRun(first, "2026-11-02T10:00:00+00:00", COMMIT),
+            PastRun(second, "2026-11-03T10:00:00+00:00", COMMIT),
+        ),
+        (
+            Series("claude-3", "Weather", "overall", (0.5, 1.0)),
+            Series("claude-3", "Travel", "overall", (None, 1.0)),
+        ),
+    )

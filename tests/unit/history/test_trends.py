@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
 
 from .conftest import Keep
-from .runs import case_row
-from .runs import packed
-from .runs import run
+from .runs import case_of
+from .runs import kept
+from .runs import run_of
 
 
 def test_a_case_from_the_oldest_run_to_the_newest(history: History, keep: Keep) -> None:
-    second = keep(2, case_row("paris", trials=3), case_row("rome"))
-    first = keep(1, case_row("paris", outcome="failed", overall=0.5), case_row("paris", model="gpt-4o"))
-    keep(3, case_row("rome"))
+    second = keep(2, case_of("paris", trials=3), case_of("rome"))
+    first = keep(1, case_of("paris", outcome="failed", overall=0.5), case_of("paris", model="gpt-4o"))
+    keep(3, case_of("rome"))
     found = history.trend("paris")
     assert (found.kind, found.suite, found.case) == ("case", "Weather", "paris")
     assert [(p.id, p.model, p.outcome, p.passes, p.scored, p.overall) for p in found.points] == [
@@ -28,16 +26,15 @@ def test_a_case_from_the_oldest_run_to_the_newest(history: History, keep: Keep) 
     ]
     assert found.points[0].git is not None
     assert found.points[0].started == "2026-11-01T10:00:00+00:00"
-    assert json.loads(json.dumps(found.to_dict()))["points"][0]["id"] == first
 
 
 def test_a_suite_is_summed_up_by_weight(history: History, keep: Keep) -> None:
     keep(
         1,
-        case_row("a", weight=3.0),
-        case_row("b", outcome="failed", overall=0.0),
-        case_row("c", outcome="error", overall=0.7, trials=0),
-        case_row("d", suite="Travel"),
+        case_of("a", weight=3.0),
+        case_of("b", outcome="failed", overall=0.0),
+        case_of("c", outcome="error", overall=0.7, trials=0),
+        case_of("d", suite="Travel"),
     )
     (point,) = history.trend("Weather").points
     assert (point.cases, point.passed, point.outcome, point.overall) == (3, 1, None, 0.75)
@@ -49,7 +46,7 @@ def test_a_file_stands_for_itself_where_two_have_a_suite_of_one_name(
     history: History, keep: Keep
 ) -> None:
     new = "new.tooleval.json"
-    keep(1, case_row("a", file="old.tooleval.json"), case_row("b", file=new, overall=0.5))
+    keep(1, case_of("a", file="old.tooleval.json"), case_of("b", file=new, overall=0.5))
     points = [*history.trend("old.tooleval.json").points, *history.trend(new).points]
     assert [(point.cases, point.overall) for point in points] == [(1, 1.0), (1, 0.5)]
     assert history.trend(f"{new}::b").points[0].overall == 0.5
@@ -61,8 +58,8 @@ def test_a_file_stands_for_itself_where_two_have_a_suite_of_one_name(
 
 
 def test_a_case_of_one_id_in_two_files_of_one_suite(history: History, keep: Keep) -> None:
-    other = case_row("c", file="b.tooleval.json", nodeid="b::c", outcome="failed")
-    keep(1, case_row("c", file="a.tooleval.json"), other)
+    other = case_of("c", file="b.tooleval.json", nodeid="b::c", outcome="failed")
+    keep(1, case_of("c", file="a.tooleval.json"), other)
     with pytest.raises(
         ToolevalError, match=r"2 files have a case c; name one of a\.tooleval\.json::c, "
     ):
@@ -73,27 +70,27 @@ def test_a_case_of_one_id_in_two_files_of_one_suite(history: History, keep: Keep
 
 def test_the_series_of_a_report_are_of_its_own_files(history: History, keep: Keep) -> None:
     a, b = "a.tooleval.json", "b.tooleval.json"
-    keep(1, case_row("c", file=a), case_row("c", file=b, nodeid="b::c", overall=0.0))
-    one = keep(2, case_row("c", file=a))
-    two = keep(3, case_row("c", file=a), case_row("c", file=b, nodeid="b::c", overall=0.5))
-    (series,) = history.trends_for(history.document(one))["series"]
-    assert (series["suite"], series["values"]) == ("Weather", [1.0, 1.0])
-    found = history.trends_for(history.document(two))["series"]
-    assert {row["suite"]: row["values"] for row in found} == {
-        f"Weather ({a})": [1.0, 1.0, 1.0],
-        f"Weather ({b})": [0.0, None, 0.5],
+    keep(1, case_of("c", file=a), case_of("c", file=b, nodeid="b::c", overall=0.0))
+    one = keep(2, case_of("c", file=a))
+    two = keep(3, case_of("c", file=a), case_of("c", file=b, nodeid="b::c", overall=0.5))
+    (series,) = history.trends_for(history.rows_document(one)).series
+    assert (series.suite, series.values) == ("Weather", (1.0, 1.0))
+    found = history.trends_for(history.rows_document(two)).series
+    assert {row.suite: row.values for row in found} == {
+        f"Weather ({a})": (1.0, 1.0, 1.0),
+        f"Weather ({b})": (0.0, None, 0.5),
     }
 
 
 def test_a_suite_that_was_moved_is_the_same(history: History, keep: Keep) -> None:
-    keep(1, case_row("a", file="old.tooleval.json"))
-    keep(2, case_row("a", file="new.tooleval.json"))
+    keep(1, case_of("a", file="old.tooleval.json"))
+    keep(2, case_of("a", file="new.tooleval.json"))
     assert len(history.trend("Weather").points) == len(history.trend("a").points) == 2
 
 
 def test_only_one_model_and_only_the_last_runs(history: History, keep: Keep) -> None:
-    ids = [keep(day, case_row(), case_row(model="gpt-4o")) for day in (1, 2, 3)]
-    keep(4, case_row(model="gpt-4o"))
+    ids = [keep(day, case_of(), case_of(model="gpt-4o")) for day in (1, 2, 3)]
+    keep(4, case_of(model="gpt-4o"))
     found = history.trend("paris", model="claude-3", limit=2)
     assert [(p.id, p.model) for p in found.points] == [(ids[1], "claude-3"), (ids[2], "claude-3")]
     assert len(history.trend("paris", limit=1).points) == 1
@@ -102,28 +99,28 @@ def test_only_one_model_and_only_the_last_runs(history: History, keep: Keep) -> 
 
 
 def test_a_change_of_the_question_shows(history: History, keep: Keep) -> None:
-    keep(1, case_row(content="a" * 16, suite_content="1" * 16))
-    keep(2, case_row(content="b" * 16, suite_content="2" * 16))
+    keep(1, case_of(content="a" * 16, suite_content="1" * 16))
+    keep(2, case_of(content="b" * 16, suite_content="2" * 16))
     assert [p.content for p in history.trend("paris").points] == ["a" * 16, "b" * 16]
     assert [p.content for p in history.trend("Weather").points] == ["1" * 16, "2" * 16]
 
 
 def test_a_case_without_a_number(history: History, keep: Keep) -> None:
-    keep(1, case_row(outcome="error", overall=None, trials=0))
+    keep(1, case_of(outcome="error", overall=None, trials=0))
     (point,) = history.trend("paris").points
     assert (point.outcome, point.overall, point.scored) == ("error", None, 0)
 
 
 def test_a_run_under_way_is_marked(history: History) -> None:
-    writer = history.begin(run())
-    writer.add(packed(case_row()))
+    writer = history.begin(run_of())
+    writer.add(kept(case_of()))
     assert history.trend("paris").points[0].status == "running"
     writer.abandon()
     assert history.trend("Weather").points[0].status == "killed"
 
 
 def test_one_id_in_several_suites(history: History, keep: Keep) -> None:
-    keep(1, case_row("paris", suite="Weather"), case_row("paris", suite="Travel::Air"))
+    keep(1, case_of("paris", suite="Weather"), case_of("paris", suite="Travel::Air"))
     with pytest.raises(
         ToolevalError, match="2 suites have a case paris; name one of Travel::Air::paris, W"
     ):
@@ -134,7 +131,7 @@ def test_one_id_in_several_suites(history: History, keep: Keep) -> None:
 
 
 def test_a_suite_goes_before_a_case_of_its_name(history: History, keep: Keep) -> None:
-    keep(1, case_row("Weather"))
+    keep(1, case_of("Weather"))
     assert history.trend("Weather").kind == "suite"
     assert history.trend("Weather::Weather").kind == "case"
 

@@ -39,7 +39,7 @@ def events_of(text: str) -> list[tuple[str, str, Any]]:
     """The id, the name and the data of each event in a stream."""
     found = []
     for block in text.split("\n\n"):
-        fields = dict(line.partition(": ")[::2] for line in block.splitlines() if line)
+        fields = dict(line.partition(": ")[::2] for line in block.split("\n") if line)
         if "event" in fields:
             found.append((fields["id"], fields["event"], json.loads(fields["data"])))
     return found

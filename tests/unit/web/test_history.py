@@ -11,6 +11,8 @@ from starlette.testclient import TestClient
 
 from pytest_tooleval.history import open_history
 
+from ..history.runs import run_of
+
 Run = Callable[..., dict[str, Any]]
 FILE = "weather.tooleval.json"
 
@@ -117,7 +119,7 @@ def test_limits(client: TestClient, limit: str) -> None:
 
 
 def test_a_run_of_another_program_is_only_watched(client: TestClient, folder: Path) -> None:
-    writer = open_history(folder / ".tooleval").begin({})
+    writer = open_history(folder / ".tooleval").begin(run_of())
     try:
         shown = client.get(f"/api/tool-eval/{writer.id}").json()
         assert shown["status"] == "running"

@@ -116,8 +116,8 @@ def test_a_run_goes_on_without_a_listener_and_is_kept(
     wait_for(lambda: client.get(f"/api/tool-eval/{id}").json()["status"] == "finished")
     assert server.answered == 8
     kept = open_history(folder / ".tooleval").document(id)
-    assert [row["scored"] for row in kept["cases"]] == [2] * 4
-    assert kept["run"]["exitstatus"] == 0
+    assert [row.scored for row in kept.cases] == [2] * 4
+    assert kept.run.exitstatus == 0
     assert (folder / ".tooleval" / ".gitignore").read_text() == "*\n"
     assert len(list((folder / ".tooleval" / "answers").glob("*/weather.jsonl"))) == 1
 
@@ -147,8 +147,8 @@ def test_a_run_is_cancelled(client: TestClient, folder: Path, server: MockServer
     found = events(client, id)
     assert found[-1][2] == {"status": "cancelled", "problem": None}
     kept = open_history(folder / ".tooleval").document(id)
-    assert len(kept["cases"]) == 2
-    assert kept["run"]["exitstatus"] == 2
+    assert len(kept.cases) == 2
+    assert kept.run.exitstatus == 2
     wait_for(lambda: not engines())
     assert client.post(f"/api/tool-eval/{id}/cancel").json()["status"] == "cancelled"
     listed = client.get("/api/tool-eval").json()[0]
@@ -182,7 +182,7 @@ def test_closing_ends_the_runs_and_their_streams(
     assert time.monotonic() - start < 20
     assert not listener.is_alive()
     assert len([name for _, name, _ in seen if name == "result"]) == 3
-    assert open_history(folder / ".tooleval").document(id)["run"]["exitstatus"] == 2
+    assert open_history(folder / ".tooleval").document(id).run.exitstatus == 2
     wait_for(lambda: not engines())
     refused = client.post("/api/tool-eval", json={"file": FILE, "models": ["slow"]})
     assert refused.status_code == 409
@@ -385,9 +385,9 @@ def test_hostile_text_makes_no_event_of_its_own() -> None:
     log = EventLog()
     log.add("result", {"reason": "a\n\nevent: done\ndata: {}\r\n\u2028\ud800", "number": float("nan")})
     log.add("done", {})
-    found = events_of(b"".join(log.frames(0)).decode("ascii"))
+    found = events_of(b"".join(log.frames(0)).decode())
     assert [name for _, name, _ in found] == ["result", "done"]
-    assert found[0][2]["number"] == "nan"
+    assert found[0][2]["number"] is None
     assert [log.place(id) for id in ("1", "2", "9", "", "-1", "x", "kept-1", "²")] == [
         1,
         2,
