@@ -20,6 +20,7 @@ from ..models.keys import key_variable
 from ..models.prices import provider_of
 from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
+from ..models.prices import usage_of
 from ..models.spec import ModelSpec
 from ..secrets import ScrubFilter
 from ..secrets import shown_address
@@ -304,17 +305,16 @@ def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
     if isinstance(fields, dict) and not any(fields.values()):
         # litellm adds this empty field itself; strict servers refuse it when it is sent back.
         del message["provider_specific_fields"]
-    usage = getattr(response, "usage", None)
-    details = getattr(usage, "completion_tokens_details", None)
-    hidden = {"reasoning_tokens": getattr(details, "reasoning_tokens", None)}
+    found = getattr(response, "usage", None)
+    usage = usage_of({"usage": found.model_dump() if found else None})
     ending = ending_of(native.document(), {"choices": [choice.model_dump()]})
     return ChatAnswer(
         message=message,
         finish_reason=ending.reason if ending else getattr(choice, "finish_reason", None),
         finish_message=ending.message if ending else None,
-        prompt_tokens=token_count(getattr(usage, "prompt_tokens", None)),
-        completion_tokens=token_count(getattr(usage, "completion_tokens", None)),
-        reasoning_tokens=reasoning_tokens({"completion_tokens_details": hidden}),
+        prompt_tokens=token_count(usage.get("prompt_tokens")),
+        completion_tokens=token_count(usage.get("completion_tokens")),
+        reasoning_tokens=reasoning_tokens(usage),
         cost_usd=_cost(response),
         latency_s=latency_s,
     )

@@ -20,7 +20,9 @@ from ..endings import ending_of
 from ..models.known import needs_responses
 from ..models.known import reasons
 from ..models.prices import cost_usd
+from ..models.prices import listed
 from ..models.prices import openai_price
+from ..models.prices import provider_of
 from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
 from ..models.prices import told_cost
@@ -72,11 +74,17 @@ class OpenAIClient:
 
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
-        self._base = spec.api_base or _from_environment("OPENAI_BASE_URL", "OPENAI_API_BASE") or OPENAI
-        self._model, self._responses = _named(spec.model)
+        self._azure = spec.api is None and provider_of(spec.model) == "azure"
+        self._model, self._responses = _named(spec.model, "azure/" if self._azure else "openai/")
+        if self._azure:
+            self._base = _azure(spec.api_base or _from_environment("AZURE_API_BASE") or "")
+            self._responses, self._price = True, listed(spec.model)
+        else:
+            environment = _from_environment("OPENAI_BASE_URL", "OPENAI_API_BASE")
+            self._base, self._price = spec.api_base or environment or OPENAI, openai_price(self._model)
         if _is_openai(self._base):
-            self._responses = self._responses or needs_responses(self._model)
-        self._encrypted = reasons(f"openai/{self._model}") is not False
+            self._responses = self._responses or needs_responses(spec.model)
+        self._encrypted = reasons(spec.model) is not False
         self._proxy: str | None = None
         self._session: aiohttp.ClientSession | None = None
 
@@ -158,12 +166,12 @@ class OpenAIClient:
     def _headers(self, request: ChatRequest) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         # The user's OPENAI_API_KEY must not travel to another host by accident.
-        variable = self._spec.api_key_env or (None if self._spec.api_base else "OPENAI_API_KEY")
-        key = key_from(self._spec, variable)
+        own = None if self._spec.api_base else "AZURE_API_KEY" if self._azure else "OPENAI_API_KEY"
+        key = key_from(self._spec, self._spec.api_key_env or own)
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
-        organization = None if self._spec.api_base else _from_environment("OPENAI_ORGANIZATION")
-        if organization:
+        organization = _from_environment("OPENAI_ORGANIZATION")
+        if organization and own == "OPENAI_API_KEY":
             headers["OpenAI-Organization"] = organization
         return headers | headers_of(self._spec, request)
 
@@ -191,7 +199,8 @@ class OpenAIClient:
         return one_line(text, self._spec)
 
     def _no_address(self) -> ModelError:
-        where = "api_base" if self._spec.api_base else "OPENAI_BASE_URL"
+        variable = "AZURE_API_BASE" if self._azure else "OPENAI_BASE_URL"
+        where = "api_base" if self._spec.api_base else variable
         return ModelError(
             f"{where}: expected an address such as http://127.0.0.1:8080/v1, got "
             f"{shown_address(self._base)!r} ({self._spec.place})",
@@ -256,7 +265,7 @@ class OpenAIClient:
             prompt_tokens=token_count(usage.get("prompt_tokens")),
             completion_tokens=token_count(usage.get("completion_tokens")),
             reasoning_tokens=reasoning_tokens(usage),
-            cost_usd=told_cost(usage) or cost_usd(openai_price(self._model), usage),
+            cost_usd=told_cost(usage) or cost_usd(self._price, usage),
             latency_s=latency_s,
         )
 
@@ -315,9 +324,9 @@ def _finish_reason(reason: object, message: Mapping[str, Any]) -> str:
     return str(reason)
 
 
-def _named(model: str) -> tuple[str, bool]:
+def _named(model: str, provider: str) -> tuple[str, bool]:
     """The name that the server knows, and whether the prefix `responses/` asks for that API."""
-    name = model.removeprefix("openai/")
+    name = model.removeprefix(provider)
     return name.removeprefix("responses/"), name.startswith("responses/")
 
 
@@ -327,6 +336,11 @@ def _is_openai(base: str) -> bool:
     except ValueError:
         return False
     return f".{host}".endswith(".api.openai.com")
+
+
+def _azure(resource: str) -> str:
+    """Where a resource takes OpenAI's own questions, in an API without versions."""
+    return re.sub(r"(/openai(/v1)?)?/*$", "/openai/v1", resource, count=1) if resource else ""
 
 
 def _from_environment(*names: str) -> str | None:

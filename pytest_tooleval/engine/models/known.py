@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from .prices import listed
 from .prices import litellm_folder
-from .prices import openai_price
 from .prices import price_list
 
 _GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
@@ -66,13 +65,13 @@ def known_providers() -> tuple[str, ...]:
 
 
 def needs_responses(model: str) -> bool:
-    """Whether OpenAI serves this model of its own, or tools for it, at `/v1/responses` alone.
+    """Whether OpenAI (or Azure) serves this model of its own, or tools for it, at `/responses` alone.
 
     From gpt-5.4 on reasoning and tools together are had there only.
     """
-    entry = openai_price(model) or {}
+    entry = listed(model) or {}
     chat = "/v1/chat/completions" in entry.get("supported_endpoints", ["/v1/chat/completions"])
-    version = _GPT.match(model)
+    version = _GPT.match(model.rpartition("/")[2])
     later = version is not None and (int(version[1]), int(version[2] or 0)) >= (5, 4)
     return entry.get("mode") == "responses" or not chat or later
 

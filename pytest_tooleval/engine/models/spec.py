@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from .known import needs_responses
 from .prices import provider_of
 
 LEXICAL = "baseline/lexical"
@@ -54,9 +56,19 @@ class ModelSpec:
     @property
     def lean(self) -> bool:
         """Whether the calls go over our own client for OpenAI's protocols instead of litellm."""
-        if self.api is None:
-            return provider_of(self.model) == "openai" and not _LITELLM_EXTRAS.intersection(self.extra)
-        return self.api == "openai"
+        if self.api is not None:
+            return self.api == "openai"
+        if _LITELLM_EXTRAS.intersection(self.extra):
+            return False
+        provider = provider_of(self.model)
+        return provider == "openai" or (provider == "azure" and self._over_azures_responses)
+
+    @property
+    def _over_azures_responses(self) -> bool:
+        """Whether Azure wants it so, and there is a key: without one litellm knows how to log in."""
+        key = self.api_key_env or (not self.api_base and os.environ.get("AZURE_API_KEY"))
+        wanted = self.model.startswith("azure/responses/") or needs_responses(self.model)
+        return bool(key) and wanted
 
     @property
     def over_litellm(self) -> bool:

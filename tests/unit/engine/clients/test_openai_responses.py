@@ -323,3 +323,40 @@ async def test_an_answer_of_any_shape_is_read() -> None:
         found = await ask(spec_of(server))
     json.dumps(found.message)
     assert read_reply(found, ChatRequest([], [tool("f")]), cached=False).calls[0].name == ""
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "lean"),
+    [
+        ("azure/gpt-5.6", {"api_key_env": "MY_API_KEY"}, True),
+        ("azure/responses/mine", {"api_key_env": "MY_API_KEY"}, True),
+        ("azure/gpt-5.6", {}, False),  # litellm logs in
+        ("azure/gpt-4o", {"api_key_env": "MY_API_KEY"}, False),
+        ("azure/gpt-5.6", {"api_key_env": "MY_API_KEY", "extra": {"api_version": "preview"}}, False),
+    ],
+)
+def test_which_of_azures_models_take_this_lane(model: str, given: dict[str, Any], lean: bool) -> None:
+    assert ModelSpec("m", model=model, **given).lean is lean
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/openai", "/openai/v1/"])
+@pytest.mark.parametrize("model", ["azure/gpt-5.6", "azure/responses/gpt-5.6"])
+async def test_azure(monkeypatch: pytest.MonkeyPatch, model: str, ending: str) -> None:
+    monkeypatch.setenv("AZURE_API_KEY", "sk-mine-123456")
+    monkeypatch.setenv("OPENAI_ORGANIZATION", "org-1")
+    provider = Provider(answer(TEXT))
+    with MockServer(respond=provider) as server:
+        monkeypatch.setenv("AZURE_API_BASE", server.base_url.removesuffix("/v1") + ending)
+        found = await ask(ModelSpec("m", model=model))
+    assert provider.paths == ["/openai/v1/responses"]
+    assert server.bodies[0]["model"] == "gpt-5.6"
+    assert server.headers[0]["authorization"] == "Bearer sk-mine-123456"
+    assert "openai-organization" not in server.headers[0]
+    assert found.cost_usd
+
+
+async def test_azure_without_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AZURE_API_BASE", raising=False)
+    monkeypatch.setenv("AZURE_API_KEY", "sk-mine-123456")
+    with pytest.raises(ModelError, match="AZURE_API_BASE: expected an address"):
+        await ask(ModelSpec("m", model="azure/gpt-5.6"))
