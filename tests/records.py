@@ -28,6 +28,7 @@ def result_of(**fields: Any) -> CaseResult:
     """A case that counts its trials."""
     trials = fields.get("trials", ())
     counts = {
+        "called": tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls)),
         "passes": sum(trial.passed for trial in trials),
         "scored": sum(trial.error is None for trial in trials),
     }

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from ..errors import ToolevalError
 from ..record.document import Document
 from ..record.encoding import to_ascii_json
-from ..record.encoding import to_json
 from ..record.results import CaseRow
 from ..text import counted
 from ..text import printable
@@ -252,7 +250,7 @@ def _export_text(format: str, document: Document, store: History) -> str:
         return markdown_text(document)
     from ..reports.html import html_text
 
-    return html_text(*msgspec.json.decode(to_json([document, store.trends_for(document)])))
+    return html_text(document, store.trends_for(document))
 
 
 @click.command()

@@ -7,11 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from ..record.document import Document
 from ..record.encoding import to_ascii_json
-from ..record.encoding import to_json
 
 if TYPE_CHECKING:
     from ..history import Trends
@@ -42,7 +39,7 @@ def _text(format: str, document: Document, trends: Trends | None) -> str:
     if format == "html":
         from ..reports.html import html_text
 
-        return html_text(*msgspec.json.decode(to_json([document, trends])))
+        return html_text(document, trends)
     if format == "markdown":
         from ..reports.markdown import COMMENT_LIMIT
         from ..reports.markdown import markdown_text

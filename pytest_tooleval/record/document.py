@@ -48,3 +48,8 @@ class Document(RowsDocument, frozen=True, kw_only=True, gc=False):
         tuple[CaseResult, ...],
         Meta(description="Every case on every model, in the order of the files."),
     ]
+
+    def rows(self) -> RowsDocument:
+        """The same without explanations and transcripts."""
+        fields = {name: getattr(self, name) for name in RowsDocument.__struct_fields__}
+        return RowsDocument(**{**fields, "cases": tuple(case.row() for case in self.cases)})

@@ -167,6 +167,12 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     pass_rule: Annotated[
         str, Meta(description="How the trials make the verdict: mean, all, any or K/N.")
     ] = "mean"
+    asked: Annotated[
+        str, Meta(description="What the user says in the prompt, at most 2,000 characters of it.")
+    ] = ""
+    called: Annotated[
+        tuple[str, ...], Meta(description="The tools that were called in some trial, each once.")
+    ] = ()
     passes: Annotated[int, Meta(ge=0, description="Trials that passed.")] = 0
     scored: Annotated[int, Meta(ge=0, description="Trials with an answer.")] = 0
     trials: Annotated[tuple[TrialRow, ...], Meta(description="The trials of the case.")] = ()

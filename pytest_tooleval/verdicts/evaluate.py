@@ -15,11 +15,16 @@ from ..record.results import CaseResult
 from ..record.results import Outcome
 from ..record.results import TrialError
 from ..record.results import TrialResult
+from ..record.transcript import text_of
 from ..scoring import explained
 from ..scoring import score_transcript
 from ..scoring.registry import Scorer
 from ..suite.model import ResolvedCase
+from ..text import shorten
 from .case import judge
+
+# As much of the prompt as lists and the search show.
+_ASKED = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ def _result(
     scores: dict[str, float | None],
     trials: tuple[TrialResult, ...],
 ) -> CaseResult:
+    said = (text_of(message) for message in case.messages if message.get("role") == "user")
     return CaseResult(
         nodeid=place.nodeid,
         suite=case.suite,
@@ -97,6 +103,8 @@ def _result(
         outcome=outcome,
         scores=scores,
         thresholds=dict(case.thresholds),
+        asked=shorten(" ".join(said), _ASKED),
+        called=tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls)),
         passes=sum(trial.passed for trial in trials),
         scored=sum(trial.error is None for trial in trials),
         trials=trials,

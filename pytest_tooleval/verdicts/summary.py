@@ -13,6 +13,7 @@ from ..record.comparison import Comparison
 from ..record.document import Document
 from ..record.document import RowsDocument
 from ..record.gates import Gate
+from ..record.metrics import ordered_metrics
 from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.results import Outcome
@@ -154,7 +155,7 @@ def _means(cases: Sequence[CaseRow], intervals: bool) -> dict[str, Mean]:
         for metric, value in case.scores.items():
             if value is not None:
                 found.setdefault(metric, []).append((value, case.weight))
-    return {metric: _mean(pairs, intervals) for metric, pairs in found.items()}
+    return {metric: _mean(found[metric], intervals) for metric in ordered_metrics(found)}
 
 
 def _mean(pairs: Sequence[tuple[float, float]], interval: bool) -> Mean:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlencode
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.responses import HTMLResponse
@@ -16,11 +15,10 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from ..reports.html import PAGE
 from .security import Access
 
 STATIC = Path(__file__).with_name("static")
-# What the HTML report draws transcripts and comparisons with, for the page to do the same.
-_REPORT = Path(__file__).parents[1] / "reports" / "assets"
 
 _PLAIN = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>tooleval</title></head>
 <body><h1>{title}</h1><p>{text}</p></body></html>
@@ -41,10 +39,7 @@ async def index(request: Request) -> Response:
         return _signed_in(address, access, request.headers.get("sec-fetch-site"))
     if not access.has_cookie(request.headers):
         return _plain(401, "Who is there?", "Open the address that tooleval ui printed.")
-    page = STATIC / "index.html"
-    if not await run_in_threadpool(page.is_file):
-        return _plain(200, "tooleval", "The API is there; this installation has no page.")
-    return FileResponse(page, headers={"Cache-Control": "no-store"})
+    return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-store"})
 
 
 def _signed_in(address: str, access: Access, site: str | None) -> Response:
@@ -72,6 +67,6 @@ class _Static(StaticFiles):
 
 ROUTES = [
     Route("/", index, methods=["GET"]),
-    Mount("/static/report", _Static(directory=_REPORT, check_dir=False), name="report"),
-    Mount("/static", _Static(directory=STATIC, check_dir=False), name="static"),
+    Mount("/static/page", _Static(directory=PAGE), name="page"),
+    Mount("/static", _Static(directory=STATIC), name="static"),
 ]

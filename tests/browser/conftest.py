@@ -56,6 +56,7 @@ class Opened:
     def go(self, hash: str = "") -> None:
         self.page.goto("about:blank")
         self.page.goto(self.url + hash)
+        self.page.locator("h1, noscript p").first.wait_for(state="attached")
 
     @property
     def hash(self) -> str:

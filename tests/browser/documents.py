@@ -6,23 +6,27 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from records import as_json
+import msgspec
 from records import result_of
 from records import trial_of
 
+from pytest_tooleval.history import Trends
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.comparison import Comparison
+from pytest_tooleval.record.document import Document
+from pytest_tooleval.record.gates import Gate
+from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import Check
 from pytest_tooleval.record.results import FailureCategory
 from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.record.results import Score
 from pytest_tooleval.record.results import TrialError
 from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.run import Run
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.reports.document import build_document
-
-Document = dict[str, Any]
+from pytest_tooleval.verdicts.summary import whole_document
 
 MODELS = ("gpt-4o-mini", "claude-3-5-haiku", "qwen2.5-coder-1.5b")
 _QUALITY = (0.9, 0.85, 0.55)
@@ -127,10 +131,11 @@ def case(
     model: int,
     trials: Sequence[TrialResult],
     *,
+    prompt: str,
     tags: tuple[str, ...],
     missed: bool,
     **fields: Any,
-) -> dict[str, Any]:
+) -> CaseResult:
     answered = [each for each in trials if each.error is None]
     metrics = answered[0].scores if answered else {}
     means = {m: sum(each.values[m] or 0.0 for each in answered) / len(answered) for m in metrics}
@@ -154,13 +159,13 @@ def case(
         "reason": reason,
         "tags": tags,
         "tool_choice": "required",
+        "asked": prompt,
         "file": file,
         "line": 10 + 12 * number,
         "position": number,
         **fields,
     }
-    row: dict[str, Any] = as_json(result_of(**given))
-    return row
+    return result_of(**given)
 
 
 def rich_document(cases: int = 60, trials: int = 5, models: int = 3, **fields: Any) -> Document:
@@ -175,12 +180,21 @@ def rich_document(cases: int = 60, trials: int = 5, models: int = 3, **fields: A
         tags = ("smoke",) if number % 5 == 0 else ("slow", "booking") if number % 7 == 0 else ()
         for model in range(models):
             made = [trial(i, dice, model, prompt, tool, arguments) for i in range(trials)]
-            rows.append(case(number, model, made, tags=tags, missed=number % 4 == 0))
+            rows.append(case(number, model, made, prompt=prompt, tags=tags, missed=number % 4 == 0))
     gates = [
         gate("overall of gpt-4o-mini", 0.9, 0.93, True),
         gate("overall of qwen2.5-coder-1.5b", 0.9, 0.64, False),
     ]
-    return build_document(run(**fields), rows, gates, comparison(), intervals=True)
+    return whole(run(**fields), rows, gates, comparison())
+
+
+def whole(run: Any, rows: Sequence[CaseResult], gates: Any, baseline: Any) -> Document:
+    return whole_document(
+        msgspec.convert(run, Run),
+        rows,
+        msgspec.convert(gates, list[Gate]),
+        msgspec.convert(baseline, Comparison),
+    )
 
 
 def big_document(cases: int = 1000, trials: int = 1) -> Document:
@@ -268,7 +282,7 @@ def comparison() -> dict[str, Any]:
     }
 
 
-def trends(runs: int = 12) -> dict[str, Any]:
+def trends(runs: int = 12) -> Trends:
     dice = random.Random(3)
     series = [
         {
@@ -287,7 +301,7 @@ def trends(runs: int = 12) -> dict[str, Any]:
         {"id": f"run-{i}", "started": f"2026-11-{i + 1:02d}T10:00:00+00:00", "commit": f"{i:07x}abc"}
         for i in range(runs)
     ]
-    return {"runs": days, "series": series}
+    return msgspec.convert({"runs": days, "series": series}, Trends)
 
 
 # Everything that could run, reorder or break the page. `%s` is where a place puts its name.
@@ -300,7 +314,7 @@ EVIL = (
     "javascript:window.evil=1",
     "\x1b[31mred\x1b[0m\x1b]8;;http://evil.example\x07link",
     "\u202eright to left\u2066\u200b\ufeff",
-    "lone  surrogate \udfff",
+    "lone \ud800 surrogate \udfff",
     "\x00\x08\x7f\x85\u2028\u2029",
     "&lt;b&gt; &#x3c; \"'`",
     "__proto__",
@@ -333,10 +347,10 @@ def hostile_document() -> Document:
         "started": EVIL[2],
         "id": LONG,
     }
-    return build_document(run(**fields), rows, gates, found, intervals=True)
+    return whole(run(**fields), rows, gates, found)
 
 
-def hostile_trends() -> dict[str, Any]:
+def hostile_trends() -> Trends:
     series = [
         {
             "model": text,
@@ -346,10 +360,11 @@ def hostile_trends() -> dict[str, Any]:
         }
         for i, text in enumerate([*EVIL, LONG])
     ]
-    return {"runs": [{"id": t, "started": t, "commit": t} for t in EVIL[:3]], "series": series}
+    runs = [{"id": t, "started": t, "commit": t} for t in EVIL[:3]]
+    return msgspec.convert({"runs": runs, "series": series}, Trends)
 
 
-def _hostile_row(number: int, text: str, model: str) -> dict[str, Any]:
+def _hostile_row(number: int, text: str, model: str) -> CaseResult:
     call = ToolCall(text, {text: text, "number": 123456789012345678901234567890, "nan": float("nan")})
     broken = ToolCall(text, None, text)
     message = {"role": "assistant", "content": text, "reasoning_content": text, "tool_calls": text}
@@ -381,22 +396,20 @@ def _hostile_row(number: int, text: str, model: str) -> dict[str, Any]:
         extra_calls=1,
     )
     failed = TrialResult(error=TrialError("timeout", text), trial=1)
-    row: dict[str, Any] = as_json(
-        result_of(
-            nodeid=text,
-            suite=text,
-            case=text,
-            model=model,
-            outcome="failed",
-            scores={"overall": 0.4, metric: 0.0},
-            thresholds={"overall": 1.0, metric: 1.0},
-            trials=(made, failed),
-            reason=text,
-            tags=(text, f"tag {text}"),
-            tool_choice=text,
-            file=text,
-            line=7,
-            position=number,
-        )
+    return result_of(
+        nodeid=text,
+        suite=text,
+        case=text,
+        model=model,
+        outcome="failed",
+        scores={"overall": 0.4, metric: 0.0},
+        thresholds={"overall": 1.0, metric: 1.0},
+        trials=(made, failed),
+        reason=text,
+        tags=(text, f"tag {text}"),
+        tool_choice=text,
+        file=text,
+        line=7,
+        position=number,
+        asked=text,
     )
-    return row

@@ -13,6 +13,15 @@ export function replaceHash(hash) {
   address.hash = hash;
 }
 
+/**
+ * The same, and Back leads to what was chosen before.
+ * @param {string} hash
+ */
+export function pushHash(hash) {
+  history.pushState(null, "", hash);
+  address.hash = hash;
+}
+
 /** @param {string} hash */
 export function go(hash) {
   location.hash = hash;

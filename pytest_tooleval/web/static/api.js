@@ -25,10 +25,10 @@ export class ApiError extends Error {
  * The JSON of an answer; null for one without content. ApiError else.
  * @param {string} method
  * @param {string} path
- * @param {{body?: unknown, etag?: string, signal?: AbortSignal}} [options]
+ * @param {{body?: unknown, etag?: string, signal?: AbortSignal, read?: (text: string) => any}} [options]
  * @returns {Promise<any>}
  */
-export async function call(method, path, { body, etag, signal } = {}) {
+export async function call(method, path, { body, etag, signal, read = JSON.parse } = {}) {
   /** @type {Record<string, string>} */
   const headers = { "X-Tooleval": "page" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -45,7 +45,7 @@ export async function call(method, path, { body, etag, signal } = {}) {
   /** @type {any} */
   let data = null;
   try {
-    data = text ? JSON.parse(text) : null;
+    data = text ? read(text) : null;
   } catch {
     throw new ApiError(response.status, `The server answered with something else than JSON (${response.status}).`);
   }

@@ -1,10 +1,12 @@
 // @ts-check
 // Which two runs, and on which models, are compared.
 
-import { replaceHash } from "./address.js";
+import { replaceHash, runHash } from "./address.js";
 import { call, query } from "./api.js";
-import { comparisonNodes } from "./comparison.js";
-import { emptyState, errorBox, field, link, momentText, pageHead, select } from "./dom.js";
+import { emptyState, errorBox, field, pageHead, select } from "./controls.js";
+import { comparisonNodes } from "./page/comparison.js";
+import { el, link, shown } from "./page/dom.js";
+import { momentText, scoreText } from "./page/numbers.js";
 
 const LIMIT = 200;
 
@@ -93,8 +95,10 @@ class ComparePage {
     this.result.replaceChildren(el("p", { class: "muted" }, "Comparing …"));
     try {
       const comparison = await call("GET", "/api/history/compare" + asked);
+      const caseHref = (/** @type {string} */ _, /** @type {string} */ id, /** @type {string} */ model) => `${runHash(comparison.new.id)}?${new URLSearchParams({ q: id, model })}`;
+      const links = { runHref: runHash, caseHref };
       if (this.isGone() || location.hash !== `#/compare${asked}`) return;
-      this.result.replaceChildren(...comparisonNodes(comparison));
+      this.result.replaceChildren(...comparisonNodes(comparison, links));
     } catch (error) {
       if (!this.isGone()) this.result.replaceChildren(errorBox(error, "These runs cannot be compared"));
     }

@@ -1,6 +1,9 @@
 // @ts-check
 // Two texts of one file, line by line, and the choice between them.
 
+import { MOST_COMPARED, commonWords } from "./page/difference.js";
+import { button, el, outcomeText, shownNodes } from "./page/dom.js";
+
 const MOST_LINES = 400;
 const AROUND = 3;
 

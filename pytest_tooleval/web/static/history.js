@@ -3,8 +3,10 @@
 
 import { runHash } from "./address.js";
 import { call, query } from "./api.js";
-import { announce, ask, durationText, emptyState, errorBox, input, isolated, link, listTable, moment, momentText, noRuns, pageHead, plural } from "./dom.js";
-import { resultOf } from "./summary.js";
+import { announce, ask, emptyState, errorBox, input, noRuns, pageHead } from "./controls.js";
+import { resultOf } from "./result.js";
+import { button, el, isolated, link, listTable, moment, outcomeText, shown } from "./page/dom.js";
+import { UNKNOWN, countText, momentText, plural, scoreText, secondsText, usdText } from "./page/numbers.js";
 
 const STEP = 50;
 const MOST = 1000;
@@ -99,7 +101,7 @@ class HistoryPage {
       "tr",
       {},
       el("td", {}, tick),
-      el("th", { scope: "row", class: "when" }, link(runHash(run.id), moment(run.started)), el("small", { class: "under" }, durationText(run.duration_s))),
+      el("th", { scope: "row", class: "when" }, link(runHash(run.id), moment(run.started)), el("small", { class: "under" }, secondsText(run.duration_s))),
       el("td", {}, isolated(few || UNKNOWN)),
       el("td", {}, result, el("small", { class: "under" }, under)),
       el("td", { class: "number strong" }, scoreText(run.overall)),

@@ -3,7 +3,11 @@
 
 import { go, suiteHash } from "./address.js";
 import { call } from "./api.js";
-import { announce, checkbox, errorBox, field, input, link, pageHead, plural, select } from "./dom.js";
+import { announce, checkbox, errorBox, field, input, pageHead, select } from "./controls.js";
+import { button, el, link, shown, shownNodes } from "./page/dom.js";
+import { prettyJson } from "./page/json.js";
+import { plural } from "./page/numbers.js";
+import { longText } from "./page/trial.js";
 
 /** @typedef {{type: string, function: {name: string, description?: string, parameters?: object}}} Tool */
 

@@ -1,7 +1,9 @@
 // @ts-check
 // Which page is shown: the part of the address behind the #.
 
+import { address } from "./address.js";
 import { show as showCompare } from "./compare.js";
+import { ask, errorBox } from "./controls.js";
 import { show as showHistory } from "./history.js";
 import { show as showImport } from "./import-json.js";
 import { show as showMcp } from "./import-mcp.js";
@@ -11,12 +13,12 @@ import { show as showRun } from "./run-page.js";
 import { show as showSuite } from "./suite.js";
 import { show as showSuites } from "./suites.js";
 import { show as showTrend } from "./trend.js";
-import { address } from "./address.js";
-import { ask, errorBox } from "./dom.js";
+import { el } from "./page/dom.js";
 
 /**
- * A page draws itself into `place`. What it returns is asked before another one comes.
- * @typedef {{leave?: () => void, isDirty?: () => boolean}} Page
+ * A page draws itself into `place`. What it returns is asked before another one comes; `moved` is told when
+ * only the query of its address has changed.
+ * @typedef {{leave?: () => void, isDirty?: () => boolean, moved?: (params: URLSearchParams) => void}} Page
  * @typedef {{place: HTMLElement, rest: string, params: URLSearchParams, isGone: () => boolean}} Visit
  * @typedef {(visit: Visit) => Promise<Page | void>} Show
  */
@@ -64,10 +66,15 @@ async function route() {
     if (answer !== "leave") return;
     history.replaceState(null, "", hash);
   }
+  const { name, rest, params } = parse(hash);
+  const isSame = hash.split("?")[0] === address.hash.split("?")[0];
+  address.hash = hash;
+  if (isSame && current.moved) {
+    current.moved(params);
+    return;
+  }
   current.leave?.();
   current = {};
-  address.hash = hash;
-  const { name, rest, params } = parse(hash);
   const page = PAGES[Object.hasOwn(PAGES, name) ? name : "suites"];
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
   visits += 1;
@@ -78,7 +85,6 @@ async function route() {
     if (each.getAttribute("href") === `#/${page.nav}`) each.setAttribute("aria-current", "page");
     else each.removeAttribute("aria-current");
   }
-  document.body.classList.remove("with-panel");
   main.replaceChildren(place);
   window.scrollTo(0, 0);
   const isGone = () => visit !== visits;

@@ -3,7 +3,8 @@
 
 import { go, suiteHash } from "./address.js";
 import { call } from "./api.js";
-import { errorBox, field, input, link, pageHead, textArea } from "./dom.js";
+import { errorBox, field, input, pageHead, textArea } from "./controls.js";
+import { el, link } from "./page/dom.js";
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place }) {

@@ -3,7 +3,9 @@
 
 import { go, runHash } from "./address.js";
 import { call, suitePath } from "./api.js";
-import { checkbox, emptyState, errorBox, field, input, link, moment, pageHead, plural, select, textArea } from "./dom.js";
+import { checkbox, emptyState, errorBox, field, input, pageHead, select, textArea } from "./controls.js";
+import { button, el, link, moment, outcomeText, shownNodes } from "./page/dom.js";
+import { countText, plural } from "./page/numbers.js";
 
 const KEPT = "tooleval-run-form";
 const CHUNK = 200;

@@ -1,8 +1,9 @@
 // @ts-check
 // One control per kind of field. Each says what the JSON text of its value shall be.
 
-import { checkbox, field, input, newId, select, textArea } from "./dom.js";
+import { checkbox, field, input, newId, select, textArea } from "./controls.js";
 import { read } from "./json-text.js";
+import { button, el, shown, shownNodes } from "./page/dom.js";
 
 /** @import { Field } from "./suite-fields.js" */
 

@@ -1,11 +1,13 @@
 // @ts-check
 // The forms of a suite: its settings, its tools and its cases. Each change is one of the text.
 
-import { field, select } from "./dom.js";
+import { field, select } from "./controls.js";
 import { insertItem, moveItem, pathText, rawOf, removeAt, setRaw, spell } from "./json-text.js";
 import { makeField } from "./suite-controls.js";
 import * as fields from "./suite-fields.js";
 import { ItemList } from "./suite-items.js";
+import { el, outcomeText, shownNodes } from "./page/dom.js";
+import { contentText } from "./page/trial.js";
 
 /** @import { Problem } from "./api.js" */
 /** @import { Path } from "./json-text.js" */

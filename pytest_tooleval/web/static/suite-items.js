@@ -1,7 +1,9 @@
 // @ts-check
 // A list of tools or of cases: cards that open into forms, some at a time, so that thousands are no burden.
 
-import { announce, input } from "./dom.js";
+import { announce, input } from "./controls.js";
+import { button, el, shownNodes } from "./page/dom.js";
+import { countText } from "./page/numbers.js";
 
 /**
  * What differs between tools and cases.

@@ -4,9 +4,11 @@
 import { go, suiteHash } from "./address.js";
 import { ApiError, call, query, suitePath } from "./api.js";
 import { conflictView } from "./conflict.js";
-import { announce, ask, debounced, errorBox, link, pageHead, plural, problemNodes, textArea } from "./dom.js";
+import { announce, ask, debounced, errorBox, pageHead, problemNodes, textArea } from "./controls.js";
 import { newlineOf, offsetOf, read } from "./json-text.js";
 import { SuiteForms } from "./suite-forms.js";
+import { button, el, link, outcomeText, shown, shownNodes } from "./page/dom.js";
+import { plural } from "./page/numbers.js";
 
 /** @import { Problem } from "./api.js" */
 

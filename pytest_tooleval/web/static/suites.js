@@ -3,8 +3,10 @@
 
 import { runHash, suiteHash } from "./address.js";
 import { call, query } from "./api.js";
-import { emptyState, link, listTable, moment, pageHead, plural } from "./dom.js";
-import { resultOf } from "./summary.js";
+import { emptyState, pageHead } from "./controls.js";
+import { resultOf } from "./result.js";
+import { el, link, listTable, moment, outcomeText, shown, shownNodes } from "./page/dom.js";
+import { UNKNOWN, countText, plural, scoreText } from "./page/numbers.js";
 
 /** @typedef {{file: string, name: string | null, cases: number, drafts: number, tools: number, problems: number, modified: string}} Row */
 

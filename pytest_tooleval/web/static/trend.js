@@ -3,17 +3,13 @@
 
 import { replaceHash, runHash } from "./address.js";
 import { call, query } from "./api.js";
-import { emptyState, errorBox, field, input, isolated, link, listTable, moment, newId, noRuns, pageHead, plural } from "./dom.js";
-import { earlyEnd } from "./summary.js";
+import { emptyState, errorBox, field, input, newId, noRuns, pageHead } from "./controls.js";
+import { el, link, listTable, modelName, moment, numberCell, outcomeText, shown, tableRow } from "./page/dom.js";
+import { UNKNOWN, countText, scoreText } from "./page/numbers.js";
+import { trendPlot } from "./page/plots.js";
+import { earlyEnd } from "./page/summary.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const WIDEST = 900;
-const HEIGHT = 240;
-const LEFT = 40;
-const RIGHT = 14;
-const TOP = 12;
-const BOTTOM = 30;
-const COLOURS = 8;
 const LIMIT = 200;
 const RECENT = 20;
 
@@ -72,105 +68,21 @@ async function lastSuite(runs) {
 }
 
 /** @param {any} trend */
-function trendNodes(trend) {
-  const { points } = trend;
-  const runs = [...new Map(points.map((/** @type {any} */ point) => [point.id, point])).values()];
+function trendNodes({ suite, case: name, points }) {
+  const byRun = [...Map.groupBy(points, (/** @type {any} */ point) => point.id).values()].map((found) => /** @type {any[]} */ (found));
+  const runs = byRun.map(([{ started, git, content }], i) => {
+    const before = i > 0 && byRun[i - 1][0].content;
+    return { started, commit: git?.commit, isChanged: Boolean(before && content && before !== content) };
+  });
   const models = [...new Set(points.map((/** @type {any} */ point) => point.model))];
-  const title = trend.case === null ? isolated(trend.suite) : el("span", {}, isolated(trend.case), el("small", {}, " ", isolated(trend.suite)));
-  const changed = changedRuns(runs);
-  const legend = models.map((model, i) => el("li", { class: `model-${i % COLOURS}` }, swatch(i), " ", isolated(model || "no model named")));
-  return [
-    el("h2", {}, title),
-    el(
-      "figure",
-      { class: "plot" },
-      el("figcaption", {}, `Overall score over ${plural(runs.length, "run")}, oldest first`, changed.size > 0 && el("small", {}, ` · ┆ the ${trend.case === null ? "suite" : "case"} was changed`)),
-      chart(runs, models, points, changed),
-      el("ul", { class: "legend" }, ...legend),
-    ),
-    el("details", { open: runs.length <= 12 ? "" : null }, el("summary", {}, "As a table"), pointTable(points, trend.case !== null)),
-  ];
-}
-
-/** The runs before which the question was changed. @param {any[]} runs */
-function changedRuns(runs) {
-  return new Set(runs.filter((run, i) => i > 0 && run.content && runs[i - 1].content && run.content !== runs[i - 1].content).map((run) => run.id));
-}
-
-/** @param {string} name @param {Record<string, string | number>} attributes @param {...Node} children */
-function svg(name, attributes, ...children) {
-  const node = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
-  node.append(...children);
-  return node;
-}
-
-/** @param {string} text @param {Record<string, string | number>} attributes */
-function label(text, attributes) {
-  return svg("text", attributes, document.createTextNode(shown(text)));
-}
-
-/**
- * @param {any[]} runs
- * @param {any[]} models
- * @param {any[]} points
- * @param {Set<string>} changed
- */
-function chart(runs, models, points, changed) {
+  const lines = models.map((model, index) => ({ index, model, values: byRun.map((found) => found.find((point) => point.model === model)?.overall ?? null) }));
   // Drawn for the screen as it is, so that the letters keep their size.
   const width = Math.max(280, Math.min(WIDEST, window.innerWidth - 80));
-  const step = (width - LEFT - RIGHT) / Math.max(1, runs.length - 1);
-  const x = (/** @type {number} */ i) => (runs.length === 1 ? (width + LEFT - RIGHT) / 2 : LEFT + i * step);
-  const y = (/** @type {number} */ value) => TOP + (1 - value) * (HEIGHT - TOP - BOTTOM);
-  const places = new Map(runs.map((run, i) => [run.id, i]));
-  const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((value) => [
-    svg("line", { class: value ? "grid" : "grid base", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) }),
-    label(value.toFixed(2), { class: "tick", x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }),
-  ]);
-  const marks = runs.flatMap((run, i) => (changed.has(run.id) ? [svg("line", { class: "changed", x1: x(i) - step / 2, x2: x(i) - step / 2, y1: TOP, y2: HEIGHT - BOTTOM })] : []));
-  const days = dayTexts(runs.map((run) => run.started));
-  const ends = runs.length > 1 ? [0, runs.length - 1] : [0];
-  const dates = ends.map((i, n) => label(days[i], { class: "tick", x: x(i), y: HEIGHT - 10, "text-anchor": runs.length === 1 ? "middle" : n ? "end" : "start" }));
-  const lines = models.map((model, m) => {
-    const own = points.filter((point) => point.model === model && isKnown(point.overall));
-    const at = own.map((point) => [x(places.get(point.id) ?? 0), y(point.overall)]);
-    const path = at.map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
-    const dots = runs.length <= 60 || own.length === 1 ? at.map(([px, py]) => shape(m, px, py)) : [];
-    return svg("g", { class: `model-${m % COLOURS}` }, svg("path", { class: "line", d: path || "M0 0" }), ...dots);
-  });
-  const last = models.map((model) => {
-    const own = points.filter((point) => point.model === model);
-    return `${shown(model)}: first ${scoreText(own[0]?.overall)}, last ${scoreText(own[own.length - 1]?.overall)}`;
-  });
-  return svg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": `Overall score over ${runs.length} runs. ${last.join("; ")}` }, ...grid, ...marks, ...dates, ...lines);
-}
-
-/** The days of moments, with the time where a day has several. @param {string[]} moments */
-function dayTexts(moments) {
-  const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
-  // Without the year two of them fit on a narrow screen.
-  const time = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  const dates = moments.map((each) => new Date(each));
-  const days = dates.map((each) => day.format(each));
-  return days.map((each, i) => (days.indexOf(each) === days.lastIndexOf(each) ? each : time.format(dates[i])));
-}
-
-/** Models differ by shape too, not by colour alone. @param {number} model @param {number} x @param {number} y */
-function shape(model, x, y) {
-  const r = 4;
-  const corners = [
-    null,
-    [[-r, -r], [r, -r], [r, r], [-r, r]],
-    [[0, -r - 1], [r + 1, r], [-r - 1, r]],
-    [[0, -r - 1.5], [r + 1.5, 0], [0, r + 1.5], [-r - 1.5, 0]],
-  ][model % 4];
-  if (!corners) return svg("circle", { class: "mark", cx: x, cy: y, r });
-  return svg("polygon", { class: "mark", points: corners.map(([dx, dy]) => `${(x + dx).toFixed(1)},${(y + dy).toFixed(1)}`).join(" ") });
-}
-
-/** @param {number} model */
-function swatch(model) {
-  return svg("svg", { width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" }, shape(model, 7, 7));
+  const title = name === null ? suite : `${suite} :: ${name}`;
+  return [
+    trendPlot(title, runs, lines, width) || el("p", { class: "muted" }, "No run has a score."),
+    el("details", { open: runs.length <= 12 ? "" : null }, el("summary", {}, "The runs"), pointTable(points, name !== null)),
+  ];
 }
 
 /** @param {any} point @param {boolean} isCase */
@@ -183,15 +95,13 @@ function resultNodes(point, isCase) {
 /** @param {any[]} points @param {boolean} isCase */
 function pointTable(points, isCase) {
   const rows = [...points].reverse().map((point) =>
-    el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, link(runHash(point.id), moment(point.started))),
-      el("td", {}, isolated(point.model || "no model named")),
-      el("td", { class: "number strong" }, scoreText(point.overall)),
+    tableRow(
+      link(runHash(point.id), moment(point.started)),
+      modelName(point.model),
+      numberCell(scoreText(point.overall)),
       el("td", {}, ...resultNodes(point, isCase)),
-      el("td", {}, point.git ? el("code", {}, shown(point.git.commit.slice(0, 8))) : UNKNOWN),
+      point.git ? el("code", {}, shown(point.git.commit.slice(0, 8))) : UNKNOWN,
     ),
   );
-  return listTable(["Run", "Model", "Overall", "Result", "Commit"], rows, "The trend as a table");
+  return listTable(["Run", "Model", "Overall", "Result", "Commit"], rows, "Runs of the trend");
 }

@@ -1,6 +1,7 @@
 // @ts-check
-// Pieces that every page is made of. `el`, `button`, `shown` and others come from the report's
-// render.js, a plain script: texts are hostile, and become nodes in one place only.
+// What pages are made of beside the pieces of a report: headings, fields, messages, questions.
+
+import { button, el, link, outcomeText, shown, shownNodes } from "./page/dom.js";
 
 /** @import { Problem } from "./api.js" */
 
@@ -10,23 +11,6 @@ let serial = 0;
 export function newId() {
   serial += 1;
   return `id-${serial}`;
-}
-
-/**
- * Text that cannot reorder what stands around it.
- * @param {unknown} text
- */
-export function isolated(text) {
-  return el("bdi", {}, shownNodes(String(text ?? "")));
-}
-
-/**
- * @param {string} hash
- * @param {Node | string} label
- * @param {Record<string, string>} [attributes]
- */
-export function link(hash, label, attributes = {}) {
-  return el("a", { href: hash, ...attributes }, label);
 }
 
 /**
@@ -78,7 +62,7 @@ function missing(error) {
 }
 
 /** @param {Problem[]} problems */
-export function problemList(problems) {
+function problemList(problems) {
   return el("ul", { class: "problem-list" }, ...problems.map((problem) => el("li", {}, problemNodes(problem))));
 }
 
@@ -156,64 +140,6 @@ export function checkbox(label, checked, action) {
 }
 
 /**
- * A table whose headings stand over numbers as the numbers do; narrow, each row becomes a block.
- * @param {string[]} columns
- * @param {HTMLElement[]} rows
- * @param {string} label
- */
-export function listTable(columns, rows, label) {
-  const made = table(columns, rows, label, "list");
-  const heads = made.querySelectorAll("thead th");
-  [...(rows[0]?.children || [])].forEach((cell, i) => heads[i].classList.toggle("number", cell.classList.contains("number")));
-  // On narrow screens the style sheet makes a block of each row: what the table is has to be said.
-  made.querySelector("table")?.setAttribute("role", "table");
-  for (const row of made.querySelectorAll("tr")) row.setAttribute("role", "row");
-  for (const head of heads) head.setAttribute("role", "columnheader");
-  for (const row of rows) {
-    [...row.children].forEach((cell, i) => {
-      cell.setAttribute("role", cell.tagName === "TH" ? "rowheader" : "cell");
-      if (cell.tagName === "TD") /** @type {HTMLElement} */ (cell).dataset.label = columns[i];
-    });
-  }
-  return made;
-}
-
-/**
- * A moment as the reader's clock has it.
- * @param {string} iso
- */
-export function momentText(iso) {
-  const date = new Date(iso);
-  if (Number.isNaN(date.getTime())) return UNKNOWN;
-  return new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" }).format(date);
-}
-
-/** @param {string} iso */
-export function moment(iso) {
-  const text = momentText(iso);
-  return text === UNKNOWN ? el("span", {}, text) : el("time", { datetime: iso, title: iso }, text);
-}
-
-/**
- * How long something took.
- * @param {unknown} seconds
- */
-export function durationText(seconds) {
-  if (!isKnown(seconds) || seconds < 60) return secondsText(seconds);
-  const whole = Math.round(seconds);
-  return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-}
-
-/**
- * @param {number} count
- * @param {string} one
- * @param {string} [many]
- */
-export function plural(count, one, many = `${one}s`) {
-  return `${countText(count)} ${count === 1 ? one : many}`;
-}
-
-/**
  * Ask before something happens that cannot be undone. The value of the button, "" when it was closed.
  * @param {string} title
  * @param {string} text
@@ -263,23 +189,4 @@ export function debounced(action, wait) {
     timer = window.setTimeout(action, wait());
   };
   return { start, stop: () => clearTimeout(timer) };
-}
-
-/**
- * Run something once per frame, however often it is asked for. In a page that is not seen there are
- * no frames; then after a while.
- * @param {() => void} draw
- */
-export function perFrame(draw) {
-  let waiting = false;
-  return () => {
-    if (waiting) return;
-    waiting = true;
-    const run = () => {
-      waiting = false;
-      draw();
-    };
-    if (document.hidden) setTimeout(run, 200);
-    else requestAnimationFrame(run);
-  };
 }

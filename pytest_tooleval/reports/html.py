@@ -1,0 +1,100 @@
+"""The HTML report: one file that shows a run, and needs nothing but a browser.
+
+It is the view of a run in `reports/page`, whose scripts draw everything; here they become one script
+beside the document that they draw. The page of `tooleval ui` serves them as they are.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import __version__
+from ..record.document import Document
+from ..record.encoding import to_json
+
+if TYPE_CHECKING:
+    from ..history import Trends
+
+PAGE = Path(__file__).with_name("page")
+_IMPORT = re.compile(r'^import [^;]*?"\./([\w-]+\.js)";\n', re.MULTILINE)
+
+# Only these two texts may style and run; nothing is fetched, sent or turned into markup.
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "style-src '{style_hash}'",
+        "script-src '{script_hash}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+_FRAME = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>tooleval</title>
+<style>{style}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top">
+<span class="brand">tooleval</span>
+<nav aria-label="Sections"></nav>
+<button type="button" class="theme" id="theme">Colours</button>
+</header>
+<main id="main" tabindex="-1"><noscript><p>This report needs JavaScript; one of \
+--tooleval-markdown does not.</p></noscript></main>
+<footer>pytest-tooleval {version}</footer>
+<script type="text/plain" id="data">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def html_text(document: Document, trends: Trends | None = None) -> str:
+    """A result document as one HTML page that needs no network.
+
+    No text of either is part of the markup: they are packed, a line for what is seen at once, and one
+    per case with its transcripts.
+    """
+    style, script = (PAGE / "page.css").read_text(encoding="utf-8"), script_text()
+    policy = _POLICY.format(style_hash=_hash(style), script_hash=_hash(script))
+    data = "\n".join(map(_packed, [{"document": document.rows(), "trends": trends}, *document.cases]))
+    return _FRAME.format(policy=policy, style=style, version=__version__, data=data, script=script)
+
+
+def _packed(value: object) -> str:
+    """JSON, compressed with zlib, in base64."""
+    return base64.b64encode(zlib.compress(to_json(value))).decode()
+
+
+def script_text() -> str:
+    """The modules of the report as one script, each after those that it imports."""
+    return '"use strict";\n' + "".join(_modules("report.js", set()))
+
+
+def _modules(name: str, seen: set[str]) -> Iterator[str]:
+    if name in seen:
+        return
+    seen.add(name)
+    text = (PAGE / name).read_text(encoding="utf-8")
+    for imported in _IMPORT.findall(text):
+        yield from _modules(imported, seen)
+    # Names are unique over all modules, so that they can share one scope.
+    yield re.sub("^export ", "", _IMPORT.sub("", text), flags=re.MULTILINE)
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,92 @@
+// @ts-check
+// The cases of a run: filters, matrix, and the panel with one case whole.
+
+import { chosenCases, indexOf, readState, writeState } from "./cases.js";
+import { el, section } from "./dom.js";
+import { Matrix } from "./matrix.js";
+import { countText } from "./numbers.js";
+import { Panel } from "./panel.js";
+import { Toolbar } from "./toolbar.js";
+
+/** @import { Row, State } from "./cases.js" */
+/** @import { Load } from "./panel.js" */
+/**
+ * Where a view gets its details from, and how its address tells what is shown: as a query, such as
+ * `q=paris&case=...`. `hrefOf` leads to where a suite's file can be edited.
+ * @typedef {{load: Load, write: (query: string, isPushed: boolean) => void, hrefOf?: (file: string) => string}} Surroundings
+ */
+
+export class CaseView {
+  /** @param {Surroundings} around @param {string} query what the address holds */
+  constructor(around, query) {
+    this.around = around;
+    this.state = readState(query);
+    this.index = indexOf([]);
+    this.isWaiting = false;
+    this.toolbar = new Toolbar((changes) => this.change(changes));
+    this.matrix = new Matrix(
+      (sort) => this.change({ sort }),
+      (each, model) => this.change({ open: each.key, on: this.index.models[model].key, trial: 0 }, true),
+    );
+    this.panel = new Panel(around.load, (changes) => this.change(changes), around.hrefOf);
+    this.status = el("p", { class: "status", role: "status" });
+    this.node = section("cases", "Cases", this.toolbar.node, this.status, this.matrix.node);
+    this.onPrint = () => this.matrix.drawMore(this.matrix.view.length);
+    window.addEventListener("beforeprint", this.onPrint);
+  }
+
+  /** For good, when the page is left. */
+  remove() {
+    window.removeEventListener("beforeprint", this.onPrint);
+    this.panel.remove();
+  }
+
+  /** @param {Row[]} rows @param {string[]} models in the order of their columns */
+  hold(rows, models) {
+    this.index = indexOf(rows, models);
+    this.toolbar.offer(this.index);
+  }
+
+  /** What another address tells. @param {string} query */
+  go(query) {
+    this.state = readState(query);
+    this.draw();
+  }
+
+  /** @param {Partial<State>} changes @param {boolean} isPushed whether Back should undo it */
+  change(changes, isPushed = false) {
+    const { open } = this.state;
+    const { model } = this.panel;
+    this.state = { ...this.state, ...changes };
+    this.around.write(writeState(this.state), isPushed);
+    if (Object.keys(changes).every((key) => ["open", "on", "trial"].includes(key))) this.drawPanel();
+    else this.drawSoon();
+    if (open && !this.state.open) this.matrix.focusCell(open, model);
+  }
+
+  /** Keystrokes that come faster than the screen is drawn are handled together. */
+  drawSoon() {
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    requestAnimationFrame(() => {
+      this.isWaiting = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const { index, state } = this;
+    const view = chosenCases(index, state);
+    const model = index.models.findIndex(({ key }) => key === state.model);
+    this.matrix.show(index, view, model, state.sort);
+    this.toolbar.show(state);
+    const all = countText(index.cases.length);
+    this.status.textContent = view.length || !index.cases.length ? `${countText(view.length)} of ${all} cases` : `No case matches; ${all} are hidden.`;
+    this.drawPanel();
+  }
+
+  drawPanel() {
+    this.panel.show(this.index, this.matrix.view, this.state);
+    this.matrix.markOpen(this.state.open);
+  }
+}

@@ -1,0 +1,212 @@
+// @ts-check
+// The cases of a run: which are shown, in which order, and how the address of the page tells it.
+
+import { OUTCOMES } from "./dom.js";
+import { isBelow, isKnown } from "./numbers.js";
+
+/** @import { Trial } from "./trial.js" */
+/**
+ * A case on a model, as the result document has it.
+ * @typedef {{nodeid: string, suite: string, file: string, line: number, case: string, model: string,
+ *   outcome: string, scores: Record<string, number | null>, thresholds: Record<string, number>, reason: string,
+ *   weight: number, tags: string[], tool_choice: string, pass_rule: string, passes: number, scored: number,
+ *   trials: Trial[], asked: string, called: string[]}} Row
+ * @typedef {{key: string, suite: number, first: Row, rows: (Row | undefined)[], text?: string}} Case a row per model
+ * @typedef {{label: string, key: string}} Named
+ * @typedef {{models: Named[], suites: Named[], cases: Case[]}} Index `key` is what an address calls it
+ * @typedef {{query: string, outcomes: string[], model: string, suite: string, tag: string, failure: string,
+ *   sort: string, open: string, on: string, trial: number}} State
+ */
+
+/**
+ * Rows by case, in their order. A case that a model has twice becomes two.
+ * @param {Row[]} rows
+ * @param {string[]} first models that come before others
+ * @returns {Index}
+ */
+export function indexOf(rows, first = []) {
+  const models = [...new Set([...first, ...rows.map((row) => row.model)])];
+  const places = new Map(models.map((model, i) => [model, i]));
+  /** @type {Map<string, {row: Row, place: number}>} */
+  const suites = new Map();
+  /** @type {Map<string, Case>} */
+  const cases = new Map();
+  for (const row of rows) {
+    const own = JSON.stringify([row.file, row.suite]);
+    const suite = suites.get(own) || { row, place: suites.size };
+    suites.set(own, suite);
+    const model = places.get(row.model) ?? 0;
+    let name = own + row.case;
+    while (cases.get(name)?.rows[model]) name += "\n";
+    const found = cases.get(name) || { key: "", suite: suite.place, first: row, rows: new Array(models.length).fill(undefined) };
+    found.rows[model] = row;
+    cases.set(name, found);
+  }
+  const names = Array.from(suites.values(), ({ row }) => row.suite);
+  const labels = Array.from(suites.values(), ({ row }, i) => (names.indexOf(row.suite) === names.lastIndexOf(row.suite) ? names[i] : `${row.suite} (${row.file})`));
+  const found = [...cases.values()];
+  const keys = keysOf(found.map(({ first }) => `${first.file || first.suite}::${first.case}`));
+  found.forEach((each, i) => (each.key = keys[i]));
+  return { models: named(models), suites: named(labels), cases: found };
+}
+
+/** @param {string[]} labels @returns {Named[]} */
+function named(labels) {
+  const keys = keysOf(labels);
+  return labels.map((label, i) => ({ label, key: keys[i] }));
+}
+
+/**
+ * A name per entry that an address can hold: the text itself, or its place when that is no good name.
+ * @param {string[]} texts
+ */
+function keysOf(texts) {
+  /** @type {Set<string>} */
+  const taken = new Set();
+  return texts.map((text, i) => {
+    const key = text && text.length <= 200 && text.isWellFormed() && !taken.has(text) ? text : `@${i + 1}`;
+    taken.add(key);
+    return key;
+  });
+}
+
+/** The metric that is too low where that is not the overall score: a failed case would look perfect. @param {Row} row */
+export function belowOf(row) {
+  const low = Object.keys(row.thresholds).filter((metric) => isBelow(row.scores[metric], row.thresholds[metric]));
+  return low.includes("overall") ? "" : low[0] || "";
+}
+
+/** Why trials failed, each cause once. @param {Row} row */
+export function causesOf(row) {
+  return [...new Set(row.trials.map(causeOf).filter(Boolean))];
+}
+
+/** @param {Trial} trial */
+export function causeOf(trial) {
+  return trial.error ? `error: ${trial.error.kind}` : trial.failure || "";
+}
+
+// ---- state in the address, so that a view can be shared ----
+
+/** @returns {State} */
+export function startState() {
+  return { query: "", outcomes: [], model: "", suite: "", tag: "", failure: "", sort: "suite", open: "", on: "", trial: 0 };
+}
+
+/** @param {string} query what stands in the address @returns {State} */
+export function readState(query) {
+  const given = new URLSearchParams(query);
+  const text = (/** @type {string} */ name) => given.get(name) || "";
+  return {
+    query: text("q"),
+    outcomes: text("outcome").split(",").filter((each) => OUTCOMES.includes(each)),
+    model: text("model"),
+    suite: text("suite"),
+    tag: text("tag"),
+    failure: text("failure"),
+    sort: text("sort") || startState().sort,
+    open: text("case"),
+    on: text("on"),
+    trial: Math.max(0, Number.parseInt(text("trial"), 10) || 0),
+  };
+}
+
+/** @param {State} state */
+export function writeState(state) {
+  const pairs = [
+    ["q", state.query],
+    ["outcome", state.outcomes.join(",")],
+    ["model", state.model],
+    ["suite", state.suite],
+    ["tag", state.tag],
+    ["failure", state.failure],
+    ["sort", state.sort === startState().sort ? "" : state.sort],
+    ["case", state.open],
+    ["on", state.open && state.on],
+    ["trial", state.open && state.trial ? String(state.trial) : ""],
+  ];
+  return new URLSearchParams(pairs.filter(([, value]) => value)).toString();
+}
+
+// ---- choosing and ordering cases ----
+
+/** All that can be searched of a case, in small letters. @param {Case} each */
+function textOf(each) {
+  const { first, rows } = each;
+  const parts = [first.case, first.suite, first.file, first.asked, ...first.tags];
+  for (const row of rows) if (row) parts.push(row.reason, ...row.called);
+  return (each.text = parts.join("\n").toLowerCase());
+}
+
+/**
+ * The cases to show, in the order asked for.
+ * @param {Index} index
+ * @param {State} state
+ */
+export function chosenCases(index, state) {
+  const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+  const model = index.models.findIndex(({ key }) => key === state.model);
+  const suite = index.suites.findIndex(({ key }) => key === state.suite);
+  const found = index.cases.filter(
+    (each) =>
+      (suite < 0 || each.suite === suite) &&
+      (!state.tag || each.first.tags.some((tag) => tag.toWellFormed() === state.tag)) &&
+      rowsShown(each, model).some((row) => rowMatches(row, state)) &&
+      (!words.length || words.every((word) => (each.text ?? textOf(each)).includes(word))),
+  );
+  return ordered(found, index, state.sort, model);
+}
+
+/** @param {Case} each @param {number} model the place of the one chosen, or -1 */
+function rowsShown(each, model) {
+  return model < 0 ? each.rows : [each.rows[model]];
+}
+
+/** Whether one and the same row has the outcome and the failure asked for. @param {Row | undefined} row @param {State} state */
+function rowMatches(row, state) {
+  return row && (!state.outcomes.length || state.outcomes.includes(row.outcome)) && (!state.failure || causesOf(row).includes(state.failure));
+}
+
+/**
+ * @param {Case[]} cases
+ * @param {Index} index
+ * @param {string} sort suite, name, worst, differ, or model: and a model's key; a minus turns it round
+ * @param {number} model
+ */
+function ordered(cases, index, sort, model) {
+  const back = sort.startsWith("-");
+  const by = back ? sort.slice(1) : sort;
+  const column = by.startsWith("model:") ? index.models.findIndex(({ key }) => key === by.slice(6)) : -1;
+  /** @type {((each: Case) => number) | null} */
+  const measure =
+    by === "worst" ? (each) => Math.min(...rowsShown(each, model).map(rank)) : by === "differ" ? (each) => -disagreement(each) : column >= 0 ? (each) => rank(each.rows[column]) : null;
+  if (by === "name") {
+    const collator = new Intl.Collator("en", { numeric: true });
+    cases.sort((a, b) => collator.compare(a.first.case, b.first.case));
+  } else if (measure) {
+    const values = new Map(cases.map((each) => [each, measure(each)]));
+    cases.sort((a, b) => (values.get(a) ?? 0) - (values.get(b) ?? 0));
+  }
+  return back ? cases.reverse() : cases;
+}
+
+/** For sorting: errors first, then by score; what has no score comes last. @param {Row | undefined} row */
+function rank(row) {
+  if (!row || row.outcome === "skipped") return 3;
+  if (row.outcome === "error") return -1;
+  const { overall } = row.scores;
+  return isKnown(overall) ? overall + shareOf(row) / 1000 : 2;
+}
+
+/** @param {Row} row */
+function shareOf(row) {
+  return row.scored ? row.passes / row.scored : 0;
+}
+
+/** How far apart the models are on a case: 0 when they agree. @param {Case} each */
+function disagreement(each) {
+  const found = each.rows.filter((row) => row !== undefined).filter((row) => row.scored > 0);
+  if (found.length < 2) return -1;
+  const spread = (/** @type {number[]} */ values) => Math.max(...values) - Math.min(...values);
+  return spread(found.map(shareOf)) + spread(found.map((row) => row.scores.overall || 0)) / 10;
+}

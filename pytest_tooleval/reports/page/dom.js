@@ -1,0 +1,256 @@
+// @ts-check
+// The pieces that everything is made of. Every text may be hostile: nodes are made by createElement
+// and textContent alone, and what a reader could not see is shown as an escape.
+
+import { UNKNOWN, momentText } from "./numbers.js";
+
+/** @typedef {Node | string | null | undefined | false} Child */
+/** @typedef {Record<string, string | number | null | undefined>} Attributes null leaves one out */
+
+const LONGEST = 1000;
+const MARKS = { passed: "✓", failed: "✗", missed: "○", error: "!", skipped: "–" };
+export const OUTCOMES = Object.keys(MARKS);
+
+/**
+ * @template {Element} T
+ * @param {T} element
+ * @param {Attributes} attributes
+ * @param {Child[]} children
+ */
+function filled(element, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined) element.setAttribute(key, String(value));
+  }
+  for (const child of children) {
+    if (child || child === "") element.append(child);
+  }
+  return element;
+}
+
+/**
+ * An element; children that are not nodes become text, and empty ones are left out.
+ * @param {string} name
+ * @param {Attributes} attributes
+ * @param {...Child} children
+ * @returns {HTMLElement}
+ */
+export function el(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+/**
+ * An element of a drawing.
+ * @param {string} name
+ * @param {Attributes} attributes
+ * @param {...Child} children
+ */
+export function svg(name, attributes = {}, ...children) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+}
+
+/**
+ * A button that calls a function.
+ * @param {string} label
+ * @param {() => void} action
+ * @param {Attributes} attributes
+ */
+export function button(label, action, attributes = {}) {
+  const element = el("button", { type: "button", ...attributes }, label);
+  element.addEventListener("click", action);
+  return element;
+}
+
+/**
+ * @param {string} href
+ * @param {Node | string} label
+ * @param {Attributes} [attributes]
+ */
+export function link(href, label, attributes = {}) {
+  return el("a", { href, ...attributes }, label);
+}
+
+// ---- texts ----
+
+// Control characters, bidirectional controls, zero-width ones, unusual spaces, lone surrogates.
+const INVISIBLE = /(?:(?![ \n\t])[\p{C}\p{Z}])+/gu;
+
+/** @param {string} text */
+function escaped(text) {
+  return Array.from(text, (character) => {
+    const code = character.codePointAt(0) || 0;
+    if (character === "\r") return "\\r";
+    if (code <= 0xff) return "\\x" + hex(code, 2);
+    return code <= 0xffff ? "\\u" + hex(code, 4) : "\\U" + hex(code, 8);
+  }).join("");
+}
+
+/** @param {number} code @param {number} digits */
+function hex(code, digits) {
+  return code.toString(16).padStart(digits, "0");
+}
+
+/**
+ * A text with visible escapes in place of what could not be seen, or would reorder it.
+ * @param {string} text
+ */
+export function shown(text) {
+  return text.replace(INVISIBLE, escaped);
+}
+
+/**
+ * The same as nodes, with the escapes set apart from letters that only look like them.
+ * @param {string} text
+ */
+export function shownNodes(text) {
+  const nodes = document.createDocumentFragment();
+  let done = 0;
+  for (const match of text.matchAll(INVISIBLE)) {
+    nodes.append(text.slice(done, match.index), el("span", { class: "escape" }, escaped(match[0])));
+    done = (match.index || 0) + match[0].length;
+  }
+  nodes.append(text.slice(done));
+  return nodes;
+}
+
+/** @param {string} text @param {number} limit */
+export function shortened(text, limit) {
+  return text.length > limit ? text.slice(0, limit - 1) + "…" : text;
+}
+
+/**
+ * Text that cannot reorder what stands around it, cut short when it is endless.
+ * @param {unknown} text
+ * @param {string} [without] what to show for an empty text
+ */
+export function isolated(text, without = "") {
+  return el("bdi", {}, text ? shownNodes(shortened(String(text), LONGEST)) : without);
+}
+
+/** @param {string} model */
+export function modelText(model) {
+  return shown(shortened(model, 120)) || "no model named";
+}
+
+/** The name of a model. @param {string} model */
+export function modelName(model) {
+  return el("bdi", {}, modelText(model));
+}
+
+/** The name of a metric in words. @param {string} metric */
+export function metricText(metric) {
+  /** @type {Record<string, string>} */
+  const words = { pass: "passing trials", pass_rate: "passing cases" };
+  return Object.hasOwn(words, metric) ? words[metric] : shown(shortened(metric, 60).replace(/_/g, " "));
+}
+
+/** @param {string} outcome */
+export function markOf(outcome) {
+  return el("span", { class: "mark", "aria-hidden": "true" }, MARKS[/** @type {keyof typeof MARKS} */ (outcome)] || "?");
+}
+
+/**
+ * A mark with its word: colour is never the only sign.
+ * @param {string} outcome
+ * @param {string} words
+ */
+export function outcomeText(outcome, words = outcome) {
+  return el("span", { class: `tone-${outcome}` }, markOf(outcome), ` ${words}`);
+}
+
+/** Words for screen readers alone. @param {string} words */
+export function spoken(words) {
+  return el("span", { class: "spoken" }, words);
+}
+
+/** @param {unknown} iso */
+export function moment(iso) {
+  const text = momentText(iso);
+  return text === UNKNOWN ? el("span", {}, text) : el("time", { datetime: String(iso), title: String(iso) }, text);
+}
+
+/** @param {unknown} git the state of a repository; null without one */
+export function commitText(git) {
+  const { commit, branch, dirty } = /** @type {{commit?: string, branch?: string, dirty?: boolean}} */ (git || {});
+  return commit ? `${commit.slice(0, 10)}${branch ? ` on ${branch}` : ""}${dirty ? ", with changes" : ""}` : "";
+}
+
+// ---- blocks ----
+
+/** Terms and what is known of them; what is empty is left out. @param {[string, Child][]} facts */
+export function factList(facts) {
+  const pairs = facts.filter(([, fact]) => fact).map(([term, fact]) => el("div", {}, el("dt", {}, term), el("dd", {}, fact)));
+  return el("dl", { class: "facts" }, ...pairs);
+}
+
+/**
+ * A part of a page that links lead to.
+ * @param {string} id
+ * @param {string} heading
+ * @param {...Child} children
+ */
+export function section(id, heading, ...children) {
+  return el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, heading), ...children);
+}
+
+/** @param {Node | string} summary @param {boolean} isOpen @param {...Child} children */
+export function fold(summary, isOpen, ...children) {
+  return el("details", { open: isOpen ? "" : null }, el("summary", {}, summary), ...children);
+}
+
+/**
+ * A wide table scrolls within itself, by the keyboard too; the page never does sideways.
+ * @param {string} label
+ * @param {HTMLElement} made
+ */
+export function scrolling(label, made) {
+  return el("div", { class: "scrolling", tabindex: 0, role: "region", "aria-label": `${label}, table` }, made);
+}
+
+/**
+ * A table whose headings stand over numbers as the numbers do.
+ * @param {string[]} columns
+ * @param {HTMLElement[]} rows
+ * @param {string} label
+ * @param {string} className
+ */
+export function table(columns, rows, label, className = "") {
+  const heads = columns.map((each) => el("th", { scope: "col" }, each));
+  [...(rows[0]?.children || [])].forEach((cell, i) => heads[i].classList.toggle("number", cell.classList.contains("number")));
+  return scrolling(label, el("table", { class: className || null }, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows)));
+}
+
+/**
+ * A table that becomes a list on narrow screens: each row a block.
+ * @param {string[]} columns
+ * @param {HTMLElement[]} rows
+ * @param {string} label
+ */
+export function listTable(columns, rows, label) {
+  const made = table(columns, rows, label, "list");
+  // The style sheet makes a block of each row: what the table is has to be said.
+  made.firstElementChild?.setAttribute("role", "table");
+  for (const row of made.querySelectorAll("tr")) row.setAttribute("role", "row");
+  for (const head of made.querySelectorAll("thead th")) head.setAttribute("role", "columnheader");
+  for (const row of rows) {
+    [...row.children].forEach((cell, i) => {
+      cell.setAttribute("role", cell.tagName === "TH" ? "rowheader" : "cell");
+      if (cell.tagName === "TD") /** @type {HTMLElement} */ (cell).dataset.label = columns[i];
+    });
+  }
+  return made;
+}
+
+/**
+ * A row of a table: the first cell names it.
+ * @param {Child} name
+ * @param {...(Child | HTMLElement)} cells a node that is a cell stays one
+ */
+export function tableRow(name, ...cells) {
+  const made = cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : el("td", {}, cell)));
+  return el("tr", {}, el("th", { scope: "row" }, name), ...made);
+}
+
+/** @param {...Child} children */
+export function numberCell(...children) {
+  return el("td", { class: "number" }, ...children);
+}

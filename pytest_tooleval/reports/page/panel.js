@@ -1,0 +1,188 @@
+// @ts-check
+// A case whole: on each model its trials with scores, comparisons and the conversation.
+
+import { button, el, isolated, link, modelName, outcomeText, shown, shortened, shownNodes } from "./dom.js";
+import { cellWords } from "./matrix.js";
+import { scoreText } from "./numbers.js";
+import { trialNodes } from "./trial.js";
+
+/** @import { Case, Index, Row, State } from "./cases.js" */
+/** @import { WholeTrial } from "./trial.js" */
+/** @typedef {Omit<Row, "trials"> & {trials: WholeTrial[]}} WholeRow */
+/** @typedef {(row: Row) => Promise<WholeRow>} Load fetches the trials of a row with their transcripts */
+
+const WIDE = "(min-width: 1100px)";
+
+export class Panel {
+  /**
+   * @param {Load} load
+   * @param {(changes: Partial<State>) => void} change
+   * @param {((file: string) => string) | undefined} hrefOf where a suite's file can be edited
+   */
+  constructor(load, change, hrefOf) {
+    this.load = load;
+    this.change = change;
+    this.hrefOf = hrefOf;
+    /** What is shown, in one text; empty for nothing. */
+    this.shown = "";
+    /** @type {Case | undefined} */
+    this.case = undefined;
+    /** @type {Row | undefined} */
+    this.row = undefined;
+    this.model = -1;
+    /** @type {Case[]} the cases as they are filtered and sorted */
+    this.view = [];
+    /** The row that was opened last: it is fetched once for all its trials. @type {{of: Row, whole: Promise<WholeRow>} | null} */
+    this.opened = null;
+    this.node = el("aside", { class: "panel", "aria-labelledby": "panel-title", hidden: "" });
+    this.onKey = (/** @type {KeyboardEvent} */ event) => this.key(event);
+    document.addEventListener("keydown", this.onKey);
+    document.body.append(this.node);
+  }
+
+  /** For good, when the page is left. */
+  remove() {
+    document.removeEventListener("keydown", this.onKey);
+    this.cover(false);
+    this.node.remove();
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (!this.case || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;
+    const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+    if (event.key === "Escape") this.close();
+    else if (!isTyping && event.key === "j") this.step(1);
+    else if (!isTyping && event.key === "k") this.step(-1);
+  }
+
+  close() {
+    this.change({ open: "", on: "", trial: 0 });
+  }
+
+  /** The place of the case in the view. */
+  at() {
+    return this.view.findIndex((each) => each.key === this.case?.key);
+  }
+
+  /** @param {number} by */
+  step(by) {
+    const next = this.view[this.at() + by];
+    if (next) this.change({ open: next.key, trial: 0 });
+  }
+
+  /**
+   * @param {Index} index
+   * @param {Case[]} view
+   * @param {State} state
+   */
+  show(index, view, state) {
+    this.view = view;
+    const found = state.open ? index.cases.find((each) => each.key === state.open) : undefined;
+    const asked = index.models.findIndex(({ key }) => key === state.on);
+    const model = found ? (asked >= 0 && found.rows[asked] ? asked : found.rows.findIndex(Boolean)) : -1;
+    const row = found?.rows[model];
+    const wanted = found ? [state.open, model, state.trial].join("\n") : "";
+    if (wanted === this.shown && row === this.row) return;
+    const isNew = this.case?.key !== found?.key;
+    this.shown = wanted;
+    this.case = found;
+    this.row = row;
+    this.model = model;
+    this.cover(Boolean(found));
+    if (!found || !row) return;
+    void this.fill(index, found, row, state.trial, isNew);
+  }
+
+  /** On a narrow screen the panel covers the page, which then must not be reached by the keyboard. @param {boolean} isOpen */
+  cover(isOpen) {
+    this.node.hidden = !isOpen;
+    document.body.classList.toggle("with-panel", isOpen);
+    const isCovered = isOpen && !window.matchMedia(WIDE).matches;
+    for (const part of document.body.children) if (part !== this.node && part.tagName !== "DIALOG") part.toggleAttribute("inert", isCovered);
+  }
+
+  /**
+   * @param {Index} index
+   * @param {Case} found
+   * @param {Row} row
+   * @param {number} number of the trial, from 1; 0 for the first that did not pass, or the first of all
+   * @param {boolean} isNew
+   */
+  async fill(index, found, row, number, isNew) {
+    const { shown: wanted } = this;
+    const chosen = number || row.trials.findIndex((trial) => !trial.passed) + 1 || 1;
+    const body = el("div", {}, el("p", { class: "muted" }, row.trials.length ? "Loading …" : "The case was not asked."));
+    const focused = this.node.contains(document.activeElement) ? document.activeElement?.getAttribute("data-tab") : null;
+    this.node.replaceChildren(...this.headNodes(row), this.modelTabs(index, found), ...aboutNodes(row), ...(row.trials.length > 1 ? [this.trialTabs(row, chosen)] : []), body);
+    if (isNew) {
+      this.node.scrollTop = 0;
+      this.node.querySelector("h2")?.focus({ preventScroll: true });
+    } else if (focused) /** @type {HTMLElement | null} */ (this.node.querySelector(`[data-tab="${focused}"]`))?.focus({ preventScroll: true });
+    if (!row.trials.length) return;
+    if (this.opened?.of !== row) this.opened = { of: row, whole: this.load(row) };
+    const { opened } = this;
+    try {
+      const whole = await opened.whole;
+      if (this.shown === wanted && this.opened === opened) body.replaceChildren(trialNodes(whole.trials[chosen - 1] || whole.trials[0], row.thresholds));
+    } catch (error) {
+      body.replaceChildren(el("p", { class: "note", role: "alert" }, "The case cannot be shown: ", shown(String(/** @type {Error} */ (error).message))));
+      if (this.opened === opened) this.opened = null;
+    }
+  }
+
+  /** @param {Row} row */
+  headNodes(row) {
+    const at = this.at();
+    const previous = button("‹ Previous", () => this.step(-1), { title: "Previous case (k)" });
+    const next = button("Next ›", () => this.step(1), { title: "Next case (j)" });
+    previous.toggleAttribute("disabled", at <= 0);
+    next.toggleAttribute("disabled", at < 0 || at === this.view.length - 1);
+    const close = button("Close", () => this.close(), { title: "Close (Escape)", class: "close" });
+    const place = row.file && isolated(row.line ? `${row.file}:${row.line}` : row.file);
+    const where = place && this.hrefOf ? link(this.hrefOf(row.file), place) : place;
+    return [
+      el("div", { class: "row" }, previous, next, close),
+      el("h2", { id: "panel-title", tabindex: -1 }, isolated(row.case, "(no name)")),
+      el("p", { class: "muted" }, isolated(row.suite), where && " · ", where),
+    ];
+  }
+
+  /** @param {Index} index @param {Case} found */
+  modelTabs(index, found) {
+    const tabs = found.rows.map((row, i) => {
+      if (!row) return null;
+      const choose = () => this.change({ on: index.models[i].key, trial: 0 });
+      const made = button("", choose, { "aria-pressed": String(i === this.model), "data-tab": `model-${i}`, title: cellWords(row) });
+      made.append(outcomeText(row.outcome, scoreText(row.scores.overall)), " ", modelName(row.model));
+      return made;
+    });
+    return el("div", { class: "tabs", role: "group", "aria-label": "Model" }, ...tabs);
+  }
+
+  /** @param {Row} row @param {number} chosen */
+  trialTabs(row, chosen) {
+    const tabs = row.trials.map((trial, i) => {
+      const outcome = trial.error ? "error" : trial.passed ? "passed" : "failed";
+      const choose = () => this.change({ trial: i + 1 });
+      const made = button("", choose, { "aria-pressed": String(i + 1 === chosen), "data-tab": `trial-${i}`, "aria-label": `Trial ${i + 1}, ${outcome}` });
+      made.append(outcomeText(outcome, String(i + 1)));
+      return made;
+    });
+    return el("div", { class: "tabs trials", role: "group", "aria-label": "Trial" }, "Trial ", ...tabs);
+  }
+}
+
+/** @param {Row} row */
+function aboutNodes(row) {
+  const rules = [
+    row.trials.length > 1 && `passes by ${row.pass_rule}`,
+    row.weight !== 1 && `weight ${row.weight}`,
+    row.tool_choice && `tool_choice ${row.tool_choice}`,
+  ].filter(Boolean);
+  const tags = row.tags.map((tag) => el("span", { class: "tag" }, shown(shortened(tag, 200))));
+  return [
+    el("p", { class: "reason" }, outcomeText(row.outcome), row.reason ? ": " : "", shownNodes(row.reason)),
+    el("p", { class: "rules muted" }, ...tags, shown(rules.join(" · "))),
+  ];
+}

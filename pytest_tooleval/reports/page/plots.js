@@ -1,0 +1,302 @@
+// @ts-check
+// The plots of a run, and lines over many runs. Each is null when there is nothing to show.
+
+import { causeOf } from "./cases.js";
+import { EDGE, LEFT, RIGHT, WIDTH, caption, figure, horizontalAxis, legend, linear, logarithmic, marker, modelClass, stroke, ticksFor, upward, verticalAxis } from "./chart.js";
+import { el, modelText, section, shortened, svg } from "./dom.js";
+import { countText, isKnown, momentText, plural, scoreText, secondsText, usdText } from "./numbers.js";
+
+/** @import { Row } from "./cases.js" */
+/** @import { Trial } from "./trial.js" */
+/** @typedef {{index: number, model: string, overall: any, rows: Row[], answered: Trial[]}} ModelRows with the summary of the overall score */
+
+const MOST_MODELS = 16;
+const MOST_DOTS = 250;
+const COLUMN = 44;
+const SCORE_BINS = [...Array.from({ length: 10 }, (_, i) => (i / 10).toFixed(1)), "1"];
+
+/** @param {any} document */
+export function plotsSection({ models, cases }) {
+  /** @type {ModelRows[]} */
+  const found = models.slice(0, MOST_MODELS).map((/** @type {any} */ { model, metrics }, /** @type {number} */ index) => {
+    const rows = cases.filter((/** @type {Row} */ row) => row.model === model);
+    return { index, model, overall: metrics.overall, rows, answered: rows.flatMap(answeredIn) };
+  });
+  const plots = [
+    latencyPlot(found),
+    againstScore(found, "Cost", "US dollars per trial, mean", usdText, (trial) => trial.cost_usd),
+    againstScore(found, "Tokens", "tokens per trial, mean", countText, ({ prompt_tokens: a, completion_tokens: b }) => (isKnown(a) && isKnown(b) ? a + b : null)),
+    trialsPlot(found),
+    scoresPlot(found),
+    failuresPlot(found),
+  ].filter((plot) => plot !== null);
+  return plots.length ? section("plots", "Plots", el("div", { class: "plots" }, ...plots)) : null;
+}
+
+/** @param {Row} row */
+function answeredIn(row) {
+  return row.trials.filter((trial) => !trial.error);
+}
+
+/** @param {number[]} values */
+function sum(values) {
+  return values.reduce((total, each) => total + each, 0);
+}
+
+// ---- how long trials took ----
+
+/** Per model the quartiles as a box, the 5th to 95th percentile as whiskers, and single trials. @param {ModelRows[]} models */
+function latencyPlot(models) {
+  const found = models.map((each) => ({ ...each, times: each.answered.map((trial) => trial.latency_s).filter(isKnown).sort((a, b) => a - b) })).filter(({ times }) => times.length);
+  if (!found.length) return null;
+  const least = Math.min(...found.map(({ times }) => times[0]));
+  const most = Math.max(...found.map(({ times }) => times[times.length - 1]));
+  // Linear from 0, unless fast models would be a smear at the edge because another is far slower.
+  const isWide = least > 0 && most / least > 100;
+  const scale = isWide ? logarithmic(Math.max(least, most / 1e6), most, EDGE, WIDTH - RIGHT) : upward([most], EDGE, WIDTH - RIGHT);
+  const bottom = 8 + 38 * found.length;
+  const rows = found.map(({ index, model, times }, i) => {
+    const marks = [0.05, 0.25, 0.5, 0.75, 0.95].map((share) => quantile(times, share));
+    const [low, lower, median, upper, high] = marks.map(scale.at);
+    const top = 8 + 38 * i;
+    const y = top + 24;
+    const every = Math.max(1, Math.floor(times.length / MOST_DOTS));
+    const shapes = [
+      caption(EDGE, top + 12, shortened(modelText(model), 44)),
+      caption(WIDTH - RIGHT, top + 12, `median ${secondsText(marks[2])}`, "end", "tick"),
+      stroke("whisker", low, y, high, y),
+      stroke("whisker", low, y - 4, low, y + 4),
+      stroke("whisker", high, y - 4, high, y + 4),
+      svg("rect", { class: "box", x: lower, y: y - 7, width: Math.max(upper - lower, 1), height: 14 }),
+      stroke("median", median, y - 7, median, y + 7),
+      ...times.filter((_, n) => n % every === 0).map((time) => svg("circle", { class: "trial", cx: scale.at(time), cy: y, r: 1.5 })),
+    ];
+    return { node: svg("g", { class: modelClass(index) }, ...shapes), numbers: [modelText(model), countText(times.length), ...[...marks.slice(2), times[times.length - 1]].map(secondsText)] };
+  });
+  return figure("Latency", [...horizontalAxis(scale, 8, bottom, `seconds per trial${isWide ? " (logarithmic)" : ""}`), ...rows.map(({ node }) => node)], {
+    height: bottom + 36,
+    words: rows.map(({ numbers }) => `${numbers[0]}: median ${numbers[2]}, 95th percentile ${numbers[4]}`).join("; "),
+    header: ["Model", "Trials", "Median", "75th percentile", "95th percentile", "Longest"],
+    numbers: rows.map(({ numbers }) => numbers),
+    below: [el("p", { class: "muted" }, "Box: the middle half of the trials, its line the median. Whiskers: 5th to 95th percentile.")],
+  });
+}
+
+/** Of sorted values, by linear interpolation between the nearest two (Hyndman and Fan's type 7). @param {number[]} values @param {number} share */
+function quantile(values, share) {
+  const place = share * (values.length - 1);
+  const below = Math.floor(place);
+  const above = Math.min(below + 1, values.length - 1);
+  return values[below] + (place - below) * (values[above] - values[below]);
+}
+
+// ---- what a model takes against how well it does ----
+
+/**
+ * One point per model; one model alone has nothing to be compared with.
+ * @param {ModelRows[]} models
+ * @param {string} what
+ * @param {string} axis
+ * @param {(value: unknown) => string} text
+ * @param {(trial: Trial) => number | null} measure
+ */
+function againstScore(models, what, axis, text, measure) {
+  const points = models.flatMap(({ index, model, overall, answered }) => {
+    const values = answered.map(measure).filter(isKnown);
+    if (!values.length || !isKnown(overall?.mean)) return [];
+    const { mean, low, high } = overall;
+    return [{ index, model, taken: sum(values) / values.length, mean, low: isKnown(low) ? low : mean, high: isKnown(high) ? high : mean }];
+  });
+  if (points.length < 2 || !points.some(({ taken }) => taken)) return null;
+  const [top, bottom] = [26, 226];
+  const across = upward(points.map(({ taken }) => taken), LEFT, WIDTH - RIGHT);
+  // The models often lie close together; only their distance matters here.
+  const least = Math.min(Math.max(Math.min(...points.map(({ low }) => low)) - 0.05, 0), 0.9);
+  const up = linear(Math.floor(least * 10) / 10, 1, bottom, top);
+  const words = points.map(({ model, taken, mean }) => `${modelText(model)}: ${text(taken)} per trial, overall ${scoreText(mean)}`);
+  const marks = points.flatMap(({ index, taken, mean, low, high }, i) => {
+    const x = across.at(taken);
+    return [svg("g", { class: modelClass(index) }, stroke("whisker", x, up.at(low), x, up.at(high))), marker(index, x, up.at(mean), words[i])];
+  });
+  return figure(`${what} against score`, [...verticalAxis(up, "overall score, mean"), ...horizontalAxis(across, top, bottom, axis), ...marks], {
+    height: bottom + 36,
+    words: words.join("; "),
+    header: ["Model", `${what} per trial`, "Overall"],
+    numbers: points.map(({ model, taken, mean }) => [modelText(model), text(taken), scoreText(mean)]),
+    below: [legend(points)],
+  });
+}
+
+// ---- how cases spread ----
+
+/** How many cases passed in 0, 1, ... n of their n trials. @param {ModelRows[]} models */
+function trialsPlot(models) {
+  const counts = models.map(({ rows }) => rows.map((row) => answeredIn(row).length));
+  const most = Math.max(0, ...counts.flat());
+  if (most < 2) return null;
+  const partly = counts.flat().filter((count) => count > 0 && count < most).length;
+  const found = models.map((each) => {
+    const passes = each.rows.map(answeredIn).filter((trials) => trials.length === most).map((trials) => trials.filter((trial) => trial.passed).length);
+    return { ...each, counts: Array.from({ length: most + 1 }, (_, k) => passes.filter((count) => count === k).length) };
+  });
+  const note = partly ? `${plural(partly, "case")} with fewer answered trials left out.` : "";
+  return histograms("Passing trials per case", `trials passed, of ${most}`, Array.from({ length: most + 1 }, (_, k) => String(k)), found, note);
+}
+
+/** How the cases' overall scores spread; exactly 1 is a column of its own. @param {ModelRows[]} models */
+function scoresPlot(models) {
+  const found = models.map((each) => {
+    const scores = each.rows.filter(({ outcome }) => outcome !== "error" && outcome !== "skipped").map((row) => row.scores.overall).filter(isKnown);
+    const bins = scores.map((score) => Math.min(Math.max(Math.floor(score * 10 + 1e-9), 0), score < 1 ? 9 : 10));
+    return { ...each, counts: SCORE_BINS.map((_, bin) => bins.filter((other) => other === bin).length) };
+  });
+  return histograms("Overall score per case", "overall score", SCORE_BINS, found, "Each column starts at its number and is 0.1 wide; the last holds exactly 1.");
+}
+
+/**
+ * One row of columns per model on one common axis; the counts stand on the columns.
+ * @param {string} heading
+ * @param {string} axis
+ * @param {string[]} bins
+ * @param {(ModelRows & {counts: number[]})[]} all
+ * @param {string} note
+ */
+function histograms(heading, axis, bins, all, note) {
+  const found = all.filter(({ counts }) => counts.some(Boolean));
+  if (!found.length) return null;
+  const step = 86;
+  const bottom = 6 + step * found.length;
+  const highest = Math.max(...found.flatMap(({ counts }) => counts));
+  const slot = (WIDTH - EDGE - RIGHT) / bins.length;
+  const gap = slot > 12 ? 3 : 0;
+  const rows = found.flatMap(({ index, model, counts }, i) => {
+    const base = 6 + step * (i + 1);
+    const columns = counts.flatMap((count, bin) => {
+      if (!count) return [];
+      const height = Math.max((COLUMN * count) / highest, 1.5);
+      const x = EDGE + slot * bin;
+      const note = svg("title", {}, `${axis} ${bins[bin]}: ${plural(count, "case")}`);
+      const column = svg("rect", { class: "bar", x: x + gap, y: base - height, width: Math.max(slot - 2 * gap, 1), height }, note);
+      return slot > 16 ? [column, caption(x + slot / 2, base - height - 3, String(count), "middle", "tick")] : [column];
+    });
+    return [caption(EDGE, base - COLUMN - 20, shortened(modelText(model), 60)), stroke("base", EDGE, base, WIDTH - RIGHT, base), svg("g", { class: modelClass(index) }, ...columns)];
+  });
+  const every = Math.ceil(bins.length / 12);
+  const labels = bins.flatMap((bin, i) => (i % every ? [] : [caption(EDGE + slot * (i + 0.5), bottom + 14, bin, "middle", "tick")]));
+  return figure(heading, [caption(WIDTH - RIGHT, 12, "cases", "end", "axis"), ...rows, ...labels, caption((WIDTH - RIGHT) / 2, bottom + 30, axis, "middle", "axis")], {
+    height: bottom + 36,
+    words: found.map(({ model, counts }) => `${modelText(model)}: ${counts.flatMap((count, bin) => (count ? [`${count} at ${bins[bin]}`] : [])).join(", ")}`).join("; "),
+    header: ["Model", ...bins],
+    numbers: found.map(({ model, counts }) => [modelText(model), ...counts.map(countText)]),
+    below: note ? [el("p", { class: "muted" }, note)] : [],
+  });
+}
+
+// ---- why trials failed ----
+
+/** Failed trials by category, and errors by kind, each with a bar per model. @param {ModelRows[]} models */
+function failuresPlot(models) {
+  const found = models.flatMap((each) => {
+    const causes = each.rows.filter((row) => row.outcome !== "skipped").flatMap((row) => row.trials.map(causeOf)).filter(Boolean);
+    return causes.length ? [{ ...each, count: (/** @type {string} */ cause) => causes.filter((other) => other === cause).length, causes }] : [];
+  });
+  const total = (/** @type {string} */ cause) => sum(found.map(({ count }) => count(cause)));
+  const causes = [...new Set(found.flatMap((each) => each.causes))].sort((a, b) => total(b) - total(a)).slice(0, 16);
+  if (!causes.length) return null;
+  const [bar, head] = [11, 18];
+  const step = head + bar * found.length + 6;
+  const bottom = 6 + step * causes.length;
+  const scale = upward(causes.flatMap((cause) => found.map(({ count }) => count(cause))), EDGE + 12, WIDTH - 40);
+  const shapes = causes.flatMap((cause, row) => {
+    const y = 6 + step * row;
+    const bars = found.flatMap(({ index, model, count }, i) => {
+      const middle = y + head + bar * (i + 0.5);
+      const trials = count(cause);
+      const end = scale.at(trials);
+      const note = svg("title", {}, `${modelText(model)}, ${cause}: ${plural(trials, "trial")}`);
+      const drawn = svg("rect", { class: "bar", x: scale.start, y: middle - 4, width: end - scale.start, height: 8 }, note);
+      return [svg("g", { class: modelClass(index) }, drawn), marker(index, EDGE + 4, middle, "", 3), caption(end + 4, middle + 4, String(trials), "start", "tick")];
+    });
+    return [caption(EDGE, y + 11, shortened(cause.replace(/_/g, " "), 60)), ...bars];
+  });
+  return figure("Failures by category", [...horizontalAxis(scale, 4, bottom, "trials"), ...shapes], {
+    height: bottom + 36,
+    words: causes.map((cause) => `${cause}: ${found.map(({ model, count }) => `${count(cause)} ${modelText(model)}`).join(", ")}`).join("; "),
+    header: ["Category", ...found.map(({ model }) => modelText(model))],
+    numbers: causes.map((cause) => [cause, ...found.map(({ count }) => countText(count(cause)))]),
+    below: [legend(found)],
+  });
+}
+
+// ---- lines over many runs ----
+
+/**
+ * A line per model over some runs, from the oldest to the newest; null when there is no value.
+ * @param {string} heading
+ * @param {{started: string, commit?: string | null, isChanged?: boolean}[]} runs `isChanged`: the question was another one before
+ * @param {{index: number, model: string, values: (number | null)[]}[]} lines
+ * @param {number} width
+ */
+export function trendPlot(heading, runs, lines, width = WIDTH) {
+  const values = lines.flatMap((line) => line.values.filter(isKnown));
+  if (!values.length) return null;
+  const [top, bottom] = [26, 196];
+  const ticks = ticksFor(Math.min(0, ...values), Math.max(1, ...values));
+  const up = linear(ticks[0], ticks[ticks.length - 1], bottom, top);
+  const [left, right] = [LEFT + 6, width - RIGHT - 6];
+  const across = (/** @type {number} */ i) => (runs.length === 1 ? (left + right) / 2 : left + (i * (right - left)) / (runs.length - 1));
+  const last = runs.length - 1;
+  const dates = [...new Set(last > 1 ? [0, last >> 1, last] : [0, last])].map((i) => {
+    const side = runs.length === 1 ? "middle" : i === 0 ? "start" : i === last ? "end" : "middle";
+    return caption(across(i), bottom + 14, dayText(runs, i), side, "tick");
+  });
+  const changes = runs.flatMap((run, i) => (run.isChanged ? [stroke("changed", across(i - 0.5), top, across(i - 0.5), bottom)] : []));
+  const name = (/** @type {number} */ i) => `${momentText(runs[i].started)} ${(runs[i].commit ?? "").slice(0, 10)}`.trim();
+  const drawn = lines.flatMap(({ index, model, values }) => {
+    const known = (/** @type {number} */ i) => isKnown(values[i]);
+    const path = values.map((value, i) => (isKnown(value) ? `${known(i - 1) ? "L" : "M"}${across(i).toFixed(1)} ${up.at(value).toFixed(1)}` : "")).join("");
+    // A mark at each value, unless they are too many; a value alone would not be seen without.
+    const marks = values.flatMap((value, i) => {
+      const isMarked = isKnown(value) && (runs.length <= 40 || i === last || !(known(i - 1) || known(i + 1)));
+      return isMarked ? [marker(index, across(i), up.at(value), `${modelText(model)}: ${scoreText(value)}, ${name(i)}`)] : [];
+    });
+    return [svg("g", { class: modelClass(index) }, svg("path", { class: "line", d: path || "M0 0" })), ...marks];
+  });
+  const ends = lines.map(({ model, values }) => {
+    const found = values.filter(isKnown);
+    return `${modelText(model)}: first ${scoreText(found[0])}, last ${scoreText(found[found.length - 1])}`;
+  });
+  return figure(heading, [...verticalAxis(up, "overall score, mean", width - RIGHT), ...changes, ...dates, ...drawn], {
+    height: bottom + 24,
+    width,
+    words: `${plural(runs.length, "run")}, oldest first. ${ends.join("; ")}`,
+    header: ["Run", ...lines.map(({ model }) => modelText(model))],
+    numbers: runs.map((_, i) => [name(i), ...lines.map((line) => scoreText(line.values[i]))]),
+    below: [legend(lines), changes.length > 0 && el("p", { class: "muted" }, "┆ the suite or case was changed")],
+  });
+}
+
+/** The day of a run, with the time where the day has several. @param {{started: string}[]} runs @param {number} i */
+function dayText(runs, i) {
+  const days = runs.map(({ started }) => momentText(started, { dateStyle: "medium" }));
+  if (days.indexOf(days[i]) === days.lastIndexOf(days[i])) return days[i];
+  // Without the year two of them fit on a narrow screen.
+  return momentText(runs[i].started, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+}
+
+/**
+ * The lines of the history that belong to a run: a plot per metric and suite.
+ * @param {{runs: any[], series: any[]} | null} trends
+ * @param {string[]} first models in the order that gives them their colours
+ */
+export function trendsSection(trends, first) {
+  if (!trends || trends.runs.length < 2) return null;
+  const models = [...new Set([...first, ...trends.series.map(({ model }) => model)])];
+  const groups = Map.groupBy(trends.series, ({ metric, suite }) => JSON.stringify([metric, suite]));
+  const plots = Array.from(groups.values(), (series) => {
+    const [{ metric, suite }] = series;
+    const lines = series.map(({ model, values }) => ({ index: models.indexOf(model), model, values }));
+    return trendPlot(`${shortened(metric, 40)}: ${shortened(suite || "all suites", 60)}`, trends.runs, lines);
+  }).filter((plot) => plot !== null);
+  return plots.length ? section("trends", "Trends", el("div", { class: "plots" }, ...plots)) : null;
+}

@@ -1,0 +1,46 @@
+// @ts-check
+// The report: a run's view, made of the data that the file holds.
+
+import "./theme.js";
+import { shortened, shown } from "./dom.js";
+import { exactJson } from "./json.js";
+import { verdictOf } from "./summary.js";
+import { RunView } from "./view.js";
+
+/** JSON that was compressed with zlib and written in base64. @param {string} line */
+async function unpacked(line) {
+  const bytes = Uint8Array.from(atob(line), (character) => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+}
+
+async function start() {
+  const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+  // The document, and then a line per case with its transcripts, which is read when somebody opens the case.
+  const [first, ...rows] = (document.getElementById("data")?.textContent || "").split("\n");
+  const { document: run, trends } = JSON.parse(await unpacked(first));
+  const places = new Map(run.cases.map((/** @type {any} */ row, /** @type {number} */ i) => [row, i]));
+  const query = () => location.hash.slice(1);
+  const view = new RunView(
+    run,
+    trends,
+    {
+      heading: "h1",
+      load: async (row) => exactJson(await unpacked(rows[places.get(row)])),
+      write: (text, isPushed) => history[isPushed ? "pushState" : "replaceState"](null, "", `#${text}`),
+      address: (text) => `#${text}`,
+      runHref: () => "",
+    },
+    query(),
+  );
+  const names = [...new Set(run.suites.map((/** @type {any} */ row) => row.suite))];
+  document.title = `${verdictOf(run).words}: ${shown(shortened(names.join(", ") || "no cases", 100))} - tooleval`;
+  document.querySelector("header nav")?.replaceChildren(...view.links);
+  view.show(main);
+  document.querySelector(".skip")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    main.focus();
+  });
+  window.addEventListener("popstate", () => view.cases.go(query()));
+}
+
+void start();

@@ -1,0 +1,213 @@
+"""What a run's view says of a document: verdict, gates, scores, comparison, plots and trends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from records import as_json
+from unit.reports.samples import comparison
+from unit.reports.samples import document
+from unit.reports.samples import gate
+from unit.reports.samples import no_answer
+from unit.reports.samples import row
+from unit.reports.samples import trial
+
+from pytest_tooleval.history import Trends
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.document import Document
+from pytest_tooleval.reports.html import html_text
+
+from .conftest import Opened
+from .documents import rich_document
+from .documents import trends
+
+Draw = Callable[..., Opened]
+
+
+@pytest.fixture
+def draw(open_page: Callable[..., Opened], tmp_path: Path) -> Draw:
+    """`draw(document, trends=None)`: the report of it, opened."""
+
+    def draw_(made: Document, lines: Trends | None = None) -> Opened:
+        path = tmp_path / "report.html"
+        path.write_text(html_text(made, lines), encoding="utf-8")
+        return open_page(path)
+
+    return draw_
+
+
+def words(opened: Opened) -> str:
+    """All that it says, with what is folded."""
+    return re.sub(r"\s+", " ", str(opened.page.locator("main").text_content()))
+
+
+def headings(opened: Opened) -> list[str]:
+    return opened.page.locator("main h2, main h3").all_inner_texts()
+
+
+def test_the_verdict(draw: Draw) -> None:
+    page = draw(document()).page
+    failed, passed = row("failed", trial(0, 0.5)), row("passed", trial(0))
+    for rows, run, expected, problem in (
+        ([passed], {"exitstatus": 0}, "✓ Passed", "1 of 1 case passed"),
+        ([failed], {"exitstatus": 1}, "✗ Failed", "1 of 1 case failed"),
+        ([failed], {"exitstatus": None}, "✗ Failed", "1 of 1 case failed"),
+        ([row("error", no_answer())], {"exitstatus": 0}, "✓ Passed", "1 case without an answer"),
+        ([passed], {"exitstatus": 2}, "✗ Failed", "interrupted before its end"),
+        ([passed], {"exitstatus": None, "status": "killed"}, "✗ Failed", "killed before its end"),
+        ([passed], {"exitstatus": 1}, "✗ Failed", "another test of the run failed"),
+        ([row("skipped", model="")], {"exitstatus": 0}, "– Nothing was evaluated", "1 case skipped"),
+        ([], {"exitstatus": 5}, "✗ Failed", "no test was collected"),
+    ):
+        made = as_json(document(*rows, **run))
+        text = page.evaluate("(made) => verdictNode(made, 'h1').textContent", made)
+        assert text.startswith(expected), text
+        assert problem in text, text
+
+
+def test_gates_and_baseline_are_told(draw: Draw) -> None:
+    text = words(
+        draw(
+            document(
+                row("missed", trial(0, 0.6)),
+                gates=(gate(False), gate(True, "tool_selection: 0.98 >= 0.95", name="tool_selection")),
+                baseline=comparison(),
+            )
+        )
+    )
+    for said in (
+        *("1 of 2 gates failed", "worse than the baseline", "overall of gpt-4o: 0.80 < 0.90"),
+        *("0.80 (0.70 to 0.88)", "−0.10", "significant drop", "5/5 → 0/5 trials"),
+        *("Worse cases: 1", "Better cases: 1", "New cases: 1", "Cases that are gone: 1"),
+    ):
+        assert said in text
+
+
+def test_a_case_of_the_comparison_leads_to_its_details(draw: Draw) -> None:
+    opened = draw(document(row("missed", trial(0, 0.6)), baseline=comparison()))
+    opened.page.locator("#baseline").get_by_role("link", name="paris").first.click()
+    assert opened.page.locator("#panel-title").inner_text() == "paris"
+    opened.page.go_back()
+    assert opened.page.locator(".panel").is_hidden()
+
+
+def test_unknown_numbers_are_dashes_and_never_0(draw: Draw) -> None:
+    text = words(
+        draw(document(row("passed", trial(0)), row("passed", trial(0, 1.0, latency_s=2.0), model="b")))
+    )
+    assert "2.00 s" in text
+    assert "–" in text
+    assert "$0" not in text
+    assert not re.search(r"\b0 ms", text)
+
+
+def test_means_have_their_intervals_drawn_and_said(draw: Draw) -> None:
+    rows = row("passed", trial(0), case="a"), row("failed", trial(0, 0.5), case="b")
+    made = document(*rows, intervals=True)
+    low, high = made.models[0].metrics["overall"].low, made.models[0].metrics["overall"].high
+    assert low is not None
+    assert high is not None
+    opened = draw(made)
+    assert f"{low:.2f} to –{high:.2f}" in words(opened)
+    whisker = opened.page.locator(".interval .whisker").first
+    ends = [float(str(whisker.get_attribute(name))) for name in ("x1", "x2")]
+    assert ends == pytest.approx([2 + 68 * low, 2 + 68 * high])
+
+
+def test_reliability_for_every_k(draw: Draw) -> None:
+    opened = draw(
+        document(row("passed", trial(0), trial(1)), row("failed", trial(0, 0.5), trial(1), case="b"))
+    )
+    assert "Reliability over trials" in headings(opened)
+    heads = opened.page.locator(".reliability thead th").all_inner_texts()
+    assert heads == ["Model", "Share of cases", "k = 1", "k = 2"]
+
+
+def test_each_cell_says_what_one_must_know(draw: Draw) -> None:
+    other = {"overall": 1.0, "grounded": 0.0}
+    opened = draw(
+        document(
+            row("failed", trial(0), scores=other, thresholds={"overall": 1.0, "grounded": 1.0}),
+            row("failed", trial(0, 0.6, ToolCall("book", {})), trial(1), model="two"),
+            row("error", no_answer(), case="b", reason="too slow"),
+            # A case that a model has twice becomes two.
+            row("passed", trial(0)),
+        )
+    )
+    labels = [
+        each.get_attribute("aria-label") or each.get_attribute("title")
+        for each in opened.page.locator(".cell > *").all()
+    ]
+    assert labels == [
+        "gpt-4o: failed 1.00 grounded too low",
+        "two: failed 0.80 1/2 trials passed",
+        "gpt-4o: error",
+        "not run",
+        "gpt-4o: passed 1.00",
+        "not run",
+    ]
+    opened.page.get_by_label("Search").fill("BOOK")
+    assert opened.cases() == ["paris"]
+    opened.page.get_by_label("Search").fill("too slow")
+    assert opened.cases() == ["b"]
+    opened.page.get_by_role("button", name="Clear").click()
+    opened.page.get_by_role("combobox", name="Failure").select_option("error: timeout")
+    assert opened.cases() == ["b"]
+
+
+def test_plots_without_anything_to_show_are_left_out(draw: Draw) -> None:
+    page = draw(document()).page
+    plots = "(made) => [...plotsSection(made)?.querySelectorAll('h3') ?? []].map((h) => h.textContent)"
+    assert page.evaluate(plots, as_json(document(row("error", no_answer())))) == ["Failures by category"]
+    assert page.evaluate(plots, as_json(document())) == []
+
+
+def test_every_plot_has_words_and_numbers(draw: Draw) -> None:
+    page = draw(rich_document(12), trends()).page
+    plots = page.locator("figure").filter(has=page.get_by_role("img"))
+    assert plots.count() == 6 + 2
+    for plot in plots.all():
+        assert len(str(plot.get_by_role("img").get_attribute("aria-label"))) > 30
+        assert plot.get_by_text("Numbers", exact=True).count() == 1
+        assert plot.locator("tbody tr").count() > 0
+
+
+def test_a_trend_needs_two_runs_and_a_number(draw: Draw) -> None:
+    page = draw(document()).page
+    run = {"id": "a", "started": "2026-01-01T00:00:00+00:00", "commit": "abc"}
+
+    def drawn(runs: int, *values: float | None) -> list[str] | None:
+        line = {"model": "m", "suite": None, "metric": "overall", "values": values}
+        found: list[str] | None = page.evaluate(
+            "(lines) => { const made = trendsSection(lines, []); return made && "
+            "[...made.querySelectorAll('h3, path')].map((n) => n.getAttribute('d') ?? n.textContent) }",
+            {"runs": [run] * runs, "series": [line]},
+        )
+        return found
+
+    assert drawn(1, 0.5) is None
+    assert drawn(2, None, None) is None
+    heading, path = drawn(5, 0.1, 0.2, None, 0.4, 0.5) or []
+    assert heading == "overall: all suites"
+    # The line breaks where a run has no value.
+    assert re.sub(r"[\d. ]+", "", path) == "MLML"
+
+
+def test_a_model_has_one_colour_on_the_whole_page(draw: Draw) -> None:
+    runs = [{"id": str(n), "started": "2026-01-01", "commit": ""} for n in range(2)]
+    series = [
+        {"model": model, "suite": "", "metric": "overall", "values": [0.5, 0.6]}
+        for model in ("gpt-4o", "b")
+    ]
+    opened = draw(
+        document(row("passed", trial(0), model="b"), row("passed", trial(0))),
+        msgspec.convert({"runs": runs, "series": series}, Trends),
+    )
+    classes = opened.page.locator("#trends svg[role=img] > g").evaluate_all(
+        "(all) => all.map((n) => n.getAttribute('class'))"
+    )
+    assert classes == ["model-1", "model-0"]
