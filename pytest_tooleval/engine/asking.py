@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import hashlib
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
+
+from msgspec import structs
 
 from ..errors import ModelError
 from ..record.calls import MAX_DEPTH
@@ -225,7 +226,7 @@ class Lane:
                 self._client = make_client(self.spec)
             answer = await self._client.complete(sent, self._timeout_s)
         self._answered = True
-        answer = dataclasses.replace(self._priced(answer), fallbacks={**fallbacks, **answer.fallbacks})
+        answer = structs.replace(self._priced(answer), fallbacks={**fallbacks, **answer.fallbacks})
         self._run.budget.add(answer.cost_usd)
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
         if is_nested_deeper(answer.message, MAX_DEPTH):
@@ -238,7 +239,7 @@ class Lane:
         """The answer with its cost by the prices in the model's table, if there are any."""
         spec = self.spec
         cost = price(answer.prompt_tokens, answer.completion_tokens, spec.input_price, spec.output_price)
-        return answer if cost is None else dataclasses.replace(answer, cost_usd=cost)
+        return answer if cost is None else structs.replace(answer, cost_usd=cost)
 
     def _check_not_over(self) -> None:
         if self._over_because is not None:
@@ -292,4 +293,4 @@ def _without_keys(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
         said = scrub_json(answer.finish_message, values)
     except RecursionError:
         raise ModelError("the answer is nested too deeply to read", kind="bad_response") from None
-    return dataclasses.replace(answer, message=message, finish_reason=reason, finish_message=said)
+    return structs.replace(answer, message=message, finish_reason=reason, finish_message=said)

@@ -9,6 +9,7 @@ from ..record.calls import ToolCall
 from ..record.transcript import CallFormat
 from ..record.transcript import Message
 from ..record.transcript import Reply
+from ..record.transcript import Taken
 from ..record.transcript import text_of
 from .clients.base import ChatAnswer
 from .clients.base import ChatRequest
@@ -30,15 +31,10 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         calls=calls,
         format=format,
         tool_choice=tool_choice,
-        fallbacks=dict(answer.fallbacks),
         finish_reason=answer.finish_reason,
-        latency_s=answer.latency_s,
-        prompt_tokens=answer.prompt_tokens,
-        completion_tokens=answer.completion_tokens,
-        reasoning_tokens=answer.reasoning_tokens,
-        cost_usd=answer.cost_usd,
         cached=cached,
         no_answer=no_answer(calls, answer.finish_reason, answer.finish_message),
+        **{name: getattr(answer, name) for name in Taken.__struct_fields__},
     )
 
 

@@ -22,17 +22,9 @@ CallFormat = Literal["native", "recovered"]
 NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call"]
 
 
-class Measures(Struct, frozen=True, kw_only=True, gc=False):
-    """What one answer took, or all answers of a trial together. Nothing unknown is ever 0."""
+class Taken(Struct, frozen=True, kw_only=True, gc=False):
+    """What it took to get an answer. Nothing unknown is ever 0."""
 
-    format: Annotated[
-        CallFormat | None,
-        Meta(description="native; recovered when calls were written as text; null without an answer."),
-    ] = None
-    tool_choice: Annotated[
-        str | None,
-        Meta(description="The tool_choice that was sent last; another one after a refusal."),
-    ] = None
     fallbacks: Annotated[
         dict[str, str | None],
         Meta(description="A parameter that the model refuses to what was sent instead; null: nothing."),
@@ -49,6 +41,19 @@ class Measures(Struct, frozen=True, kw_only=True, gc=False):
         int | None, Meta(description="Those of the answer's that went into reasoning. Null: unknown.")
     ] = None
     cost_usd: Annotated[float | None, Meta(description="The cost in US dollars. Null: unknown.")] = None
+
+
+class Measures(Taken, frozen=True, kw_only=True, gc=False):
+    """What one answer took, or all answers of a trial together, and how it was had."""
+
+    format: Annotated[
+        CallFormat | None,
+        Meta(description="native; recovered when calls were written as text; null without an answer."),
+    ] = None
+    tool_choice: Annotated[
+        str | None,
+        Meta(description="The tool_choice that was sent last; another one after a refusal."),
+    ] = None
     cached: Annotated[
         bool, Meta(description="Whether it came from a cassette, or from an earlier run.")
     ] = False

@@ -18,6 +18,8 @@ from typing import Any
 from typing import Literal
 from typing import get_args
 
+from msgspec import structs
+
 from ...errors import ModelError
 from ..clients.base import ChatAnswer
 from ..clients.base import ChatRequest
@@ -154,8 +156,7 @@ class Cassette:
         if self._secrets is None:
             self._secrets = secret_values()
         shown = scrub_json(summary(asked), self._secrets)
-        fields = {name: getattr(answer, name) for name in ChatAnswer.__dataclass_fields__}
-        stored = {name: value for name, value in fields.items() if value not in (None, {})}
+        stored = {name: each for name, each in structs.asdict(answer).items() if each not in (None, {})}
         line = json.dumps({"version": VERSION, "key": key, "asked": shown, "answer": stored})
         with self._lock:
             try:

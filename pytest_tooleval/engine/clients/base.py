@@ -9,6 +9,7 @@ from dataclasses import field
 from typing import Any
 from typing import Protocol
 
+from ...record.transcript import Taken
 from ..models.spec import ModelSpec
 
 # No chat answer is longer, unpacked.
@@ -53,25 +54,15 @@ def headers_of(spec: ModelSpec, request: ChatRequest) -> dict[str, str]:
     return {str(name): str(value) for name, value in headers.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class ChatAnswer:
+class ChatAnswer(Taken, frozen=True):
     """What came back: the assistant's message as the provider sent it, and what it took.
 
-    Tokens and cost are None when unknown; `reasoning_tokens` are part of `completion_tokens`.
-    `fallbacks` holds what was sent in place of parameters that the model refuses, None for those that
-    were left out.
     Where an answer ended otherwise than it should, `finish_reason` is the provider's own word for it,
     and `finish_message` what else it said.
     """
 
     message: dict[str, Any]
     finish_reason: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost_usd: float | None = None
-    latency_s: float | None = None
-    reasoning_tokens: int | None = None
-    fallbacks: Mapping[str, str | None] = field(default_factory=dict)
     finish_message: str | None = None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import dataclasses
 import importlib
 import inspect
 import json
@@ -16,6 +15,8 @@ import traceback
 from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
+
+from msgspec import structs
 
 from ...errors import ModelError
 from ...text import shorten
@@ -74,7 +75,7 @@ class CallableClient:
             raise ModelError(self._describe(error), kind="callable")
         answer = _read(self._spec, result, time.perf_counter() - begin)
         deaf = "reasoning_effort" in offered and "reasoning_effort" not in keywords
-        return dataclasses.replace(answer, fallbacks={"reasoning_effort": None}) if deaf else answer
+        return structs.replace(answer, fallbacks={"reasoning_effort": None}) if deaf else answer
 
     def _own_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:

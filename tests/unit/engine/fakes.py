@@ -80,7 +80,9 @@ class FakeClient:
         answer = self.answer(request)
         if isinstance(answer, ModelError):
             raise answer
-        return ChatAnswer(answer, self.finish_reason, 50, 10, None, 0.01)
+        return ChatAnswer(
+            answer, self.finish_reason, prompt_tokens=50, completion_tokens=10, latency_s=0.01
+        )
 
     async def close(self) -> None:
         self.closed = True

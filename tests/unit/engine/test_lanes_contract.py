@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from mock_server import MockServer
 from mock_server import call_message
+from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.clients.base import ChatAnswer
@@ -197,7 +198,7 @@ async def _told(client: ChatClient, request: ChatRequest, timeout_s: float, text
         failed = error
     else:
         assert answer.latency_s is not None
-        return dataclasses.replace(answer, latency_s=None)
+        return structs.replace(answer, latency_s=None)
     assert KEY not in failed.message
     told = (type(failed), failed.kind, failed.retryable, failed.fatal, failed.retry_after)
     return (*told, failed.message) if texts else told

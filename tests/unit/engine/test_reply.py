@@ -28,7 +28,15 @@ def read(message: dict[str, Any], tool_choice: str = "required") -> Reply:
 
 
 def test_figures_are_passed_on() -> None:
-    answer = ChatAnswer(says(), "stop", 50, 10, 0.5, 1.5, fallbacks={"tool_choice": "auto"})
+    answer = ChatAnswer(
+        says(),
+        "stop",
+        prompt_tokens=50,
+        completion_tokens=10,
+        cost_usd=0.5,
+        latency_s=1.5,
+        fallbacks={"tool_choice": "auto"},
+    )
     asked = ChatRequest([], [tool("search")], "required")
     reply = read_reply(answer, asked, cached=True)
     assert reply.fallbacks == {"tool_choice": "auto"}

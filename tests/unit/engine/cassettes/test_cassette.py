@@ -26,7 +26,14 @@ REQUEST = ChatRequest(
 )
 ASKED = question(SPEC, REQUEST)
 KEY = key_of(ASKED)
-ANSWER = ChatAnswer(says(call("get_weather", "{"), content="☃ \ud800"), "stop", 50, 10, 0.25, 1.5)
+ANSWER = ChatAnswer(
+    says(call("get_weather", "{"), content="☃ \ud800"),
+    "stop",
+    prompt_tokens=50,
+    completion_tokens=10,
+    cost_usd=0.25,
+    latency_s=1.5,
+)
 
 
 def recorded(path: Path, *keys: str, answer: ChatAnswer = ANSWER) -> Cassette:
