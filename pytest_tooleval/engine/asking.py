@@ -291,6 +291,9 @@ def _without_keys(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
         message = scrub_json(answer.message, values)
         reason = scrub_json(answer.finish_reason, values)
         said = scrub_json(answer.finish_message, values)
+        served = scrub_json(answer.served_model, values)
     except RecursionError:
         raise ModelError("the answer is nested too deeply to read", kind="bad_response") from None
-    return structs.replace(answer, message=message, finish_reason=reason, finish_message=said)
+    return structs.replace(
+        answer, message=message, finish_reason=reason, finish_message=said, served_model=served
+    )

@@ -41,6 +41,12 @@ class Taken(Struct, frozen=True, kw_only=True, gc=False):
         int | None, Meta(description="Those of the answer's that went into reasoning. Null: unknown.")
     ] = None
     cost_usd: Annotated[float | None, Meta(description="The cost in US dollars. Null: unknown.")] = None
+    served_model: Annotated[
+        str | None, Meta(description="The model that answered, by the provider's name. Null: unknown.")
+    ] = None
+    system_fingerprint: Annotated[
+        str | None, Meta(description="What OpenAI says of the system behind it. Null: not told.")
+    ] = None
 
 
 class Measures(Taken, frozen=True, kw_only=True, gc=False):
@@ -158,6 +164,8 @@ def measures_of(transcript: Transcript) -> Measures:
         reasoning_tokens=cast("int | None", _sum(reply.reasoning_tokens for reply in replies)),
         cost_usd=_sum(reply.cost_usd for reply in replies),
         cached=bool(replies) and all(reply.cached for reply in replies),
+        served_model=replies[-1].served_model if replies else None,
+        system_fingerprint=replies[-1].system_fingerprint if replies else None,
     )
 
 

@@ -34,6 +34,7 @@ from .baseline_text import labels_text
 from .baseline_text import left_out_text
 from .baseline_text import nothing_text
 from .baseline_text import otherwise_text
+from .baseline_text import served_text
 from .baseline_text import shown
 from .baseline_text import verdict_text
 from .pairing import Pair
@@ -156,6 +157,7 @@ def compare(
         left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
         texts += [f"not compared: {left_out}"] if left_out else []
         texts += filter(None, (_otherwise(model, names) for model in compared))
+        texts += filter(None, (_served(model, names) for model in compared))
     failed = any(
         model.flips_failed or any(metric.failed for metric in model.metrics) for model in results
     )
@@ -312,6 +314,20 @@ def _otherwise(model: _Model, names: tuple[str, str]) -> str:
         for side in (0, 1)
     )
     return otherwise_text(model.new, old, new, names)
+
+
+def _served(model: _Model, names: tuple[str, str]) -> str:
+    """That other models answered under the same label, in words; empty where it is not known."""
+    old, new = (
+        {
+            trial.served_model
+            for case in model.cases
+            for trial in (case.old, case.new)[side].trials
+            if trial.served_model
+        }
+        for side in (0, 1)
+    )
+    return served_text(model.new, old, new, names) if old and new and old != new else ""
 
 
 def _adjust(models: Sequence[_Model]) -> list[tuple[list[float], float | None]]:

@@ -64,6 +64,13 @@ def otherwise_text(model: str, old: Fallbacks, new: Fallbacks, names: tuple[str,
     return f"{shown(model)} was not asked alike, only {'; only '.join(parts)}" if parts else ""
 
 
+def served_text(model: str, old: Set[str], new: Set[str], names: tuple[str, str]) -> str:
+    """Which models answered under a label, where these were others in one run than in the other."""
+    sides = zip(names, (old, new), strict=True)
+    parts = [f"{labels_text(sorted(served))} in {shown(name)}" for name, served in sides]
+    return f"{shown(model)} was served by {' and by '.join(parts)}"
+
+
 def verdict_text(models: Sequence[ComparedModel], max_drop: float, *, blind: bool) -> str:
     """The verdict on models that were compared. `blind`: so few cases cannot show a drop at all."""
     failures = [text for model in models for text in _failures(model)]

@@ -66,6 +66,12 @@ class ChatAnswer(Taken, frozen=True):
     finish_message: str | None = None
 
 
+def text_in(document: Mapping[str, Any], field: str) -> str | None:
+    """A field of a provider's document if it is a text."""
+    value = document.get(field)
+    return value if isinstance(value, str) else None
+
+
 class ChatClient(Protocol):
     """A model that can be asked. One instance serves one model, on one event loop."""
 

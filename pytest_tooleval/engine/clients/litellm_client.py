@@ -28,6 +28,7 @@ from .base import ChatAnswer
 from .base import ChatRequest
 from .base import headers_of
 from .base import sent_parameters
+from .base import text_in
 from .provider_errors import lacks_credentials
 from .provider_errors import one_line
 from .provider_errors import provider_error
@@ -317,6 +318,8 @@ def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
         reasoning_tokens=reasoning_tokens(usage),
         cost_usd=_cost(response),
         latency_s=latency_s,
+        served_model=text_in(vars(response), "model"),
+        system_fingerprint=text_in(vars(response), "system_fingerprint"),
     )
 
 

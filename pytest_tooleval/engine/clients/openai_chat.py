@@ -34,6 +34,7 @@ from .base import ChatAnswer
 from .base import ChatRequest
 from .base import headers_of
 from .base import sent_parameters
+from .base import text_in
 from .openai_responses import chat_document
 from .openai_responses import responses_body
 from .provider_errors import one_line
@@ -267,6 +268,8 @@ class OpenAIClient:
             reasoning_tokens=reasoning_tokens(usage),
             cost_usd=told_cost(usage) or cost_usd(self._price, usage),
             latency_s=latency_s,
+            served_model=text_in(document, "model"),
+            system_fingerprint=text_in(document, "system_fingerprint"),
         )
 
 

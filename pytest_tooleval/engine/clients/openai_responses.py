@@ -142,7 +142,8 @@ def chat_document(document: Mapping[str, Any]) -> dict[str, Any]:
         return dict(document)
     message = {**chat_message(items), ITEMS: items}
     choice = {"message": message, "finish_reason": _finish_reason(document, message)}
-    return {"choices": [choice], "usage": _usage(document.get("usage"))}
+    usage = _usage(document.get("usage"))
+    return {"model": document.get("model"), "choices": [choice], "usage": usage}
 
 
 def chat_message(items: Sequence[object]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdTex
  * @typedef {{prompt: Message[], rounds: {reply: Reply, answers: Message[]}[]}} Transcript
  * @typedef {{trial: number, passed: boolean, failure: string | null, extra_calls: number, format: string | null,
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
- *   reasoning_tokens: number | null, fallbacks: Record<string, string | null>,
+ *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, fallbacks: Record<string, string | null>,
  *   cost_usd: number | null, cached: boolean, tool_choice: string | null,
  *   error: {kind: string, message: string} | null}} Trial what is known of a trial without opening it
  * @typedef {Trial & {scores: Record<string, Score>, transcript: Transcript | null}} WholeTrial
@@ -59,6 +59,7 @@ function trialFacts(trial) {
     ["Answer", trial.error ? "" : trial.cached ? "replayed" : "asked in this run"],
     ["Format", trial.format === "recovered" && "recovered from text"],
     ["Extra calls", trial.extra_calls ? countText(trial.extra_calls) : ""],
+    ["Served by", [trial.served_model, trial.system_fingerprint].filter((each) => each).map((each) => shown(String(each))).join(", ")],
     ["tool_choice sent", trial.tool_choice && shown(trial.tool_choice)],
     ["Refused by the model", shown(Object.keys(trial.fallbacks).join(", "))],
   ]);

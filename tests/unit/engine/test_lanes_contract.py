@@ -312,3 +312,11 @@ def test_prices_are_those_that_litellm_works_out() -> None:
         theirs = litellm.completion_cost(response, model=name, custom_llm_provider="openai")
         ours = cost_usd(openai_price(name), usage)
         assert (ours or 0.0) == pytest.approx(theirs, rel=1e-9), name
+
+
+async def test_both_say_which_model_answered(lanes: Lanes) -> None:
+    document = {**says("hello"), "model": "m-2026-11-01", "system_fingerprint": "fp_1"}
+    with MockServer(respond=lambda path, request: (200, document)) as server:
+        for answer in await lanes.ask(server.base_url):
+            assert isinstance(answer, ChatAnswer)
+            assert (answer.served_model, answer.system_fingerprint) == ("m-2026-11-01", "fp_1")

@@ -102,6 +102,19 @@ def test_a_model_that_was_not_asked_alike_is_told() -> None:
     assert "asked alike" not in compare(new, new)["message"]
 
 
+def test_another_model_under_the_same_label_is_told() -> None:
+    def answered_by(name: str | None) -> Document:
+        trials = [{"error": None, "passed": True, "served_model": name}]
+        return document([row(n, 1, 1, trials=trials) for n in range(3)])
+
+    told = compare(answered_by("gpt-4o-2024-08-06"), answered_by("gpt-4o-2024-11-20"))["message"]
+    assert (
+        "gpt-4o was served by gpt-4o-2024-08-06 in baseline and by gpt-4o-2024-11-20 in this run" in told
+    )
+    assert "served" not in compare(answered_by("a"), answered_by("a"))["message"]
+    assert "served" not in compare(answered_by(None), answered_by("a"))["message"]
+
+
 def test_the_comparison_is_what_a_document_holds() -> None:
     comparison = compare(runs([5] * 20, 5), runs([1] * 20, 5), names=("main", "this run"))
     assert json.loads(json.dumps(comparison, allow_nan=False)) == comparison
