@@ -29,6 +29,7 @@ from .base import ChatRequest
 from .base import headers_of
 from .base import sent_parameters
 from .base import text_in
+from .openai_responses import wants_responses
 from .provider_errors import lacks_credentials
 from .provider_errors import one_line
 from .provider_errors import provider_error
@@ -207,6 +208,12 @@ class LitellmClient:
         )
         # Of its own failures litellm tells the whole traceback.
         text = self._clean(str(error).partition("Traceback (most recent call last)")[0])
+        if refused and provider_of(self._spec.model) == "azure" and wants_responses(text):
+            deployment = self._spec.model.removeprefix("azure/")
+            text += f' (model = "azure/responses/{deployment}" asks there: {self._spec.place})'
+            return ModelError(
+                f"the provider refused the request: {text}", kind="bad_request", fatal=True
+            )
         return provider_error(
             self._spec,
             status,

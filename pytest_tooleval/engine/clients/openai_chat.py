@@ -37,6 +37,7 @@ from .base import sent_parameters
 from .base import text_in
 from .openai_responses import chat_document
 from .openai_responses import responses_body
+from .openai_responses import wants_responses
 from .provider_errors import one_line
 from .provider_errors import provider_error
 from .provider_errors import redirected
@@ -54,10 +55,6 @@ OPENAI = "https://api.openai.com/v1"
 # Servers commonly drop an idle connection after 5 s; a question on one just dropped would be lost.
 _KEEP_IDLE_S = 4.0
 _REDIRECTS = (301, 302, 303, 307, 308)
-# How OpenAI and Azure say at /chat/completions that a model, or tools for it, are not served there.
-_WANTS_RESPONSES = re.compile(
-    r"\bv1/responses\b|\bResponses API\b|chatCompletion operation does not work", re.IGNORECASE
-)
 _REFUSES_ENCRYPTED = re.compile(r"encrypted[ _]content", re.IGNORECASE)
 _THOUGHTS = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>(.*)", re.DOTALL)
 
@@ -134,7 +131,7 @@ class OpenAIClient:
 
     def _learn(self, refusal: str, responses: bool, encrypted: bool) -> None:
         """Ask in another form from now on, if a question in this one was refused for its form."""
-        if not responses and _WANTS_RESPONSES.search(refusal):
+        if not responses and wants_responses(refusal):
             self._responses = True
         elif responses and encrypted and _REFUSES_ENCRYPTED.search(refusal):
             self._encrypted = False
@@ -181,6 +178,8 @@ class OpenAIClient:
         # As in the openai library, these two are not parameters themselves.
         sampling.pop("extra_headers", None)
         more = sampling.pop("extra_body", None)
+        if self._azure:
+            sampling.pop("api_version", None)
         body: dict[str, Any] = {
             "model": self._model,
             "messages": list(request.messages),

@@ -7,6 +7,7 @@ back unchanged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -23,6 +24,14 @@ _RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_out
 _NESTED = {"reasoning_effort": ("reasoning", "effort"), "verbosity": ("text", "verbosity")}
 _TEXTS = ("output_text", "text")
 _STATUS = {"server_error": 500, "rate_limit_exceeded": 429}
+_REFUSAL = re.compile(
+    r"\bv1/responses\b|\bResponses API\b|chatCompletion operation does not work", re.IGNORECASE
+)
+
+
+def wants_responses(refusal: str) -> bool:
+    """Whether chat completions (OpenAI, Azure) refused a model, or tools for it, as not served there."""
+    return bool(_REFUSAL.search(refusal))
 
 
 def responses_body(chat: Mapping[str, Any], *, encrypted: bool) -> dict[str, Any]:

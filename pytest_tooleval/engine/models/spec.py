@@ -58,10 +58,11 @@ class ModelSpec:
         """Whether the calls go over our own client for OpenAI's protocols instead of litellm."""
         if self.api is not None:
             return self.api == "openai"
-        if _LITELLM_EXTRAS.intersection(self.extra):
-            return False
+        litellms = _LITELLM_EXTRAS.intersection(self.extra)
         provider = provider_of(self.model)
-        return provider == "openai" or (provider == "azure" and self._over_azures_responses)
+        if provider == "azure":  # whose Responses API has no versions
+            return self._over_azures_responses and litellms <= {"api_version"}
+        return provider == "openai" and not litellms
 
     @property
     def _over_azures_responses(self) -> bool:

@@ -332,7 +332,8 @@ async def test_an_answer_of_any_shape_is_read() -> None:
         ("azure/responses/mine", {"api_key_env": "MY_API_KEY"}, True),
         ("azure/gpt-5.6", {}, False),  # litellm logs in
         ("azure/gpt-4o", {"api_key_env": "MY_API_KEY"}, False),
-        ("azure/gpt-5.6", {"api_key_env": "MY_API_KEY", "extra": {"api_version": "preview"}}, False),
+        ("azure/gpt-5.6", {"api_key_env": "MY_API_KEY", "extra": {"api_version": "x"}}, True),
+        ("azure/gpt-5.6", {"api_key_env": "MY_API_KEY", "extra": {"organization": "x"}}, False),
     ],
 )
 def test_which_of_azures_models_take_this_lane(model: str, given: dict[str, Any], lean: bool) -> None:
@@ -347,9 +348,10 @@ async def test_azure(monkeypatch: pytest.MonkeyPatch, model: str, ending: str) -
     provider = Provider(answer(TEXT))
     with MockServer(respond=provider) as server:
         monkeypatch.setenv("AZURE_API_BASE", server.base_url.removesuffix("/v1") + ending)
-        found = await ask(ModelSpec("m", model=model))
+        found = await ask(ModelSpec("m", model=model), api_version="2024-10-21")
     assert provider.paths == ["/openai/v1/responses"]
     assert server.bodies[0]["model"] == "gpt-5.6"
+    assert "api_version" not in server.bodies[0]
     assert server.headers[0]["authorization"] == "Bearer sk-mine-123456"
     assert "openai-organization" not in server.headers[0]
     assert found.cost_usd
