@@ -106,7 +106,7 @@ def set_by(spec: ModelSpec, case: ResolvedCase) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class AskOptions:
     """Where a question comes from: its place in the queue and where its answer is kept.
 
     `fresh` asks even if the answer is recorded, for a rerun; `set_by` is that of the case.
@@ -119,7 +119,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Shared:
     """What all models of a run share; times in seconds."""
 
     concurrency: int
@@ -133,15 +133,17 @@ class Run:
 Asked = Mapping[str, Any]
 
 
-class Lane:
+class Asker:
     """One model's way from a question to a reply: cassette, limits, retries, fallbacks."""
 
-    def __init__(self, spec: ModelSpec, run: Run) -> None:
+    def __init__(self, spec: ModelSpec, shared: Shared) -> None:
         self.spec = spec
-        self._run = run
-        self._own_slots = AdaptiveSlots(min(spec.max_concurrency or run.concurrency, run.concurrency))
+        self._shared = shared
+        self._own_slots = AdaptiveSlots(
+            min(spec.max_concurrency or shared.concurrency, shared.concurrency)
+        )
         self._pace = Pace(spec.requests_per_minute, spec.tokens_per_minute)
-        self._timeout_s = spec.timeout or run.timeout_s
+        self._timeout_s = spec.timeout or shared.timeout_s
         self._client: ChatClient | None = None
         self._over = asyncio.Event()
         self._over_because: ModelError | None = None
@@ -150,23 +152,23 @@ class Lane:
         self._fallbacks = Fallbacks(spec)
         self._asking: dict[str, asyncio.Lock] = {}
 
-    async def ask(self, request: ChatRequest, origin: Origin) -> Reply:
+    async def ask(self, request: ChatRequest, options: AskOptions) -> Reply:
         """The model's reply, from the cassette if it is there."""
         # The baseline is not kept: asking it costs nothing, and `none` is about networks and money.
-        cassette = None if self.spec.model == LEXICAL else origin.cassette
+        cassette = None if self.spec.model == LEXICAL else options.cassette
         if cassette is None:
-            return read_reply(await self._ask_model(request, origin), request, cached=False)
+            return read_reply(await self._ask_model(request, options), request, cached=False)
         asked = question(self.spec, request)
         key = key_of(asked)
         # Two cases may ask the same at the same time: only the first of them pays for it.
         async with self._asking.setdefault(key, asyncio.Lock()):
-            return await self._ask_recorded(request, origin, cassette, asked, key)
+            return await self._ask_recorded(request, options, cassette, asked, key)
 
     async def _ask_recorded(
-        self, request: ChatRequest, origin: Origin, cassette: Cassette, asked: Asked, key: str
+        self, request: ChatRequest, options: AskOptions, cassette: Cassette, asked: Asked, key: str
     ) -> Reply:
         # A rerun asks anew, if asking is allowed at all.
-        found = None if origin.fresh and cassette.may_ask else cassette.find(key)
+        found = None if options.fresh and cassette.may_ask else cassette.find(key)
         if found is not None:
             return read_reply(found, request, cached=True)
         if not cassette.may_ask:
@@ -176,24 +178,24 @@ class Lane:
                 "records it",
                 kind="replay",
             )
-        answer = await self._ask_model(request, origin)
+        answer = await self._ask_model(request, options)
         cassette.add(key, asked, answer)
         return read_reply(answer, request, cached=False)
 
-    async def _ask_model(self, request: ChatRequest, origin: Origin) -> ChatAnswer:
+    async def _ask_model(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
         """Ask until there is an answer, each time without what was refused the time before."""
         tried: set[str] = set()
         while True:
             try:
                 answer = await with_retries(
-                    lambda: self._attempt(request, origin),
-                    self._run.policy,
-                    self._run.rng,
+                    lambda: self._attempt(request, options),
+                    self._shared.policy,
+                    self._shared.rng,
                     self._gives_up,
                     self._pause,
                 )
             except ParameterRefused as refused:
-                self._fallbacks.learn(refused, origin.set_by, tried)
+                self._fallbacks.learn(refused, options.set_by, tried)
             except ModelError as error:
                 if error.kind == "bad_request":
                     self._fallbacks.forget(tried)
@@ -203,31 +205,31 @@ class Lane:
                 self._fallbacks.confirm(tried)
                 return answer
 
-    async def _attempt(self, request: ChatRequest, origin: Origin) -> ChatAnswer:
+    async def _attempt(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
         # The model's own limits come first, so that a throttled model holds no slot of the others.
-        async with self._own_slots.hold(origin.priority):
+        async with self._own_slots.hold(options.priority):
             try:
-                answer = await self._attempt_once(request, origin)
+                answer = await self._attempt_once(request, options)
             except ModelError as error:
                 self._own_slots.failed(error)
                 raise
         self._own_slots.answered()
         return answer
 
-    async def _attempt_once(self, request: ChatRequest, origin: Origin) -> ChatAnswer:
+    async def _attempt_once(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
         self._check_not_over()
         await self._pace.wait(self._pause)
-        async with self._run.slots.hold(origin.priority):
+        async with self._shared.slots.hold(options.priority):
             self._check_not_over()
-            self._run.budget.check()
+            self._shared.budget.check()
             # Only now, as much may have been learned while this one was waiting for its turn.
-            sent, fallbacks = self._fallbacks.apply(request, origin.set_by)
+            sent, fallbacks = self._fallbacks.apply(request, options.set_by)
             if self._client is None:
                 self._client = make_client(self.spec)
             answer = await self._client.complete(sent, self._timeout_s)
         self._answered = True
         answer = structs.replace(self._priced(answer), fallbacks={**fallbacks, **answer.fallbacks})
-        self._run.budget.add(answer.cost_usd)
+        self._shared.budget.add(answer.cost_usd)
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
         if is_nested_deeper(answer.message, MAX_DEPTH):
             raise ModelError(

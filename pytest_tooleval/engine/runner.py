@@ -21,9 +21,9 @@ from ..errors import ModelError
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
-from .asking import Lane
-from .asking import Origin
-from .asking import Run
+from .asking import Asker
+from .asking import AskOptions
+from .asking import Shared
 from .asking import sampling_for
 from .asking import set_by
 from .cassettes.cassette import Cassette
@@ -71,7 +71,7 @@ class Runner:
         policy: RetryPolicy | None = None,
         budget: Budget | None = None,
     ) -> None:
-        self._shared = Run(
+        self._shared = Shared(
             concurrency=concurrency,
             slots=Slots(concurrency),
             budget=budget or Budget(None),
@@ -80,7 +80,7 @@ class Runner:
             # Its own generator: test plugins reseed the global one before every item.
             rng=random.Random(),
         )
-        self._lanes: dict[str, Lane] = {}
+        self._askers: dict[str, Asker] = {}
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._closed = False
@@ -123,12 +123,12 @@ class Runner:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     async def _converse(self, trial: Trial) -> Transcript:
-        lane = self._lane(trial.model)
+        asker = self._asker(trial.model)
         placed = set_by(trial.model, trial.case)
-        origin = Origin(trial.priority, trial.cassette, trial.fresh, placed)
+        options = AskOptions(trial.priority, trial.cassette, trial.fresh, placed)
 
         async def ask(request: ChatRequest) -> Reply:
-            return await lane.ask(request, origin)
+            return await asker.ask(request, options)
 
         sampling = sampling_for(trial.model, trial.case)
         if trial.live is None or not trial.case.live_tools:
@@ -139,11 +139,11 @@ class Runner:
         finally:
             await live.close()
 
-    def _lane(self, spec: ModelSpec) -> Lane:
-        lane = self._lanes.get(spec.label)
-        if lane is None:
-            lane = self._lanes[spec.label] = Lane(spec, self._shared)
-        return lane
+    def _asker(self, spec: ModelSpec) -> Asker:
+        asker = self._askers.get(spec.label)
+        if asker is None:
+            asker = self._askers[spec.label] = Asker(spec, self._shared)
+        return asker
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -173,7 +173,7 @@ class Runner:
                 task.cancel()
             if tasks:
                 await asyncio.wait(tasks, timeout=2.0)
-            closing = [asyncio.ensure_future(lane.close()) for lane in self._lanes.values()]
+            closing = [asyncio.ensure_future(asker.close()) for asker in self._askers.values()]
             if closing:
                 await asyncio.wait(closing, timeout=1.0)
         finally:

@@ -1,4 +1,4 @@
-"""Pairing of expected with actual calls so that the total is the best there is, never greedily.
+"""Assignment of actual to expected calls so that the total is the best there is, never greedily.
 
 A pair scores 0.6 + 0.4 x parameters. Of several pairings with the same total the one with more
 pairs is taken, then the one with more parameters right: then every figure drawn from the pairing
@@ -27,7 +27,7 @@ class Row(NamedTuple):
     scored: bool
 
 
-class Pairing(NamedTuple):
+class Assignment(NamedTuple):
     """`pairs` maps an expected call to its actual one (by index), `shares` are those of the pairs.
 
     `total` is the sum of the pairs' scores, `parameters` the sum of the parameter accuracies of
@@ -40,7 +40,7 @@ class Pairing(NamedTuple):
     parameters: float
 
 
-def pair(rows: Sequence[Row], *, in_order: bool) -> Pairing:
+def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
     """The best pairing; with `in_order` the pairs keep the order of both lists.
 
     Each row has a share for every actual call, of which there is at least one.
@@ -79,7 +79,7 @@ def _is_sorted(pairs: dict[int, int]) -> bool:
     return columns == sorted(columns)
 
 
-def total_of(pairs: dict[int, int], shares: Sequence[Share], scored: Sequence[bool]) -> Pairing:
+def total_of(pairs: dict[int, int], shares: Sequence[Share], scored: Sequence[bool]) -> Assignment:
     """The figures of a pairing, given for each pair its share and whether parameters are scored."""
     common = shares[0].total if len(shares) == 1 else math.lcm(*[share.total for share in shares])
     total = parameters = 0
@@ -89,7 +89,7 @@ def total_of(pairs: dict[int, int], shares: Sequence[Share], scored: Sequence[bo
         if counts:
             parameters += part
     # 0.6 + 0.4 p = (3 + 2 p) / 5: one division, and the order of the pairs cannot show.
-    return Pairing(pairs, shares, total / (5 * common), parameters / common)
+    return Assignment(pairs, shares, total / (5 * common), parameters / common)
 
 
 def _weights(rows: Sequence[Row]) -> list[list[int]]:

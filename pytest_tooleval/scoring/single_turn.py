@@ -14,7 +14,7 @@ from . import parameters
 from . import tool_selection
 from .calls import MAX_ACTUAL
 from .calls import MAX_EXPECTED
-from .calls import Pairing
+from .calls import Assignment
 from .calls import Row
 from .calls import pair
 from .calls import total_of
@@ -176,7 +176,7 @@ class SeveralCallsExpected:
         self._rows: dict[int, Row] = {}
         self._pairing = self._as_listed() or self._pair(self._in_order)
 
-    def _as_listed(self) -> Pairing | None:
+    def _as_listed(self) -> Assignment | None:
         """The pairing of each expected call with the one at its place, if no other is better for it."""
         if len(self._expected) != len(self._calls):
             return None
@@ -205,9 +205,9 @@ class SeveralCallsExpected:
             row = self._rows[index] = Row([self._share(index, call) for call in calls], scored)
         return row
 
-    def _pair(self, in_order: bool) -> Pairing:
+    def _pair(self, in_order: bool) -> Assignment:
         if not self._calls:
-            return Pairing({}, (), 0.0, 0.0)
+            return Assignment({}, (), 0.0, 0.0)
         return pair([self._row(index) for index in range(len(self._expected))], in_order=in_order)
 
     def _share(self, index: int, call: ToolCall) -> Share | None:
@@ -252,7 +252,7 @@ class SeveralCallsExpected:
     def parameter_failure(self) -> FailureCategory | None:
         return next((share.flaw for share in self._pairing.shares if share.flaw is not None), None)
 
-    def _surplus(self, pairing: Pairing) -> list[ToolCall]:
+    def _surplus(self, pairing: Assignment) -> list[ToolCall]:
         paired = set(pairing.pairs.values())
         return [call for j, call in enumerate(self._calls) if j not in paired]
 

@@ -5,7 +5,7 @@
 Whole processes, by turns: `pytest --tooleval-model=...` over litellm on a server with that latency,
 and, timed apart, the start: a process that imports litellm and makes one call without latency as
 `LitellmClient` does. The ideal is cases / in flight x latency; (wall - start) / ideal should be at
-most 1.25. The lean lane, which does without litellm, is shown beside it. Medians of the rounds.
+most 1.25. our own client, which does without litellm, is shown beside it. Medians of the rounds.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ asyncio.run(main())
 
 
 def write_project(folder: Path, base_url: str, cases: int) -> None:
-    """A suite that the server answers right, and the same model over both lanes."""
+    """A suite that the server answers right, and the same model over both clients."""
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": schema}}
     tests = [

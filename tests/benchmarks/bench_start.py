@@ -4,7 +4,7 @@
         [--pydantic-evals VENV/bin/python ../shared/bench/peers/run_pydantic_evals.py]
     python tests/benchmarks/bench_start.py throughput [--cases 5000] [--latency 0.2] [--in-flight 500]
 
-The first asks 200 cases of 0.5 s, 50 at a time, by turns: pytest over the lean lane, pytest over
+The first asks 200 cases of 0.5 s, 50 at a time, by turns: pytest over our own client, pytest over
 litellm, bare `litellm.acompletion` under gather, and pydantic-evals with the openai SDK, and prints
 medians and ratios. The second tells how many answers one process scores per second. Seconds differ
 from machine to machine; ratios of one run are what counts.

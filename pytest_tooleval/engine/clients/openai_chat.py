@@ -1,4 +1,4 @@
-"""A lean lane for OpenAI and servers that speak its protocols: aiohttp, and nothing slow to load."""
+"""Our own client for OpenAI and servers that speak its protocols: aiohttp, and nothing slow to load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all lanes to a provider share: the key, the question as it is sent, broken connections."""
+"""What all clients share: the key, the question as it is sent, broken connections."""
 
 from __future__ import annotations
 

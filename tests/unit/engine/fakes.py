@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_tooleval.engine import asking as lane_module
-from pytest_tooleval.engine.asking import Lane
-from pytest_tooleval.engine.asking import Run
+from pytest_tooleval.engine.asking import Asker
+from pytest_tooleval.engine.asking import Shared
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.limits.retry import RetryPolicy
@@ -89,14 +89,14 @@ class FakeClient:
 
 
 def use_clients(monkeypatch: Any, clients: Mapping[str, FakeClient]) -> None:
-    """Make lanes talk to these clients, by the model's label."""
+    """Make askers talk to these clients, by the model's label."""
     monkeypatch.setattr(lane_module, "make_client", lambda spec: clients[spec.label])
 
 
-def lane_for(
+def asker_for(
     spec: ModelSpec | None = None, slots: Slots | None = None, policy: RetryPolicy = QUICK
-) -> Lane:
-    run = Run(
+) -> Asker:
+    run = Shared(
         concurrency=32,
         slots=slots or Slots(8),
         budget=Budget(None),
@@ -104,4 +104,4 @@ def lane_for(
         policy=policy,
         rng=random.Random(1),
     )
-    return Lane(spec or ModelSpec("m"), run)
+    return Asker(spec or ModelSpec("m"), run)

@@ -1,4 +1,4 @@
-"""One model's lane: fallback, giving up, limits, cassette."""
+"""One model's asker: fallback, giving up, limits, cassette."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.asking import Lane
-from pytest_tooleval.engine.asking import Origin
+from pytest_tooleval.engine.asking import Asker
+from pytest_tooleval.engine.asking import AskOptions
 from pytest_tooleval.engine.asking import sampling_for
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.cassette import key_of
@@ -27,9 +27,9 @@ from pytest_tooleval.record.transcript import Reply
 
 from .fakes import WEATHER
 from .fakes import FakeClient
+from .fakes import asker_for
 from .fakes import call
 from .fakes import case_of
-from .fakes import lane_for
 from .fakes import says
 from .fakes import use_clients
 
@@ -40,8 +40,8 @@ def request(n: int = 0, **fields: Any) -> ChatRequest:
     return ChatRequest([{"role": "user", "content": f"Q{n}"}], [WEATHER], "required", **fields)
 
 
-async def ask_all(lane: Lane, count: int) -> list[Reply | BaseException]:
-    asked = (lane.ask(request(n), Origin(n)) for n in range(count))
+async def ask_all(asker: Asker, count: int) -> list[Reply | BaseException]:
+    asked = (asker.ask(request(n), AskOptions(n)) for n in range(count))
     return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 60)
 
 
@@ -60,9 +60,9 @@ COLD = {"temperature": 0.0}
 async def test_refused_defaults_are_left_out_and_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient(refusing)
     use_clients(monkeypatch, {"m": client})
-    lane = lane_for()
+    asker = asker_for()
     for n in range(3):
-        reply = await lane.ask(request(n, sampling=COLD), Origin(0))
+        reply = await asker.ask(request(n, sampling=COLD), AskOptions(0))
         assert reply.tool_choice == "auto"
         assert reply.fallbacks == {"tool_choice": "auto", "temperature": None}
     sent = [(asked.tool_choice, dict(asked.sampling)) for asked in client.requests]
@@ -72,7 +72,7 @@ async def test_refused_defaults_are_left_out_and_remembered(monkeypatch: pytest.
 async def test_what_was_learned_holds_for_questions_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient(refusing)
     use_clients(monkeypatch, {"m": client})
-    replies = await ask_all(lane_for(slots=Slots(1)), 20)
+    replies = await ask_all(asker_for(slots=Slots(1)), 20)
     assert all(isinstance(reply, Reply) for reply in replies)
     assert len(client.requests) == 20 + 1
 
@@ -88,7 +88,7 @@ async def test_max_tokens_goes_under_its_new_name_also_if_the_user_set_it(
     client = FakeClient(answer)
     use_clients(monkeypatch, {"m": client})
     asked = request(sampling={"max_tokens": 9})
-    reply = await lane_for().ask(asked, Origin(0, set_by={"max_tokens": "the suite"}))
+    reply = await asker_for().ask(asked, AskOptions(0, set_by={"max_tokens": "the suite"}))
     assert client.requests[-1].sampling == {"max_completion_tokens": 9}
     assert reply.fallbacks == {"max_tokens": "max_completion_tokens"}
 
@@ -104,7 +104,7 @@ async def test_what_the_user_set_is_not_left_out(monkeypatch: pytest.MonkeyPatch
         ("temperature", "--tooleval-temperature", "leave that option out, or set omit"),
     ]:
         with pytest.raises(ModelError) as raised:
-            await lane_for(spec).ask(request(sampling=COLD), Origin(0, set_by={name: place}))
+            await asker_for(spec).ask(request(sampling=COLD), AskOptions(0, set_by={name: place}))
         assert f"{name} is set by {place}: " in raised.value.message
         assert way in raised.value.message
         assert raised.value.kind == "bad_request"
@@ -121,10 +121,10 @@ async def test_a_refusal_that_had_another_reason_is_not_remembered(
         return ModelError("body.messages ...", kind="bad_request")
 
     use_clients(monkeypatch, {"m": FakeClient(answer)})
-    lane = lane_for()
+    asker = asker_for()
     with pytest.raises(ModelError, match=r"body\.messages"):
-        await lane.ask(request(0), Origin(0))
-    assert (await lane.ask(request(1), Origin(0))).tool_choice == "required"
+        await asker.ask(request(0), AskOptions(0))
+    assert (await asker.ask(request(1), AskOptions(0))).tool_choice == "required"
 
 
 @pytest.mark.parametrize("kind", ["credentials", "rate_limit", "timeout", "server", "bad_request"])
@@ -132,14 +132,14 @@ async def test_nothing_else_falls_back(monkeypatch: pytest.MonkeyPatch, kind: Er
     client = FakeClient(lambda asked: ModelError("tool_choice", kind=kind))
     use_clients(monkeypatch, {"m": client})
     with pytest.raises(ModelError) as raised:
-        await lane_for().ask(request(), Origin(0))
+        await asker_for().ask(request(), AskOptions(0))
     assert raised.value.kind == kind
     assert [asked.tool_choice for asked in client.requests] == ["required"]
 
 
 async def test_without_tools_there_is_no_tool_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     use_clients(monkeypatch, {"m": FakeClient(lambda asked: says(content="Hello"))})
-    reply = await lane_for().ask(ChatRequest([], (), "required"), Origin(0))
+    reply = await asker_for().ask(ChatRequest([], (), "required"), AskOptions(0))
     assert reply.tool_choice is None
 
 
@@ -150,7 +150,7 @@ async def test_a_dead_endpoint_is_given_up_after_the_first_few(
         lambda asked: ModelError("no connection to X", kind="unreachable", retryable=True)
     )
     use_clients(monkeypatch, {"m": client})
-    outcomes = await ask_all(lane_for(slots=Slots(4), policy=RetryPolicy(base=0.1)), 200)
+    outcomes = await ask_all(asker_for(slots=Slots(4), policy=RetryPolicy(base=0.1)), 200)
     assert all(isinstance(o, ModelError) and o.kind == "unreachable" for o in outcomes)
     assert len(client.requests) <= 200 * 3
     assert "given up for all of 'm'" in str(outcomes[-1])
@@ -160,7 +160,7 @@ async def test_a_dead_endpoint_is_given_up_after_the_first_few(
 async def test_an_endpoint_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient(lambda asked: ModelError("no answer", kind="timeout", retryable=True), 0.01)
     use_clients(monkeypatch, {"m": client})
-    outcomes = await ask_all(lane_for(slots=Slots(4)), 200)
+    outcomes = await ask_all(asker_for(slots=Slots(4)), 200)
     assert all(isinstance(o, ModelError) and o.kind == "timeout" for o in outcomes)
     assert len(client.requests) <= 4 + 4
 
@@ -173,9 +173,9 @@ async def test_an_endpoint_that_has_answered_is_not_given_up(monkeypatch: pytest
 
     client = FakeClient(answer)
     use_clients(monkeypatch, {"m": client})
-    lane = lane_for()
-    await lane.ask(request(0), Origin(0))
-    outcomes = await ask_all(lane, 10)
+    asker = asker_for()
+    await asker.ask(request(0), AskOptions(0))
+    outcomes = await ask_all(asker, 10)
     assert isinstance(outcomes[0], Reply)
     assert len(client.requests) == 1 + 1 + 9 * 6  # every one of the others was tried in full
 
@@ -186,7 +186,7 @@ async def test_a_fatal_error_ends_the_model_at_once(
 ) -> None:
     client = FakeClient(lambda asked: ModelError("the key was refused", kind=kind, fatal=True))
     use_clients(monkeypatch, {"m": client})
-    outcomes = await ask_all(lane_for(slots=Slots(2)), 100)
+    outcomes = await ask_all(asker_for(slots=Slots(2)), 100)
     assert {str(o) for o in outcomes} == {"the key was refused"}
     assert all(isinstance(o, ModelError) and o.kind == kind for o in outcomes)
     assert len(client.requests) <= 3
@@ -206,12 +206,12 @@ async def test_a_fatal_error_wakes_those_that_wait(monkeypatch: pytest.MonkeyPat
     client = FakeClient(answer)
     use_clients(monkeypatch, {"m": client})
     begin = time.monotonic()
-    outcomes = await ask_all(lane_for(), 2)
+    outcomes = await ask_all(asker_for(), 2)
     assert {str(o) for o in outcomes} == {"the key was refused"}
 
     client = FakeClient(lambda asked: ModelError("no", kind="credentials", fatal=True), latency=0.05)
     use_clients(monkeypatch, {"m": client})
-    outcomes = await ask_all(lane_for(ModelSpec("m", requests_per_minute=1)), 50)
+    outcomes = await ask_all(asker_for(ModelSpec("m", requests_per_minute=1)), 50)
     assert {str(o) for o in outcomes} == {"no"}
     assert time.monotonic() - begin < 60.0
     assert len(client.requests) == 1
@@ -222,7 +222,7 @@ async def test_a_day_long_wait_is_learned_from_the_first_case(monkeypatch: pytes
         lambda asked: ModelError("limit", kind="rate_limit", retryable=True, retry_after=4000.0)
     )
     use_clients(monkeypatch, {"m": client})
-    outcomes = await ask_all(lane_for(slots=Slots(1)), 50)
+    outcomes = await ask_all(asker_for(slots=Slots(1)), 50)
     assert all("asks to wait 4000 s" in str(o) for o in outcomes)
     assert len(client.requests) == 1
 
@@ -234,11 +234,11 @@ async def test_a_throttled_model_does_not_hold_back_another(monkeypatch: pytest.
     free = FakeClient(lambda asked: GOOD)
     use_clients(monkeypatch, {"slow": throttled, "free": free})
     slots = Slots(2)
-    slow, other = lane_for(ModelSpec("slow"), slots), lane_for(ModelSpec("free"), slots)
-    waiting = [asyncio.create_task(slow.ask(request(n), Origin(0))) for n in range(20)]
+    slow, other = asker_for(ModelSpec("slow"), slots), asker_for(ModelSpec("free"), slots)
+    waiting = [asyncio.create_task(slow.ask(request(n), AskOptions(0))) for n in range(20)]
     await asyncio.sleep(0.01)
     replies = await asyncio.wait_for(
-        asyncio.gather(*(other.ask(request(n), Origin(99)) for n in range(20))), 5
+        asyncio.gather(*(other.ask(request(n), AskOptions(99)) for n in range(20))), 5
     )
     assert len(replies) == 20
     for task in waiting:
@@ -252,8 +252,11 @@ async def test_a_models_own_concurrency_is_kept_and_frees_the_shared_slots(
     narrow, wide = FakeClient(lambda asked: GOOD, 0.01), FakeClient(lambda asked: GOOD, 0.01)
     use_clients(monkeypatch, {"narrow": narrow, "wide": wide})
     slots = Slots(6)
-    lanes = [lane_for(ModelSpec("narrow", max_concurrency=2), slots), lane_for(ModelSpec("wide"), slots)]
-    await asyncio.gather(*(ask_all(lane, 20) for lane in lanes))
+    askers = [
+        asker_for(ModelSpec("narrow", max_concurrency=2), slots),
+        asker_for(ModelSpec("wide"), slots),
+    ]
+    await asyncio.gather(*(ask_all(asker, 20) for asker in askers))
     assert narrow.max_in_flight == 2
     assert wide.max_in_flight >= 4
 
@@ -266,10 +269,10 @@ async def test_an_echoed_key_is_taken_out_before_anyone_sees_it(
         call("get_weather", '{"city": "sk-planted-1234"}'), content="your key: sk-planted-1234"
     )
     use_clients(monkeypatch, {"m": FakeClient(lambda asked: leaking)})
-    lane = lane_for(ModelSpec("m", api_key_env="MY_KEY"))
+    asker = asker_for(ModelSpec("m", api_key_env="MY_KEY"))
     cassette = Cassette(tmp_path / "c.jsonl", "new")
-    reply = await lane.ask(request(), Origin(0, cassette))
-    replayed = await lane.ask(request(), Origin(0, cassette))
+    reply = await asker.ask(request(), AskOptions(0, cassette))
+    replayed = await asker.ask(request(), AskOptions(0, cassette))
     assert "sk-planted" not in str(reply) + cassette.path.read_text()
     assert replayed.calls == reply.calls
     assert replayed.message == reply.message
@@ -283,9 +286,9 @@ async def test_a_key_is_taken_out_of_names_reasons_and_other_spellings(
     escaped = json.dumps({"city": key}).replace("/", "\\/").replace("k", "\\u006b")
     leaking = says(call("get_weather", escaped), call("get_weather", {key: "x"}))
     use_clients(monkeypatch, {"m": FakeClient(lambda asked: leaking, finish_reason=f"stop {key}")})
-    lane = lane_for(ModelSpec("m", api_key_env="MY_KEY"))
+    asker = asker_for(ModelSpec("m", api_key_env="MY_KEY"))
     cassette = Cassette(tmp_path / "c.jsonl", "new")
-    reply = await lane.ask(request(), Origin(0, cassette))
+    reply = await asker.ask(request(), AskOptions(0, cassette))
     assert [made.arguments for made in reply.calls] == [{"city": "[secret]"}, {"[secret]": "x"}]
     assert reply.finish_reason == "stop [secret]"
     assert "live" not in str(reply) + cassette.path.read_text()
@@ -300,7 +303,7 @@ async def test_values_of_headers_are_not_recorded(
     for value in ("planted-1", "planted-1", "planted-2"):
         spec = ModelSpec("m", model="openai/m", extra={"extra_headers": {"X-Gate": value}})
         asked = request(sampling=sampling_for(spec, case_of()))
-        await lane_for(spec).ask(asked, Origin(0, cassette))
+        await asker_for(spec).ask(asked, AskOptions(0, cassette))
         keys.append(key_of(question(spec, asked)))
     assert "X-Gate" in cassette.path.read_text()
     assert "planted" not in cassette.path.read_text()
@@ -314,7 +317,7 @@ async def test_an_answer_nested_beyond_reading_is_an_error(monkeypatch: pytest.M
         deep = {"x": deep}
     use_clients(monkeypatch, {"m": FakeClient(lambda asked: {"content": None, "extra": deep})})
     with pytest.raises(ModelError, match="nested too deeply") as raised:
-        await lane_for().ask(request(), Origin(0))
+        await asker_for().ask(request(), AskOptions(0))
     assert raised.value.kind == "bad_response"
     while deep:  # freed level by level, as a recursive destructor is not everywhere safe
         deep = deep.pop("x")
@@ -326,8 +329,8 @@ async def test_a_recorded_answer_is_not_asked_for_again(
     client = FakeClient(refusing)
     use_clients(monkeypatch, {"m": client})
     cassette = Cassette(tmp_path / "c.jsonl", "new")
-    first = await lane_for().ask(request(), Origin(0, cassette))
-    again = await lane_for().ask(request(), Origin(0, Cassette(cassette.path, "none")))
+    first = await asker_for().ask(request(), AskOptions(0, cassette))
+    again = await asker_for().ask(request(), AskOptions(0, Cassette(cassette.path, "none")))
     assert len(client.requests) == 2  # the refusal, and the answer
     assert again.fallbacks == first.fallbacks == {"tool_choice": "auto"}
     assert (first.cached, again.cached) == (False, True)
@@ -339,9 +342,9 @@ async def test_a_recorded_answer_is_not_asked_for_again(
 async def test_a_rerun_asks_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     client = FakeClient(lambda asked: GOOD)
     use_clients(monkeypatch, {"m": client})
-    lane, cassette = lane_for(), Cassette(tmp_path / "c.jsonl", "new")
-    await lane.ask(request(), Origin(0, cassette))
-    assert not (await lane.ask(request(), Origin(0, cassette, fresh=True))).cached
+    asker, cassette = asker_for(), Cassette(tmp_path / "c.jsonl", "new")
+    await asker.ask(request(), AskOptions(0, cassette))
+    assert not (await asker.ask(request(), AskOptions(0, cassette, fresh=True))).cached
     assert len(client.requests) == 2
 
 
@@ -350,7 +353,7 @@ async def test_what_is_not_recorded_is_an_error_in_replay(
 ) -> None:
     use_clients(monkeypatch, {})
     with pytest.raises(ModelError, match="--tooleval-record=none") as raised:
-        await lane_for().ask(request(), Origin(0, Cassette(tmp_path / "c.jsonl", "none")))
+        await asker_for().ask(request(), AskOptions(0, Cassette(tmp_path / "c.jsonl", "none")))
     assert raised.value.kind == "replay"
 
 
@@ -363,8 +366,8 @@ async def test_time_outs_come_from_the_table_or_the_run(monkeypatch: pytest.Monk
             return await super().complete(request, timeout_s)
 
     use_clients(monkeypatch, {"m": Timed(lambda asked: GOOD)})
-    await lane_for(ModelSpec("m")).ask(request(), Origin(0))
-    await lane_for(ModelSpec("m", timeout=7.0), policy=RetryPolicy()).ask(request(), Origin(0))
+    await asker_for(ModelSpec("m")).ask(request(), AskOptions(0))
+    await asker_for(ModelSpec("m", timeout=7.0), policy=RetryPolicy()).ask(request(), AskOptions(0))
     assert seen == [60.0, 7.0]
 
 

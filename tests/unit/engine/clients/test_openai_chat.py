@@ -1,4 +1,4 @@
-"""The lean lane by itself: addresses, keys, proxies, certificates, sizes."""
+"""our own client by itself: addresses, keys, proxies, certificates, sizes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def completion() -> bytes:
     return json.dumps({"choices": [{"message": message}]}).encode()
 
 
-# Which lane a model takes.
+# Which client a model takes.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The lean lane over OpenAI's Responses API: which models take it, what is sent, what goes back."""
+"""our own client over OpenAI's Responses API: which models take it, what is sent, what goes back."""
 
 from __future__ import annotations
 

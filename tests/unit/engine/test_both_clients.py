@@ -1,4 +1,4 @@
-"""One contract, two lanes: what litellm and our own client make of the same answers and faults.
+"""One contract, two both: what litellm and our own client make of the same answers and faults.
 
 Known differences are those of litellm's reading, and none of them changes a score: it turns
 arguments that came as an object into text, invents ids that are missing, copies fields that it does
@@ -168,8 +168,8 @@ REQUEST = ChatRequest(
 )
 
 
-class Lanes:
-    """The same question through both lanes."""
+class Both:
+    """The same question through both both."""
 
     def __init__(self) -> None:
         self._clients: list[ChatClient] = []
@@ -205,16 +205,16 @@ async def _told(client: ChatClient, request: ChatRequest, timeout_s: float, text
 
 
 @pytest.fixture
-async def lanes() -> AsyncIterator[Lanes]:
-    both = Lanes()
+async def both() -> AsyncIterator[Both]:
+    both = Both()
     yield both
     await both.close()
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_the_same_answers(lanes: Lanes, name: str) -> None:
+async def test_the_same_answers(both: Both, name: str) -> None:
     with MockServer(respond=lambda path, request: (200, ANSWERS[name])) as server:
-        over_litellm, lean = await lanes.ask(server.base_url)
+        over_litellm, lean = await both.ask(server.base_url)
         assert isinstance(lean, ChatAnswer)
         assert lean == over_litellm
         first, second = server.bodies
@@ -222,52 +222,52 @@ async def test_the_same_answers(lanes: Lanes, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-async def test_the_same_refusals_in_the_same_words(lanes: Lanes, name: str) -> None:
+async def test_the_same_refusals_in_the_same_words(both: Both, name: str) -> None:
     with MockServer(respond=lambda path, request: REFUSALS[name], retry_after=None) as server:
-        over_litellm, lean = await lanes.ask(server.base_url)
+        over_litellm, lean = await both.ask(server.base_url)
     assert lean == over_litellm
 
 
 @pytest.mark.parametrize("name", ODDITIES)
-async def test_the_same_kinds_of_error(lanes: Lanes, name: str) -> None:
+async def test_the_same_kinds_of_error(both: Both, name: str) -> None:
     with MockServer(respond=lambda path, request: ODDITIES[name]) as server:
-        over_litellm, lean = await lanes.ask(server.base_url, texts=False)
+        over_litellm, lean = await both.ask(server.base_url, texts=False)
     assert isinstance(lean, tuple)
     assert lean == over_litellm
 
 
 @pytest.mark.parametrize("retry_after", ["7", "0.5", "Fri, 31 Dec 1999 23:59:59 GMT", "soon", None])
-async def test_the_same_wait(lanes: Lanes, retry_after: str | None) -> None:
+async def test_the_same_wait(both: Both, retry_after: str | None) -> None:
     with MockServer(faults={"429": 1}, retry_after=retry_after) as server:
-        over_litellm, lean = await lanes.ask(server.base_url)
+        over_litellm, lean = await both.ask(server.base_url)
     assert lean == over_litellm
 
 
 @pytest.mark.parametrize("fault", ["reset", "half", "garbage", "hang", "echo-key", "refuse-required"])
-async def test_the_same_faults(lanes: Lanes, fault: str) -> None:
+async def test_the_same_faults(both: Both, fault: str) -> None:
     # The first call of litellm imports for seconds, which must not count against the time-out.
     timeout_s = 1.0 if fault == "hang" else 60.0
     with MockServer() as server:
-        await lanes.ask(server.base_url)
+        await both.ask(server.base_url)
     with MockServer(faults={fault: 1}) as server:
-        over_litellm, lean = await lanes.ask(server.base_url, timeout_s=timeout_s, texts=False)
+        over_litellm, lean = await both.ask(server.base_url, timeout_s=timeout_s, texts=False)
     assert isinstance(lean, tuple)
     assert lean == over_litellm
 
 
-async def test_the_same_without_a_server_or_a_key(lanes: Lanes, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_same_without_a_server_or_a_key(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     with MockServer() as server:
         gone = server.base_url
-    over_litellm, lean = await lanes.ask(gone, texts=False)
+    over_litellm, lean = await both.ask(gone, texts=False)
     assert lean == over_litellm
-    over_litellm, lean = await lanes.ask(gone, api_key_env="NO_SUCH_KEY")
+    over_litellm, lean = await both.ask(gone, api_key_env="NO_SUCH_KEY")
     assert lean == over_litellm
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_the_same_reading(lanes: Lanes, name: str) -> None:
+async def test_the_same_reading(both: Both, name: str) -> None:
     with MockServer(respond=lambda path, request: (200, ANSWERS[name])) as server:
-        told = await lanes.ask(server.base_url)
+        told = await both.ask(server.base_url)
     readings = [
         read_reply(answer, REQUEST, cached=False) for answer in told if isinstance(answer, ChatAnswer)
     ]
@@ -314,9 +314,9 @@ def test_prices_are_those_that_litellm_works_out() -> None:
         assert (ours or 0.0) == pytest.approx(theirs, rel=1e-9), name
 
 
-async def test_both_say_which_model_answered(lanes: Lanes) -> None:
+async def test_both_say_which_model_answered(both: Both) -> None:
     document = {**says("hello"), "model": "m-2026-11-01", "system_fingerprint": "fp_1"}
     with MockServer(respond=lambda path, request: (200, document)) as server:
-        for answer in await lanes.ask(server.base_url):
+        for answer in await both.ask(server.base_url):
             assert isinstance(answer, ChatAnswer)
             assert (answer.served_model, answer.system_fingerprint) == ("m-2026-11-01", "fp_1")
