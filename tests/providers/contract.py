@@ -215,12 +215,21 @@ def script() -> dict[str, Sequence[Said]]:
     return {check.prompt: check.script for check in CHECKS}
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a check: why it failed, if it did, and what was sent in place of what."""
+
+    problem: str | None
+    fallbacks: Mapping[str, str | None] = field(default_factory=dict)
+
+
 class Contract:
     """Asks the stand-ins through the product's engine."""
 
     def __init__(self, standins: StandIns) -> None:
         self.standins = standins
         self._number = itertools.count()
+        self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._runner = Runner(4, 60.0, RetryPolicy(base=0.001, longest=0.002))
 
     def result(self, target: Target, check: Check) -> TrialResult:
@@ -240,12 +249,24 @@ class Contract:
         transcript = self._runner.submit(Trial(resolved, spec)).result(60)
         return score_transcript(resolved, transcript)
 
-    def problem(self, target: Target, check: Check) -> str | None:
-        """Why the check fails, None if all is well."""
+    def outcome(self, target: Target, check: Check) -> Outcome:
+        """What comes of one check, which is asked once."""
+        place = (target.label, check.name)
+        if place not in self._outcomes:
+            self._outcomes[place] = self.ask(target, check)
+        return self._outcomes[place]
+
+    def ask(self, target: Target, check: Check) -> Outcome:
         try:
             result = self.result(target, check)
         except ModelError as error:
-            return f"an error: {error}"
+            return Outcome(f"an error: {error}")
+        assert result.transcript is not None
+        replies = result.transcript.replies
+        fallbacks = {name: sent for reply in replies for name, sent in reply.fallbacks.items()}
+        return Outcome(self._problem(check, result), fallbacks)
+
+    def _problem(self, check: Check, result: TrialResult) -> str | None:
         if (result.failure or None) != check.failure:
             return f"expected {check.failure or 'a pass'}, got {result.failure or 'a pass'}"
         if self.standins.faults:
@@ -263,7 +284,7 @@ class Contract:
         first = transcript.rounds[0]
         thoughts = [*opaque(next(one.answer for one in self.standins.exchanges if one.status == 200))]
         messages = [dict(first.reply.message), *first.answers]
-        problem = self.problem(target, replace(chain, after=messages))
+        problem = self.ask(target, replace(chain, after=messages)).problem
         sent = [json.dumps(one.body) for one in self.standins.exchanges]
         lost = any(json.dumps(thought) not in body for body in sent for thought in thoughts)
         return problem or ("what the model thought was not sent" if lost else None)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatch
 
 import pytest
+from generated import part
 
 from pytest_tooleval.errors import ModelError
 
@@ -15,6 +16,9 @@ from .contract import TARGETS
 from .contract import Check
 from .contract import Contract
 from .contract import Target
+from .table import DOCS
+from .table import PART
+from .table import made_from
 
 # What is not there yet: why, which models, which checks. Whoever brings it takes the entry away.
 UNMET = [
@@ -40,7 +44,7 @@ def _unmet(target: Target, check: Check) -> list[str]:
 
 @pytest.mark.parametrize(("target", "check"), list(_cells()))
 def test_the_contract(contract: Contract, target: Target, check: Check) -> None:
-    assert contract.problem(target, check) is None
+    assert contract.outcome(target, check).problem is None
 
 
 @pytest.mark.parametrize("target", [one for one in TARGETS if one.reasons], ids=lambda one: one.label)
@@ -63,7 +67,7 @@ BUDGET = {"sampling": {"thinking": {"type": "enabled", "budget_tokens": 2048}}}
 )
 @pytest.mark.parametrize("check", [one for one in CHECKS if one.reasoning], ids=lambda one: one.name)
 def test_a_budget_for_thinking(contract: Contract, model: str, check: Check) -> None:
-    assert contract.problem(Target(model, table=BUDGET), check) is None
+    assert contract.ask(Target(model, table=BUDGET), check).problem is None
 
 
 KEYS = {
@@ -90,7 +94,7 @@ def test_a_missing_key_is_said_before_anything_is_asked(
 def test_what_the_user_sets_is_sent_or_an_error(contract: Contract, target: Target) -> None:
     single = CHECKS[0]
     check = replace(single, case={**single.case, "temperature": 0.5})
-    problem = contract.problem(target, check)
+    problem = contract.ask(target, check).problem
     assert problem is None or "temperature is set by" in problem
 
 
@@ -107,3 +111,8 @@ def test_openrouter_tells_what_it_cost(contract: Contract, model: str) -> None:
     transcript = contract.result(target, CHECKS[0]).transcript
     assert transcript is not None
     assert transcript.replies[0].cost_usd == 0.00042
+
+
+def test_the_table_in_the_docs_is_fresh(contract: Contract) -> None:
+    published = part(DOCS.read_text(encoding="utf-8"), PART)[0]
+    assert published == made_from(contract), "run `PYTHONPATH=tests python -m providers.table`"

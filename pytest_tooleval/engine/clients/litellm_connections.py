@@ -56,8 +56,11 @@ def open_session(litellm: Any) -> None:
 
 
 async def close_connections(litellm: Any) -> None:
-    await litellm.close_litellm_async_clients()
+    # All models share them, and are closed at the same time.
+    if litellm.aclient_session.is_closed:
+        return
     await litellm.aclient_session.aclose()
+    await litellm.close_litellm_async_clients()
     litellm.in_memory_llm_clients_cache.flush_cache()
 
 
