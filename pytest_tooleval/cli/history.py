@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import ToolevalError
-from ..record.document import Document
 from ..record.encoding import to_ascii_json
 from ..record.results import CaseRow
 from ..text import counted
@@ -220,37 +219,23 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
 @_folder_option
 def export(run: str, format: str, out: Path | None, folder: Path | None) -> None:
     """Write a run as the result document (json), a table (csv), a summary (md) or a page (html)."""
+    from ..reports.formats import report_text
+    from ..reports.formats import write_whole
+
     store = _open(folder)
-    text = _export_text(format, store.document(store.find(run)), store)
+    document = store.document(store.find(run))
+    trends = store.trends_for(document) if format == "html" else None
+    text = report_text("markdown" if format == "md" else format, document, trends)
     if out is None:
         # As bytes: a terminal's encoding may lack characters, and lines may end in CR LF.
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         sys.stdout.flush()
         return
-    from ..reports.document import replacing
-
     try:
-        with replacing(out) as file:
-            file.write(text)
+        write_whole(out, text)
     except OSError as error:
         raise ToolevalError(f"cannot write {out}: {error.strerror or error}") from None
     click.echo(f"wrote {printable(str(out))}")
-
-
-def _export_text(format: str, document: Document, store: History) -> str:
-    if format == "json":
-        return to_ascii_json(document)
-    if format == "csv":
-        from ..reports.csv import csv_text
-
-        return csv_text(document)
-    if format == "md":
-        from ..reports.markdown import markdown_text
-
-        return markdown_text(document)
-    from ..reports.html import html_text
-
-    return html_text(document, store.trends_for(document))
 
 
 @click.command()
@@ -272,7 +257,7 @@ def prune(
     age = None if older_than is None else _age(older_than)
     store = _open(folder)
     ids = (
-        store.expired(keep=keep, older_than=age)
+        store.expired(keep=keep or 0, older_than=age)
         if by_age
         else list(dict.fromkeys(store.find(run) for run in runs))
     )
@@ -282,7 +267,7 @@ def prune(
     if not yes:
         what = counted(len(ids), "run") if by_age else ", ".join(ids)
         click.confirm(f"delete {what} of {printable(str(store.path))}?", abort=True)
-    gone = store.prune(keep=keep, older_than=age) if by_age else store.delete(*ids)
+    gone = store.delete(*ids)
     freed = f", {gone.freed_bytes / 1e6:.1f} MB freed" if gone.freed_bytes else ""
     click.echo(f"deleted {counted(gone.runs, 'run')} with {counted(gone.cases, 'case row')}{freed}")
 

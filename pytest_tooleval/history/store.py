@@ -27,6 +27,7 @@ from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.run import Run
 from ..text import printable
+from ..verdicts.summary import file_order
 from ..verdicts.summary import rows_document
 from ..verdicts.summary import whole_document
 from .database import Database
@@ -136,12 +137,8 @@ class History:
                 msgspec.json.decode(gates, type=list[Gate]),
                 msgspec.json.decode(baseline, type=Comparison | None),
             )
-        order = {asked.model: place for place, asked in enumerate(run.models)}
-
-        def place(case: CaseRow) -> tuple[str, int, int]:
-            return case.file, case.position, order.get(case.model, len(order))
-
-        return run, sorted(found.values(), key=place), *judged
+        order = file_order(asked.model for asked in run.models)
+        return run, sorted(found.values(), key=order), *judged
 
     def case(self, id: str, nodeid: str) -> CaseResult:
         """One whole case of a run, with its transcripts."""
@@ -168,51 +165,39 @@ class History:
         with self._database.reading() as connection:
             return read_trends(connection, document, limit)
 
-    def expired(self, *, keep: int | None = None, older_than: timedelta | None = None) -> list[str]:
-        """The ids of what `prune` would delete, newest first."""
-        if keep is None and older_than is None:
-            raise ToolevalError("nothing says what to delete: give keep, older_than or both")
+    def expired(self, *, keep: int = 0, older_than: timedelta | None = None) -> list[str]:
+        """The ids of all runs that are over but the newest `keep` and younger ones, newest first."""
         dead = self._dead()
         with self._database.reading() as connection:
             rows = connection.execute(
                 "SELECT id, started, finished FROM runs ORDER BY started DESC, number DESC"
-            ).fetchall()[keep or 0 :]
+            ).fetchall()[keep:]
         if older_than is not None:
             before = (datetime.now(timezone.utc) - older_than).isoformat(timespec="seconds")
             rows = [row for row in rows if row[1] < before]
         return [id for id, _, finished in rows if finished or id in dead]
 
-    def prune(self, *, keep: int | None = None, older_than: timedelta | None = None) -> Pruned:
-        """Delete all runs but the newest `keep`, or those older than a time, or what is both.
-
-        A run that still goes on always stays. The space goes back to the disk.
-        """
-        return self._delete(self.expired(keep=keep, older_than=older_than))
-
     def delete(self, *ids: str) -> Pruned:
-        """Delete these runs. Raises ToolevalError, and deletes none, if one still goes on."""
+        """Delete these runs, and give their space back to the disk.
+
+        Raises ToolevalError, and deletes none, if one still goes on.
+        """
         dead = self._dead()
         with self._database.reading() as connection:
             for id in ids:
                 (finished,) = self._row(connection, id, "finished")
                 if not finished and id not in dead:
                     raise ToolevalError(f"the run {id} still goes on; it can be deleted when it is over")
-        return self._delete(ids)
-
-    def _delete(self, ids: Collection[str]) -> Pruned:
         runs = cases = 0
-        if not ids:
-            return Pruned(0, 0, 0)
         before = self.path.stat().st_size
         for id in ids:
             # A transaction each, so that a run under way need not wait for all of them.
             with self._database.writing() as connection:
-                row = connection.execute("SELECT number FROM runs WHERE id = ?", (id,)).fetchone()
-                if row is None:
-                    continue
-                (count,) = connection.execute("SELECT COUNT(*) FROM cases WHERE run = ?", row).fetchone()
-                connection.execute("DELETE FROM runs WHERE number = ?", row)
-            runs, cases = runs + 1, cases + count
+                (count,) = connection.execute(
+                    "SELECT COUNT(*) FROM cases JOIN runs ON cases.run = number WHERE runs.id = ?", (id,)
+                ).fetchone()
+                runs += connection.execute("DELETE FROM runs WHERE id = ?", (id,)).rowcount
+            cases += count
             with contextlib.suppress(OSError):
                 (self.folder / "running" / id).unlink()
         self._database.shrink()

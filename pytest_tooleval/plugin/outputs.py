@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..record.document import Document
-from ..record.encoding import to_ascii_json
 
 if TYPE_CHECKING:
     from ..history import Trends
@@ -16,39 +15,16 @@ if TYPE_CHECKING:
 
 def write_files(files: Mapping[str, Path], document: Document, trends: Trends | None) -> list[str]:
     """Write each format to its file. Returns a line for each one that cannot be written."""
+    from ..reports.formats import report_text
+    from ..reports.formats import write_whole
+
     problems = []
     for format, path in files.items():
         try:
-            _write(format, path, document, trends)
+            write_whole(path, report_text(format, document, trends))
         except OSError as error:
             problems.append(f"--tooleval-{format}={path}: cannot be written: {error.strerror or error}")
     return problems
-
-
-def _write(format: str, path: Path, document: Document, trends: Trends | None) -> None:
-    from ..reports.document import replacing
-
-    with replacing(path) as file:
-        file.write(_text(format, document, trends))
-
-
-def _text(format: str, document: Document, trends: Trends | None) -> str:
-    # Each is imported where it is asked for.
-    if format == "json":
-        return to_ascii_json(document)
-    if format == "html":
-        from ..reports.html import html_text
-
-        return html_text(document, trends)
-    if format == "markdown":
-        from ..reports.markdown import COMMENT_LIMIT
-        from ..reports.markdown import markdown_text
-
-        # As much as GitHub takes in a comment, which is what the file is for.
-        return markdown_text(document, COMMENT_LIMIT)
-    from ..reports.csv import csv_text
-
-    return csv_text(document)
 
 
 def on_github(option: str) -> bool:

@@ -29,6 +29,7 @@ from ..record.results import KeptCase
 from ..record.run import AskedModel
 from ..record.run import Git
 from ..record.run import Run
+from ..verdicts.summary import file_order
 from ..verdicts.summary import rows_document
 from ..verdicts.summary import whole_document
 from .asking import Asking
@@ -153,13 +154,8 @@ class EvalSession:
         return [kept.row for kept in self._in_order()]
 
     def _in_order(self) -> list[KeptCase]:
-        order = {spec.label: number for number, spec in enumerate(self.settings.models)}
-
-        def place(kept: KeptCase) -> tuple[str, int, int]:
-            row = kept.row
-            return row.file, row.position, order.get(row.model, len(order))
-
-        return sorted(self.cases.values(), key=place)
+        order = file_order(spec.label for spec in self.settings.models)
+        return sorted(self.cases.values(), key=lambda kept: order(kept.row))
 
     def document(self) -> RowsDocument:
         """The results so far without transcripts and explanations."""

@@ -105,6 +105,12 @@ def _fields(of: Run | Summary) -> dict[str, object]:
     return {name: getattr(of, name) for name in of.__struct_fields__}
 
 
+def file_order(models: Iterable[str]) -> Callable[[CaseRow], tuple[str, int, int]]:
+    """A key that sorts cases as they stand in the files, each by the order of these models."""
+    order = {model: place for place, model in enumerate(models)}
+    return lambda case: (case.file, case.position, order.get(case.model, len(order)))
+
+
 def grouped(cases: Iterable[_Case], key: Callable[[_Case], _Key]) -> dict[_Key, list[_Case]]:
     """Cases by a key, in order of first appearance."""
     groups: dict[_Key, list[_Case]] = {}

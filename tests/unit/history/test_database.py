@@ -156,7 +156,7 @@ def test_pruning_while_another_process_reads_deletes_all_the_same(
     with closing(sqlite3.connect(history.path, isolation_level=None)) as other:
         other.execute("BEGIN")
         other.execute("SELECT * FROM runs").fetchone()
-        assert history.prune(keep=0).runs == 1
+        assert history.delete(*history.expired(keep=0)).runs == 1
     assert history.runs() == []
 
 

@@ -214,11 +214,11 @@ def test_prune_keeps_the_newest(history: History, keep: Keep) -> None:
     ids = [keep(day, case_of("a"), case_of("b", answer="x" * 100_000)) for day in (1, 2, 3)]
     assert history.expired(keep=1) == [ids[1], ids[0]]
     size = history.path.stat().st_size
-    gone = history.prune(keep=1)
+    gone = history.delete(*history.expired(keep=1))
     assert (gone.runs, gone.cases) == (2, 4)
     assert [summary.id for summary in history.runs()] == [ids[2]]
     assert history.path.stat().st_size == size - gone.freed_bytes
-    assert history.prune(keep=1).runs == 0
+    assert history.expired(keep=1) == []
     connection = sqlite3.connect(history.path)
     for table in ("suites", "blocks", "cases"):
         assert connection.execute(f"SELECT COUNT(DISTINCT run) FROM {table}").fetchone() == (1,)
@@ -229,7 +229,7 @@ def test_prune_gives_the_space_back(history: History, keep: Keep) -> None:
     noise = "".join(chr(33 + (i * i * 7919) % 90) for i in range(200_000))
     keep(1, *(case_of(str(n), answer=noise[n:]) for n in range(20)))
     keep(2)
-    assert history.prune(keep=1).freed_bytes > 10_000
+    assert history.delete(*history.expired(keep=1)).freed_bytes > 10_000
 
 
 def _finished(history: History, started: str) -> str:
@@ -244,20 +244,16 @@ def test_prune_by_age_and_by_both(history: History) -> None:
     assert history.expired(older_than=timedelta(days=300)) == [recent, old]
     assert history.expired(older_than=timedelta(days=300), keep=2) == [old]
     assert history.expired(older_than=timedelta(days=100_000)) == []
-    assert history.prune(older_than=timedelta(days=300)).runs == 2
+    assert history.delete(*history.expired(older_than=timedelta(days=300))).runs == 2
     assert [summary.id for summary in history.runs()] == [now]
-
-
-def test_prune_asks_for_a_limit(history: History) -> None:
-    with pytest.raises(ToolevalError, match="give keep, older_than or both"):
-        history.prune()
 
 
 def test_a_run_that_goes_on_is_never_deleted(history: History, keep: Keep) -> None:
     keep(20)
     run = run_of("2026-11-01T10:00:00+00:00")
     writer = history.begin(run)
-    assert history.prune(keep=0).runs == 1
+    (finished,) = history.expired(keep=0)
+    assert history.delete(finished).runs == 1
     with pytest.raises(ToolevalError, match="still goes on"):
         history.delete(writer.id)
     writer.finish(run)
