@@ -56,12 +56,11 @@ class ParameterRefused(ModelError):
 
     def named(self, place: str, spec: ModelSpec) -> ModelError:
         """The error of a parameter that the user has set in `place`, with ways out of it."""
-        ways = f"take it out of {place}" if not place.startswith("--") else "leave that option out"
+        way = "leave it out" if place.startswith("--") else "take it out there"
         if spec.source and place != spec.source and self.parameter != "tool_choice":
-            ways += f', or set omit = ["{self.parameter}"] in {spec.source}'
-        return ModelError(
-            f"{self.message} ({self.parameter} is set by {place}: {ways})", kind="bad_request"
-        )
+            way += f', or set omit = ["{self.parameter}"] in {spec.source}'
+        text = f"{self.message} ({self.parameter} is set by {place}: {way})"
+        return ModelError(text, kind="bad_request")
 
 
 def refused_parameter(status: int | None, text: str, sent: Mapping[str, object]) -> str | None:

@@ -26,11 +26,13 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     asked = request.tool_choice if request.tools else None
     tool_choice = answer.fallbacks.get("tool_choice", asked)
     calls, format = _calls(message, tool_names, tool_choice)
+    left_out = "temperature" in answer.fallbacks
     return Reply(
         message=message,
         calls=calls,
         format=format,
         tool_choice=tool_choice,
+        temperature=None if left_out else request.sampling.get("temperature"),
         finish_reason=answer.finish_reason,
         cached=cached,
         no_answer=no_answer(calls, answer.finish_reason, answer.finish_message),

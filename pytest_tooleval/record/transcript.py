@@ -60,6 +60,9 @@ class Measures(Taken, frozen=True, kw_only=True, gc=False):
         str | None,
         Meta(description="The tool_choice that was sent last; another one after a refusal."),
     ] = None
+    temperature: Annotated[
+        float | None, Meta(description="The temperature that was sent; null: left to the model.")
+    ] = None
     cached: Annotated[
         bool, Meta(description="Whether it came from a cassette, or from an earlier run.")
     ] = False
@@ -157,6 +160,7 @@ def measures_of(transcript: Transcript) -> Measures:
     return Measures(
         format="recovered" if any(reply.format == "recovered" for reply in replies) else "native",
         tool_choice=replies[-1].tool_choice if replies else None,
+        temperature=replies[-1].temperature if replies else None,
         fallbacks={name: sent for reply in replies for name, sent in reply.fallbacks.items()},
         latency_s=_sum(reply.latency_s for reply in replies),
         prompt_tokens=cast("int | None", _sum(reply.prompt_tokens for reply in replies)),

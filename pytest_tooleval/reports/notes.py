@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..engine.models.known import wants_warmth
 from ..engine.models.spec import LEXICAL
 from ..record.document import RowsDocument
 from ..record.run import Run
@@ -30,6 +31,7 @@ def notes(document: RowsDocument) -> list[str]:
         for row in document.models
         for note in _of_model(row, document.run, first_errors.get(row.model, ""))
     ]
+    lines += _too_cold(document)
     run, total = document.run, document.run.total
     if run.answers == "resumed" and not total.cached:
         lines.append("--tooleval-resume: there was no answer to take over from a run before")
@@ -39,6 +41,22 @@ def notes(document: RowsDocument) -> list[str]:
             f"cost: ${total.cost_usd:.4f}, of which spent in this run: ${total.spent_usd:.4f}{known}"
         )
     return lines
+
+
+def _too_cold(document: RowsDocument) -> Iterator[str]:
+    warm = {asked.model for asked in document.run.models if wants_warmth(asked.calls)}
+    cold = {
+        case.model: trial.temperature
+        for case in document.cases
+        if case.model in warm
+        for trial in case.trials
+        if trial.temperature is not None and trial.temperature < 1
+    }
+    for model, temperature in cold.items():
+        yield (
+            f"{printable(model)}: asked at temperature {temperature:g}; below 1 Google warns of loops "
+            "and worse answers with Gemini 3: set temperature = 1.0 in the model's table"
+        )
 
 
 def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:

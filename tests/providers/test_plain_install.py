@@ -69,6 +69,9 @@ def test_every_provider_without_a_table(
     result.assert_outcomes(passed=3 * (1 + len(MODELS)))
     left_out = "temperature left out, which this model refuses (3 cases)"
     result.stdout.fnmatch_lines_random([f"claude-3: {left_out}", f"openai/gpt-5.6: {left_out}"])
+    result.stdout.fnmatch_lines(
+        ["gemini/gemini-3.1-pro-preview: asked at temperature 0; below 1 Google *"]
+    )
     document = json.loads(pytester.path.joinpath("out.json").read_bytes())
     told = {
         model["model"]: {one["parameter"] for one in model["fallbacks"]} for model in document["models"]

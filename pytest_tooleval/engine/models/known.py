@@ -12,6 +12,7 @@ from .prices import litellm_folder
 from .prices import price_list
 
 _GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
+_GEMINI_3 = re.compile(r"gemini-([3-9]|\d\d)")
 
 
 def unserved(name: str) -> str | None:
@@ -80,6 +81,11 @@ def reasons(model: str) -> bool | None:
     """Whether a model can reason before it answers, by litellm's list; None when it does not know it."""
     entry = listed(model)
     return None if entry is None else entry.get("supports_reasoning") is True
+
+
+def wants_warmth(model: str) -> bool:
+    """Whether the provider warns of temperatures below 1 for a model: Google does from Gemini 3 on."""
+    return _GEMINI_3.search(model) is not None
 
 
 def near(name: str, names: Sequence[str]) -> str:

@@ -98,10 +98,10 @@ async def test_what_the_user_set_is_not_left_out(monkeypatch: pytest.MonkeyPatch
     use_clients(monkeypatch, {"m": client})
     spec = ModelSpec("m", source="[models.m] in tooleval.toml")
     for name, place, way in [
-        ("tool_choice", "the suite", "take it out of the suite)"),
-        ("temperature", "the case", 'the case, or set omit = ["temperature"] in [models.m] in'),
-        ("temperature", spec.place, "take it out of [models.m] in tooleval.toml)"),
-        ("temperature", "--tooleval-temperature", "leave that option out, or set omit"),
+        ("tool_choice", "the suite", "take it out there)"),
+        ("temperature", "the case", 'there, or set omit = ["temperature"] in [models.m] in'),
+        ("temperature", spec.place, "tooleval.toml: take it out there)"),
+        ("temperature", "--tooleval-temperature", "leave it out, or set omit"),
     ]:
         with pytest.raises(ModelError) as raised:
             await asker_for(spec).ask(request(sampling=COLD), AskOptions(0, set_by={name: place}))
