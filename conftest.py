@@ -24,6 +24,32 @@ settings.register_profile("repeatable", _PATIENT, derandomize=True)
 settings.register_profile("search", _PATIENT, derandomize=False)
 settings.load_profile("repeatable")
 
+# What takes long for its worth while you work on something else: `pytest -m "not slow"` leaves it out.
+# These start browsers, servers, workers of xdist or whole virtual environments, import litellm, or fuzz.
+SLOW = (
+    "tests/browser",
+    "tests/examples",
+    "tests/providers",
+    "tests/plugin/test_broken_suites.py",
+    "tests/plugin/test_events.py",
+    "tests/plugin/test_litellm.py",
+    "tests/plugin/test_live_tools.py",
+    "tests/plugin/test_resume.py",
+    "tests/plugin/test_scheduling.py",
+    "tests/plugin/test_secrets.py",
+    "tests/plugin/test_spending.py",
+    "tests/plugin/test_ssh.py",
+    "tests/plugin/test_surroundings.py",
+    "tests/plugin/test_xdist.py",
+    "tests/unit/engine/clients/test_litellm_client.py",
+    "tests/unit/engine/test_both_clients.py",
+    "tests/unit/engine/test_clients_over_a_socket.py",
+    "tests/unit/history/test_processes.py",
+    "tests/unit/mcp",
+    "tests/unit/suite/test_fuzz.py",
+    "tests/unit/web",
+)
+
 # Suites under examples/ and docs/ are run by tests in their own process, with their own config.
 collect_ignore_glob = ["examples/*", "docs/*"]
 
@@ -34,3 +60,9 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.endswith(("_API_KEY", "_API_BASE")):
             monkeypatch.delenv(name)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.relative_to(ROOT).as_posix().startswith(SLOW):
+            item.add_marker("slow")
