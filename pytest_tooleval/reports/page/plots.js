@@ -197,8 +197,11 @@ function histograms(heading, axis, bins, all, note) {
 /** Failed trials by category, and errors by kind, each with a bar per model. @param {ModelRows[]} models */
 function failuresPlot(models) {
   const found = models.flatMap((each) => {
-    const causes = each.rows.filter((row) => row.outcome !== "skipped").flatMap((row) => row.trials.map(causeOf)).filter(Boolean);
-    return causes.length ? [{ ...each, count: (/** @type {string} */ cause) => causes.filter((other) => other === cause).length, causes }] : [];
+    /** @type {Map<string, number>} */
+    const counts = new Map();
+    for (const row of each.rows) for (const trial of row.trials) counts.set(causeOf(trial), (counts.get(causeOf(trial)) ?? 0) + 1);
+    counts.delete("");
+    return counts.size ? [{ ...each, causes: [...counts.keys()], count: (/** @type {string} */ cause) => counts.get(cause) ?? 0 }] : [];
   });
   const total = (/** @type {string} */ cause) => sum(found.map(({ count }) => count(cause)));
   const causes = [...new Set(found.flatMap((each) => each.causes))].sort((a, b) => total(b) - total(a)).slice(0, 16);

@@ -15,9 +15,8 @@ async function unpacked(line) {
 
 async function start() {
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
-  // The document, and then a line per case with its transcripts, which is read when somebody opens the case.
-  const [first, ...rows] = (document.getElementById("data")?.textContent || "").split("\n");
-  const { document: run, trends } = JSON.parse(await unpacked(first));
+  const [first, ...blocks] = (document.getElementById("data")?.textContent || "").split("\n");
+  const { document: run, trends, together } = JSON.parse(await unpacked(first));
   const places = new Map(run.cases.map((/** @type {any} */ row, /** @type {number} */ i) => [row, i]));
   const query = () => location.hash.slice(1);
   const view = new RunView(
@@ -25,7 +24,10 @@ async function start() {
     trends,
     {
       heading: "h1",
-      load: async (row) => exactJson(await unpacked(rows[places.get(row)])),
+      load: async (row) => {
+        const place = places.get(row);
+        return exactJson(await unpacked(blocks[Math.floor(place / together)]))[place % together];
+      },
       write: (text, isPushed) => history[isPushed ? "pushState" : "replaceState"](null, "", `#${text}`),
       address: (text) => `#${text}`,
       runHref: () => "",
