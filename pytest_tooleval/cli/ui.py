@@ -18,22 +18,14 @@ _NEEDED = ("starlette", "uvicorn")
     "--port", type=click.IntRange(0, 65535), default=8501, show_default=True, help="0 takes a free one."
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-@click.option(
-    "--concurrency",
-    type=click.IntRange(1, 1000),
-    default=32,
-    show_default=True,
-    help="Requests under way at a time, over all runs.",
-)
-def ui(folder: Path, port: int, no_browser: bool, concurrency: int) -> None:
-    """Show, edit and run the suites in FOLDER on a page in the browser.
+def ui(folder: Path, port: int, no_browser: bool) -> None:
+    """Show, edit and run the suites of a project on a page in the browser.
 
-    FOLDER is the root of a project (default: the current folder): its config tables name the models,
-    and its .tooleval holds the history, as for pytest. Only this machine's user can open the page, by
-    the token in the printed address.
+    FOLDER lies in the project (default: the current folder). Runs are pytest's, started in its root
+    folder. Only this machine's user can open the page, by the token in the printed address.
     """
     if any(importlib.util.find_spec(name) is None for name in _NEEDED):
         raise click.ClickException("the page needs the extra: pip install 'pytest-tooleval[ui]'")
     from ..web.server import serve
 
-    serve(folder, port, concurrency, browser=not no_browser, say=click.echo)
+    serve(folder, port, browser=not no_browser, say=click.echo)

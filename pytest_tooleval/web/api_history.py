@@ -20,7 +20,6 @@ from ..history import open_history
 from ..record.comparison import Comparison
 from ..record.document import RowsDocument
 from ..record.encoding import to_json
-from ..record.results import CaseResult
 from .responses import ApiError
 from .responses import field_error
 from .responses import json_response
@@ -66,9 +65,8 @@ def _find(request: Request, name: str, field: str = "id") -> str:
 
 
 def document_of(request: Request, name: str, field: str = "id") -> RowsDocument:
-    """The result document of a run without transcripts, up to date also while it goes on."""
+    """The result document of a run without transcripts."""
     id = _find(request, name, field)
-    request.app.state.manager.flush(id)
     try:
         return _history(request).rows_document(id, intervals=True)
     except ToolevalError as error:
@@ -126,15 +124,18 @@ async def show_document(request: Request) -> Response:
 async def show_case(request: Request) -> Response:
     nodeid = _needed(request, "nodeid")
 
-    def case() -> CaseResult:
+    def case() -> Response:
+        run = request.app.state.runs.get(request.path_params["id"])
+        whole = None if run is None else run.case(nodeid)
+        if whole is not None:  # the history may not have it yet
+            return Response(whole, media_type="application/json")
         id = _find(request, request.path_params["id"])
-        request.app.state.manager.flush(id)
         try:
-            return _history(request).case(id, nodeid)
+            return json_response(_history(request).case(id, nodeid))
         except ToolevalError as error:
             raise field_error(404, "nodeid", _said(request, error)) from None
 
-    return await _in_thread(case)
+    return await run_in_threadpool(case)
 
 
 async def delete_run(request: Request) -> Response:

@@ -17,7 +17,8 @@ from ..suite.fingerprints import content_of_bytes
 from ..suite.source import Document
 from ..text import printable
 from ..text import shorten
-from .bodies import read_object
+from .bodies import McpImport
+from .bodies import read
 from .edits import suite_to_text
 from .responses import ApiError
 from .responses import json_response
@@ -27,20 +28,18 @@ from .suite_paths import check_name
 if TYPE_CHECKING:
     from ..mcp.discover import Discovery
 
-_OF_SERVER = ("stdio", "http", "sse", "headers", "env", "timeout")
-
 
 async def import_mcp(request: Request) -> Response:
     """Discover the tools; with `file` bring that suite up to date; with `save` write it."""
     from ..mcp.discover import discover
     from ..mcp.server import McpServer
 
-    body = await read_object(request, "McpImport")
+    body = await read(request, McpImport)
     folder: SuiteFolder = request.app.state.folder
-    if "file" in body:
-        check_name(body["file"])
+    if body.file is not None:
+        check_name(body.file)
     try:
-        server = McpServer.from_dict({name: body[name] for name in _OF_SERVER if name in body})
+        server = McpServer.from_dict(body.server())
         found = await discover(server)
     except (ConfigError, McpError) as error:
         raise ApiError(422, str(error)) from None
@@ -48,22 +47,20 @@ async def import_mcp(request: Request) -> Response:
     return json_response(answer, status)
 
 
-def _imported(
-    folder: SuiteFolder, body: Mapping[str, Any], found: Discovery
-) -> tuple[dict[str, Any], int]:
+def _imported(folder: SuiteFolder, body: McpImport, found: Discovery) -> tuple[dict[str, Any], int]:
     from ..imports.update import update_suite
     from ..mcp.tools import as_functions
 
-    file, before = body.get("file"), _existing(folder, body.get("file"))
+    file, before = body.file, _existing(folder, body.file)
     data = None if before is None else before.data
     functions = as_functions(found.tools, _metadata(data).get("mcp_names"))
     if not functions.tools:
         raise ApiError(422, "none of the tools can stand in a suite")
-    title = body.get("name") or printable(shorten(found.name)) or "MCP server"
-    suite, changes = update_suite(data, title, functions.tools, body.get("drafts", True))
+    title = body.name or printable(shorten(found.name)) or "MCP server"
+    suite, changes = update_suite(data, title, functions.tools, body.drafts)
     suite = _with_metadata(suite, found.name, functions.originals)
     etag = None
-    if body.get("save"):
+    if body.save:
         file, etag = _save(folder, file, suite, before)
     answer = {
         "server": {"name": found.name, "version": found.version},

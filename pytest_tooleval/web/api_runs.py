@@ -1,13 +1,11 @@
-"""`/api/models` and `/api/tool-eval`: what can be run, and the runs."""
+"""`/api/models` and `/api/tool-eval`: what can be run, and the runs that this server started."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,32 +14,35 @@ from starlette.routing import Route
 
 from ..engine.models.spec import LEXICAL
 from ..engine.models.tables import ModelTables
+from ..engine.models.tables import read_tables
 from ..engine.models.tables import resolve_models
 from ..errors import ConfigError
-from ..history import RunSummary
-from .api_history import document_of
-from .api_history import runs_of
-from .bodies import read_object
-from .events import EventLog
+from .bodies import NewRun
+from .bodies import read
 from .events import stream
-from .manager import RunManager
-from .plan import config_tables
-from .plan import make_plan
+from .pytest_run import PytestRun
 from .responses import ApiError
+from .responses import field_error
 from .responses import json_response
+from .runs import Runs
 
-_LISTED = 20
+
+def _runs(request: Request) -> Runs:
+    runs: Runs = request.app.state.runs
+    return runs
 
 
-def _manager(request: Request) -> RunManager:
-    manager: RunManager = request.app.state.manager
-    return manager
+def _run(request: Request) -> PytestRun:
+    run = _runs(request).get(request.path_params["id"])
+    if run is None:
+        raise field_error(404, "id", "this server has no such run; /api/history has those that ended")
+    return run
 
 
 async def list_models(request: Request) -> Response:
     def models() -> Response:
         try:
-            tables = config_tables(request.app.state.folder.root)
+            tables = read_tables(request.app.state.folder.root)
         except ConfigError as error:
             raise ApiError(500, str(error)) from None
         return json_response(list(_models(tables)))
@@ -64,141 +65,43 @@ def _models(tables: ModelTables) -> Iterator[dict[str, Any]]:
 
 
 async def begin_run(request: Request) -> Response:
-    body = await read_object(request, "NewRun")
+    asked = await read(request, NewRun)
 
     def begin() -> Response:
-        run = _manager(request).begin(make_plan(request.app.state.folder, body))
-        return json_response({"id": run.id}, 202, {"Location": f"/api/tool-eval/{run.id}"})
+        for file in asked.files:
+            request.app.state.folder.check(file)
+        id = _runs(request).begin(asked).id
+        return json_response({"id": id}, 202, {"Location": f"/api/tool-eval/{id}"})
 
     return await run_in_threadpool(begin)
 
 
 async def list_runs(request: Request) -> Response:
-    def runs() -> Response:
-        own = [run.state() for run in _manager(request).runs()]
-        known = {state["id"] for state in own}
-        kept = [_state_of(run) for run in runs_of(request, _LISTED) if run.id not in known]
-        # Both are newest first, and sorting keeps that for runs of one second.
-        states = sorted(own + kept, key=lambda state: str(state["started"]), reverse=True)
-        under_way = [state for state in own if state["status"] == "running"]
-        others = [state for state in states if state not in under_way]
-        return json_response(under_way + others[:_LISTED])
-
-    return await run_in_threadpool(runs)
-
-
-def _state_of(run: RunSummary) -> dict[str, Any]:
-    """A run of the history in the shape of one of ours."""
-    status: str = run.status
-    if run.exitstatus not in (None, 0, 1):
-        status = "cancelled" if run.exitstatus == 2 else "failed"
-    return {
-        "id": run.id,
-        "status": status,
-        "started": run.started,
-        "duration_s": run.duration_s,
-        "files": [],
-        "models": list(run.models),
-        "cases": None,
-        "options": {},
-        "done": run.cases,
-        "total": run.cases,
-        "counts": {
-            "passed": run.passed,
-            "failed": run.failed,
-            "missed": run.missed,
-            "errors": run.errors,
-            "skipped": run.skipped,
-        },
-        "summary": None,
-        "problem": None,
-    }
+    """Those under way and the last ones that ended, the newest first."""
+    runs = _runs(request).known()
+    return json_response(await run_in_threadpool(lambda: [run.state() for run in runs[::-1]]))
 
 
 async def show_run(request: Request) -> Response:
-    def show() -> Response:
-        run = _manager(request).get(request.path_params["id"])
-        return json_response(run.state() if run is not None else _kept_state(_document(request)))
-
-    return await run_in_threadpool(show)
-
-
-def _document(request: Request) -> dict[str, Any]:
-    document: dict[str, Any] = msgspec.to_builtins(document_of(request, request.path_params["id"]))
-    return document
-
-
-def _kept_state(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A run of the history, with its summary, in the shape of one of ours."""
-    run, total = document["run"], document["run"]["total"]
-    summary = RunSummary(
-        id=run["id"],
-        started=run["started"],
-        duration_s=run["duration_s"],
-        status=run.get("status", "finished"),
-        exitstatus=run.get("exitstatus"),
-        git=run.get("git"),
-        models=tuple(row["model"] for row in document["models"]),
-        cases=total["cases"],
-        **{name: total[name] for name in ("passed", "failed", "missed", "errors", "skipped")},
-    )
-    files = list(dict.fromkeys(row["file"] for row in document["suites"]))
-    state = _state_of(summary)
-    # A run that was cut short, as by `pytest -x`, has the cases it came to, not those that were chosen.
-    may_be_cut = state["status"] != "finished" or total["failed"] or total["errors"]
-    chosen = run.get("partial") and not may_be_cut
-    return {
-        **state,
-        "files": files,
-        "cases": list(dict.fromkeys(row["case"] for row in document["cases"])) if chosen else None,
-        "options": run.get("options") or {},
-        "summary": document["models"],
-    }
+    return json_response(await run_in_threadpool(_run(request).state))
 
 
 async def cancel_run(request: Request) -> Response:
-    def cancel() -> Response:
-        run = _manager(request).get(request.path_params["id"])
-        if run is None:
-            state = _kept_state(_document(request))
-            if state["status"] == "running":
-                raise ApiError(409, "this run is another program's; end it there")
-            return json_response(state, 202)
-        run.cancel()
-        return json_response(run.state(), 202)
-
-    return await run_in_threadpool(cancel)
+    run = _run(request)
+    run.cancel()
+    return json_response(run.state(), 202)
 
 
 async def show_events(request: Request) -> Response:
-    manager = _manager(request)
-    run = await run_in_threadpool(manager.get, request.path_params["id"])
-    log = run.events if run is not None else await run_in_threadpool(_kept_events, request)
-    last = request.query_params.get("after") or request.headers.get("last-event-id", "")
-    after = log.place(last)
+    log = _run(request).events
+    after = log.place(request.query_params.get("after") or request.headers.get("last-event-id", ""))
     if log.is_over and after == len(log):
         return Response(status_code=204)  # on which a browser stops asking
     # Buffering somewhere on the way would hold rows back.
     headers = {"X-Accel-Buffering": "no"}
-    events = stream(log, after, lambda: manager.is_closed)
+    runs = _runs(request)
+    events = stream(log, after, lambda: runs.is_closed)
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
-
-
-def _kept_events(request: Request) -> EventLog:
-    """The events of a run that only the history knows any more; their ids are not those of then."""
-    document = _document(request)
-    state = _kept_state(document)
-    # The id of an event that was seen while the run went on must not count here.
-    log = EventLog("kept-")
-    log.add("progress", {"done": 0, "total": state["total"]})
-    for row in document["cases"]:
-        log.add("result", row)
-    log.add("progress", {"done": state["done"], "total": state["total"]})
-    for row in document["models"]:
-        log.add("summary", row)
-    log.add("done", {"status": state["status"], "problem": None})
-    log.is_over = True
-    return log
 
 
 ROUTES = [

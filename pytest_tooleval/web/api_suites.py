@@ -12,8 +12,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ..suite.fingerprints import content_of_bytes
+from .bodies import CaseContent
+from .bodies import NewCase
+from .bodies import NewSuite
+from .bodies import SuiteContent
+from .bodies import read
 from .bodies import read_body
-from .bodies import read_object
 from .edits import expected_etag
 from .edits import index_of
 from .edits import new_text
@@ -49,10 +53,10 @@ async def list_suites(request: Request) -> Response:
 
 
 async def create_suite(request: Request) -> Response:
-    body = await read_object(request, "NewSuite")
+    body = await read(request, NewSuite)
 
     def create() -> Response:
-        return _create(_folder(request), body.get("file"), new_text(body))
+        return _create(_folder(request), body.file, new_text(body))
 
     return await run_in_threadpool(create)
 
@@ -105,12 +109,12 @@ async def show_suite(request: Request) -> Response:
 
 async def replace_suite(request: Request) -> Response:
     file, etag = _file(request), expected_etag(request)
-    body = await read_object(request, "SuiteContent")
+    body = await read(request, SuiteContent)
 
     def replace() -> Response:
         folder = _folder(request)
         before = folder.read_seen(file, etag)
-        text = new_text(body, folder.examine(before, file).document if "suite" in body else None)
+        text = new_text(body, folder.examine(before, file).document if body.suite is not None else None)
         return _replace(folder, file, etag, text)
 
     return await run_in_threadpool(replace)
@@ -131,7 +135,7 @@ async def delete_suite(request: Request) -> Response:
 
 async def check_suite(request: Request) -> Response:
     file = _file(request)
-    body = await read_object(request, "SuiteContent")
+    body = await read(request, SuiteContent)
 
     def check() -> Response:
         examined = _folder(request).examine(new_text(body), file, lint=True)
@@ -159,13 +163,13 @@ async def list_cases(request: Request) -> Response:
 
 
 async def create_case(request: Request) -> Response:
-    body = await read_object(request, "NewCase")
-    return await _put_case(request, body["case"], body.get("position"), id=None)
+    body = await read(request, NewCase)
+    return await _put_case(request, body.case, body.position, id=None)
 
 
 async def replace_case(request: Request) -> Response:
-    body = await read_object(request, "CaseContent")
-    return await _put_case(request, body["case"], None, id=request.path_params["id"])
+    body = await read(request, CaseContent)
+    return await _put_case(request, body.case, None, id=request.path_params["id"])
 
 
 async def _put_case(

@@ -10,24 +10,20 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import ASGIApp
 from starlette.types import Message
 from starlette.types import Receive
 from starlette.types import Scope
 from starlette.types import Send
 
-from ..engine.runner import DEFAULT_CONCURRENCY
 from . import api_history
 from . import api_import
 from . import api_runs
 from . import api_suites
 from . import pages
-from .manager import RunManager
-from .openapi import document
 from .responses import ApiError
 from .responses import error_response
-from .responses import json_response
+from .runs import Runs
 from .security import Access
 from .security import Guard
 from .suite_files import SuiteFolder
@@ -35,19 +31,14 @@ from .suite_files import SuiteFolder
 _logger = logging.getLogger("pytest_tooleval.web")
 
 
-async def _openapi(request: Request) -> Response:
-    return json_response(document())
-
-
-def create_app(folder: Path, access: Access, concurrency: int = DEFAULT_CONCURRENCY) -> Starlette:
-    """The application for the suites in a folder. `app.state.manager` has to be closed in the end."""
+def create_app(root: Path, access: Access) -> Starlette:
+    """The application for the project with this root. `app.state.runs` has to be closed in the end."""
     app = Starlette(
         routes=[
             *api_suites.ROUTES,
             *api_runs.ROUTES,
             *api_history.ROUTES,
             *api_import.ROUTES,
-            Route("/api/openapi.json", _openapi, methods=["GET"]),
             *pages.ROUTES,
         ],
         middleware=[Middleware(Guard, access=access), Middleware(_Net)],
@@ -55,9 +46,9 @@ def create_app(folder: Path, access: Access, concurrency: int = DEFAULT_CONCURRE
     )
     app.router.redirect_slashes = False
     app.state.access = access
-    app.state.folder = SuiteFolder(folder)
+    app.state.folder = SuiteFolder(root)
     app.state.documents = api_history.DocumentCache()
-    app.state.manager = RunManager(app.state.folder.root, concurrency)
+    app.state.runs = Runs(app.state.folder.root)
     return app
 
 

@@ -1,163 +1,125 @@
-"""Bodies of requests: read within limits of size, time and depth, and checked by their schema."""
+"""Bodies of requests: JSON within a limit of size, read into its type."""
 
 from __future__ import annotations
 
-import asyncio
-import functools
-import json
 import re
-from collections.abc import Iterator
+from typing import Annotated
 from typing import Any
-from typing import cast
+from typing import TypeVar
 
-from starlette.concurrency import run_in_threadpool
+import msgspec
+from msgspec import Meta
+from msgspec import Struct
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request
 
-from ..errors import Problem
-from ..record.calls import MAX_DEPTH
-from ..record.calls import is_nested_deeper
-from ..suite.explain import describe
-from ..suite.explain import field_path
-from ..suite.explain import listing
-from ..text import printable
-from ..text import shorten
-from .openapi import body_schema
 from .responses import ApiError
+from .responses import field_error
 
 MAX_BYTES = 32 * 1024 * 1024
-TIMEOUT_S = 30.0
-_MOST_READ = 4 * MAX_BYTES
-_MAX_PROBLEMS = 20
-# Larger ones are parsed in a thread: the other requests go on meanwhile.
-_LARGE = 64 * 1024
-_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_PLACE = " - at `$"
+
+_T = TypeVar("_T")
+Names = Annotated[list[str], Meta(min_length=1)]
+
+
+class Body(Struct, forbid_unknown_fields=True, kw_only=True):
+    """The JSON object of a request."""
+
+
+class SuiteContent(Body, kw_only=True):
+    """A suite: its text, which is kept byte for byte, or its data."""
+
+    text: str | None = None
+    suite: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.text is None) == (self.suite is None):
+            raise ValueError("expected either text or suite")
+
+
+class NewSuite(SuiteContent, kw_only=True):
+    """A suite for a new file; without a name, it is named for the suite."""
+
+    file: str | None = None
+
+
+class CaseContent(Body, kw_only=True):
+    """A test case, as docs/suite-format.md has it."""
+
+    case: dict[str, Any]
+
+
+class NewCase(CaseContent, kw_only=True):
+    """A test case, and its place among the others; without one, at the end."""
+
+    position: Annotated[int, Meta(ge=0)] | None = None
+
+
+class NewRun(Body, kw_only=True):
+    """What to run. What is left out is as the suites and pytest's options have it."""
+
+    files: Names
+    models: Names
+    cases: Names | None = None
+    temperature: float | None = None
+    tool_choice: str | None = None
+    trials: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.cases is not None and len(self.files) > 1:
+            raise ValueError("expected cases of one file")
+
+
+class McpImport(Body, kw_only=True):
+    """An MCP server, as in `tools_from`, and what to make of its tools."""
+
+    stdio: str | list[str] | None = None
+    http: str | None = None
+    sse: str | None = None
+    headers: dict[str, str] | None = None
+    env: list[str] | None = None
+    timeout: float | None = None
+    file: str | None = None
+    name: str | None = None
+    drafts: bool = True
+    save: bool = False
+
+    def server(self) -> dict[str, Any]:
+        """The part that describes the server."""
+        given = {
+            name: getattr(self, name) for name in ("stdio", "http", "sse", "headers", "env", "timeout")
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
 
 async def read_body(request: Request) -> bytes:
-    """The bytes of a JSON body. ApiError 408, 413 or 415."""
+    """The bytes of a JSON body. ApiError 413 or 415."""
     media_type, _, parameters = request.headers.get("content-type", "").partition(";")
     charset = re.fullmatch(r'\s*charset="?utf-?8"?\s*', parameters, re.IGNORECASE)
+    # A form of another site could send any other type without asking first.
     if media_type.strip().lower() != "application/json" or (parameters.strip() and not charset):
         raise ApiError(415, "Content-Type: expected application/json, in UTF-8")
+    body = bytearray()
     try:
-        return await asyncio.wait_for(_read(request), TIMEOUT_S)
-    except asyncio.TimeoutError:
-        raise ApiError(408, f"the body did not come within {TIMEOUT_S:.0f} s") from None
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BYTES:
+                raise ApiError(413, f"the body is larger than {MAX_BYTES // (1024 * 1024)} MiB")
     except ClientDisconnect:
         raise ApiError(400, "the body broke off") from None
+    return bytes(body)
 
 
-async def _read(request: Request) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
-    if _length(request) > _MOST_READ:
-        raise _too_large()
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size <= MAX_BYTES:
-            chunks.append(chunk)
-            continue
-        # Most clients look at an answer only when they have sent everything, within reason.
-        chunks.clear()
-        if size > _MOST_READ:
-            break
-    if size > MAX_BYTES:
-        raise _too_large()
-    return b"".join(chunks)
-
-
-def _too_large() -> ApiError:
-    return ApiError(413, f"the body is larger than {MAX_BYTES // (1024 * 1024)} MiB")
-
-
-def _length(request: Request) -> int:
-    text = request.headers.get("content-length", "")
-    return int(text[:20]) if text.isascii() and text.isdigit() else 0
-
-
-async def read_object(request: Request, schema: str) -> dict[str, Any]:
-    """The body as the object that a schema of the OpenAPI document describes. ApiError else."""
+async def read(request: Request, type: type[_T]) -> _T:
+    """The body as this type. ApiError 400 for what is no JSON, 422 for what does not fit."""
     raw = await read_body(request)
-    if len(raw) > _LARGE:
-        return await run_in_threadpool(parse_object, raw, schema)
-    return parse_object(raw, schema)
-
-
-def parse_object(raw: bytes, schema: str) -> dict[str, Any]:
-    """Bytes to the object that a schema describes. ApiError 400 for what is no JSON, 422 else."""
     try:
-        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
-        if _SURROGATE_ESCAPE.search(raw):
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise ApiError(400, "the body holds half of a surrogate pair, which is no character") from None
-    except UnicodeDecodeError as error:
-        raise ApiError(400, f"the body is not UTF-8, at byte {error.start}") from None
-    except json.JSONDecodeError as error:
-        place = Problem("", error.lineno, error.colno, "", error.msg)
-        raise ApiError(400, f"the body is not JSON: {error}", [place]) from None
-    except RecursionError:
-        raise _too_deep() from None
-    except ValueError as error:  # NaN, and numbers of thousands of digits
-        raise ApiError(400, f"the body is not JSON: {shorten(printable(str(error)), 200)}") from None
-    if is_nested_deeper(value, MAX_DEPTH):
-        raise _too_deep()
-    problems = list(_problems(value, schema))
-    if problems:
-        first = problems[0]
-        where = f"{first.field}: " if first.field else ""
-        raise ApiError(422, f"{where}{first.message}", problems)
-    return cast("dict[str, Any]", value)
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number in JSON")
-
-
-def _too_deep() -> ApiError:
-    return ApiError(400, f"the body is nested deeper than {MAX_DEPTH} levels")
-
-
-def _problems(value: Any, schema: str) -> Iterator[Problem]:
-    errors = sorted(_validator()(body_schema(schema)).iter_errors(value), key=_place)
-    for error in errors[:_MAX_PROBLEMS]:
-        yield Problem("", 1, 1, field_path(error.absolute_path), _message(error))
-
-
-@functools.cache
-def _validator() -> Any:
-    """JSON Schema takes 2.0 for an integer; here it is used as a number of trials, or as an index."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import extend
-
-    types = Draft202012Validator.TYPE_CHECKER
-    whole = types.redefine(
-        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
-    )
-    return extend(Draft202012Validator, type_checker=whole)  # type: ignore[no-untyped-call]
-
-
-def _place(error: Any) -> list[str]:
-    return [str(part) for part in error.absolute_path]
-
-
-def _message(error: Any) -> str:
-    keyword, wanted, got = error.validator, error.validator_value, describe(error.instance)
-    if keyword == "type":
-        names = wanted if isinstance(wanted, list) else [wanted]
-        return f"expected {' or '.join(names)}, got {got}"
-    if keyword == "enum":
-        return f"expected {' or '.join(map(str, wanted))}, got {got}"
-    if keyword in ("minimum", "minLength", "minItems"):
-        return f"expected at least {wanted}, got {got}"
-    if keyword in ("maximum", "maxLength", "maxItems"):
-        return f"expected at most {wanted}, got {got}"
-    if keyword == "additionalProperties":
-        known = error.schema.get("properties", {})
-        unknown = next(name for name in error.instance if name not in known)
-        return f"unknown field {describe(unknown)}; known are {listing(known)}"
-    if keyword == "oneOf":
-        fields = [each["required"][0] for each in wanted]
-        return f"expected one of {', '.join(fields)}"
-    return shorten(printable(error.message), 200)
+        return msgspec.json.decode(raw, type=type)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(_PLACE)
+        message = message.replace("`", "")
+        field = place.rstrip("`").removeprefix(".")
+        raise field_error(422, field, message[:1].lower() + message[1:]) from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise ApiError(400, f"the body is not JSON: {error}") from None

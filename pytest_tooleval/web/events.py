@@ -6,10 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from collections.abc import Callable
-from collections.abc import Iterator
-from typing import Any
-
-from ..record.encoding import to_json
 
 _TICK_S = 0.1
 _HEARTBEAT_S = 15.0
@@ -22,37 +18,24 @@ class EventLog:
     Each is kept as the bytes that are sent: thousands of rows as objects would take many times that.
     """
 
-    def __init__(self, prefix: str = "") -> None:
-        self._prefix = prefix
+    def __init__(self) -> None:
         self._frames: list[bytes] = []
         self.is_over = False
 
     def __len__(self) -> int:
         return len(self._frames)
 
-    def add(self, name: str, data: Any) -> None:
-        id = f"{self._prefix}{len(self._frames) + 1}"
-        head = f"id: {id}\nevent: {name}\ndata: ".encode()
-        self._frames.append(head + to_json(data) + b"\n\n")
+    def add(self, name: str, data: bytes) -> None:
+        """Add an event. Its data is JSON on one line."""
+        self._frames.append(b"id: %d\nevent: %b\ndata: %b\n\n" % (len(self) + 1, name.encode(), data))
 
-    def frames(self, after: int, most: int = _AT_ONCE) -> list[bytes]:
-        return self._frames[after : after + most]
-
-    def data(self, name: str) -> Iterator[bytes]:
-        """The JSON of all events of one kind."""
-        mark = f"\nevent: {name}\ndata: ".encode()
-        for frame in list(self._frames):
-            _, found, data = frame.partition(mark)
-            if found:
-                yield data
+    def frames(self, after: int) -> list[bytes]:
+        return self._frames[after : after + _AT_ONCE]
 
     def place(self, id: str) -> int:
         """How many events somebody has seen who saw this one last; 0 for an id that is not ours."""
-        number = id.removeprefix(self._prefix)
-        known = (
-            id.startswith(self._prefix) and number.isascii() and number.isdigit() and len(number) < 12
-        )
-        return min(int(number), len(self)) if known else 0
+        is_number = id.isascii() and id.isdigit() and len(id) < 12
+        return min(int(id), len(self)) if is_number else 0
 
 
 async def stream(log: EventLog, after: int, is_closed: Callable[[], bool]) -> AsyncIterator[bytes]:

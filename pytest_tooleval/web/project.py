@@ -1,39 +1,36 @@
-"""The project that the page's folder belongs to: its config and conftest files may lie above it."""
+"""The root folder of the project, as pytest finds it: history, config and node ids hang on it."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-# By which pytest finds its root folder.
-_MARKS = (
-    "pytest.toml",
-    "pytest.ini",
-    ".pytest.ini",
-    "pyproject.toml",
-    "tox.ini",
-    "setup.cfg",
-    "setup.py",
-)
+# The files by which pytest finds its root, and what they hold if they are meant for it.
+_INI_FILES = {
+    "pytest.toml": "",
+    ".pytest.toml": "",
+    "pytest.ini": "",
+    ".pytest.ini": "",
+    "pyproject.toml": "[tool.pytest",
+    "tox.ini": "[pytest]",
+    "setup.cfg": "[tool:pytest]",
+}
 
 
-def project_folders(folder: Path) -> list[Path]:
-    """The folder and those above it in the same repository, the nearest first."""
-    above = [folder, *folder.parents]
-    for number, place in enumerate(above):
-        if (place / ".git").exists():
-            return above[: number + 1]
-    return [folder]
+def pytest_root(folder: Path) -> Path:
+    """The root folder that pytest takes when it is started in this one."""
+    folders = [folder, *folder.parents]
+    for place in folders:
+        if any(_holds(place / name, mark) for name, mark in _INI_FILES.items()):
+            return place
+    for name in ("pyproject.toml", "setup.py"):
+        for place in folders:
+            if (place / name).is_file():
+                return place
+    return folder
 
 
-def shown_from(folder: Path, file: Path | str) -> str:
-    """How messages name a file of the project: relative to the folder, with `/`."""
-    return Path(os.path.relpath(file, folder)).as_posix()
-
-
-def root_above(folder: Path) -> Path | None:
-    """A folder above this one that pytest would rather take for its root; None if there is none."""
-    for place in project_folders(folder):
-        if any((place / mark).is_file() for mark in _MARKS):
-            return None if place == folder else place
-    return None
+def _holds(file: Path, mark: str) -> bool:
+    try:
+        return file.is_file() and mark.encode() in file.read_bytes()
+    except OSError:
+        return False

@@ -1,4 +1,4 @@
-"""What the API answers: JSON that every browser can read, and errors that name their place."""
+"""What the API answers: JSON, and errors that name their place."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class ApiError(Exception):
 
 
 def field_error(status: int, field: str, message: str, file: str = "") -> ApiError:
-    """An error about one field of a request's body, path or query."""
-    return ApiError(status, f"{field}: {message}", [Problem(file, 1, 1, field, message)])
+    """An error about one field of a request's body, path or query; an empty one is all of it."""
+    place = f"{field}: " if field else ""
+    return ApiError(status, f"{place}{message}", [Problem(file, 1, 1, field, message)])
 
 
 def problem_dicts(problems: Iterable[Problem]) -> list[dict[str, Any]]:
@@ -55,5 +56,5 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
 
 def error_response(error: ApiError) -> Response:
     # Of a body that was refused the rest may be on its way: it must not be read as a next request.
-    headers = {"Connection": "close"} if error.status in (408, 413) else None
+    headers = {"Connection": "close"} if error.status == 413 else None
     return json_response(error.to_dict(), error.status, headers)

@@ -17,8 +17,8 @@ from starlette.concurrency import run_in_threadpool
 from ..errors import ConfigError
 from ..text import printable
 from .app import create_app
-from .manager import RunManager
-from .project import root_above
+from .project import pytest_root
+from .runs import Runs
 from .security import Access
 
 _HOST = "127.0.0.1"
@@ -28,9 +28,9 @@ _GRACE_S = 2
 class _Server(uvicorn.Server):
     """Ends the runs, and with them the streams of events, before it waits for connections to close."""
 
-    def __init__(self, config: uvicorn.Config, manager: RunManager, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, runs: Runs, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._manager = manager
+        self._runs = runs
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -39,7 +39,7 @@ class _Server(uvicorn.Server):
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await run_in_threadpool(self._manager.close)
+        await run_in_threadpool(self._runs.close)
         await super().shutdown(sockets)
 
 
@@ -64,13 +64,13 @@ def listen(port: int) -> socket.socket:
     return made
 
 
-def serve(
-    folder: Path, port: int, concurrency: int, *, browser: bool, say: Callable[[str], None]
-) -> None:
+def serve(folder: Path, port: int, *, browser: bool, say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C. `say` gets the lines for the terminal. ConfigError when it cannot begin."""
     listening = listen(port)
     access = Access(listening.getsockname()[1])
-    app = create_app(folder, access, concurrency)
+    folder = folder.resolve()
+    root = pytest_root(folder)
+    app = create_app(root, access)
     config = uvicorn.Config(
         app,
         # No access log: addresses hold the token.
@@ -84,25 +84,20 @@ def serve(
         timeout_graceful_shutdown=_GRACE_S,
     )
 
-    above = root_above(app.state.folder.root)
-
     def ready() -> None:
         say(f"tooleval ui: {access.url}")
-        if above is not None:
-            say(
-                f"pytest's root folder is {printable(str(above))}, and its history is there: start "
-                "`tooleval ui` in it to see both"
-            )
+        if root != folder:
+            say(f"The project is all of {printable(str(root))}, pytest's root folder.")
         say("Ctrl-C ends it.")
         if browser:
             # In a thread: some browsers keep their caller waiting.
             threading.Thread(target=webbrowser.open, args=(access.url,), daemon=True).start()
 
-    server = _Server(config, app.state.manager, ready)
+    server = _Server(config, app.state.runs, ready)
     try:
         asyncio.run(server.serve([listening]))
     except KeyboardInterrupt:
         pass  # uvicorn raises it again once everything has ended
     finally:
         listening.close()
-        app.state.manager.close()
+        app.state.runs.close()

@@ -34,7 +34,7 @@ from ..suite.source import read_document
 from .bodies import MAX_BYTES
 from .responses import ApiError
 from .responses import field_error
-from .scorers import conftests
+from .scorers import has_scorers
 from .scorers import named_metrics
 from .suite_paths import check_name
 from .suite_paths import check_new_name
@@ -136,11 +136,16 @@ class SuiteFolder:
         try:
             return parse_document(content, file)
         except SuiteError:
-            if not conftests(self.root, file):
+            if not has_scorers(self.root, file):
                 raise
         text = decode_bytes(content, file) if isinstance(content, bytes) else content
         metrics = named_metrics(read_document(text, file).data)
         return parse_document(content, file, metrics=metrics)
+
+    def check(self, file: str) -> None:
+        """ApiError 404 when there is no such file."""
+        if not self._path(file).is_file():
+            raise _missing(file)
 
     def read(self, file: str) -> bytes:
         """The bytes of a file; ApiError 404 when there is none, 413 for one that is too large."""

@@ -38,8 +38,6 @@ QUIET = [
     "no:hypothesispytest",
     "-p",
     "no:rerunfailures",
-    "-p",
-    "no:schemathesis",
 ]
 START = """
 import asyncio, sys

@@ -689,6 +689,17 @@ def test_a_cancelled_run_keeps_what_came(site: Site) -> None:
     expect(page.locator("tbody .tone-error")).to_contain_text("interrupted before its end")
 
 
+def test_a_run_that_fails_shows_what_pytest_wrote(seeded: Site) -> None:
+    conftest = "def pytest_runtestloop(session): raise OSError('no such place')"
+    (seeded.folder / "conftest.py").write_text(conftest)
+    seeded.run("agent")
+    alert = seeded.page.get_by_role("alert")
+    expect(alert).to_have_text(
+        "✗ internal error: OSError: no such place; pytest ended with exit status 3"
+    )
+    expect(seeded.page.locator(".output pre")).to_contain_text("INTERNALERROR> OSError: no such place")
+
+
 def test_run_again_offers_what_that_run_had(site: Site) -> None:
     page = site.page
     site.write("counted.tooleval.json", counted(3))
@@ -718,7 +729,7 @@ def test_only_the_cases_that_were_chosen_run(seeded: Site) -> None:
     assert page.get_by_text("1 case on 2 models").is_visible()
     page.get_by_label("Temperature", exact=True).fill("3")
     page.get_by_role("button", name="Run Eval").click()
-    assert "expected at most 2" in page.get_by_role("alert").inner_text()
+    assert "temperature: expected 0 to 2, got 3" in page.get_by_role("alert").inner_text()
     page.get_by_label("Temperature", exact=True).fill("0.5")
     page.get_by_role("button", name="Run Eval").click()
     page.get_by_role("link", name="Run again").wait_for()

@@ -24,9 +24,8 @@ from .project import Project
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
     """An empty project folder with the models `agent` and `other`."""
     monkeypatch.setenv("COLUMNS", "160")
-    # Plugins that these runs do not need; the last two take longer to start than most runs last.
-    options = "-p no:randomly -p no:schemathesis -p no:hypothesispytest"
-    options += " -o asyncio_default_fixture_loop_scope=function"
+    # Plugins that these runs do not need; the last takes longer to start than most runs last.
+    options = "-p no:randomly -p no:hypothesispytest -o asyncio_default_fixture_loop_scope=function"
     monkeypatch.setenv("PYTEST_ADDOPTS", options)
     for name in [name for name in os.environ if name.startswith(("GITHUB_", "CI_"))]:
         monkeypatch.delenv(name)

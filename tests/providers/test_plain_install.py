@@ -54,7 +54,7 @@ def test_every_provider_without_a_table(
     }
     for name, text in files.items():
         pytester.path.joinpath(name).write_text(text, encoding="utf-8")
-    options = "-p without_extras -p no:randomly -p no:schemathesis -p no:hypothesispytest"
+    options = "-p without_extras -p no:randomly -p no:hypothesispytest"
     monkeypatch.setenv("PYTEST_ADDOPTS", f"{options} -o asyncio_default_fixture_loop_scope=function")
     monkeypatch.setenv("PYTHONPATH", str(pytester.path))
     monkeypatch.setenv("COLUMNS", "200")

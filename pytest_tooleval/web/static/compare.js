@@ -31,12 +31,13 @@ export async function show({ place, params, isGone }) {
  * @returns {Promise<string>}
  */
 async function runBefore(runs, now) {
-  const state = await call("GET", `/api/tool-eval/${encodeURIComponent(now)}`).catch(() => null);
-  const file = state?.files[0];
+  const document = await call("GET", `/api/history/${encodeURIComponent(now)}`).catch(() => null);
+  const file = document?.suites[0]?.file;
+  const models = document?.models.map((/** @type {any} */ row) => row.model) ?? [];
   const alike = file ? await call("GET", "/api/history" + query({ suite: file, limit: LIMIT })).catch(() => []) : [];
   const ids = new Set(alike.map((/** @type {any} */ run) => run.id));
   const older = runs.slice(runs.findIndex((run) => run.id === now) + 1);
-  const ofModel = older.filter((run) => run.models.some((/** @type {string} */ model) => state?.models.includes(model)));
+  const ofModel = older.filter((run) => run.models.some((/** @type {string} */ model) => models.includes(model)));
   return (ofModel.find((run) => ids.has(run.id)) || ofModel[0] || older[0] || runs[1]).id;
 }
 

@@ -46,7 +46,22 @@ export function errorBox(error, what = "") {
     { class: "alert", role: "alert" },
     el("p", {}, outcomeText("failed", what ? `${what}: ` : ""), shownNodes(missing(error) || message)),
     rest.length > 0 && problemList(rest),
+    outputBox(/** @type {any} */ (error)?.body?.output, true),
   );
+}
+
+/**
+ * What pytest wrote, if it wrote something.
+ * @param {string} [text] safe to show
+ * @param {boolean} [isOpen]
+ */
+export function outputBox(text, isOpen = false) {
+  if (!text) return null;
+  const written = el("pre", { tabindex: 0 }, text);
+  const box = el("details", { class: "output", open: isOpen ? "" : null }, el("summary", {}, "What pytest wrote"), written);
+  // What went wrong stands at the end.
+  box.addEventListener("toggle", () => written.scrollTo(0, written.scrollHeight));
+  return box;
 }
 
 /**

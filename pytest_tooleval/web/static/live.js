@@ -28,6 +28,7 @@ export class LiveRun {
     this.isGone = isGone;
     this.isOver = false;
     this.total = state.total;
+    this.answered = 0;
     /** By node id: an event that comes twice is the same row. @type {Map<string, Row>} */
     this.rows = new Map();
     /** @type {EventSource | null} */
@@ -69,8 +70,9 @@ export class LiveRun {
         handle(JSON.parse(data));
         this.timer ||= window.setTimeout(() => this.draw(), DRAWN_EVERY);
       });
-    on("result", (row) => this.rows.set(row.nodeid, row));
-    on("progress", (data) => (this.total = data.total));
+    on("collected", ({ cases }) => (this.total = Object.values(cases).reduce((sum, count) => sum + count, 0)));
+    on("case_done", ({ case: row }) => this.rows.set(row.nodeid, row));
+    on("progress", ({ answered }) => (this.answered = answered));
     on("done", () => this.end());
     source.addEventListener("open", () => this.connection.replaceChildren());
     source.addEventListener("error", () => {
@@ -85,7 +87,8 @@ export class LiveRun {
     this.bar.max = this.total || 1;
     this.bar.value = this.rows.size;
     const words = `${countText(this.rows.size)} of ${plural(this.total, "case")}`;
-    this.words.textContent = words;
+    // Cases are over in their order: one that takes long holds up those behind it.
+    this.words.textContent = this.answered > this.rows.size ? `${words}, ${countText(this.answered)} answered` : words;
     this.cases.hold([...this.rows.values()], this.state.models);
     this.cases.draw();
     if (Date.now() - this.spokenAt > SPOKEN_EVERY) {

@@ -9,6 +9,7 @@ import { countText, plural } from "./page/numbers.js";
 
 const KEPT = "tooleval-run-form";
 const CHUNK = 200;
+const START = "Run Eval";
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, params, isGone }) {
@@ -57,7 +58,7 @@ class Form {
     this.temperature = input({ inputmode: "decimal", placeholder: "as the suites have it (0.0)", value: params.get("temperature") ?? kept.temperature ?? "" });
     this.trials = input({ inputmode: "numeric", placeholder: "as the suites have it (1)", value: params.get("trials") ?? kept.trials ?? "" });
     this.choice = select([["", "as the suites have it (required)"], ["required", "required"], ["auto", "auto"], ["none", "none"]], params.get("tool_choice") ?? kept.choice ?? "");
-    this.start = /** @type {HTMLButtonElement} */ (el("button", { type: "submit", class: "main" }, "Run Eval"));
+    this.start = /** @type {HTMLButtonElement} */ (el("button", { type: "submit", class: "main" }, START));
     this.node = el(
       "form",
       { class: "run-form" },
@@ -155,6 +156,7 @@ class Form {
 
   async send() {
     this.start.disabled = true;
+    this.start.textContent = "Starting pytest …";
     const kept = { models: this.allModels(), temperature: this.temperature.value, trials: this.trials.value, choice: this.choice.value };
     try {
       const { id } = await call("POST", "/api/tool-eval", { body: this.body() });
@@ -163,6 +165,7 @@ class Form {
     } catch (error) {
       this.messages.replaceChildren(errorBox(error, "The run did not begin"));
       this.start.disabled = false;
+      this.start.textContent = START;
     }
   }
 }

@@ -3,7 +3,7 @@
 
 import { replaceHash, pushHash, runHash, suiteHash } from "./address.js";
 import { call, query } from "./api.js";
-import { announce, ask, errorBox, pageHead } from "./controls.js";
+import { announce, ask, errorBox, outputBox, pageHead } from "./controls.js";
 import { LiveRun } from "./live.js";
 import { button, el, isolated, link, moment } from "./page/dom.js";
 import { exactJson } from "./page/json.js";
@@ -13,11 +13,13 @@ import { RunView } from "./page/view.js";
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, params, isGone }) {
-  const state = await call("GET", `/api/tool-eval/${encodeURIComponent(rest)}`);
+  // Of a run that it started the server knows more than the history.
+  const state = (await call("GET", "/api/tool-eval")).find((/** @type {any} */ run) => run.id === rest);
+  const document = state ? null : await call("GET", `/api/history/${encodeURIComponent(rest)}`);
   if (isGone()) return;
-  const page = new RunPage(state, place, params.toString(), isGone);
-  if (state.status === "running") page.watch();
-  else await page.whole();
+  const page = new RunPage(state ?? stateOf(document), place, params.toString(), isGone);
+  if (state?.status === "running") page.watch();
+  else await page.whole(document);
   return { leave: () => page.leave(), moved: (/** @type {URLSearchParams} */ now) => page.cases?.go(now.toString()) };
 }
 
@@ -79,12 +81,17 @@ class RunPage {
     await this.whole();
   }
 
-  async whole() {
+  /** @param {any} [document] if it has been read already */
+  async whole(document) {
     const { state } = this;
     this.actions.replaceChildren(link(`#/run?${again(state)}`, "Run again", { class: "button" }), link(`#/compare${query({ new: state.id })}`, "Compare", { class: "button" }));
-    this.messages.replaceChildren(...(state.problem ? [errorBox(new Error(state.problem))] : []));
+    const messages = [state.problem && errorBox(new Error(state.problem)), outputBox(state.output, state.status === "failed")];
+    this.messages.replaceChildren(...messages.filter((each) => each));
+    this.body.replaceChildren(...(this.live?.rows.size ? [this.live.cases.node] : []));
+    // It has said why.
+    if (state.status === "failed" && !state.done) return;
     try {
-      const document = await call("GET", `/api/history/${encodeURIComponent(state.id)}`);
+      document ??= await call("GET", `/api/history/${encodeURIComponent(state.id)}`);
       if (this.isGone()) return;
       this.cases?.remove();
       const view = new RunView(document, null, this.around(), this.shown);
@@ -104,6 +111,23 @@ class RunPage {
       this.messages.replaceChildren(errorBox(error, "Not cancelled"));
     }
   }
+}
+
+/**
+ * A run of the history, as the server tells of its own.
+ * @param {any} document
+ */
+function stateOf({ run, models, suites, cases }) {
+  // A run that was cut short, as by `pytest -x`, has the cases it came to, not those that were chosen.
+  const isChosen = run.partial && run.exitstatus === 0;
+  return {
+    id: run.id,
+    started: run.started,
+    options: run.options,
+    models: models.map((/** @type {any} */ row) => row.model),
+    files: [...new Set(suites.map((/** @type {any} */ row) => row.file))],
+    cases: isChosen ? [...new Set(cases.map((/** @type {any} */ row) => row.case))] : null,
+  };
 }
 
 /** What the form needs to do the same again: an empty setting, too, so that no kept one takes its place. @param {any} state */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from collections.abc import Callable
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,13 +38,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def app(folder: Path) -> Iterator[Starlette]:
+def app(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Starlette]:
     from pytest_tooleval.web.app import create_app
     from pytest_tooleval.web.security import Access
 
+    # Runs are pytests of their own, and know nothing of this one.
+    for name in [name for name in os.environ if name.startswith("PYTEST")]:
+        monkeypatch.delenv(name)
+    options = "-p no:randomly -p no:hypothesispytest -o asyncio_default_fixture_loop_scope=function"
+    monkeypatch.setenv("PYTEST_ADDOPTS", options)
     app = create_app(folder, Access(PORT, TOKEN))
     yield app
-    app.state.manager.close()
+    app.state.runs.close()
 
 
 @pytest.fixture
@@ -67,7 +73,8 @@ def run(client: TestClient) -> Callable[..., dict[str, Any]]:
     """Run something and wait for its end; returns the state."""
 
     def run(**body: Any) -> dict[str, Any]:
-        begun = client.post("/api/tool-eval", json={"models": ["baseline/lexical"], **body})
+        asked = {"files": ["weather.tooleval.json"], "models": ["baseline/lexical"], **body}
+        begun = client.post("/api/tool-eval", json=asked)
         assert begun.status_code == 202, begun.text
         id = begun.json()["id"]
         assert client.get(f"/api/tool-eval/{id}/events").status_code == 200

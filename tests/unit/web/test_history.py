@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from pytest_tooleval.history import open_history
+from pytest_tooleval.record.results import CaseResult
+from pytest_tooleval.web.api_history import DocumentCache
 
+from ..history.runs import case_of
+from ..history.runs import kept
 from ..history.runs import run_of
 
-Run = Callable[..., dict[str, Any]]
 FILE = "weather.tooleval.json"
+Keep = Callable[..., str]
+
+
+@pytest.fixture
+def keep(folder: Path) -> Keep:
+    """Keep a run of these cases; by default of Paris and Tokyo. Returns its id."""
+    history = open_history(folder / ".tooleval")
+    started = itertools.count()
+
+    def keep(*cases: CaseResult) -> str:
+        run = run_of(f"2026-11-22T10:15:{next(started):02}+00:00")
+        writer = history.begin(run)
+        writer.add(kept(*(cases or [case_of("paris"), case_of("tokyo")])))
+        writer.finish(run)
+        return writer.id
+
+    return keep
 
 
 def test_an_empty_history(client: TestClient, folder: Path) -> None:
@@ -27,8 +47,8 @@ def test_an_empty_history(client: TestClient, folder: Path) -> None:
     assert not (folder / ".tooleval").exists()
 
 
-def test_runs_are_listed_shown_and_deleted(client: TestClient, run: Run) -> None:
-    one, two = run(file=FILE)["id"], run(file=FILE, trials=3)["id"]
+def test_runs_are_listed_shown_and_deleted(client: TestClient, keep: Keep) -> None:
+    one, two = keep(), keep()
     assert [row["id"] for row in client.get("/api/history").json()] == [two, one]
     assert [row["id"] for row in client.get("/api/history?limit=1").json()] == [two]
     assert client.get("/api/history", params={"model": "other"}).json() == []
@@ -42,70 +62,68 @@ def test_runs_are_listed_shown_and_deleted(client: TestClient, run: Run) -> None
     assert [row["id"] for row in client.get("/api/history").json()] == [one]
 
 
-def test_suites_of_one_name_are_told_apart_by_their_files(
-    client: TestClient, run: Run, folder: Path
-) -> None:
-    (folder / "twin.tooleval.json").write_bytes((folder / FILE).read_bytes())
-    alone = run(file=FILE)["id"]
+def test_suites_of_one_name_are_told_apart_by_their_files(client: TestClient, keep: Keep) -> None:
+    alone = keep()
 
     def found(suite: str) -> list[tuple[str, int]]:
         rows = client.get("/api/history", params={"suite": suite}).json()
         return [(row["id"], row["cases"]) for row in rows]
 
     assert found("twin.tooleval.json") == []
-    both = run(files=[FILE, "twin.tooleval.json"])["id"]
-    assert found("twin.tooleval.json") == [(both, 4)]
-    assert found(FILE) == [(both, 4), (alone, 4)]
-    assert found("Weather") == [(both, 8), (alone, 4)]
+    twin = case_of(file="twin.tooleval.json", nodeid="twin.tooleval.json::paris[claude-3]")
+    both = keep(case_of(), twin)
+    assert found("twin.tooleval.json") == [(both, 1)]
+    assert found(FILE) == [(both, 1), (alone, 2)]
+    assert found("Weather") == [(both, 2), (alone, 2)]
 
 
-def test_errors_do_not_tell_where_the_folder_lies(client: TestClient, run: Run, folder: Path) -> None:
+def test_errors_do_not_tell_where_the_folder_lies(client: TestClient, keep: Keep, folder: Path) -> None:
     for _ in ("an empty history", "one with a run"):
-        for path in ("history/nope", "history/compare?old=nope&new=latest", "tool-eval/nope"):
+        for path in ("history/compare?old=nope&new=latest", "history/nope"):
             error = client.get(f"/api/{path}").json()["error"]
             assert str(folder.parent) not in error["message"]
             assert error["problems"][0]["field"] in ("id", "old")
-        run(file=FILE)
+        keep()
     assert error["message"].startswith("id: there is no run nope; expected latest, ")
     (folder / ".tooleval" / "history.db").write_text("not a database, but long enough" * 50)
     message = client.get("/api/history").json()["error"]["message"]
     assert message.startswith(".tooleval/history.db: not a history")
 
 
-def test_one_case_is_shown_whole(client: TestClient, run: Run) -> None:
-    id = run(file=FILE)["id"]
-    nodeid = f"{FILE}::paris[baseline/lexical]"
+def test_one_case_is_shown_whole(client: TestClient, keep: Keep) -> None:
+    id = keep()
+    nodeid = f"{FILE}::paris[claude-3]"
     found = client.get(f"/api/history/{id}/cases", params={"nodeid": nodeid}).json()
     assert found["trials"][0]["transcript"]["rounds"]
-    assert found["trials"][0]["scores"]["tool_selection"]["value"] == 1.0
+    assert found["trials"][0]["scores"]["overall"]["value"] == 1.0
     assert client.get(f"/api/history/{id}/cases", params={"nodeid": "x\x1b"}).status_code == 404
     assert client.get(f"/api/history/{id}/cases").status_code == 400
 
 
-def test_trends(client: TestClient, run: Run) -> None:
-    ids = [run(file=FILE)["id"] for _ in range(2)]
+def test_trends(client: TestClient, keep: Keep) -> None:
+    ids = [keep() for _ in range(2)]
     trend = client.get("/api/history/trend", params={"name": "Weather"}).json()
     assert [point["id"] for point in trend["points"]] == ids
-    of_case = client.get("/api/history/trend", params={"name": "paris", "model": "baseline/lexical"})
+    of_case = client.get("/api/history/trend", params={"name": "paris", "model": "claude-3"})
     assert of_case.json()["case"] == "paris"
     assert client.get("/api/history/trend", params={"name": "paris", "model": "x"}).status_code == 404
     assert client.get("/api/history/trend").status_code == 400
 
 
-def test_two_runs_are_compared(client: TestClient, run: Run) -> None:
-    one, two = run(file=FILE)["id"], run(file=FILE)["id"]
+def test_two_runs_are_compared(client: TestClient, keep: Keep) -> None:
+    one, two = keep(), keep()
     found = client.get("/api/history/compare", params={"old": one, "new": two})
     assert found.status_code == 200
-    assert found.json()["models"][0]["cases"] == 4
+    assert found.json()["models"][0]["cases"] == 2
     assert found.json()["failed"] is False
-    other = {"old": one, "new": two, "old_model": "x", "new_model": "baseline/lexical"}
+    other = {"old": one, "new": two, "old_model": "x", "new_model": "claude-3"}
     assert client.get("/api/history/compare", params=other).status_code == 422
-    half = {"old": one, "new": two, "old_model": "baseline/lexical"}
+    half = {"old": one, "new": two, "old_model": "claude-3"}
     assert client.get("/api/history/compare", params=half).status_code == 400
 
 
-def test_no_file_is_read_as_a_run(client: TestClient, run: Run, folder: Path) -> None:
-    id = run(file=FILE)["id"]
+def test_no_file_is_read_as_a_run(client: TestClient, keep: Keep, folder: Path) -> None:
+    id = keep()
     document = folder / "out.json"
     document.write_text("{}")
     for name in (str(document), "out.json", "../project/out.json"):
@@ -121,9 +139,16 @@ def test_limits(client: TestClient, limit: str) -> None:
 def test_a_run_of_another_program_is_only_watched(client: TestClient, folder: Path) -> None:
     writer = open_history(folder / ".tooleval").begin(run_of())
     try:
-        shown = client.get(f"/api/tool-eval/{writer.id}").json()
-        assert shown["status"] == "running"
-        assert client.post(f"/api/tool-eval/{writer.id}/cancel").status_code == 409
+        shown = client.get(f"/api/history/{writer.id}").json()
+        assert shown["run"]["status"] == "running"
+        assert client.post(f"/api/tool-eval/{writer.id}/cancel").status_code == 404
         assert client.delete(f"/api/history/{writer.id}").status_code == 409
     finally:
         writer.abandon()
+
+
+def test_the_document_cache_is_bounded() -> None:
+    cache = DocumentCache()
+    for number in range(10):
+        cache.add(str(number), b"")
+    assert [number for number in range(10) if cache.get(str(number)) is not None] == [6, 7, 8, 9]

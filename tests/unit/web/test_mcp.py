@@ -1,10 +1,9 @@
-"""Tools of real MCP servers: previewed, imported, brought up to date, and read when a suite runs."""
+"""Tools of real MCP servers: previewed, imported, and brought up to date."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 SERVER = Path(__file__).parents[2] / "plugin" / "live_server.py"
 PATH = "/api/import/mcp"
-Run = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
@@ -94,62 +92,3 @@ def test_servers_that_cannot_be_used(client: TestClient, body: dict[str, Any]) -
     message = answer.json()["error"]["message"]
     assert message
     assert "secret" not in message
-
-
-def chain(command: list[str], **source: Any) -> dict[str, Any]:
-    case = {
-        "id": "chain",
-        "prompt": "What is the weather in Paris?",
-        "multi_turn": True,
-        "valid_prerequisites": ["find_station"],
-        "expected_tool": "get_weather",
-        "expected_params": {"city": "S7"},
-        "live_tools": ["*"],
-    }
-    return {
-        "name": "Live",
-        "tools_from": {"mcp": {"stdio": command}, **source},
-        "test_cases": [case],
-    }
-
-
-AGENT = """
-import json
-
-
-def answer(messages, tools):
-    done = sum(message["role"] == "tool" for message in messages)
-    name, city = [("find_station", "Paris"), ("get_weather", "S7")][done]
-    function = {"name": name, "arguments": json.dumps({"city": city})}
-    call = {"id": f"c{done}", "type": "function", "function": function}
-    return {"role": "assistant", "content": None, "tool_calls": [call]}
-"""
-
-
-def test_tools_are_read_and_run_for_a_suite_with_tools_from(
-    client: TestClient, folder: Path, run: Run, command: list[str], tmp_path: Path
-) -> None:
-    (folder / "live_agent.py").write_text(AGENT)
-    (folder / "tooleval.toml").write_text('[models.agent]\ncallable = "live_agent:answer"\n')
-    (folder / "live.tooleval.json").write_text(json.dumps(chain(command)))
-    assert client.get("/api/suites/live.tooleval.json").json()["problems"] == []
-    assert not (tmp_path / "server.log").exists()
-    state = run(file="live.tooleval.json", models=["agent"])
-    row = client.get(f"/api/history/{state['id']}").json()["cases"][0]
-    assert row["outcome"] == "passed", row["reason"]
-    assert json.loads((tmp_path / "server.log").read_text()) == ["find.station", {"city": "Paris"}]
-
-
-def test_changed_tools_are_an_error_or_a_note(
-    client: TestClient, folder: Path, run: Run, command: list[str]
-) -> None:
-    path = folder / "live.tooleval.json"
-    path.write_text(json.dumps(chain(command, pin="0" * 16)))
-    body = {"file": path.name, "models": ["baseline/lexical"]}
-    refused = client.post("/api/tool-eval", json=body)
-    assert refused.status_code == 422
-    assert refused.json()["error"]["problems"][0]["field"] == "tools_from"
-    path.write_text(json.dumps(chain(command, pin="0" * 16, on_drift="warn")))
-    assert "have changed" in run(file=path.name)["problem"]
-    path.write_text(json.dumps(chain(["no-such-command-anywhere"])))
-    assert client.post("/api/tool-eval", json=body).status_code == 422

@@ -1,27 +1,31 @@
-"""Where the project of the page's folder begins."""
+"""The root folder of a project is pytest's."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import pytest
 
-from pytest_tooleval.web.project import project_folders
-from pytest_tooleval.web.project import root_above
-
-
-def test_a_project_is_a_repository_or_the_folder_alone(tmp_path: Path) -> None:
-    below = tmp_path / "tests" / "evals"
-    below.mkdir(parents=True)
-    assert project_folders(below) == [below]
-    (tmp_path / ".git").mkdir()
-    assert project_folders(below) == [below, below.parent, tmp_path]
+from pytest_tooleval.web.project import pytest_root
 
 
-def test_the_root_that_pytest_would_take(tmp_path: Path) -> None:
-    below = tmp_path / "evals"
-    below.mkdir()
-    (tmp_path / ".git").mkdir()
-    assert root_above(below) is None
-    (tmp_path / "pyproject.toml").touch()
-    assert root_above(below) == tmp_path
-    (below / "pytest.ini").touch()
-    assert root_above(below) is None
+@pytest.mark.parametrize(
+    ("files", "root"),
+    [
+        ({}, "a/b"),
+        ({"a/pytest.ini": ""}, "a"),
+        ({"a/pytest.ini": "", "pytest.ini": ""}, "a"),
+        ({"a/pyproject.toml": "", "pyproject.toml": "[tool.pytest.ini_options]"}, ""),
+        ({"a/pyproject.toml": "", "setup.py": ""}, "a"),
+        ({"a/tox.ini": "[tox]", "setup.cfg": "[tool:pytest]"}, ""),
+        ({"a/setup.py": ""}, "a"),
+    ],
+)
+def test_it_is_where_pytest_finds_it(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], root: str
+) -> None:
+    folder = pytester.path / "a" / "b"
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (pytester.path / name).write_text(text)
+    monkeypatch.chdir(folder)
+    config = pytester.parseconfig()
+    assert pytest_root(folder) == config.rootpath == pytester.path / root

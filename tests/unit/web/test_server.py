@@ -22,13 +22,13 @@ import pytest
 from click.testing import CliRunner
 from mock_server import MockServer
 
-from pytest_tooleval.cli.ui import ui
+from pytest_tooleval.cli import main
 from pytest_tooleval.history import open_history
 
 from .suites import case
 from .suites import weather
 
-START = [sys.executable, "-c", "from pytest_tooleval.cli.ui import ui; ui()"]
+START = [sys.executable, "-c", "from pytest_tooleval.cli import main; main()", "ui"]
 Start = Callable[..., "Served"]
 
 
@@ -110,18 +110,18 @@ def test_ctrl_c_ends_runs_and_streams_within_seconds(start: Start, folder: Path)
         table = f'model = "openai/m"\napi = "openai"\napi_base = "{server.base_url}"\n'
         (folder / "tooleval.toml").write_text(f"[models.slow]\n{table}")
         served = start()
-        body = {"file": "many.tooleval.json", "models": ["slow"]}
+        body = {"files": ["many.tooleval.json"], "models": ["slow"]}
         id = served.client.post("/api/tool-eval", json=body).json()["id"]
         with served.client.stream("GET", f"/api/tool-eval/{id}/events") as stream:
             lines = stream.iter_lines()
-            while not next(lines).startswith("event: result"):
+            while not next(lines).startswith("event: case_done"):
                 pass
             begin = time.monotonic()
             code, output = served.stop()
             assert time.monotonic() - begin < 25
             rest = list(lines)
     assert code == 0
-    assert 'data: {"status":"cancelled","problem":null}' in rest
+    assert 'data: {"status":"cancelled"}' in rest
     assert output.count(served.token) == 1  # in the printed address
     assert "Traceback" not in output
     kept = open_history(folder / ".tooleval").runs()[0]
@@ -132,11 +132,12 @@ def test_ctrl_c_ends_runs_and_streams_within_seconds(start: Start, folder: Path)
 
 
 @posix
-def test_a_root_above_the_folder_is_named(start: Start, folder: Path) -> None:
-    (folder.parent / ".git").mkdir()
+def test_the_project_is_all_of_pytests_root_folder(start: Start, folder: Path) -> None:
     (folder.parent / "pyproject.toml").touch()
-    _, output = start().stop()
-    assert f"pytest's root folder is {folder.parent}, and its history is there" in output
+    served = start()
+    suites = served.client.get("/api/suites").json()
+    assert [suite["file"] for suite in suites] == ["project/weather.tooleval.json"]
+    assert f"The project is all of {folder.parent}, pytest's root folder." in served.stop()[1]
 
 
 def test_the_address_that_was_printed_opens_the_page(start: Start) -> None:
@@ -189,7 +190,7 @@ def test_a_port_that_is_taken(folder: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = CliRunner().invoke(ui, [str(folder), f"--port={port}", "--no-browser"])
+        done = CliRunner().invoke(main, ["ui", str(folder), f"--port={port}", "--no-browser"])
     assert done.exit_code == 1
     expected = f"Error: --port={port}: the port is in use; name another one, or 0 for any that is free\n"
     assert done.output == expected
@@ -197,13 +198,13 @@ def test_a_port_that_is_taken(folder: Path) -> None:
 
 def test_without_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_tooleval.cli.ui._NEEDED", ("starlette", "not_installed_at_all"))
-    done = CliRunner().invoke(ui, [str(folder)])
+    done = CliRunner().invoke(main, ["ui", str(folder)])
     assert done.exit_code == 1
     assert done.output == "Error: the page needs the extra: pip install 'pytest-tooleval[ui]'\n"
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    assert CliRunner().invoke(ui, [str(tmp_path / "nowhere")]).exit_code == 2
+    assert CliRunner().invoke(main, ["ui", str(tmp_path / "nowhere")]).exit_code == 2
 
 
 def test_a_browser_is_opened_unless_told_otherwise(
@@ -215,6 +216,6 @@ def test_a_browser_is_opened_unless_told_otherwise(
         opened.append(options["browser"])
 
     monkeypatch.setattr("pytest_tooleval.web.server.serve", serve)
-    CliRunner().invoke(ui, [str(folder)])
-    CliRunner().invoke(ui, [str(folder), "--no-browser"])
+    CliRunner().invoke(main, ["ui", str(folder)])
+    CliRunner().invoke(main, ["ui", str(folder), "--no-browser"])
     assert opened == [True, False]

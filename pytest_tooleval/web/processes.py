@@ -1,0 +1,61 @@
+"""Child processes in a group of their own, and the signals to end them.
+
+Ctrl-C in the server's terminal is the server's to pass on. As there, a signal goes to the whole group,
+workers of xdist included.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+Process = subprocess.Popen[bytes]
+
+
+def start(command: Sequence[str], folder: Path, output: Path) -> Process:
+    """Start a command in a folder. It reads nothing; all that it writes goes into a file."""
+    with output.open("wb") as file:
+        if sys.platform == "win32":
+            return subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                creationflags=subprocess.CREATE_NEW_PROCESS_GROUP,
+            )
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def interrupt(process: Process) -> None:
+    """What Ctrl-C does."""
+    if sys.platform == "win32":
+        _send(process, signal.CTRL_BREAK_EVENT)
+    else:
+        _send(process, signal.SIGINT)
+
+
+def kill(process: Process) -> None:
+    _send(process, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+
+
+def _send(process: Process, number: int) -> None:
+    if process.poll() is not None:
+        return
+    with contextlib.suppress(OSError):  # it has ended just now
+        if sys.platform == "win32":
+            process.send_signal(number)
+        else:
+            os.killpg(process.pid, number)

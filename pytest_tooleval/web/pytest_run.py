@@ -1,0 +1,232 @@
+"""A run of the page: a pytest of its own, started, followed by its events, and ended."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+from typing import BinaryIO
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from ..engine.secrets import scrub
+from ..engine.secrets import secret_values
+from ..record.encoding import to_json
+from ..record.events import Collected
+from ..record.events import CollectionProblem
+from ..record.events import RowDone
+from ..record.events import RowEvent
+from ..record.events import RunEnded
+from ..record.events import RunStarted
+from ..record.run import Run
+from ..text import printable
+from .bodies import NewRun
+from .events import EventLog
+from .processes import interrupt
+from .processes import kill
+from .processes import start
+
+Status = Literal["running", "finished", "cancelled", "failed"]
+
+GRACE_S = 10.0
+_TICK_S = 0.1
+_OUTPUT_SHOWN = 20_000
+
+_logger = logging.getLogger("pytest_tooleval.web")
+_event = msgspec.json.Decoder(RowEvent)
+
+
+class RunState(Struct, frozen=True, kw_only=True):
+    """What the API says of a run. `output` is the end of what pytest wrote, when it is over."""
+
+    id: str
+    status: Status
+    started: str
+    models: tuple[str, ...]
+    files: list[str]
+    cases: list[str] | None
+    options: dict[str, Any]
+    done: int
+    total: int
+    problem: str
+    output: str
+
+
+class _WholeCase(Struct):
+    case: msgspec.Raw
+
+
+def pytest_arguments(run: NewRun, events: Path) -> list[str]:
+    """pytest's command line. No name that a request gives can be taken for another option."""
+    files = [f"./{file}" for file in run.files]
+    chosen = files if run.cases is None else [f"{files[0]}::{case}" for case in run.cases]
+    options = {"temperature": run.temperature, "tool-choice": run.tool_choice, "trials": run.trials}
+    return [
+        *chosen,
+        *(f"--tooleval-model={model}" for model in run.models),
+        *(f"--tooleval-{name}={value}" for name, value in options.items() if value is not None),
+        f"--tooleval-events={events}",
+        "--color=no",
+    ]
+
+
+class PytestRun:
+    """One pytest process in the root folder, and what it has told. May be used from any thread.
+
+    It writes into files of a temporary folder: they work on every system, and hold up neither side.
+    """
+
+    def __init__(self, root: Path, asked: NewRun) -> None:
+        """Starts the process; OSError when that cannot be done."""
+        self._root = root
+        self._asked = asked
+        self._folder = Path(tempfile.mkdtemp(prefix="tooleval-run-"))
+        self._events_file = self._folder / "events.jsonl"
+        self._events_file.touch()
+        command = [sys.executable, "-m", "pytest", *pytest_arguments(asked, self._events_file)]
+        self._process = start(command, root, self._output_file)
+        self.events = EventLog()
+        self.about: Run | None = None
+        self.status: Status = "running"
+        self._total = 0
+        self._problems: list[str] = []
+        # Where the line of each case that is over lies in the file: its start and length.
+        self._places: dict[str, tuple[int, int]] = {}
+        self._cancelled: float | None = None
+        # The first event has come, or none will.
+        self.is_known = threading.Event()
+        # A daemon: a run that hangs must not keep the server from ending.
+        self._thread = threading.Thread(target=self._follow, name="tooleval-run", daemon=True)
+        self._thread.start()
+
+    @property
+    def _output_file(self) -> Path:
+        return self._folder / "output.txt"
+
+    @property
+    def id(self) -> str:
+        return self.about.id if self.about else ""
+
+    def state(self) -> RunState:
+        about = self.about
+        return RunState(
+            id=self.id,
+            status=self.status,
+            started=about.started if about else "",
+            models=tuple(model.model for model in about.models) if about else (),
+            files=self._asked.files,
+            cases=self._asked.cases,
+            options=about.options if about else {},
+            done=len(self._places),
+            total=self._total,
+            problem="; ".join(self._problems),
+            output="" if self.status == "running" else self.output(),
+        )
+
+    def output(self) -> str:
+        """The end of what pytest wrote, without secrets and safe to show."""
+        try:
+            text = self._output_file.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+        return printable(scrub(text, secret_values())[-_OUTPUT_SHOWN:], keep_newlines=True).strip()
+
+    def case(self, nodeid: str) -> bytes | None:
+        """A whole case as JSON, which may not be in the history yet; None if it is not over."""
+        if nodeid not in self._places:
+            return None
+        place, length = self._places[nodeid]
+        try:
+            with self._events_file.open("rb") as file:
+                file.seek(place)
+                return bytes(msgspec.json.decode(file.read(length), type=_WholeCase).case)
+        except OSError:  # forgotten in the meantime
+            return None
+
+    def cancel(self) -> None:
+        """End the run as Ctrl-C does, with what has come so far; kill it if that takes too long."""
+        if self._cancelled is None:
+            self._cancelled = time.monotonic()
+            interrupt(self._process)
+
+    def kill(self) -> None:
+        kill(self._process)
+
+    def wait(self, timeout_s: float) -> None:
+        """Until the process has ended and all that it told is known."""
+        self._thread.join(timeout_s)
+
+    def forget(self) -> None:
+        """Delete what it wrote."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _follow(self) -> None:
+        try:
+            with self._events_file.open("rb") as file:
+                self._read_events(file)
+            self.status = self._ended()
+        except Exception as error:
+            _logger.exception("a run cannot be followed")
+            self._problems.append(f"an error inside pytest-tooleval: {type(error).__name__}")
+            self.status = "failed"
+            self.kill()
+        self.events.add("done", to_json({"status": self.status}))
+        self.events.is_over = True
+        self.is_known.set()
+
+    def _read_events(self, file: BinaryIO) -> None:
+        place, line = 0, b""
+        is_over = False
+        while not is_over:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_TICK_S)
+                is_over = True  # what it wrote before its end is still to be read
+            if self._cancelled is not None and time.monotonic() - self._cancelled > GRACE_S:
+                self.kill()
+            for part in iter(file.readline, b""):
+                line += part
+                if line.endswith(b"\n"):
+                    self._take(line, place)
+                    place, line = place + len(line), b""
+
+    def _take(self, line: bytes, place: int) -> None:
+        event = _event.decode(line)
+        data = line.rstrip()
+        if isinstance(event, RunStarted):
+            self.about = event.run
+            if Path(event.root).resolve() != self._root:
+                self._problems.append(
+                    f"pytest's root folder is {event.root}, and the history of this run is there: "
+                    "start `tooleval ui` in it"
+                )
+            self.is_known.set()
+        elif isinstance(event, Collected):
+            self._total = sum(event.cases.values())
+        elif isinstance(event, CollectionProblem):
+            self._problems.append(f"{event.nodeid} cannot be collected")
+        elif isinstance(event, RowDone):
+            self._places[event.case.nodeid] = place, len(line)
+            data = to_json(event)  # without explanations and transcripts
+        elif isinstance(event, RunEnded):
+            reason = event.reason if self._cancelled is None else ""
+            self._problems += filter(None, [reason, *event.unwritten])
+        self.events.add(str(event.__struct_config__.tag), data)
+
+    def _ended(self) -> Status:
+        code = self._process.returncode
+        if code in (0, 1):
+            return "finished"
+        if self._cancelled is not None:
+            return "cancelled"
+        how = f"was ended by signal {-code}" if code < 0 else f"ended with exit status {code}"
+        self._problems.append(f"pytest {how}")
+        return "failed"
