@@ -7,8 +7,8 @@ import functools
 import re
 from collections.abc import Sequence
 
+from .prices import data_file
 from .prices import listed
-from .prices import litellm_folder
 from .prices import price_list
 
 _GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
@@ -18,17 +18,17 @@ _GEMINI_3 = re.compile(r"gemini-([3-9]|\d\d)")
 def unserved(name: str) -> str | None:
     """Why litellm cannot tell which provider serves this name; None when it can.
 
-    litellm takes seconds to import, so its own data files are asked first, and litellm itself
-    only about names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
+    litellm takes seconds to import, so its own data files are asked first, and litellm itself only
+    about other providers, and names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
     """
     if name in known_models():
         return None
-    provider = name.partition("/")[0]
-    if "/" in name and (provider == "responses" or provider in known_providers()):
+    provider, slash, _ = name.partition("/")
+    if slash and (provider == "responses" or provider in known_providers()):
         return None
-    if ":" in name and _litellm_accepts(name):
+    if (slash or ":" in name) and _litellm_accepts(name):
         return None
-    if "/" in name:
+    if slash:
         return f"litellm knows no provider {provider!r}{near(provider, known_providers())}"
     return (
         "It is in no config table, and litellm does not know which provider serves it "
@@ -54,15 +54,10 @@ def known_models() -> tuple[str, ...]:
 
 @functools.cache
 def known_providers() -> tuple[str, ...]:
-    """litellm's providers, read from the enum in its source without importing it."""
-    folder = litellm_folder()
-    try:
-        source = (folder / "types" / "utils.py").read_text(encoding="utf-8") if folder else ""
-    except OSError:
-        return ()
-    _, _, body = source.partition("class LlmProviders(")
-    body, _, _ = body.partition("\nclass ")
-    return tuple(re.findall(r'^ +[A-Z0-9_]+ = "([^"]+)"', body, re.MULTILINE))
+    """Most of litellm's providers, from its data files."""
+    supported = data_file("provider_endpoints_support_backup.json").get("providers", {})
+    listed = (str(entry.get("litellm_provider")) for entry in price_list().values())
+    return tuple(dict.fromkeys([*supported, *listed]))
 
 
 def needs_responses(model: str) -> bool:

@@ -13,22 +13,22 @@ from typing import Any
 _ABOVE = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 
 
-def litellm_folder() -> Path | None:
-    """Where litellm is installed, or None."""
+def data_file(name: str) -> Mapping[str, Any]:
+    """An object that litellm ships as JSON; empty when it cannot be read."""
     spec = importlib.util.find_spec("litellm")
-    return Path(spec.origin).parent if spec and spec.origin else None
+    if spec is None or spec.origin is None:
+        return {}
+    try:
+        data = json.loads(Path(spec.origin).with_name(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 @functools.cache
 def price_list() -> Mapping[str, Any]:
-    """litellm's entry per model name; empty when it cannot be read. Takes about 30 ms once."""
-    folder = litellm_folder()
-    try:
-        file = folder and folder / "model_prices_and_context_window_backup.json"
-        data = json.loads(file.read_text(encoding="utf-8")) if file else {}
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
+    """litellm's entry per model name. Takes about 30 ms once."""
+    return data_file("model_prices_and_context_window_backup.json")
 
 
 def listed(model: str) -> Mapping[str, Any] | None:
