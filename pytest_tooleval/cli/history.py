@@ -18,6 +18,7 @@ from ..record.encoding import to_ascii_json
 from ..record.results import CaseRow
 from ..text import counted
 from ..text import printable
+from ..writing import write_whole
 
 if TYPE_CHECKING:
     from ..history import History
@@ -220,7 +221,6 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
 def export(run: str, format: str, out: Path | None, folder: Path | None) -> None:
     """Write a run as the result document (json), a table (csv), a summary (md) or a page (html)."""
     from ..reports.formats import report_text
-    from ..reports.formats import write_whole
 
     store = _open(folder)
     document = store.document(store.find(run))
@@ -232,7 +232,7 @@ def export(run: str, format: str, out: Path | None, folder: Path | None) -> None
         sys.stdout.flush()
         return
     try:
-        write_whole(out, text)
+        write_whole(out, text.encode("utf-8", "replace"))
     except OSError as error:
         raise ToolevalError(f"cannot write {out}: {error.strerror or error}") from None
     click.echo(f"wrote {printable(str(out))}")

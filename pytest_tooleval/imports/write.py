@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from ..suite.source import decode_bytes
 from ..suite.source import read_document
 from ..suite.source import scan_container
 from ..text import printable
+from ..writing import write_whole
 
 _INDENT = re.compile(r'\s*\{[ \t]*\r?\n([ \t]+)"')
 _DECODE = json.JSONDecoder().raw_decode
@@ -132,40 +131,18 @@ def text_problems(text: str, path: Path) -> list[Problem]:
 
 
 def _replace(path: Path, text: str, previous: Document | None) -> None:
-    target = path.resolve()  # a link stays one
-    _check_unchanged(path, target, previous)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    try:
-        with open(handle, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, _mode(target))
-        _check_unchanged(path, target, previous)
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    _check_unchanged(path, previous)
+    write_whole(path, text.encode(), lambda: _check_unchanged(path, previous))
 
 
-def _check_unchanged(path: Path, target: Path, previous: Document | None) -> None:
+def _check_unchanged(path: Path, previous: Document | None) -> None:
     """ConfigError when somebody else wrote the file since it was read, or protected it."""
-    if not target.exists():
+    if not path.exists():
         return
-    if previous is None or target.read_bytes() != previous.text.encode():
+    if previous is None or path.read_bytes() != previous.text.encode():
         raise ConfigError(f"{printable(str(path))} has been changed in the meantime; import again")
-    if not os.access(target, os.W_OK):
+    if not os.access(path, os.W_OK):
         raise ConfigError(f"cannot write {printable(str(path))}: the file is read-only")
-
-
-def _mode(target: Path) -> int:
-    """The permissions of the file, or those that a new one gets."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def _is_like_a_suite(data: Any) -> bool:

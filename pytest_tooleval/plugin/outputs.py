@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..record.document import Document
+from ..writing import write_whole
 
 if TYPE_CHECKING:
     from ..history import Trends
@@ -16,12 +17,11 @@ if TYPE_CHECKING:
 def write_files(files: Mapping[str, Path], document: Document, trends: Trends | None) -> list[str]:
     """Write each format to its file. Returns a line for each one that cannot be written."""
     from ..reports.formats import report_text
-    from ..reports.formats import write_whole
 
     problems = []
     for format, path in files.items():
         try:
-            write_whole(path, report_text(format, document, trends))
+            write_whole(path, report_text(format, document, trends).encode("utf-8", "replace"))
         except OSError as error:
             problems.append(f"--tooleval-{format}={path}: cannot be written: {error.strerror or error}")
     return problems

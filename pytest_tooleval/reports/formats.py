@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..record.document import Document
@@ -31,22 +28,3 @@ def report_text(format: str, document: Document, trends: Trends | None = None) -
     from .csv import csv_text
 
     return csv_text(document)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Put the text in place of a file that was there, whole or not at all. Raises OSError."""
-    data = text.encode("utf-8", "replace")
-    path = path.resolve()  # of a link, what it leads to
-    if path.exists() and not path.is_file():  # a pipe or a device is written to, and not replaced
-        path.write_bytes(data)
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name[:50], suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

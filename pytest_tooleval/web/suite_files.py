@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from ..suite.model import Suite
 from ..suite.source import Document
 from ..suite.source import decode_bytes
 from ..suite.source import read_document
+from ..writing import write_whole
 from .bodies import MAX_BYTES
 from .responses import ApiError
 from .responses import field_error
@@ -67,7 +67,6 @@ class SuiteFolder:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._lock = threading.Lock()
-        self._new_mode = _new_mode()  # now, as it changes something of the whole process for a moment
         self._summaries: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
 
     def files(self) -> list[str]:
@@ -178,14 +177,8 @@ class SuiteFolder:
                 file = free_name(name, [*self.files(), *os.listdir(self.root)])
             check_new_name(file)
             path = self._path(file)
-            if os.path.lexists(path):
-                raise _conflict(file, self.read(file))
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with _temporary(path.parent, content, self._new_mode) as temporary:
-                    _move_to_nothing(temporary, path)
-            except FileExistsError:
-                raise _conflict(file, self.read(file)) from None
+                write_whole(path, content, lambda: self._check_free(file, path))
             except (OSError, ValueError) as error:
                 raise _unusable(file, "written", error) from None
         return file, content_of_bytes(content)
@@ -196,13 +189,9 @@ class SuiteFolder:
         with self._lock:
             self.read_seen(file, etag)
             try:
-                target = path.resolve()  # a link stays one
-                if not os.access(target, os.W_OK):
+                if not os.access(path, os.W_OK):
                     raise PermissionError(None, "the file is read-only")
-                mode = target.stat().st_mode & 0o777
-                with _temporary(target.parent, content, mode) as temporary:
-                    self.read_seen(file, etag)
-                    os.replace(temporary, target)
+                write_whole(path, content, lambda: self.read_seen(file, etag))
             except OSError as error:
                 raise _unusable(file, "written", error) from None
         return content_of_bytes(content)
@@ -214,6 +203,10 @@ class SuiteFolder:
                 self._path(file).unlink()
             except OSError as error:
                 raise _unusable(file, "deleted", error) from None
+
+    def _check_free(self, file: str, path: Path) -> None:
+        if os.path.lexists(path):
+            raise _conflict(file, self.read(file))
 
     def _path(self, file: str) -> Path:
         """Where a file is; ApiError when that is not below the folder, links followed."""
@@ -231,43 +224,9 @@ class SuiteFolder:
         return path
 
 
-@contextlib.contextmanager
-def _temporary(folder: Path, content: bytes, mode: int) -> Iterator[str]:
-    """A file with this content, which is gone at the end unless it was moved."""
-    handle, name = tempfile.mkstemp(dir=folder, prefix=".tooleval-", suffix=".tmp")
-    try:
-        with open(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        yield name
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-
-
 def _open_at_once(path: str, flags: int) -> int:
     """Opening a pipe would wait for somebody who writes to it."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _new_mode() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _move_to_nothing(temporary: str, path: Path) -> None:
-    """Move a file to a name that nothing has. FileExistsError when something has it."""
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links
-        if os.path.lexists(path):
-            raise FileExistsError(None, "there is such a file") from None
-        os.rename(temporary, path)
 
 
 def _missing(file: str) -> ApiError:

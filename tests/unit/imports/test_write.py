@@ -233,8 +233,9 @@ def test_a_file_that_was_changed_in_the_meantime_is_left_alone(tmp_path: Path) -
 
 
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"cannot write .*none.*: No such file or directory"):
-        write_suite(tmp_path / "none" / "a.json", SUITE)
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"cannot write .*a\.json: "):
+        write_suite(tmp_path / "file" / "a.json", SUITE)
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everything")

@@ -1,0 +1,33 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+
+def write_whole(path: Path, data: bytes, check: Callable[[], object] = lambda: None) -> None:
+    """Put the data in place of a file that was there. Raises OSError.
+
+    `check` is called last, to see whether anybody was quicker: what it raises leaves all as it was.
+    """
+    target = path.resolve()  # a link stays one
+    if target.exists() and not target.is_file():  # a pipe or a device is written to, and not replaced
+        target.write_bytes(data)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        check()
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
