@@ -31,7 +31,6 @@ from .clients.base import ChatRequest
 from .conversation import converse
 from .executors.live import Live
 from .executors.live import LiveTools
-from .garbage import seldom_collected
 from .limits.retry import RetryPolicy
 from .limits.slots import Slots
 from .limits.spending import Budget
@@ -151,8 +150,7 @@ class Runner:
         self._loop.set_default_executor(DaemonThreads())
         self._loop.call_soon(self._ready.set)
         try:
-            with seldom_collected():
-                self._loop.run_forever()
+            self._loop.run_forever()
         finally:
             self._loop.close()
 

@@ -22,7 +22,6 @@ from ..engine.cassettes.folders import last_run
 from ..engine.cassettes.folders import make_room
 from ..engine.cassettes.folders import new_run
 from ..engine.cassettes.replay import recorded
-from ..engine.garbage import libraries_left_at_exit
 from ..engine.limits.spending import Budget
 from ..engine.models.spec import LEXICAL
 from ..engine.runner import Answer
@@ -168,7 +167,6 @@ class Asking:
     def runner(self) -> Runner:
         if self._runner is None:
             settings = self.settings
-            libraries_left_at_exit()
             self._runner = Runner(settings.concurrency, settings.timeout_s, budget=self._budget())
         return self._runner
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from ..engine.garbage import seldom_collected
 from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError
 from ..errors import McpError
@@ -36,8 +35,7 @@ class SuiteFile(pytest.File):
         self._tags: set[str] = set()
 
     def collect(self) -> list[pytest.Item]:
-        with seldom_collected():
-            return list(self._items())
+        return list(self._items())
 
     def _items(self) -> Iterator[pytest.Item]:
         session = self._evals

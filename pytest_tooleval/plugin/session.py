@@ -16,8 +16,7 @@ import msgspec
 import pytest
 
 from .. import __version__
-from ..engine.garbage import Relief
-from ..engine.garbage import seldom_collected
+from ..engine.garbage import collect_seldom
 from ..errors import ToolevalError
 from ..record.comparison import Comparison
 from ..record.document import Document
@@ -70,7 +69,6 @@ class EvalSession:
         self._judged = False
         self._collection_errors = 0
         self._exitstatus: int | None = None
-        self._relief = Relief()
         self._started = datetime.now(timezone.utc)
         self._begin = time.monotonic()
         self.keeper: Keeper | None = None
@@ -82,13 +80,12 @@ class EvalSession:
         """Ask ahead for everything selected; at the end cancel what is still under way."""
         try:
             # A worker of xdist has everybody's items and learns only one by one which are its own.
-            with seldom_collected():
-                if not self._is_worker and _will_run(session) and not self.settings.estimate:
-                    for item in session.items:
-                        self.asking.ahead(item)
+            if not self._is_worker and _will_run(session) and not self.settings.estimate:
+                for item in session.items:
+                    self.asking.ahead(item)
             yield
         finally:
-            self._relief.switch(False)
+            collect_seldom(False)
             self.asking.close()
 
     @pytest.hookimpl(tryfirst=True)
@@ -108,8 +105,8 @@ class EvalSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        # Other tests may look at the collector, or through it.
-        self._relief.switch(isinstance(item, CaseItem))
+        # Other tests may look at the collector.
+        collect_seldom(isinstance(item, CaseItem))
         if self._is_worker:
             self.asking.next(item, nextitem)
 

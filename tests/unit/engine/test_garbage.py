@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tooleval.engine.garbage import not_collected
-from pytest_tooleval.engine.garbage import seldom_collected
-from pytest_tooleval.engine.runner import Runner
+from pytest_tooleval.engine.garbage import collect_seldom
 
 
 @pytest.fixture(autouse=True)
@@ -23,40 +21,30 @@ def _collector() -> Iterator[None]:
     (gc.enable if enabled else gc.disable)()
 
 
-def test_a_runner_slows_collection_down_and_puts_it_back() -> None:
+def test_collection_is_slowed_down_and_put_back() -> None:
     gc.set_threshold(700, 10, 10)
-    runner = Runner()
-    assert gc.get_threshold()[0] == 10_000
-    second = Runner()
-    second.close()
-    runner.close()
-    assert gc.get_threshold() == (700, 10, 10)
+    for on, least in ((True, 10_000), (True, 10_000), (False, 700), (False, 700)):
+        collect_seldom(on)
+        assert gc.get_threshold() == (least, 10, 10)
 
 
 @pytest.mark.parametrize("threshold", [(0, 10, 10), (50_000, 5, 5)])
 def test_what_the_user_has_set_is_left_alone(threshold: tuple[int, int, int]) -> None:
     gc.set_threshold(*threshold)
-    with seldom_collected():
+    for on in (True, False):
+        collect_seldom(on)
         assert gc.get_threshold()[0] == threshold[0]
-    assert gc.get_threshold()[0] == threshold[0]
 
 
 def test_what_the_user_sets_meanwhile_stays() -> None:
     gc.set_threshold(700, 10, 10)
-    with seldom_collected():
-        gc.set_threshold(5, 5, 5)
+    collect_seldom(True)
+    gc.set_threshold(5, 5, 5)
+    collect_seldom(False)
     assert gc.get_threshold()[0] == 5
 
 
-@pytest.mark.parametrize("enabled", [True, False])
-def test_collection_is_off_only_within(enabled: bool) -> None:
-    (gc.enable if enabled else gc.disable)()
-    with not_collected():
-        assert not gc.isenabled()
-    assert gc.isenabled() is enabled
-
-
-def test_at_the_end_the_projects_own_modules_are_cleared_as_always(tmp_path: Path) -> None:
+def test_at_the_end_modules_are_cleared_as_always(tmp_path: Path) -> None:
     """Files are written to their end, and `__del__` is called, although nothing is collected."""
     own = """
 log = open("own.log", "w")
@@ -74,13 +62,11 @@ def uses(): return log, loud
     code = """
 import atexit, gc
 atexit.register(lambda: print(gc.get_freeze_count() > 0))
-from pytest_tooleval.engine.garbage import libraries_left_at_exit
-before = atexit._ncallbacks()
-libraries_left_at_exit(), libraries_left_at_exit()
-print(atexit._ncallbacks() - before)
+from pytest_tooleval.engine.garbage import leave_memory_at_exit
+leave_memory_at_exit()
 import own
 """
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout == "1\nTrue\ncleared\n"
+    assert done.stdout == "True\ncleared\n"
     assert (tmp_path / "own.log").read_text() == "whole"
