@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..engine.models.known import wants_warmth
 from ..engine.models.spec import LEXICAL
+from ..engine.models.traits import wants_warmth
 from ..record.document import RowsDocument
 from ..record.run import Run
 from ..record.summary import ModelSummary

@@ -17,8 +17,6 @@ import aiohttp
 
 from ...errors import ModelError
 from ..endings import ending_of
-from ..models.known import needs_responses
-from ..models.known import reasons
 from ..models.prices import cost_usd
 from ..models.prices import listed
 from ..models.prices import openai_price
@@ -28,6 +26,8 @@ from ..models.prices import token_count
 from ..models.prices import told_cost
 from ..models.prices import usage_of
 from ..models.spec import ModelSpec
+from ..models.traits import needs_responses
+from ..models.traits import reasons
 from ..secrets import shown_address
 from .base import MOST_BYTES
 from .base import ChatAnswer

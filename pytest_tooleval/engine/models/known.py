@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import difflib
 import functools
-import re
 from collections.abc import Sequence
 
 from .prices import data_file
-from .prices import listed
 from .prices import price_list
-
-_GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
-_GEMINI_3 = re.compile(r"gemini-([3-9]|\d\d)")
 
 
 def unserved(name: str) -> str | None:
@@ -58,29 +53,6 @@ def known_providers() -> tuple[str, ...]:
     supported = data_file("provider_endpoints_support_backup.json").get("providers", {})
     listed = (str(entry.get("litellm_provider")) for entry in price_list().values())
     return tuple(dict.fromkeys([*supported, *listed]))
-
-
-def needs_responses(model: str) -> bool:
-    """Whether OpenAI (or Azure) serves this model of its own, or tools for it, at `/responses` alone.
-
-    From gpt-5.4 on reasoning and tools together are had there only.
-    """
-    entry = listed(model) or {}
-    chat = "/v1/chat/completions" in entry.get("supported_endpoints", ["/v1/chat/completions"])
-    version = _GPT.match(model.rpartition("/")[2])
-    later = version is not None and (int(version[1]), int(version[2] or 0)) >= (5, 4)
-    return entry.get("mode") == "responses" or not chat or later
-
-
-def reasons(model: str) -> bool | None:
-    """Whether a model can reason before it answers, by litellm's list; None when it does not know it."""
-    entry = listed(model)
-    return None if entry is None else entry.get("supports_reasoning") is True
-
-
-def wants_warmth(model: str) -> bool:
-    """Whether the provider warns of temperatures below 1 for a model: Google does from Gemini 3 on."""
-    return _GEMINI_3.search(model) is not None
 
 
 def near(name: str, names: Sequence[str]) -> str:

@@ -12,8 +12,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from .known import needs_responses
 from .prices import provider_of
+from .traits import needs_responses
 
 LEXICAL = "baseline/lexical"
 

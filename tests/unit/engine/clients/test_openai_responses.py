@@ -14,8 +14,8 @@ from pytest_tooleval.engine.clients.openai_chat import OpenAIClient
 from pytest_tooleval.engine.clients.openai_responses import ITEMS
 from pytest_tooleval.engine.clients.openai_responses import responses_body
 from pytest_tooleval.engine.conversation import converse
-from pytest_tooleval.engine.models.known import needs_responses
 from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.traits import needs_responses
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply
