@@ -36,9 +36,9 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 
 
 def _open(folder: Path | None) -> History:
-    from ..history import open_history
+    from ..history import History
 
-    history = open_history(_store(folder))
+    history = History(_store(folder))
     if not os.path.isfile(history.path):
         raise ToolevalError(
             f"{history.path}: there is no history yet; run pytest with a model there, or name the "

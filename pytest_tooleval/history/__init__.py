@@ -5,7 +5,6 @@ from .store import FILE
 from .store import History
 from .store import Pruned
 from .store import load_document
-from .store import open_history
 from .summaries import RunSummary
 from .trends import Trend
 from .trends import TrendPoint
@@ -25,5 +24,4 @@ __all__ = [
     "git_state",
     "load_document",
     "new_run_id",
-    "open_history",
 ]

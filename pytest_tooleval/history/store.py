@@ -56,11 +56,6 @@ class Pruned(NamedTuple):
     freed_bytes: int
 
 
-def open_history(folder: Path) -> History:
-    """The history in a folder such as `PROJECT/.tooleval`. Nothing is read or made before it is used."""
-    return History(folder)
-
-
 def load_document(name: str, folder: Path, holding: Collection[tuple[str, str]] = ()) -> RowsDocument:
     """The result document in the file `name` if there is one, else that of the run of this name.
 
@@ -71,15 +66,15 @@ def load_document(name: str, folder: Path, holding: Collection[tuple[str, str]] 
         return read_document(Path(name), RowsDocument)
     if name.endswith(".json"):
         raise ToolevalError(f"{name}: there is no such file")
-    history = open_history(folder)
+    history = History(folder)
     return history.rows_document(history.find(name, holding))
 
 
 class History:
-    """All runs of a project. One object may be used by any number of threads.
+    """All runs of a project, in a folder such as `PROJECT/.tooleval`, which is made by the first write.
 
-    Every method raises ToolevalError when the store cannot be read or written, is damaged, or is one of
-    another version.
+    One object may be used by any number of threads. Every method raises ToolevalError when the store
+    cannot be read or written, is damaged, or is one of another version.
     """
 
     def __init__(self, folder: Path) -> None:

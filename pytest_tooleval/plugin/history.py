@@ -59,7 +59,7 @@ class Keeper:
     def _write(self) -> None:
         """Write all cases that have come so far."""
         # SQLite is loaded here, beside the run, and not while everybody waits for its start.
-        from ..history import open_history
+        from ..history import History
 
         with self._writing:
             cases = []
@@ -69,7 +69,7 @@ class Keeper:
                 return
             try:
                 if self._writer is None:
-                    self._writer = open_history(work_folder(self._root)).begin(self._about())
+                    self._writer = History(work_folder(self._root)).begin(self._about())
                 self._writer.add(cases)
             except (ToolevalError, OSError) as error:
                 self._fail(error)
@@ -89,11 +89,11 @@ class Keeper:
 
     def trends(self, document: Document) -> Trends | None:
         """Per model and suite the overall mean of the last runs, for the report; None without any."""
-        from ..history import open_history
+        from ..history import History
 
         self._write()
         try:
-            return open_history(work_folder(self._root)).trends_for(document)
+            return History(work_folder(self._root)).trends_for(document)
         except (ToolevalError, OSError):
             return None
 

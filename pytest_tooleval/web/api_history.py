@@ -16,7 +16,6 @@ from ..errors import ToolevalError
 from ..history import History
 from ..history import RunSummary
 from ..history import Trend
-from ..history import open_history
 from ..record.comparison import Comparison
 from ..record.document import RowsDocument
 from ..record.encoding import to_json
@@ -30,7 +29,7 @@ _CACHED = 4
 
 
 def _history(request: Request) -> History:
-    return open_history(request.app.state.folder.root / ".tooleval")
+    return History(request.app.state.folder.root / ".tooleval")
 
 
 def runs_of(

@@ -4,9 +4,9 @@
 
 Makes a store of runs of `--cases` cases on two models, each with `--trials` trials whose transcripts
 and explanations have the size of a usual one (about 5 kB of JSON a trial, no two alike), then times
-each question in a process that has just opened the store: the median of five turns. With `--folder`
-the store is made there and kept, and one that is there already is used. Comparing includes the
-statistics of the baseline gate.
+each question in a process that has just opened the store: the median of five turns in processor time,
+which others at work on the machine hardly change. With `--folder` the store is made there and kept,
+and one that is there already is used. Comparing includes the statistics of the baseline gate.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ import msgspec
 
 from pytest_tooleval.history import History
 from pytest_tooleval.history import new_run_id
-from pytest_tooleval.history import open_history
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.encoding import to_json
@@ -60,7 +59,7 @@ def main() -> None:
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="bench-history-"))
     try:
-        history = open_history(folder)
+        history = History(folder)
         if not history.path.exists():
             fill(history, options.runs, options.cases, options.trials)
         show_times(history)
@@ -228,9 +227,9 @@ def compare_runs(history: History) -> Comparison:
 def median_s(ask: Callable[[], object]) -> float:
     taken = []
     for _ in range(TURNS):
-        begin = time.perf_counter()
+        begin = time.process_time()
         ask()
-        taken.append(time.perf_counter() - begin)
+        taken.append(time.process_time() - begin)
     return statistics.median(taken)
 
 

@@ -23,7 +23,6 @@ from msgspec import structs
 from pytest_tooleval.cli import main
 from pytest_tooleval.cli.tables import sparkline
 from pytest_tooleval.history import History
-from pytest_tooleval.history import open_history
 from pytest_tooleval.record.comparison import Flip
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.encoding import read_document
@@ -58,7 +57,7 @@ def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def history(tmp_path: Path) -> History:
-    return open_history(tmp_path / ".tooleval")
+    return History(tmp_path / ".tooleval")
 
 
 @pytest.fixture

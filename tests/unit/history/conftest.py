@@ -11,7 +11,6 @@ import pytest
 
 from pytest_tooleval.history import History
 from pytest_tooleval.history import RunWriter
-from pytest_tooleval.history import open_history
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.run import Run
 
@@ -25,7 +24,7 @@ Keep = Callable[..., str]
 @pytest.fixture
 def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[History]:
     """Its writers let go of their runs when the test is over."""
-    history = open_history(tmp_path / "project" / ".tooleval")
+    history = History(tmp_path / "project" / ".tooleval")
     begin, writers = history.begin, []
 
     def remember(run: Run) -> RunWriter:

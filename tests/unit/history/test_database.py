@@ -16,7 +16,6 @@ import pytest
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
 from pytest_tooleval.history import database
-from pytest_tooleval.history import open_history
 from pytest_tooleval.history import schema
 
 from .conftest import Keep
@@ -123,7 +122,7 @@ def test_an_empty_file_becomes_a_store(history: History) -> None:
 
 def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / ".tooleval").write_text("")
-    history = open_history(tmp_path / ".tooleval")
+    history = History(tmp_path / ".tooleval")
     assert history.runs() == []
     with pytest.raises(ToolevalError, match=r"\.tooleval: cannot be written: .*[Ff]ile exists"):
         history.begin(run_of())
@@ -183,14 +182,14 @@ def folder_of_nobody() -> Iterator[Path]:
 
 def test_a_folder_that_cannot_be_written(folder_of_nobody: Path) -> None:
     folder_of_nobody.chmod(0o555)
-    history = open_history(folder_of_nobody / ".tooleval")
+    history = History(folder_of_nobody / ".tooleval")
     assert history.runs() == []
     with pytest.raises(ToolevalError, match=r"\.tooleval: cannot be written: Permission denied"):
         history.begin(run_of())
 
 
 def test_a_store_in_a_folder_that_cannot_be_written_is_read(folder_of_nobody: Path) -> None:
-    history = open_history(folder_of_nobody / ".tooleval")
+    history = History(folder_of_nobody / ".tooleval")
     write(history)
     history.folder.chmod(0o555)
     assert history.runs()[0].cases == 1
@@ -200,7 +199,7 @@ def test_a_store_in_a_folder_that_cannot_be_written_is_read(folder_of_nobody: Pa
 
 
 def test_a_file_that_cannot_be_written(folder_of_nobody: Path) -> None:
-    history = open_history(folder_of_nobody / ".tooleval")
+    history = History(folder_of_nobody / ".tooleval")
     write(history)
     history.path.chmod(0o444)
     assert history.runs()[0].cases == 1

@@ -27,11 +27,11 @@ TESTS = Path(__file__).parents[2]
 WRITE = """
 import sys
 from pathlib import Path
-from pytest_tooleval.history import open_history
+from pytest_tooleval.history import History
 from unit.history.runs import case_of, kept, run_of
 
 name, count = sys.argv[2], int(sys.argv[3])
-history = open_history(Path(sys.argv[1]))
+history = History(Path(sys.argv[1]))
 writer = history.begin(run_of(id=name))
 print("begun", flush=True)
 for number in range(count):

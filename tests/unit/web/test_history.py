@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from pytest_tooleval.history import open_history
+from pytest_tooleval.history import History
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.web.api_history import DocumentCache
 
@@ -24,7 +24,7 @@ Keep = Callable[..., str]
 @pytest.fixture
 def keep(folder: Path) -> Keep:
     """Keep a run of these cases; by default of Paris and Tokyo. Returns its id."""
-    history = open_history(folder / ".tooleval")
+    history = History(folder / ".tooleval")
     started = itertools.count()
 
     def keep(*cases: CaseResult) -> str:
@@ -137,7 +137,7 @@ def test_limits(client: TestClient, limit: str) -> None:
 
 
 def test_a_run_of_another_program_is_only_watched(client: TestClient, folder: Path) -> None:
-    writer = open_history(folder / ".tooleval").begin(run_of())
+    writer = History(folder / ".tooleval").begin(run_of())
     try:
         shown = client.get(f"/api/history/{writer.id}").json()
         assert shown["run"]["status"] == "running"

@@ -23,7 +23,7 @@ from click.testing import CliRunner
 from mock_server import MockServer
 
 from pytest_tooleval.cli import main
-from pytest_tooleval.history import open_history
+from pytest_tooleval.history import History
 
 from .suites import case
 from .suites import weather
@@ -124,7 +124,7 @@ def test_ctrl_c_ends_runs_and_streams_within_seconds(start: Start, folder: Path)
     assert 'data: {"status":"cancelled"}' in rest
     assert output.count(served.token) == 1  # in the printed address
     assert "Traceback" not in output
-    kept = open_history(folder / ".tooleval").runs()[0]
+    kept = History(folder / ".tooleval").runs()[0]
     assert (kept.id, kept.status, kept.exitstatus) == (id, "finished", 2)
     assert 0 < kept.cases < 40
     files = [path for path in folder.rglob("*") if path.is_file()]
