@@ -1,4 +1,4 @@
-"""Statistics over trials and cases: pass@k, pass^k, intervals, paired tests, power.
+"""Statistics over trials and cases: pass@k, pass^k, intervals, paired tests.
 
 Pure functions of numbers. docs/statistics.md says what each means to a reader of a report, and
 `tests/benchmarks/bench_calibration.py` measures how well they hold.
@@ -7,7 +7,6 @@ Pure functions of numbers. docs/statistics.md says what each means to a reader o
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable
 from collections.abc import Sequence
 
@@ -201,14 +200,6 @@ def _normal_tail(sizes: Sequence[float], observed: float, step: float) -> float:
     return min(max(tail, 0.5 ** len(sizes)), 1.0)
 
 
-def mcnemar_test(worse: int, better: int) -> float:
-    """One-sided exact p of McNemar's test (1947): `worse` cases went from right to wrong, `better` back.
-
-    P(X >= worse) for X binomial of worse + better and 1/2: the sign-flip test of single trials.
-    """
-    return sign_flip_test([1.0] * worse + [-1.0] * better)
-
-
 def flip_test(cases: Sequence[tuple[int, int, int, int]]) -> float | None:
     """Exact p of so many cases that passed always and now fail always.
 
@@ -252,69 +243,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted
-
-
-def typical_pass_rates(
-    cases: int, chance: random.Random, sure: float = 0.55, never: float = 0.15
-) -> list[float]:
-    """Pass rates of the cases of a made-up suite, for simulations.
-
-    Models answer most questions the same way each time: the share `sure` of the cases passes nearly
-    always (0.97 to 1), the share `never` nearly never (0 to 0.03), the others anything between.
-    """
-    rates = []
-    for _ in range(cases):
-        kind, place = chance.random(), chance.random()
-        low, span = (0.97, 0.03) if kind < sure else (0.0, 0.03) if kind < sure + never else (0.0, 1.0)
-        rates.append(low + span * place)
-    return rates
-
-
-def after_drop(
-    rates: Sequence[float], drop: float, chance: random.Random, *, broken: bool = False
-) -> list[float]:
-    """Pass rates whose mean is lower by `drop`, or 0.
-
-    All cases get less sure in proportion; with `broken` some, drawn by chance, never pass any more.
-    """
-    left = min(drop * len(rates), math.fsum(rates))
-    if not broken:
-        return [rate * (1 - left / math.fsum(rates)) for rate in rates]
-    after = list(rates)
-    for index in chance.sample(range(len(rates)), len(rates)):
-        after[index] = max(rates[index] - left, 0.0)
-        left -= rates[index] - after[index]
-    return after
-
-
-def power(
-    cases: int,
-    trials: int,
-    drop: float,
-    *,
-    broken: bool = False,
-    tests: int = 6,
-    alpha: float = 0.05,
-    pairs: int = 1000,
-    seed: int = 0,
-) -> float:
-    """How often the baseline gate sees a drop (0 to 1) of the pass rate, by simulation.
-
-    Each of `pairs` suites with `typical_pass_rates` is run before and after `after_drop`, with so many
-    trials a case. The drop is seen if the sign-flip test of the passes or the test of flips stays
-    below alpha after Holm's correction for `tests`, those of other metrics included.
-    """
-    chance = random.Random(seed)
-    seen = 0
-    for _ in range(pairs):
-        rates = typical_pass_rates(cases, chance)
-        old = _passes(rates, trials, chance)
-        new = _passes(after_drop(rates, drop, chance, broken=broken), trials, chance)
-        flips = flip_test([(trials, c, trials, d) for c, d in zip(old, new, strict=True)])
-        p = sign_flip_test([(c - d) / trials for c, d in zip(old, new, strict=True)])
-        seen += min(p, 1.0 if flips is None else flips) * tests < alpha
-    return seen / pairs
-
-
-def _passes(rates: Sequence[float], trials: int, chance: random.Random) -> list[int]:
-    return [sum(chance.random() < rate for _ in range(trials)) for rate in rates]

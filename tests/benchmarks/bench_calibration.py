@@ -5,7 +5,7 @@
 Prints the tables of docs/statistics.md; without a choice all of them, in about ten minutes.
 
 Pairs of result documents are made up and go through the real `compare`. The cases of a suite have
-pass rates as `statistics.typical_pass_rates` draws them: most are answered the same way each time,
+pass rates as `typical_pass_rates` draws them: most are answered the same way each time,
 right or wrong, and some are not, as it is with models at temperature 0. A right answer scores 1 in
 every metric. A wrong one has the wrong tool in two of five cases, one to four parameters of which
 some are right, and in one of ten cases arguments that break the schema. So the metrics move
@@ -17,11 +17,19 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+import sys
 from collections.abc import Iterable
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from power import after_drop
+from power import power
+from power import typical_pass_rates
 
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import Run
@@ -149,8 +157,8 @@ def alarm_rates(
     chance = random.Random(f"{seed} {cases} {trials} {drop} {broken} {max_drop} {kind}")
     found = [0, 0, 0]
     for _ in range(pairs):
-        rates = statistics.typical_pass_rates(cases, chance)
-        after = statistics.after_drop(rates, drop, chance, broken=broken)
+        rates = typical_pass_rates(cases, chance)
+        after = after_drop(rates, drop, chance, broken=broken)
         old, new = (
             simulate(rates, number, chance, **kind)
             for rates, number in zip((rates, after), trials, strict=True)
@@ -226,7 +234,7 @@ def _scores(
 ) -> list[float]:
     """The scores of a suite: means over the trials of each case."""
     means = []
-    for rate in statistics.typical_pass_rates(cases, chance, sure, never):
+    for rate in typical_pass_rates(cases, chance, sure, never):
         total = 0.0
         for _ in range(trials):
             tool, parameters, _valid = _answer(right := chance.random() < rate, chance)
@@ -249,10 +257,7 @@ def power_table(pairs: int, seed: int) -> Iterable[list[str]]:
     yield ["cases", "trials", *(f"drop of {100 * drop:g} points" for drop in DROPS)]
     for cases in POWER_CASES:
         for trials in POWER_TRIALS:
-            shares = [
-                statistics.power(cases, trials, drop, pairs=max(pairs // 2, 1), seed=seed)
-                for drop in DROPS
-            ]
+            shares = [power(cases, trials, drop, pairs=max(pairs // 2, 1), seed=seed) for drop in DROPS]
             yield [str(cases), str(trials), *(f"{100 * share:.0f}%" for share in shares)]
 
 

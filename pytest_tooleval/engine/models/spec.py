@@ -71,11 +71,6 @@ class ModelSpec:
         wanted = self.model.startswith("azure/responses/") or needs_responses(self.model)
         return bool(key) and wanted
 
-    @property
-    def over_litellm(self) -> bool:
-        """Whether calls of this model import litellm."""
-        return not (self.callable or self.model == LEXICAL or self.lean)
-
     @functools.cached_property
     def identity(self) -> str:
         """What is asked, apart from its label: part of the cassette's key.

@@ -119,7 +119,6 @@ def completion() -> bytes:
 def test_which_client_a_table_means(table: dict[str, Any], client: type) -> None:
     spec = spec_from_table("m", ModelTables(tables={"m": table}))
     assert type(make_client(spec)) is client
-    assert spec.over_litellm == (client is LitellmClient)
 
 
 @pytest.mark.parametrize(
