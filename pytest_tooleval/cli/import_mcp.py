@@ -69,10 +69,11 @@ def mcp(
     removes "skip". In a suite that is there already the tools are replaced and the written cases
     stay. The exit code is 1 when the server cannot be used, and when cases have to be mended.
     """
-    from ..imports.update import update_suite
     from ..imports.write import read_existing
     from ..mcp.discover import discover_tools
-    from ..mcp.tools import as_functions
+    from ..mcp.suites import functions_of
+    from ..mcp.suites import suite_of
+    from ..mcp.suites import title_of
 
     if out is not None and out != _STDOUT and not out.name.endswith(SUITE_ENDING):
         raise click.UsageError(f"--out: pytest collects files that end in {SUITE_ENDING}")
@@ -80,14 +81,13 @@ def mcp(
     # Read before the server is asked, for a mistake in --out to show at once.
     previous = read_existing(out) if out is not None and out != _STDOUT else None
     found = discover_tools(server)
-    title = name or printable(shorten(found.name)) or "MCP server"
+    title = name or title_of(found)
     if out is None:
         out, previous = _own_file(title)
     before = None if previous is None else previous.data
-    functions = as_functions(found.tools, _metadata(before).get("mcp_names"))
+    functions = functions_of(found, before)
     _show_found(found, functions)
-    suite, changes = update_suite(before, title, functions.tools, drafts)
-    suite = _with_metadata(suite, found, functions)
+    suite, changes = suite_of(found, functions, before, title, drafts=drafts)
     mended = _write(out, suite, previous, changes, dry_run=dry_run)
     if not mended:
         raise SystemExit(1)
@@ -119,33 +119,17 @@ def _server(
 def _own_file(title: str) -> tuple[Path, Document | None]:
     """The file named for the server, which is written over only if an import made it."""
     from ..imports.write import read_existing
+    from ..mcp.suites import metadata_of
     from ..suite.slugs import slug
 
     file = Path((slug(title) or "mcp-server") + SUITE_ENDING)
     previous = read_existing(file)
-    if previous is not None and "mcp_server" not in _metadata(previous.data):
+    if previous is not None and "mcp_server" not in metadata_of(previous.data):
         raise ConfigError(
             f"{file} is there already, and not from an MCP server; to bring its tools up to date, "
             f"give --out {file}"
         )
     return file, previous
-
-
-def _metadata(suite: Any) -> dict[str, Any]:
-    metadata = suite.get("metadata") if isinstance(suite, dict) else None
-    return metadata if isinstance(metadata, dict) else {}
-
-
-def _with_metadata(suite: dict[str, Any], found: Discovery, functions: Functions) -> dict[str, Any]:
-    """The suite with the server's name and the names that had to change in its metadata."""
-    metadata = {key: value for key, value in _metadata(suite).items() if key != "mcp_names"}
-    metadata["mcp_server"] = found.name
-    if functions.originals:
-        metadata["mcp_names"] = functions.originals
-    if "metadata" in suite:
-        return {**suite, "metadata": metadata}
-    name = {"name": suite["name"]}
-    return {**name, "metadata": metadata, **suite}
 
 
 def _show_found(found: Discovery, functions: Functions) -> None:

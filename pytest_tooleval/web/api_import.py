@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -15,8 +14,6 @@ from ..errors import ConfigError
 from ..errors import McpError
 from ..suite.fingerprints import content_of_bytes
 from ..suite.source import Document
-from ..text import printable
-from ..text import shorten
 from .bodies import McpImport
 from .bodies import read
 from .edits import suite_to_text
@@ -48,17 +45,17 @@ async def import_mcp(request: Request) -> Response:
 
 
 def _imported(folder: SuiteFolder, body: McpImport, found: Discovery) -> tuple[dict[str, Any], int]:
-    from ..imports.update import update_suite
-    from ..mcp.tools import as_functions
+    from ..mcp.suites import functions_of
+    from ..mcp.suites import suite_of
+    from ..mcp.suites import title_of
 
     file, before = body.file, _existing(folder, body.file)
     data = None if before is None else before.data
-    functions = as_functions(found.tools, _metadata(data).get("mcp_names"))
+    functions = functions_of(found, data)
     if not functions.tools:
         raise ApiError(422, "none of the tools can stand in a suite")
-    title = body.name or printable(shorten(found.name)) or "MCP server"
-    suite, changes = update_suite(data, title, functions.tools, body.drafts)
-    suite = _with_metadata(suite, found.name, functions.originals)
+    title = body.name or title_of(found)
+    suite, changes = suite_of(found, functions, data, title, drafts=body.drafts)
     etag = None
     if body.save:
         file, etag = _save(folder, file, suite, before)
@@ -96,22 +93,6 @@ def _save(
         return folder.create(file, suite["name"], text.encode())
     etag = content_of_bytes(before.text.encode())
     return file, folder.replace(file, text.encode(), etag)
-
-
-def _metadata(suite: Any) -> dict[str, Any]:
-    metadata = suite.get("metadata") if isinstance(suite, dict) else None
-    return metadata if isinstance(metadata, dict) else {}
-
-
-def _with_metadata(suite: dict[str, Any], server: str, originals: Mapping[str, str]) -> dict[str, Any]:
-    """The suite with the server's name and the names that had to change in its metadata."""
-    metadata = {key: value for key, value in _metadata(suite).items() if key != "mcp_names"}
-    metadata["mcp_server"] = server
-    if originals:
-        metadata["mcp_names"] = dict(originals)
-    if "metadata" in suite:
-        return {**suite, "metadata": metadata}
-    return {"name": suite["name"], "metadata": metadata, **suite}
 
 
 ROUTES = [Route("/api/import/mcp", import_mcp, methods=["POST"])]
