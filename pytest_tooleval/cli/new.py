@@ -111,7 +111,9 @@ def first_suite(first: First) -> dict[str, Any]:
 
     schema = {
         "type": "object",
-        "properties": {name: {"type": kind} for name, kind in first.params.items()},
+        "properties": {
+            name: _schema(kind, first.expected.get(name)) for name, kind in first.params.items()
+        },
         "required": list(first.params),
     }
     function = {"name": first.tool, "description": first.description, "parameters": schema}
@@ -222,6 +224,15 @@ def parse_expects(expects: Sequence[str], types: Mapping[str, str]) -> dict[str,
             raise click.UsageError(f"--expect {shown}: expected NAME=VALUE, {printable(known)}")
         expected[name] = parse_value(text, types[name])
     return expected
+
+
+def _schema(kind: str, expected: Any) -> dict[str, Any]:
+    """The schema of a parameter; of a list, which must say what it holds, by the value expected."""
+    if kind != "array":
+        return {"type": kind}
+    member = expected[0] if expected else ""
+    held = next((other for other in TYPES[1:] if _is_of(member, other)), "string")
+    return {"type": kind, "items": _schema(held, member)}
 
 
 def parse_value(text: str, kind: str) -> Any:

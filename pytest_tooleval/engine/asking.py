@@ -40,6 +40,7 @@ from .reply import read_reply
 from .secrets import keep_secret
 from .secrets import scrub_json
 from .secrets import sent_values
+from .tool_schemas import ToolSchemas
 
 # An endpoint that never answered is taken to be down once this many questions were tried in vain:
 # as often as this where there is no connection, and once where there is one but no answer in time.
@@ -150,6 +151,7 @@ class Asker:
         self._answered = False
         self._silent = 0
         self._fallbacks = Fallbacks(spec)
+        self._schemas = ToolSchemas(spec)
         self._asking: dict[str, asyncio.Lock] = {}
 
     async def ask(self, request: ChatRequest, options: AskOptions) -> Reply:
@@ -184,6 +186,7 @@ class Asker:
 
     async def _ask_model(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
         """Ask until there is an answer, each time without what was refused the time before."""
+        schemas = self._schemas.changes(request.tools)
         tried: set[str] = set()
         while True:
             try:
@@ -203,7 +206,7 @@ class Asker:
                 raise
             else:
                 self._fallbacks.confirm(tried)
-                return answer
+                return structs.replace(answer, fallbacks={**answer.fallbacks, **schemas})
 
     async def _attempt(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
         # The model's own limits come first, so that a throttled model holds no slot of the others.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from .matchers import OPTIONAL
 from .matchers import matcher_key
 from .mocks import WHEN
 from .model import ANY_TOOL
+from .provider_schemas import troubles
 from .source import Document
 from .source import Finding
 from .source import Findings
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .model import TestCase
     from .model import Tool
 
-_PROVIDER_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 # Marks that widely used plugins act on.
 _PLUGIN_MARKS = frozenset(
     (
@@ -130,12 +129,6 @@ def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
         if tool.name in seen:
             continue
         seen.add(tool.name)
-        if not _PROVIDER_NAME.fullmatch(tool.name):
-            message = (
-                f"providers refuse the name {show(tool.name)}: they take at most 64 characters out of "
-                "letters, digits, _ and -"
-            )
-            yield Finding(at, message)
         for inside, target in references(tool.function.parameters or {}):
             if not target.startswith("#"):
                 place = (*loc, index, "function", "parameters", *inside)
@@ -147,11 +140,10 @@ def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
                 place = (*loc, index, "function", "parameters", "required")
                 message = f"{show(name)} is required, and no parameter: no call can be valid"
                 yield Finding(place, message)
-        for name in _properties(tool):
-            if name.startswith("$"):
-                message = f"the parameter {show(name)} begins with $, which some providers refuse"
-                place = (*loc, index, "function", "parameters", "properties", name)
-                yield Finding(place, message, at_key=True)
+        for trouble in troubles(tool.to_wire()["function"]):
+            message = f"tool {show(tool.name)}: {trouble}"
+            place = (*loc, index, "function", *trouble.at)
+            yield Finding(place, message, at_key=trouble.at != ("name",))
 
 
 def _properties(tool: Tool) -> Mapping[str, Any]:

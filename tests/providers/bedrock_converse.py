@@ -79,6 +79,13 @@ def _answer(model: Model, name: str, body: Document, brain: Brain) -> Document:
     if report.has_errors():
         raise _error(_told(report.generate_report()))
     _check_order(body)
+    for tool in body.get("toolConfig", {}).get("tools", ()):
+        name = tool.get("toolSpec", {}).get("name", "")
+        if len(name) > 64:
+            raise _error(
+                f"1 validation error detected: Value '{name}' at 'toolConfig.tools.1.member.toolSpec.name' "
+                "failed to satisfy constraint: Member must have length less than or equal to 64"
+            )
     if not model.any and "any" in body.get("toolConfig", {}).get("toolChoice", {}):
         raise _error(
             "This model doesn't support the toolConfig.toolChoice.any field. Remove toolConfig.toolChoice.any and try again."

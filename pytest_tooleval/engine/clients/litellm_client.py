@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import logging
 import os
@@ -107,7 +108,8 @@ class LitellmClient:
 
         self._check_provider(key)
         open_session(litellm)
-        arguments = self._arguments(request, key, timeout_s)
+        # litellm takes out of schemas what a provider does not know, and the next round sends them anew.
+        arguments = copy.deepcopy(self._arguments(request, key, timeout_s))
         native = arguments["logger_fn"] = _Native()
         begin = time.perf_counter()
         try:

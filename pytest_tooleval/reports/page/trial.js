@@ -61,7 +61,7 @@ function trialFacts(trial) {
     ["Extra calls", trial.extra_calls ? countText(trial.extra_calls) : ""],
     ["Served by", [trial.served_model, trial.system_fingerprint].filter((each) => each).map((each) => shown(String(each))).join(", ")],
     ["tool_choice sent", trial.tool_choice && shown(trial.tool_choice)],
-    ["Refused by the model", shown(Object.keys(trial.fallbacks).join(", "))],
+    ["Sent otherwise", shown(Object.keys(trial.fallbacks).join(", "))],
   ]);
 }
 

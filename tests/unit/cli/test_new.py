@@ -75,7 +75,7 @@ def test_options_say_everything() -> None:
             "properties": {
                 "query": {"type": "string"},
                 "limit": {"type": "integer"},
-                "tags": {"type": "array"},
+                "tags": {"type": "array", "items": {"type": "string"}},
             },
             "required": ["query", "limit", "tags"],
         },

@@ -319,5 +319,6 @@ def test_drafts_make_a_suite_without_complaints(properties: dict[str, Any], desc
     made = tool(required(**properties), description)
     text = json.dumps({"name": "s", "tools": [made], "test_cases": [draft_case(made)]})
     suite = parse_suite(text)
-    complaints = [problem.message for problem in lint_suite(suite) if "$, which" not in problem.message]
-    assert complaints == []
+    complaints = [problem.message for problem in lint_suite(suite)]
+    # Whatever names and schemas a server has: not every provider takes them all.
+    assert [message for message in complaints if not message.startswith("tool ")] == []

@@ -22,13 +22,15 @@ WEATHER = {
     "properties": {
         "city": {"type": "string"},
         "days": {"type": "integer", "minimum": 1},
-        "units": {"enum": ["c", "f"]},
+        "units": {"type": "string", "enum": ["c", "f"]},
         "places": {"type": "array", "items": {"type": "string"}},
     },
 }
 
 
 def tool(name: str, parameters: Any = WEATHER) -> dict[str, Any]:
+    if isinstance(parameters, dict):
+        parameters = {"type": "object", **parameters}
     return {"type": "function", "function": {"name": name, "parameters": parameters}}
 
 
@@ -55,7 +57,7 @@ def test_an_empty_suite_tests_nothing() -> None:
 @pytest.mark.parametrize("name", ["weather.get", "a" * 65, "wetter für", "a/b"])
 def test_names_that_providers_refuse(name: str) -> None:
     found = warnings({}, tools=[tool("get_weather"), tool(name)])
-    assert "providers refuse the name" in found["tools[1].function.name"]
+    assert "refuse" in found["tools[1].function.name"]
 
 
 def test_a_tool_that_many_cases_repeat_is_reported_once() -> None:
@@ -68,9 +70,43 @@ def test_names_that_differ_only_in_case() -> None:
     assert "differ only in case" in found["tools[1].function.name"]
 
 
-def test_a_parameter_with_a_dollar() -> None:
-    found = warnings({}, tools=[tool("get_weather", {"properties": {"$filter": {}}})])
-    assert "begins with $" in found["tools[0].function.parameters.properties.$filter"]
+@pytest.mark.parametrize(
+    ("parameters", "at", "message"),
+    [
+        (
+            {"properties": {"my key": {"type": "string"}}},
+            'properties["my key"]',
+            'tool "get_weather": Anthropic refuses the parameter "my key"; it takes up to 64 letters, '
+            "digits, _, . and -",
+        ),
+        (
+            {"anyOf": [{"required": ["city"]}]},
+            "anyOf",
+            'tool "get_weather": OpenAI refuses "anyOf" at the top of the parameters; Anthropic and '
+            "Bedrock models are not shown it",
+        ),
+        (
+            {"properties": {"days": {"type": "integer", "enum": [1, 2]}}},
+            "properties.days.enum",
+            'tool "get_weather": Gemini models are not shown "enum" without "type": "string"',
+        ),
+        (
+            {"properties": {"places": {"type": "array"}}},
+            "properties.places",
+            'tool "get_weather": OpenAI refuses an array without "items"',
+        ),
+    ],
+)
+def test_what_providers_do_not_take(parameters: dict[str, Any], at: str, message: str) -> None:
+    found = warnings({}, tools=[tool("get_weather", {"type": "object", **parameters})])
+    assert found[f"tools[0].function.parameters.{at}"] == message
+
+
+def test_what_models_are_not_shown_is_said_once() -> None:
+    """Within a part that a model does not see, it sees nothing else either."""
+    choice = {"oneOf": [{"const": 1}, {"type": "integer", "enum": [2], "multipleOf": 2}]}
+    found = warnings({}, tools=[tool("get_weather", {"type": "object", "properties": {"n": choice}})])
+    assert list(found) == ["tools[0].function.parameters.properties.n.oneOf"]
 
 
 def test_required_where_nothing_should_be_called() -> None:
@@ -141,7 +177,8 @@ def test_one_of_several_acceptable_tools_is_enough() -> None:
     ],
 )
 def test_open_schemas_may_take_anything(parameters: dict[str, Any]) -> None:
-    assert warnings({"expected_params": {"town": "x"}}, tools=[tool("get_weather", parameters)]) == {}
+    found = warnings({"expected_params": {"town": "x"}}, tools=[tool("get_weather", parameters)])
+    assert not [place for place in found if place.startswith("test_cases")]
 
 
 def test_a_reference_is_followed() -> None:
@@ -151,7 +188,7 @@ def test_a_reference_is_followed() -> None:
 
 
 def test_patterns_are_left_to_scoring() -> None:
-    schema = {"pattern": "^(a+)+$"}
+    schema = {"type": "string", "pattern": "^(a+)+$"}
     parameters = {"properties": {"day": schema}}
     found = warnings(
         {"expected_params": {"day": "a" * 60 + "!"}}, tools=[tool("get_weather", parameters)]
@@ -171,10 +208,12 @@ def test_a_reference_to_another_document() -> None:
     [{"$ref": "#"}, {"$ref": "#none"}, {"$ref": "#/properties/day"}],
 )
 def test_references_without_an_end_are_left_alone(schema: dict[str, Any]) -> None:
-    parameters = {"properties": {"day": schema}}
-    assert (
-        warnings({"expected_params": {"day": {"day": 1}}}, tools=[tool("get_weather", parameters)]) == {}
-    )
+    endless = {
+        "type": "function",
+        "function": {"name": "f", "parameters": {"properties": {"day": schema}}},
+    }
+    found = warnings({"expected_tool": "f", "expected_params": {"day": {"day": 1}}}, tools=[endless])
+    assert not [place for place in found if place.startswith("test_cases")]
 
 
 def test_calls_are_looked_at_too() -> None:

@@ -1,0 +1,170 @@
+"""What providers do not take of a tool: some refuse it, and of some the models are not shown all of it.
+
+What is not shown is left out by litellm on the way (1.106.2), because the provider knows no such
+keyword. Descriptions, defaults and formats are passed over: scoring does not look at them either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+from typing import Literal
+from typing import NamedTuple
+
+from .explain import listing
+from .explain import show
+from .source import Loc
+
+Provider = Literal["OpenAI", "Anthropic", "Gemini", "Bedrock"]
+
+
+class Trouble(NamedTuple):
+    """A part of a tool that some providers refuse (`refused`), or do not show to models (`hidden`).
+
+    `at` is its place in the tool's function, `safe` what all of them take instead.
+    """
+
+    at: Loc
+    what: str
+    safe: str = ""
+    refused: tuple[Provider, ...] = ()
+    hidden: tuple[Provider, ...] = ()
+
+    def __str__(self) -> str:
+        parts = []
+        if self.refused:
+            verb = "refuses" if len(self.refused) == 1 else "refuse"
+            parts.append(f"{_all(self.refused)} {verb} {self.what}")
+        if self.hidden:
+            parts.append(f"{_all(self.hidden)} models are not shown {'it' if parts else self.what}")
+        return "; ".join(parts) + (f"; {self.safe}" if self.safe else "")
+
+
+def _all(providers: tuple[Provider, ...]) -> str:
+    *first, last = providers
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def troubles(function: Mapping[str, Any]) -> Iterator[Trouble]:
+    """What is wrong with a tool's function, in the order of its fields."""
+    yield from _name(function["name"])
+    parameters = function.get("parameters")
+    if not isinstance(parameters, dict):
+        return
+    if "type" not in parameters:
+        what = 'parameters without "type"'
+        yield Trouble(("parameters",), what, 'write "type": "object"', ("OpenAI",))
+    yield from _top(parameters)
+    yield from _inside(parameters, ("parameters",), bool(function.get("strict")))
+
+
+def _name(name: str) -> Iterator[Trouble]:
+    refused: list[Provider] = []
+    if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
+        refused.append("OpenAI")
+    if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}", name):
+        refused.append("Gemini")
+    if len(name) > 64:
+        refused.append("Bedrock")
+    if refused:
+        safe = "all take up to 64 letters, digits, _ and - that begin with a letter or _"
+        yield Trouble(("name",), f"the name {show(name)}", safe, tuple(refused))
+
+
+def _top(parameters: Mapping[str, Any]) -> Iterator[Trouble]:
+    for key in ("anyOf", "oneOf", "allOf", "enum", "not"):
+        if key in parameters:
+            hidden: tuple[Provider, ...] = ("Anthropic", "Bedrock") if key.endswith("Of") else ()
+            if key != "anyOf":
+                hidden = (*hidden, "Gemini")
+            what = f"{show(key)} at the top of the parameters"
+            yield Trouble(("parameters", key), what, "", ("OpenAI",), hidden)
+    properties = parameters.get("properties")
+    for name in properties if isinstance(properties, dict) else ():
+        if not re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name):
+            safe = "it takes up to 64 letters, digits, _, . and -"
+            at = ("parameters", "properties", name)
+            yield Trouble(at, f"the parameter {show(name)}", safe, ("Anthropic",))
+
+
+# Keywords that hold a schema, several by name, or a list of them.
+_ONE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
+_NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
+_HIDDEN = frozenset(
+    "const oneOf allOf not prefixItems exclusiveMinimum exclusiveMaximum multipleOf uniqueItems "
+    "patternProperties propertyNames contains if dependentRequired dependentSchemas".split()
+)
+_SAYS_TYPE = _HIDDEN | {"type", "enum", "$ref", "anyOf", "properties", "required", "items"}
+_BESIDE_ANY_OF = frozenset("properties required items enum pattern minimum maximum".split())
+
+
+def _inside(schema: Any, at: Loc, strict: bool, hidden: bool = False) -> Iterator[Trouble]:
+    """What is wrong with a schema and those in it; `hidden`: Gemini's models are not shown this one."""
+    if isinstance(schema, bool):
+        if not hidden:
+            yield Trouble(at, f"{show(schema)} in place of a schema", "write {}", ("Gemini",))
+        return
+    if not isinstance(schema, dict):
+        return
+    kind = schema.get("type")
+    if kind == "array" and "items" not in schema:
+        yield Trouble(at, 'an array without "items"', "", ("OpenAI",))
+    if strict and kind == "object":
+        yield from _strict(schema, at)
+    if not hidden:
+        yield from _hidden(schema, at)
+    for key in _ONE:
+        if key in schema and (key != "additionalProperties" or schema[key] not in (True, False)):
+            inner = hidden or key in _HIDDEN or key in ("additionalProperties", "then", "else")
+            yield from _inside(schema[key], (*at, key), strict, inner)
+    for key in _NAMED:
+        named = schema.get(key)
+        for name, inner_schema in named.items() if isinstance(named, dict) else ():
+            yield from _inside(inner_schema, (*at, key, name), strict, hidden or key in _HIDDEN)
+    for key in _LISTED:
+        listed = schema.get(key)
+        for index, inner_schema in enumerate(listed if isinstance(listed, list) else ()):
+            yield from _inside(inner_schema, (*at, key, index), strict, hidden or key in _HIDDEN)
+
+
+def _hidden(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
+    """What Gemini's models are not shown of a schema; of that at the top `_top` says what it can."""
+    top = len(at) == 1
+    for key in schema:
+        if key in _HIDDEN and not (top and key in ("oneOf", "allOf", "not")):
+            yield Trouble((*at, key), show(key), "", (), ("Gemini",))
+    if "enum" in schema and schema.get("type") != "string" and not top:
+        what = '"enum" without "type": "string"'
+        yield Trouble((*at, "enum"), what, "", (), ("Gemini",))
+    if not top and not _SAYS_TYPE.intersection(schema):
+        yield Trouble(at, "that any type will do", "", (), ("Gemini",))
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield Trouble((*at, "additionalProperties"), show("additionalProperties"), "", (), ("Gemini",))
+    beside = [key for key in schema if key in _BESIDE_ANY_OF]
+    if "anyOf" in schema and beside:
+        what = f'{listing(beside)} beside "anyOf"'
+        # Only the alternatives are sent, and Gemini refuses those that require what stands elsewhere.
+        refused: tuple[Provider, ...] = ("Gemini",) if _require_others(schema["anyOf"]) else ()
+        yield Trouble((*at, beside[0]), what, "", refused, () if refused else ("Gemini",))
+
+
+def _require_others(alternatives: Any) -> bool:
+    """Whether some of the alternatives require properties that they do not have themselves."""
+    objects = [one for one in alternatives if isinstance(one, dict)]
+    return any({*one.get("required", ())} - {*one.get("properties", ())} for one in objects)
+
+
+def _strict(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
+    """What `strict` demands of an object."""
+    if schema.get("additionalProperties") is not False:
+        what = 'an object without "additionalProperties": false under "strict": true'
+        yield Trouble(at, what, "", ("OpenAI",))
+    properties, required = schema.get("properties"), schema.get("required")
+    known = properties if isinstance(properties, dict) else {}
+    missing = [name for name in known if name not in (required if isinstance(required, list) else ())]
+    if missing:
+        what = f'parameters that are not required ({listing(missing)}) under "strict": true'
+        yield Trouble((*at, "properties"), what, "", ("OpenAI",))

@@ -1,0 +1,84 @@
+"""What a model's provider makes of the tools in a question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mock_server import MockServer
+
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.runner import Runner
+from pytest_tooleval.engine.runner import Trial
+from pytest_tooleval.engine.tool_schemas import ToolSchemas
+from pytest_tooleval.errors import ModelError
+
+from .fakes import case_of
+from .fakes import tool
+
+
+def days(schema: dict[str, Any], name: str = "get_weather") -> dict[str, Any]:
+    made = tool(name)
+    made["function"]["parameters"] = {"type": "object", "properties": {"days": schema}}
+    return made
+
+
+FORECAST = days({"type": "integer", "enum": [1, 2]})
+LIST = days({"type": "array"})
+SPACE = tool("get_weather")
+SPACE["function"]["parameters"] = {"type": "object", "properties": {"my key": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "refusal"),
+    [
+        ("gpt-4o", LIST, 'OpenAI refuses an array without "items"'),
+        ("gpt-4o", tool("get.weather"), 'OpenAI refuses the name "get.weather"'),
+        ("anthropic/claude-sonnet-5", SPACE, 'Anthropic refuses the parameter "my key"'),
+        ("bedrock/us.anthropic.claude-sonnet-5", SPACE, 'Anthropic refuses the parameter "my key"'),
+        ("vertex_ai/gemini-2.5-pro", days(True), "Gemini refuses true"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_must_fail_is_not_asked(model: str, given: dict[str, Any], refusal: str) -> None:
+    runner = Runner(1, 5.0)
+    try:
+        with pytest.raises(ModelError, match="nothing was asked") as raised:
+            runner.submit(Trial(case_of(given), ModelSpec("m", model=model))).result(30)
+    finally:
+        runner.close()
+    assert raised.value.message.startswith(refusal)
+    assert raised.value.kind == "bad_request"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        ModelSpec("m", model="openai/qwen3", api_base="http://127.0.0.1:8080/v1"),
+        ModelSpec("m", model="ollama_chat/qwen3"),
+        ModelSpec("m", callable="agent:ask"),
+        ModelSpec("m", model="anthropic/claude-sonnet-5"),
+    ],
+)
+def test_others_may_take_it(spec: ModelSpec) -> None:
+    assert ToolSchemas(spec).changes([LIST, tool("get.weather")]) == {}
+
+
+def test_another_host_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8080/v1")
+    assert ToolSchemas(ModelSpec("m", model="openai/qwen3")).changes([LIST]) == {}
+
+
+def test_what_a_model_is_not_shown_is_recorded() -> None:
+    def respond(path: str, request: dict[str, Any]) -> tuple[int, object]:
+        call = {"functionCall": {"name": "get_weather", "args": {"days": 1}}}
+        candidate = {"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": [call]}}
+        return 200, {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 1}}
+
+    with MockServer(respond=respond) as server:
+        base = f"http://127.0.0.1:{server.port}/models/gemini-2.5-flash"
+        spec = ModelSpec("m", model="gemini/gemini-2.5-flash", api_base=base)
+        runner = Runner(1, 60.0)
+        transcript = runner.submit(Trial(case_of(FORECAST), spec)).result(60)
+        runner.close()
+    fallbacks = {"tools.get_weather": "a schema without properties.days.enum"}
+    assert transcript.replies[0].fallbacks == fallbacks
