@@ -29,7 +29,7 @@ LAYERS = (
 LAYER_OF = {part: number for number, parts in enumerate(LAYERS) for part in parts}
 
 # Within one layer these never know of each other.
-STRANGERS = ({"plugin", "web"},)
+STRANGERS = ({"plugin", "web"}, {"plugin", "cli"})
 
 HEAVY = ("pydantic", "litellm", "mcp", "jsonschema", "starlette", "regex", "rapidfuzz")
 MODULES = sorted(
