@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated
 from typing import Any
+from typing import TypeGuard
 
 from msgspec import Meta
 from msgspec import Struct
@@ -66,6 +67,11 @@ class ToolCall(Struct, frozen=True, gc=False):
         source = function if isinstance(function, Mapping) else call
         name = source.get("name")
         return cls.parse(name if isinstance(name, str) else "", source.get("arguments"), call.get("id"))
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number in JSON: a boolean is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def is_nested_deeper(value: object, levels: int) -> bool:

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
-from typing import TypeGuard
 
+from ..record.calls import is_number
 from ..suite import matchers as shape
 from ..suite.modes import ParamScoring
 from ..text import json_text
@@ -155,11 +155,6 @@ RULES: Mapping[str, Rules] = {
         Rules("bfcl", _bfcl_same_text, _bfcl_number, bfcl_text),
     )
 }
-
-
-def is_number(value: Any) -> TypeGuard[Number]:
-    """Whether a value is a number in JSON: a boolean is none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def is_optional(expected: Any) -> bool:

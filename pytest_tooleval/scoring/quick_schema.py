@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
+from ..record.calls import is_number
+
 Check = Callable[[Any], bool]
 
 _CHECKED = {"type", "properties", "required", "enum", "items", "additionalProperties"}
@@ -36,16 +38,12 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 _TYPES: Mapping[str, Check] = {
     "array": lambda value: isinstance(value, list),
     "boolean": lambda value: isinstance(value, bool),
     "integer": _is_integer,
     "null": lambda value: value is None,
-    "number": _is_number,
+    "number": is_number,
     "object": lambda value: isinstance(value, dict),
     "string": lambda value: isinstance(value, str),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..record.calls import is_number
 from ..suite import matchers as shape
 from ..text import json_text
 from ..text import printable
@@ -12,7 +13,6 @@ from .matchers import FUZZY_SIMILARITY
 from .matchers import RELATIVE_TOLERANCE
 from .matchers import Rules
 from .matchers import digits
-from .matchers import is_number
 from .matchers import is_optional
 from .matchers import matches
 from .matchers import similarity

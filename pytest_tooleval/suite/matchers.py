@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..record.calls import is_nested_deeper
+from ..record.calls import is_number
 from .modes import DEFAULT_MODE
 
 Path = tuple["str | int", ...]
@@ -104,7 +106,7 @@ def _matcher(
             )
         yield from _value(operand, inside, depth + 1, optional=False, patterns=patterns)
     elif key == EXACT:
-        if _too_deep(operand):
+        if is_nested_deeper(operand, MAX_DEPTH):
             yield inside, f"nested deeper than {MAX_DEPTH} levels; make the expected value flatter"
     elif key == REGEX:
         yield from _regex(operand, inside)
@@ -217,13 +219,13 @@ def _approx(operand: Any, path: Path) -> Found:
             yield (*path, key), f"unknown field{meant or '; known are value, abs and rel'}"
     if "value" not in operand:
         yield path, '"value" is missing: the number to be near to'
-    elif not _is_number(operand["value"]):
+    elif not _is_finite(operand["value"]):
         yield (*path, "value"), f"expected a finite number, got {_kind(operand['value'])}"
     if "abs" not in operand and "rel" not in operand:
         yield path, 'a tolerance is missing: "abs" (absolute) or "rel" (a share of the value)'
     for key in ("abs", "rel"):
-        if key in operand and not (_is_number(operand[key]) and operand[key] >= 0):
-            got = operand[key] if _is_number(operand[key]) else _kind(operand[key])
+        if key in operand and not (_is_finite(operand[key]) and operand[key] >= 0):
+            got = operand[key] if _is_finite(operand[key]) else _kind(operand[key])
             yield (*path, key), f"expected a finite number of at least 0, got {got}"
 
 
@@ -253,20 +255,8 @@ def _check_pattern(text: object) -> bool:
     return True
 
 
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return isinstance(value, int) or math.isfinite(value)
-
-
-def _too_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        inner = [v.values() if isinstance(v, dict) else v for v in level if isinstance(v, (dict, list))]
-        if not inner:
-            return False
-        level = [member for members in inner for member in members]
-    return True
+def _is_finite(value: object) -> bool:
+    return is_number(value) and (isinstance(value, int) or math.isfinite(value))
 
 
 def _kind(value: Any) -> str:

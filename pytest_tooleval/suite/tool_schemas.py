@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 
+from ..record.calls import is_number
 from .explain import describe
 from .explain import nearest
 from .explain import show
@@ -88,10 +89,6 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _is_flag(value: Any) -> bool:
     return isinstance(value, bool)
 
@@ -134,10 +131,10 @@ _PLAIN: dict[str, Callable[[Any], bool]] = {
     "oneOf": _is_choice,
     "allOf": _is_choice,
     "format": _is_text,
-    "minimum": _is_number,
-    "maximum": _is_number,
-    "exclusiveMinimum": _is_number,
-    "exclusiveMaximum": _is_number,
+    "minimum": is_number,
+    "maximum": is_number,
+    "exclusiveMinimum": is_number,
+    "exclusiveMaximum": is_number,
     "minLength": _is_count,
     "maxLength": _is_count,
     "minItems": _is_count,
