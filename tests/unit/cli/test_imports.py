@@ -200,10 +200,11 @@ def test_a_name_that_pytest_would_not_collect(tmp_path: Path, name: str, better:
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    out = tmp_path / "none" / "s.tooleval.json"
-    done = run("openai", write(tmp_path / "t.json", [TOOL]), "--out", out)
+    tools = write(tmp_path / "t.json", [TOOL])
+    out = tools / "s.tooleval.json"
+    done = run("openai", tools, "--out", out)
     assert done.exit_code == 1
-    assert done.output == f"Error: cannot write {out}: No such file or directory\n"
+    assert done.output.startswith(f"Error: cannot write {out}: ")
 
 
 def test_every_left_out_record_is_named() -> None:
