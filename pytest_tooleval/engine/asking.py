@@ -297,8 +297,14 @@ def _without_keys(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
         reason = scrub_json(answer.finish_reason, values)
         said = scrub_json(answer.finish_message, values)
         served = scrub_json(answer.served_model, values)
+        fingerprint = scrub_json(answer.system_fingerprint, values)
     except RecursionError:
         raise ModelError("the answer is nested too deeply to read", kind="bad_response") from None
     return structs.replace(
-        answer, message=message, finish_reason=reason, finish_message=said, served_model=served
+        answer,
+        message=message,
+        finish_reason=reason,
+        finish_message=said,
+        served_model=served,
+        system_fingerprint=fingerprint,
     )

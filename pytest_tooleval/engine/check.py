@@ -64,8 +64,16 @@ class Tried:
     reply: Reply | ModelError
 
     @property
+    def instead(self) -> frozenset[str]:
+        """The parameters that something else was sent for, where that is not what was asked for."""
+        fallbacks = {} if isinstance(self.reply, ModelError) else self.reply.fallbacks
+        return frozenset(fallbacks) - {"max_tokens"}
+
+    @property
     def works(self) -> bool:
         if isinstance(self.reply, ModelError):
+            return False
+        if self.reply.no_answer is not None or self.way.name.partition(" ")[0] in self.instead:
             return False
         made = len(self.reply.calls)
         return made > 0 if self.way.calls is None else made == self.way.calls
@@ -74,6 +82,8 @@ class Tried:
 def try_out(spec: ModelSpec, timeout_s: float) -> Iterator[Tried]:
     """Ask in each way, one request each; no more once the model turns out to be out of reach."""
     for way in WAYS:
+        if way.name.partition(" ")[0] in spec.omit:
+            continue
         tried = Tried(way, _reply(spec, way, timeout_s))
         yield tried
         if isinstance(tried.reply, ModelError) and tried.reply.kind != "bad_request":

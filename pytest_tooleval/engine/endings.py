@@ -45,19 +45,25 @@ _WORDS: Mapping[NoAnswerCategory | Literal["failed"], str] = {
     ),
     "failed": (
         "error failed abort cancelled timeout network_error server_error rate_limit_exceeded "
-        "insufficient_system_resource missing_thought_signature"
+        "insufficient_system_resource missing_thought_signature queued in_progress"
     ),
 }
+# What providers say of an answer that holds calls.
+_CALLED = frozenset("tool_calls tool_call tool_use function_call".split())
 _MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
 
 
-def no_answer(calls: Sequence[ToolCall], reason: str | None, message: str | None) -> NoAnswer | None:
-    """Why a reply with these calls cannot be used; None where it can.
+def no_answer(
+    calls: Sequence[ToolCall], text: str, reason: str | None, message: str | None
+) -> NoAnswer | None:
+    """Why a reply with these calls and this text cannot be used; None where it can.
 
     Calls in an answer that was cut off, or that the provider could not read, are judged if the last
     of them is whole. Providers that read arguments themselves turn cut ones into `{}`.
     """
     meaning = _meaning(reason)
+    if not calls and not text.strip() and (reason or "").lower() in _CALLED:
+        return NoAnswer("malformed_call", f"{reason}: no call could be read")
     if meaning is None or meaning == "failed":
         return None
     if calls and meaning == "cut_off" and calls[-1].arguments:
@@ -97,6 +103,7 @@ def _endings(document: object) -> Iterator[Ending]:
     for key in ("stop_reason", "stopReason", "finish_reason", "done_reason"):
         yield Ending(_text(body.get(key)), _text(details.get("explanation")))
     yield from _of_chat(_mapping(_first(body.get("choices"))))
+    yield from _of_responses(body)
 
 
 def _of_gemini(body: Mapping[str, object]) -> Iterator[Ending]:
@@ -115,12 +122,34 @@ def _of_chat(choice: Mapping[str, object]) -> Iterator[Ending]:
     refusal = _text(message.get("refusal")) or _text(fields.get("refusal"))
     if refusal:
         yield Ending("refusal", refusal)
+    yield from _refusals(message)
     fields = _mapping(choice.get("provider_specific_fields"))
     error = _mapping(choice.get("error") or fields.get("error"))  # OpenRouter's
     said = _text(error.get("message")) or _filters(choice.get("content_filter_results"))
     native = choice.get("native_finish_reason"), fields.get("native_finish_reason")
     for reason in (*native, choice.get("finish_reason")):
         yield Ending(_text(reason), said)
+
+
+def _of_responses(body: Mapping[str, object]) -> Iterator[Ending]:
+    """OpenAI's Responses API: items in place of a message, a status in place of a finish reason."""
+    if not isinstance(body.get("output"), list):
+        return
+    for item in _list(body["output"]):
+        yield from _refusals(_mapping(item))
+    status = _text(body.get("status"))
+    if status != "completed":
+        reason = _text(_mapping(body.get("incomplete_details")).get("reason"))
+        yield Ending(
+            reason if _meaning(reason) else status, _text(_mapping(body.get("error")).get("message"))
+        )
+
+
+def _refusals(message: Mapping[str, object]) -> Iterator[Ending]:
+    """The parts of a message's content that refuse to answer."""
+    for part in map(_mapping, _list(message.get("content"))):
+        if part.get("type") == "refusal":
+            yield Ending("refusal", _text(part.get("refusal")))
 
 
 def _filters(results: object) -> str:

@@ -42,6 +42,9 @@ _REFUSED = re.compile(
 )
 # Tools have parameters, too, and one of them may be called temperature.
 _ABOUT_TOOLS = re.compile(r"schema|propert|tools?[.\[]|function_declarations", re.IGNORECASE)
+_UNKNOWN = re.compile(
+    r"n[o']t supported|unsupported|deprecated|unknown|unrecogni|unexpected", re.IGNORECASE
+)
 _STATUSES = (None, 400, 404, 422, 501)
 _FORCED = "tool_choice required"
 
@@ -74,8 +77,11 @@ def refused_parameter(status: int | None, text: str, sent: Mapping[str, object])
         return "max_tokens"
     if not _REFUSED.search(text) or _ABOUT_TOOLS.search(text):
         return None
-    names = (name for name in sent if name != "tool_choice")
-    return next((name for name in names if _named(name).search(text)), None)
+    names = (name for name in sent if name not in ("tool_choice", "max_tokens"))
+    found = next((name for name in names if _named(name).search(text)), None)
+    # A number of tokens that is too large is refused in other words than the parameter's name.
+    renamed = "max_tokens" in sent and _named("max_tokens").search(text) and _UNKNOWN.search(text)
+    return found or ("max_tokens" if renamed else None)
 
 
 @functools.cache
@@ -131,8 +137,11 @@ class Fallbacks:
         """
         key = _key(refusal.parameter, refusal.value)
         if not _is_default(refusal.parameter, refusal.value, set_by):
+            self.forget(tried)
             raise refusal.named(set_by[refusal.parameter], self._spec)
-        if key in tried:
+        # Not if another question, which failed for another reason, has forgotten it in the meantime.
+        if key in tried and key in self._refused:
+            self.forget(tried)
             raise refusal
         tried.add(key)
         self._refused.add(key)
@@ -152,7 +161,11 @@ def _key(parameter: str, value: object) -> str:
 
 
 def _is_default(parameter: str, value: object, set_by: Mapping[str, str]) -> bool:
-    return parameter not in set_by or parameter == "max_tokens" or value == "none"
+    return (
+        parameter not in set_by
+        or parameter == "max_tokens"
+        or (parameter, value) == ("tool_choice", "none")
+    )
 
 
 def _replaced(request: ChatRequest, instead: Mapping[str, str | None]) -> ChatRequest:

@@ -35,7 +35,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         temperature=None if left_out else request.sampling.get("temperature"),
         finish_reason=answer.finish_reason,
         cached=cached,
-        no_answer=no_answer(calls, answer.finish_reason, answer.finish_message),
+        no_answer=no_answer(calls, text_of(message), answer.finish_reason, answer.finish_message),
         **{name: getattr(answer, name) for name in Taken.__struct_fields__},
     )
 
@@ -44,6 +44,7 @@ def _calls(
     message: Message, tool_names: Collection[str], tool_choice: str | None
 ) -> tuple[tuple[ToolCall, ...], CallFormat]:
     raw = message.get("tool_calls")
+    raw = [raw] if isinstance(raw, Mapping) and "function" in raw else raw
     if isinstance(raw, list) and raw:
         return _repaired(tuple(_native(call) for call in raw), tool_names)
     function = message.get("function_call")

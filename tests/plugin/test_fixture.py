@@ -228,7 +228,7 @@ def test_under_xdist(project: Project) -> None:
     [
         ('"weather.tooleval.json", "pariss"', "has no test case 'pariss'"),
         ('"weathr.tooleval.json", "paris"', "there is no such file"),
-        ('"weather.tooleval.json", "paris", model="nope/nope/"', "nope"),
+        ('"weather.tooleval.json", "paris", model="agnet"', "unknown model"),
     ],
 )
 def test_a_mistake_of_the_test_is_shown_at_its_own_line(

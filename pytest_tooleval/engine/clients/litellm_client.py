@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import ModelError
+from ...record.transcript import text_of
 from ..endings import ending_of
 from ..garbage import leave_memory_at_exit
 from ..models.keys import key_variable
@@ -22,6 +23,7 @@ from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
 from ..models.prices import usage_of
 from ..models.spec import ModelSpec
+from ..models.traits import needs_responses
 from ..secrets import ScrubFilter
 from ..secrets import shown_address
 from .base import ChatAnswer
@@ -122,7 +124,16 @@ class LitellmClient:
             if answer is None:
                 raise self._translate(error, request, timeout_s) from None
             return answer
-        return _read(response, native, time.perf_counter() - begin)
+        answer = _read(response, native, time.perf_counter() - begin)
+        by_responses = "responses/" in self._spec.model or needs_responses(self._spec.model)
+        is_empty = not (text_of(answer.message) or answer.message.get("tool_calls"))
+        if by_responses and is_empty and native.document() is None:
+            raise ModelError(
+                "litellm hands on an empty answer of the Responses API, and not why it is empty; ask "
+                f'without litellm: api = "openai" ({self._spec.place})',
+                kind="bad_response",
+            )
+        return answer
 
     async def close(self) -> None:
         if _loaded is not None:

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from ..endings import ending_of
+
 # The field of an assistant's message that holds the `output` of the answer it was made of.
 ITEMS = "responses_output"
 
@@ -194,10 +196,9 @@ def _texts(items: Iterable[Item], parts: str, field: str, types: Sequence[str]) 
 
 
 def _finish_reason(document: Mapping[str, Any], message: Mapping[str, Any]) -> object:
-    details = document.get("incomplete_details")
-    if document.get("status") == "incomplete" and isinstance(details, Mapping):
-        reason = details.get("reason")
-        return "length" if reason == "max_output_tokens" else reason
+    ending = ending_of(document)
+    if ending is not None:
+        return "length" if ending.reason == "max_output_tokens" else ending.reason
     return "tool_calls" if message.get("tool_calls") else "stop"
 
 

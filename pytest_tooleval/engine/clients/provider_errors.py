@@ -42,7 +42,8 @@ _OVERLOADED = re.compile(
 )
 _MODERATED = re.compile(r"moderation|flagged|content[ _]polic|safety", re.IGNORECASE)
 _BLOCKED = re.compile(
-    r"\bflagged\b|content_filter|content_policy_violation|content (management|filtering) policy"
+    r"\b(prompt|input|content|request|message)s?\b.{0,60}\bflagged\b"
+    r"|content_filter|content_policy_violation|content (management|filtering) policy"
     r"|ResponsibleAIPolicy|data_inspection_failed|content exists risk"
     r"|violat\w{1,5} ((our|the) )?(content|usage) (policy|policies|guidelines)",
     re.IGNORECASE,
@@ -165,12 +166,18 @@ def refused_answer(status: object, text: str, said: str, latency_s: float) -> Ch
     if isinstance(error, dict) and error.get("code") == "tool_use_failed":
         written = error.get("failed_generation")
         content, reason = written if isinstance(written, str) else "", "tool_use_failed"
-    elif status in (400, 403, 422) and _BLOCKED.search(text[:_READ]):
+    elif status in (400, 403, 422) and _BLOCKED.search(_words(error, said)[:_READ]):
         content, reason = None, "content_filter"
     else:
         return None
     message = {"role": "assistant", "content": content}
     return ChatAnswer(message, reason, latency_s=latency_s, finish_message=said)
+
+
+def _words(error: object, said: str) -> str:
+    """What an error says, with its codes: not what it repeats of the question."""
+    codes = [error.get(key) for key in ("code", "type")] if isinstance(error, dict) else []
+    return " ".join([said, *(code for code in codes if isinstance(code, str))])
 
 
 def _object_in(text: str) -> dict[str, Any]:

@@ -90,10 +90,16 @@ def reasoning_tokens(usage: Mapping[str, Any]) -> int | None:
     return 0 if count == 0 else token_count(count)
 
 
+# No answer costs more; a provider that says so is not believed.
+_MOST_USD = 1e6
+
+
 def told_cost(usage: Mapping[str, Any]) -> float | None:
     """What the provider itself says the answer cost (OpenRouter), in US dollars."""
     cost = usage.get("cost")
-    return float(cost) if isinstance(cost, (int, float)) and cost > 0 else None
+    if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < _MOST_USD:
+        return float(cost)
+    return None
 
 
 def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float | None:

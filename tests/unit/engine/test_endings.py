@@ -106,7 +106,7 @@ ENDINGS: dict[str, tuple[Document, str, str]] = {
 def test_no_usable_answer(document: Document, category: str, reason: str) -> None:
     ending = ending_of(document)
     assert ending is not None
-    found = no_answer([], ending.reason, ending.message)
+    found = no_answer([], "", ending.reason, ending.message)
     assert found is not None
     assert (found.category, found.reason) == (category, reason)
 
@@ -179,11 +179,11 @@ EMPTY = ToolCall.parse("get_weather", "{}")
     ],
 )
 def test_when_calls_are_judged(calls: list[ToolCall], reason: str | None, usable: bool) -> None:
-    assert (no_answer(calls, reason, None) is None) is usable
+    assert (no_answer(calls, "", reason, None) is None) is usable
 
 
 def test_a_long_text_is_cut() -> None:
-    found = no_answer([], "refusal", "x" * 10_000)
+    found = no_answer([], "", "refusal", "x" * 10_000)
     assert found is not None
     assert len(found.reason) < 600
 
