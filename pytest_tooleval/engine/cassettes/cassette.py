@@ -41,7 +41,7 @@ def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     """What is asked, as far as it may change the answer, without credentials."""
     return {
         "model": spec.identity,
-        "api_base": spec.api_base,
+        "api_base": spec.base,
         "messages": normalised(request.messages),
         "tools": list(request.tools),
         "tool_choice": request.tool_choice if request.tools else None,

@@ -75,11 +75,10 @@ class OpenAIClient:
         self._azure = spec.api is None and provider_of(spec.model) == "azure"
         self._model, self._responses = _named(spec.model, "azure/" if self._azure else "openai/")
         if self._azure:
-            self._base = _azure(spec.api_base or _from_environment("AZURE_API_BASE") or "")
+            self._base = _azure(spec.base or "")
             self._responses, self._price = True, listed(spec.model)
         else:
-            environment = _from_environment("OPENAI_BASE_URL", "OPENAI_API_BASE")
-            self._base, self._price = spec.api_base or environment or OPENAI, openai_price(self._model)
+            self._base, self._price = spec.base or OPENAI, openai_price(self._model)
         if _is_openai(self._base):
             self._responses = self._responses or needs_responses(spec.model)
         self._encrypted = reasons(spec.model) is not False
@@ -168,7 +167,7 @@ class OpenAIClient:
         key = key_from(self._spec, self._spec.api_key_env or own)
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
-        organization = _from_environment("OPENAI_ORGANIZATION")
+        organization = os.environ.get("OPENAI_ORGANIZATION", "").strip()
         if organization and own == "OPENAI_API_KEY":
             headers["OpenAI-Organization"] = organization
         return headers | headers_of(self._spec, request)
@@ -343,10 +342,6 @@ def _is_openai(base: str) -> bool:
 def _azure(resource: str) -> str:
     """Where a resource takes OpenAI's own questions, in an API without versions."""
     return re.sub(r"(/openai(/v1)?)?/*$", "/openai/v1", resource, count=1) if resource else ""
-
-
-def _from_environment(*names: str) -> str | None:
-    return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
 
 
 def _proxy_for(address: SplitResult) -> str | None:

@@ -65,6 +65,15 @@ class ModelSpec:
         return provider == "openai" and not litellms
 
     @property
+    def base(self) -> str | None:
+        """The address that is asked: the table's or the environment's; None for the provider's own."""
+        if self.api_base or not self.lean:
+            return self.api_base
+        azure = provider_of(self.model) == "azure"
+        names = ("AZURE_API_BASE",) if azure else ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+        return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
+
+    @property
     def _over_azures_responses(self) -> bool:
         """Whether Azure wants it so, and there is a key: without one litellm knows how to log in."""
         key = self.api_key_env or (not self.api_base and os.environ.get("AZURE_API_KEY"))

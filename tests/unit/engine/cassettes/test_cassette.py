@@ -217,3 +217,10 @@ def test_a_file_that_cannot_be_read_is_named(path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(ModelError, match="cannot be read: Permission denied"):
         Cassette(path, "none").find(KEY)
+
+
+def test_another_host_of_the_environment_is_another_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = ModelSpec("m", model="openai/m")
+    at_openai = key_of(question(spec, REQUEST))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1")
+    assert key_of(question(spec, REQUEST)) != at_openai
