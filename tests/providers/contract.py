@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from collections.abc import Collection
+from collections.abc import Coroutine
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -288,6 +290,10 @@ class Contract:
         sent = [json.dumps(one.body) for one in self.standins.exchanges]
         lost = any(json.dumps(thought) not in body for body in sent for thought in thoughts)
         return problem or ("what the model thought was not sent" if lost else None)
+
+    def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run it on the loop of the engine, to which litellm's connections belong."""
+        asyncio.run_coroutine_threadsafe(coroutine, self._runner._loop).result()
 
     def close(self) -> None:
         self._runner.close()

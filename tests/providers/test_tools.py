@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -104,12 +103,9 @@ def ask(contract: Contract, model: str, function: Schema) -> Any:
         request = ChatRequest(
             [{"role": "user", "content": "Hello"}], [{"type": "function", "function": function}]
         )
-        try:
-            await client.complete(request, 60.0)
-        finally:
-            await client.close()
+        await client.complete(request, 60.0)
 
-    asyncio.run(asking())
+    contract.run(asking())
     return contract.standins.exchanges[-1].body
 
 

@@ -127,7 +127,7 @@ class LitellmClient:
         answer = _read(response, native, time.perf_counter() - begin)
         by_responses = "responses/" in self._spec.model or needs_responses(self._spec.model)
         is_empty = not (text_of(answer.message) or answer.message.get("tool_calls"))
-        if by_responses and is_empty and native.document() is None:
+        if by_responses and is_empty and answer.finish_reason in (None, "stop"):
             raise ModelError(
                 "litellm hands on an empty answer of the Responses API, and not why it is empty; ask "
                 f'without litellm: api = "openai" ({self._spec.place})',
