@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any
 
@@ -32,6 +33,9 @@ def events_schema() -> dict[str, Any]:
 
 def _schema(type: object, file: str, title: str) -> dict[str, Any]:
     (root,), definitions = msgspec.json.schema_components([type], ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        # Python leaves the indentation in docstrings until 3.13.
+        definition["description"] = inspect.cleandoc(definition["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": _PUBLISHED + file,
