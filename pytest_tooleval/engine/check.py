@@ -34,25 +34,36 @@ _TWO = "What is the weather in Paris, and what is it in Rome? Call the tool for 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way of asking. `calls` is the number of calls that shows that it works, None for any from 1."""
+    """A way of asking, and the `parameter` that it tries, if it is one.
+
+    `calls` is the number of calls that shows that it works, None for any from 1.
+    """
 
     name: str
     case: dict[str, Any]
     calls: int | None
+    parameter: str = ""
     sampling: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 WAYS = (
     # Defaults fall back where a model refuses them. All others are as if set by a user.
     Way("the defaults", {"prompt": _ONE}, None),
-    Way("tool_choice required", {"prompt": _ONE, "tool_choice": "required"}, None),
-    Way("tool_choice auto", {"prompt": _ONE, "tool_choice": "auto"}, None),
-    Way("tool_choice none", {"prompt": _ONE, "tool_choice": "none"}, 0),
+    Way("tool_choice required", {"prompt": _ONE, "tool_choice": "required"}, None, "tool_choice"),
+    Way("tool_choice auto", {"prompt": _ONE, "tool_choice": "auto"}, None, "tool_choice"),
+    Way("tool_choice none", {"prompt": _ONE, "tool_choice": "none"}, 0, "tool_choice"),
     Way("parallel calls", {"prompt": _TWO, "tool_choice": "auto"}, 2),
-    Way("temperature 0", {"prompt": _ONE, "tool_choice": "auto", "temperature": 0.0}, None),
-    Way("max_tokens 2000", {"prompt": _ONE, "tool_choice": "auto", "max_tokens": 2000}, None),
-    Way("top_p 0.9", {"prompt": _ONE, "tool_choice": "auto"}, None, {"top_p": 0.9}),
-    Way("seed 7", {"prompt": _ONE, "tool_choice": "auto"}, None, {"seed": 7}),
+    Way(
+        "temperature 0", {"prompt": _ONE, "tool_choice": "auto", "temperature": 0.0}, None, "temperature"
+    ),
+    Way(
+        "max_tokens 2000",
+        {"prompt": _ONE, "tool_choice": "auto", "max_tokens": 2000},
+        None,
+        "max_tokens",
+    ),
+    Way("top_p 0.9", {"prompt": _ONE, "tool_choice": "auto"}, None, "top_p", {"top_p": 0.9}),
+    Way("seed 7", {"prompt": _ONE, "tool_choice": "auto"}, None, "seed", {"seed": 7}),
 )
 
 
@@ -64,16 +75,12 @@ class Tried:
     reply: Reply | ModelError
 
     @property
-    def instead(self) -> frozenset[str]:
-        """The parameters that something else was sent for, where that is not what was asked for."""
-        fallbacks = {} if isinstance(self.reply, ModelError) else self.reply.fallbacks
-        return frozenset(fallbacks) - {"max_tokens"}
-
-    @property
     def works(self) -> bool:
         if isinstance(self.reply, ModelError):
             return False
-        if self.reply.no_answer is not None or self.way.name.partition(" ")[0] in self.instead:
+        # `max_tokens` under its new name is what was asked for.
+        replaced = self.way.parameter in self.reply.fallbacks and self.way.parameter != "max_tokens"
+        if self.reply.no_answer is not None or replaced:
             return False
         made = len(self.reply.calls)
         return made > 0 if self.way.calls is None else made == self.way.calls
@@ -82,7 +89,7 @@ class Tried:
 def try_out(spec: ModelSpec, timeout_s: float) -> Iterator[Tried]:
     """Ask in each way, one request each; no more once the model turns out to be out of reach."""
     for way in WAYS:
-        if way.name.partition(" ")[0] in spec.omit:
+        if way.parameter in spec.omit:
             continue
         tried = Tried(way, _reply(spec, way, timeout_s))
         yield tried

@@ -61,15 +61,8 @@ def whole_document(
     baseline: Comparison | None = None,
 ) -> Document:
     """The document with everything, and an interval for each mean."""
-    summed, models, suites = _sums(run, cases, intervals=True)
-    return Document(
-        run=summed,
-        models=models,
-        suites=suites,
-        cases=tuple(cases),
-        gates=tuple(gates),
-        baseline=baseline,
-    )
+    rows = rows_document(run, cases, gates, baseline, intervals=True)
+    return Document(**_fields(rows))  # type: ignore[arg-type]
 
 
 def _sums(
@@ -101,7 +94,7 @@ def _sums(
     return SummedRun(total=total, **_fields(run)), models, suites  # type: ignore[arg-type]
 
 
-def _fields(of: Run | Summary) -> dict[str, object]:
+def _fields(of: Run | Summary | RowsDocument) -> dict[str, object]:
     return {name: getattr(of, name) for name in of.__struct_fields__}
 
 
