@@ -12,7 +12,6 @@ from typing import Any
 from ..errors import ConfigError
 from ..errors import Problem
 from ..errors import SuiteError
-from ..suite.load import MAX_BYTES
 from ..suite.load import load_document
 from ..suite.load import parse_suite
 from ..suite.source import Document
@@ -37,7 +36,7 @@ def read_existing(path: Path) -> Document | None:
     try:
         return load_document(path)[1]
     except SuiteError as error:
-        if not path.is_file() or path.stat().st_size > MAX_BYTES:
+        if not path.is_file():
             raise
         document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
         if not _is_like_a_suite(document.data):

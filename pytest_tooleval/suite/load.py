@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from typing import NoReturn
 
@@ -28,9 +28,6 @@ from .source import Document
 from .source import Finding
 from .source import decode_bytes
 from .source import read_document
-
-MAX_BYTES = 256 * 1024 * 1024
-
 
 FetchTools = Callable[[ToolsFrom], Sequence[Mapping[str, Any]]]
 
@@ -76,8 +73,6 @@ def parse_document(
     fetch_tools: FetchTools | None = None,
 ) -> tuple[Suite, Document]:
     """Like `load_document`, from the content of a file."""
-    if len(text) > MAX_BYTES:
-        _refuse(path, _too_large(len(text)))
     document = read_document(decode_bytes(text, path) if isinstance(text, bytes) else text, path)
     data = document.data
     if not isinstance(data, dict):
@@ -118,17 +113,9 @@ def _readable_source(data: dict[str, Any]) -> ToolsFrom | None:
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                _refuse(path, "not a regular file")
-            if status.st_size > MAX_BYTES:
-                _refuse(path, _too_large(status.st_size))
-            return file.read()
+        return Path(path).read_bytes()
     except FileNotFoundError:
         _refuse(path, "there is no such file")
-    except IsADirectoryError:
-        _refuse(path, "a folder, where a suite file was expected")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         _refuse(path, f"the file cannot be read: {reason or error}")
@@ -173,12 +160,6 @@ def _not_an_object(data: Any) -> str:
     if isinstance(data, list) and data and isinstance(data[0], dict) and "prompt" in data[0]:
         message += "; a bare list of cases must become the test_cases of such an object"
     return message
-
-
-def _too_large(size: int) -> str:
-    limit = MAX_BYTES // (1024 * 1024)
-    found = size / (1024 * 1024)
-    return f"the file has {found:.0f} MiB, more than {limit} MiB; split it into several suites"
 
 
 def _refuse(path: str, message: str, document: Document | None = None) -> NoReturn:

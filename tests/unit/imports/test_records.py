@@ -71,7 +71,7 @@ def test_a_broken_line_costs_that_line(tmp_path: Path, line: str, problem: str) 
         (b"", "1:1: the file is empty"),
         (b" \n\n", "1:1: the file is empty"),
         (b"\xef\xbb\xbf{}", "1:1: the file begins with a byte order mark (BOM)"),
-        ('{"a": 1}'.encode("utf-16"), "1:1: the file is encoded in UTF-16"),
+        ('{"a": 1}'.encode("utf-16"), "1:1: the file is not UTF-8 text"),
         (b'{"a":\n "caf\xe9"}', "2:6: the byte 0xe9 is not valid UTF-8"),
         (b'[\n {"a": 1},\n]', "2:10: a trailing comma before ]"),
         (b'[{"a": 1},\n {"a": NaN}]', "2:2: NaN is not a finite number"),

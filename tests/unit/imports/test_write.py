@@ -217,7 +217,7 @@ def test_a_file_that_is_no_suite_is_not_overwritten(tmp_path: Path, content: str
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match="a folder"):
+    with pytest.raises(SuiteError, match="Is a directory"):
         read_existing(tmp_path)
 
 
