@@ -14,7 +14,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from typing import NoReturn
+from typing import Literal
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from ..suite.explain import describe
 from ..suite.explain import show
@@ -31,12 +35,70 @@ _REQUEST_KEYS = (
     "invocation_params",
 )  # fmt: skip
 _ANSWER_KEYS = ("response", "response_body", "responseBody", "completion", "output", "outputs")
-_WRAPPERS = ("body", "parsed_body", "json", "response", "output", "message")
+# `string` is the body of an answer in a cassette of VCR.
+_WRAPPERS = ("body", "parsed_body", "json", "response", "output", "message", "string")
 _MAX_DEPTH = 4
-_ROLES = ("system", "developer", "user", "assistant", "tool")
 _CUT_OFF = ("length", "content_filter", "max_tokens", "incomplete")
+_CHUNKS = ("chat.completion.chunk", "text_completion.chunk")
 _STREAMED = "the answer is a stream in pieces; record it assembled"
 _NO_ANSWER = "no answer is recorded"
+
+_T = TypeVar("_T")
+
+
+class _Function(Struct):
+    name: str
+    arguments: Any = ""
+
+
+class _Call(Struct):
+    function: _Function
+    id: str | None = None
+
+
+class _Item(Struct):
+    """A chat message, or an item of the Responses API."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"] | None = None
+    content: str | list[str | dict[str, Any]] | dict[str, Any] | None = None
+    name: str | None = None
+    tool_calls: list[_Call] | None = None
+    function_call: _Function | None = None
+    tool_call_id: str | None = None
+    weight: float = 1
+    type: str | None = None
+    call_id: str | None = None
+    arguments: Any = ""
+    output: str | list[str | dict[str, Any]] | dict[str, Any] | None = None
+
+    @property
+    def calls(self) -> list[_Call]:
+        return self.tool_calls or []
+
+
+class _Choice(Struct):
+    """One of the answers of a chat completion."""
+
+    message: dict[str, Any] | None = None
+    delta: Any = None
+    finish_reason: str | None = None
+
+
+class _ToolChoice(Struct):
+    """A choice of named tools."""
+
+    name: str | None = None
+    function: _ToolChoice | None = None
+    tools: list[_ToolChoice] | None = None
+    allowed_tools: _ToolChoice | None = None
+    mode: str | None = None
+
+    def names(self) -> Iterator[str]:
+        if self.name is not None:
+            yield self.name
+        for inner in (self.function, self.allowed_tools, *(self.tools or ())):
+            if inner is not None:
+                yield from inner.names()
 
 
 @dataclass(frozen=True)
@@ -65,33 +127,39 @@ def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
     parts = list(_request_parts(record))
     messages = _messages(parts)
     tools, choice = _tools(parts)
+    found = _replies(record)
+    pairs = list(_turns(messages)) if found is None else [(messages, calls) for calls in found]
+    if not pairs:
+        raise UnusableError(_NO_ANSWER)
     answers: list[Answer] = []
     reasons: list[str] = []
-    found = _replies(record)
-    if found is None:
-        pairs = list(_turns(messages))
-        if not pairs:
-            raise UnusableError(_NO_ANSWER)
-    else:
-        pairs = [(messages, reply) for reply in found]
-    for before, reply in pairs:
+    for before, calls in pairs:
         try:
-            calls = _calls(reply)
+            made = [_call(call) for call in calls]
         except UnusableError as error:
             reasons.append(str(error))
             continue
-        if any(message["role"] == "user" for message in before):
-            answers.append(Answer([_without_weight(m) for m in before], tools, choice, calls))
+        if any(message.role == "user" for message in before):
+            answers.append(Answer([_message(message) for message in before], tools, choice, made))
         else:
             reasons.append("there is no message from the user before the answer")
     return answers, reasons
+
+
+def _typed(value: Any, type: type[_T], what: str) -> _T:
+    """The value as this type. UnusableError when it is not."""
+    try:
+        return msgspec.convert(value, type)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).replace("`", "").partition(" - at $")
+        raise UnusableError(f"{what}{place}: {message[:1].lower()}{message[1:]}") from None
 
 
 def _decoded(value: Any) -> Any:
     """A value that some tools keep as JSON text inside JSON."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
-            return json.loads(value)
+            return msgspec.json.decode(value)
         except (ValueError, RecursionError):
             return value
     return value
@@ -109,18 +177,14 @@ def _request_parts(record: Mapping[str, Any], depth: int = 0) -> Iterator[Mappin
 
 def _field(parts: Sequence[Mapping[str, Any]], *names: str) -> Any:
     """The first value of one of these fields that is not empty."""
-    for name in names:
-        for part in parts:
-            value = _decoded(part.get(name))
-            if value:
-                return value
-    return None
+    found = (_decoded(part.get(name)) for name in names for part in parts)
+    return next(filter(None, found), None)
 
 
-def _messages(parts: Sequence[Mapping[str, Any]]) -> list[Message]:
+def _messages(parts: Sequence[Mapping[str, Any]]) -> list[_Item]:
     given = _field(parts, "messages")
     if given is None:
-        inputs = [_decoded(part.get("input")) for part in parts]
+        inputs = (_decoded(part.get("input")) for part in parts)
         given = next((value for value in inputs if value and isinstance(value, (str, list))), None)
     if isinstance(given, str):
         given = [{"role": "user", "content": given}]
@@ -129,89 +193,67 @@ def _messages(parts: Sequence[Mapping[str, Any]]) -> list[Message]:
     if _field(parts, "previous_response_id", "conversation"):
         raise UnusableError("the messages before this one are kept at the provider, not in the record")
     instructions = _field(parts, "instructions")
-    system = [{"role": "system", "content": instructions}] if isinstance(instructions, str) else []
-    return system + chat_messages(given)
+    system = [_Item("system", instructions)] if isinstance(instructions, str) else []
+    return system + _chat(given, "messages")
 
 
-def chat_messages(items: Sequence[Any]) -> list[Message]:
+def _chat(values: list[Any], what: str) -> list[_Item]:
     """Chat messages, or the items of the Responses API, as chat messages."""
-    messages: list[Message] = []
-    for item in items:
-        if not isinstance(item, dict):
-            raise UnusableError(f"expected a chat message, got {describe(item)}")
-        kind = item.get("type", "message")
-        if kind == "function_call":
-            call = {"id": item.get("call_id"), "function": item}
-            if not messages or messages[-1]["role"] != "assistant":
-                messages.append({"role": "assistant", "content": None})
-            messages[-1].setdefault("tool_calls", []).append(_sent_call(call, len(messages)))
-        elif kind == "function_call_output":
-            content = item.get("output")
-            message = {"role": "tool", "tool_call_id": item.get("call_id"), "content": content}
-            messages.append(_message(message, messages))
-        elif kind == "message" or "role" in item:
-            messages.append(_message(item, messages))
-        elif kind != "reasoning":  # which the chat API does not take back
-            raise UnusableError(f"an item of the type {show(kind)}, which the chat API does not have")
+    messages: list[_Item] = []
+    for item in _typed(values, list[_Item], what):
+        if item.type == "function_call":
+            if not messages or messages[-1].role != "assistant":
+                messages.append(_Item("assistant"))
+            call = _Call(_Function(item.name or "", item.arguments), item.call_id)
+            messages[-1].tool_calls = [*messages[-1].calls, call]
+        elif item.type == "function_call_output":
+            messages.append(_Item("tool", item.output, tool_call_id=item.call_id))
+        elif item.role is not None:
+            if item.function_call and not item.tool_calls:  # the old form
+                item.tool_calls = [_Call(item.function_call)]
+            messages.append(item)
+        elif item.type != "reasoning":  # which the chat API does not take back
+            raise UnusableError(
+                f"expected a chat message, got an item of the type {show(item.type)} without a role"
+            )
+    last = "call_0"
+    for number, message in enumerate(messages):
+        for call in message.calls:
+            last = call.id = call.id or f"call_{number}"
+        # One of the old role `function` answers the call before it.
+        message.tool_call_id = message.tool_call_id or last
     return messages
 
 
-def _message(item: Mapping[str, Any], before: Sequence[Message]) -> Message:
+def _message(item: _Item) -> Message:
     """The fields of a message that the chat API takes, and no others."""
-    role = item.get("role")
-    if role not in (*_ROLES, "function"):
-        raise UnusableError(f"a message of the role {show(role)}")
-    message: Message = {"role": role, "content": _content(item.get("content"), role)}
-    if role in ("tool", "function"):
-        message["role"] = "tool"
-        message["tool_call_id"] = item.get("tool_call_id") or _last_call_id(before)
-    elif isinstance(item.get("name"), str):
-        message["name"] = item["name"]
-    if role == "assistant":
-        calls = _tool_calls(item)
-        if calls:
-            message["tool_calls"] = [_sent_call(call, len(before)) for call in calls]
-        elif message["content"] is None:
-            message["content"] = ""
-        if item.get("weight") == 0:
-            message["weight"] = 0
+    message: Message = {"role": item.role, "content": item.content}
+    if isinstance(item.content, list):
+        parts = [_part(part) for part in item.content]
+        is_text = len(parts) == 1 and parts[0]["type"] == "text"
+        message["content"] = parts[0]["text"] if is_text else parts
+    elif isinstance(item.content, dict):
+        message["content"] = json.dumps(item.content, ensure_ascii=False)
+    if item.role in ("tool", "function"):
+        message |= {"role": "tool", "tool_call_id": item.tool_call_id}
+    elif item.name is not None:
+        message["name"] = item.name
+    if item.calls:
+        message["tool_calls"] = [_sent(call) for call in item.calls]
+    elif item.role == "assistant" and item.content is None:
+        message["content"] = ""
     return message
-
-
-def _without_weight(message: Message) -> Message:
-    return {key: value for key, value in message.items() if key != "weight"}
-
-
-def _last_call_id(before: Sequence[Message]) -> str:
-    """The id of the call that a message of the old role `function` answers."""
-    calls = before[-1].get("tool_calls") if before else None
-    return str(calls[-1]["id"]) if calls else "call_0"
 
 
 _CHAT_PARTS = ("image_url", "input_audio", "video_url", "file")
 _TEXT_PARTS = ("text", "input_text", "output_text")
 
 
-def _content(content: Any, role: Any) -> Any:
-    if isinstance(content, list):
-        parts = [_part(part) for part in content]
-        if len(parts) == 1 and parts[0].get("type") == "text":
-            return parts[0]["text"]
-        return parts
-    if role in ("tool", "function") and isinstance(content, dict):
-        return json.dumps(content, ensure_ascii=False)
-    return content
-
-
-def _part(part: Any) -> dict[str, Any]:
+def _part(part: str | dict[str, Any]) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
-    if not isinstance(part, dict):
-        raise UnusableError(f"expected a content part, got {describe(part)}")
     kind = part.get("type")
-    if kind in _TEXT_PARTS:
-        if not isinstance(part.get("text"), str):
-            raise UnusableError(f"a content part without its text: {show(part)}")
+    if kind in _TEXT_PARTS and isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
     if kind == "input_image" and isinstance(part.get("image_url"), str):
         return {"type": "image_url", "image_url": {"url": part["image_url"]}}
@@ -223,34 +265,15 @@ def _part(part: Any) -> dict[str, Any]:
     raise UnusableError(f"a content part of the type {show(kind)}, which the chat API does not have")
 
 
-def _tool_calls(message: Mapping[str, Any]) -> list[Any]:
-    calls = message.get("tool_calls")
-    if calls and not isinstance(calls, list):
-        raise UnusableError(f'"tool_calls": expected a list of calls, got {describe(calls)}')
-    if not calls and message.get("function_call"):
-        return [{"function": message["function_call"]}]
-    return calls or []
-
-
-def _sent_call(call: Any, number: int) -> dict[str, Any]:
-    """A call in a message of the prompt, with an id."""
-    name, arguments = _name_and_arguments(call)
-    id = call.get("id")
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+def _sent(call: _Call) -> dict[str, Any]:
+    """A call in a message of the prompt."""
+    given = call.function.arguments
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return {
-        "id": id if isinstance(id, str) and id else f"call_{number}",
+        "id": call.id,
         "type": "function",
-        "function": {"name": name, "arguments": text},
+        "function": {"name": call.function.name, "arguments": text},
     }
-
-
-def _name_and_arguments(call: Any) -> tuple[str, Any]:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        kind = call.get("type") if isinstance(call, dict) else None
-        what = f"a call of the type {show(kind)}" if kind not in (None, "function") else show(call)
-        raise UnusableError(f"expected the call of a function, got {what}")
-    return function["name"], function.get("arguments", "")
 
 
 def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]] | None, str | None]:
@@ -262,72 +285,55 @@ def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]] | N
     if choice is None and tools:
         return tools, "auto"  # what the API takes it for
     if isinstance(choice, str):
-        return tools, {"any": "required"}.get(choice, choice if choice in _CHOICES else None)
-    named = set(_chosen_names(choice))
-    if tools and named:
-        # A choice of named tools is the choice among these alone.
-        mode = choice.get("mode") or (_mapping(choice.get("allowed_tools")).get("mode"))
-        tools = [tool for tool in tools if tool["function"]["name"] in named]
-        return tools, "auto" if mode == "auto" else "required"
-    return tools, None
+        choice = "required" if choice == "any" else choice
+        return tools, choice if choice in ("auto", "required", "none") else None
+    if not tools or not isinstance(choice, dict):
+        return tools, None
+    # A choice of named tools is the choice among these alone.
+    named = _typed(choice, _ToolChoice, "tool_choice")
+    names = set(named.names())
+    if not names:
+        return tools, None
+    mode = named.mode or (named.allowed_tools and named.allowed_tools.mode)
+    tools = [tool for tool in tools if tool["function"]["name"] in names]
+    return tools, "auto" if mode == "auto" else "required"
 
 
-_CHOICES = ("auto", "required", "none")
-
-
-def _chosen_names(choice: Any) -> Iterator[str]:
-    choice = _mapping(choice)
-    for named in (choice, _mapping(choice.get("function"))):
-        if isinstance(named.get("name"), str):
-            yield named["name"]
-    allowed = choice.get("tools") or _mapping(choice.get("allowed_tools")).get("tools")
-    for inner in allowed if isinstance(allowed, list) else ():
-        yield from _chosen_names(inner)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _turns(messages: Sequence[Message]) -> Iterator[tuple[Sequence[Message], Message]]:
-    """Each message of the assistant in a conversation, with the messages before it.
+def _turns(messages: Sequence[_Item]) -> Iterator[tuple[Sequence[_Item], list[_Call]]]:
+    """The calls of each message of the assistant in a conversation, with the messages before it.
 
     Those of weight 0 are no examples to learn from (OpenAI's format for fine-tuning).
     """
     for index, message in enumerate(messages):
-        if message["role"] == "assistant" and message.get("weight") != 0:
-            yield messages[:index], message
+        if message.role == "assistant" and message.weight != 0:
+            yield messages[:index], message.calls
 
 
-def _replies(record: Mapping[str, Any]) -> list[Message] | None:
-    """The answers that stand beside the messages; None when the record is a conversation."""
+def _replies(record: Mapping[str, Any]) -> list[list[_Call]] | None:
+    """The calls of each answer beside the messages; None when the record is a conversation."""
     if "choices" in record or record.get("object") == "response":
         return _replies_in(record)
     values = [record[key] for key in _ANSWER_KEYS if key in record]
     if not values:
-        inner = _mapping(_decoded(record.get("body")))  # langfuse's events
-        return _replies(inner) if inner else None
-    for value in values:
-        found = _replies_in(_decoded(value))
-        if found:
-            return found
-    raise UnusableError(_NO_ANSWER)
+        inner = _decoded(record.get("body"))  # langfuse's events
+        return _replies(inner) if isinstance(inner, dict) else None
+    return next(filter(None, (_replies_in(_decoded(value)) for value in values)), [])
 
 
-def _replies_in(value: Any, depth: int = 0) -> list[Message]:
-    """The messages of the assistant in what stands where an answer is; empty when there is none."""
+def _replies_in(value: Any, depth: int = 0) -> list[list[_Call]]:
+    """The calls of each answer in what stands where an answer is; empty when there is none."""
     if isinstance(value, str):
         if value.startswith(("data:", "event:")):
             raise UnusableError(_STREAMED)
-        return [{"role": "assistant", "content": value}] if value.strip() else []
+        return [[]] if value.strip() else []
     if isinstance(value, list):
         return _output(value)
     if not isinstance(value, dict):
         return []
     if isinstance(value.get("choices"), list):
-        return [_choice(choice) for choice in value["choices"]]
+        return [_chosen(choice) for choice in _typed(value["choices"], list[_Choice], "choices")]
     if value.get("role") == "assistant":
-        return [value]
+        return _output([value])
     if value.get("error"):
         raise UnusableError("the answer is an error of the provider")
     if value.get("object") == "response" and isinstance(value.get("output"), list):
@@ -335,25 +341,19 @@ def _replies_in(value: Any, depth: int = 0) -> list[Message]:
         if status not in ("completed", "complete"):
             raise UnusableError(f"the answer is not complete: its status is {show(status)}")
         return _output(value["output"])
-    if depth < _MAX_DEPTH:
-        for key in _WRAPPERS:
-            found = _replies_in(_decoded(value[key]), depth + 1) if key in value else []
-            if found:
-                return found
-        if isinstance(value.get("string"), str):  # the body of an answer in a VCR cassette
-            return _replies_in(_decoded(value["string"]), depth + 1)
-    return []
+    if depth == _MAX_DEPTH:
+        return []
+    inner = (_replies_in(_decoded(value.get(key)), depth + 1) for key in _WRAPPERS)
+    return next(filter(None, inner), [])
 
 
-def _choice(choice: Any) -> Message:
-    choice = _mapping(choice)
-    message = choice.get("message")
-    if not isinstance(message, dict):
-        raise UnusableError(_STREAMED if "delta" in choice else _NO_ANSWER)
-    if choice.get("finish_reason") in _CUT_OFF:
-        reason = show(choice["finish_reason"])
+def _chosen(choice: _Choice) -> list[_Call]:
+    if choice.message is None:
+        raise UnusableError(_STREAMED if choice.delta is not None else _NO_ANSWER)
+    if choice.finish_reason in _CUT_OFF:
+        reason = show(choice.finish_reason)
         raise UnusableError(f"the answer is not complete: its finish_reason is {reason}")
-    return message
+    return next(iter(_output([choice.message])), [])
 
 
 def _is_chunk(value: Mapping[str, Any]) -> bool:
@@ -362,31 +362,24 @@ def _is_chunk(value: Mapping[str, Any]) -> bool:
     return (
         value.get("object") in _CHUNKS
         or str(value.get("type")).startswith("response.")
-        or (isinstance(choices, list) and any("delta" in _mapping(choice) for choice in choices))
+        or (isinstance(choices, list) and any(isinstance(c, dict) and "delta" in c for c in choices))
     )
 
 
-_CHUNKS = ("chat.completion.chunk", "text_completion.chunk")
-
-
-def _output(items: list[Any]) -> list[Message]:
-    """The answer that the items of a Responses output, or a list of messages, end in."""
+def _output(items: list[Any]) -> list[list[_Call]]:
+    """The calls of the answer that the items of a Responses output, or a list of messages, end in."""
     if any(isinstance(item, dict) and ("delta" in item or _is_chunk(item)) for item in items):
         raise UnusableError(_STREAMED)
-    messages = chat_messages(items)
-    spoken = [message for message in messages if message["role"] == "assistant"]
-    if len(spoken) == len(messages) and spoken:
-        calls = [call for message in spoken for call in message.get("tool_calls", ())]
-        return [{**spoken[-1], "tool_calls": calls}]
-    return spoken[-1:]
+    messages = _chat(items, "output")
+    spoken = [message for message in messages if message.role == "assistant"]
+    if not spoken:
+        return []
+    answer = spoken if len(spoken) == len(messages) else spoken[-1:]
+    return [[call for message in answer for call in message.calls]]
 
 
-def _calls(message: Mapping[str, Any]) -> list[Call]:
-    return [_call(call) for call in _tool_calls(message)]
-
-
-def _call(call: Any) -> Call:
-    name, given = _name_and_arguments(call)
+def _call(call: _Call) -> Call:
+    name, given = call.function.name, call.function.arguments
     arguments = given
     for _ in range(2):  # some data holds the text of the arguments as JSON once more
         if isinstance(arguments, str):
@@ -397,13 +390,7 @@ def _call(call: Any) -> Call:
 
 
 def _parsed(text: str) -> Any:
-    if not text.strip():
-        return {}
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return msgspec.json.decode(text) if text.strip() else {}
     except (ValueError, RecursionError):
         return None
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(name)

@@ -146,8 +146,8 @@ def test_openai_answers(tmp_path: Path) -> None:
     done = run("openai", log, "--out", out)
     assert done.exit_code == 0
     assert done.output.splitlines() == [
-        f"{log}:5:2: left out: the text ends before the JSON is complete; it looks cut off",
-        f"{log}: 4 records left out: expected a chat message, got the number 7: lines 6, 7, 8, 9",
+        f"{log}:5:1: left out: not JSON: Input data was truncated",
+        f"{log}: 4 records left out: messages[0]: expected object, got int: lines 6, 7, 8, 9",
         f"wrote {out}: 3 cases added, 1 folded that are the same, 5 left out",
         "1 text held a key or token, which [secret] stands for now",
         "paris and paris-2 ask the same and expect different calls: keep one",

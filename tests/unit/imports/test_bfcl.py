@@ -304,7 +304,7 @@ def test_every_line_that_cannot_be_used_is_named_and_nothing_is_imported(tmp_pat
         {"id": "irrelevance_5", "question": [[], []], "function": []},
     )
     assert problems(file) == [
-        "2:24: the text ends before the JSON is complete; it looks cut off",
+        "2:1: not JSON: Input data was truncated",
         '3:1: expected an object with an "id", got the list [1]',
         '4:1: "question": expected a list of turns, got the string "x"',
         '5:1: the id "irrelevance_0" is taken by line 1',

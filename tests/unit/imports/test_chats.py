@@ -247,8 +247,8 @@ def test_arguments_that_are_no_object(arguments: object) -> None:
         ({}, "no messages"),
         ({"messages": []}, "no messages"),
         (CHOICES, "no messages"),
-        ({"messages": [7]}, "expected a chat message, got the number 7"),
-        ({"messages": [{"role": "robot"}]}, 'a message of the role "robot"'),
+        ({"messages": [7]}, "messages[0]: expected object, got int"),
+        ({"messages": [{"role": "robot"}]}, "messages[0].role: invalid enum value 'robot'"),
         (REQUEST, "no answer is recorded"),
         ({**REQUEST, "response": None}, "no answer is recorded"),
         ({**REQUEST, "response": "data: {}\n\n"}, "a stream in pieces"),
@@ -275,15 +275,15 @@ def test_arguments_that_are_no_object(arguments: object) -> None:
         ),
         (
             {"input": [{"type": "mcp_call"}], "response": RESPONSE},
-            'an item of the type "mcp_call", which the chat API does not have',
+            'an item of the type "mcp_call" without a role',
         ),
         (
-            {**REQUEST, "messages": [{"role": "user", "content": [{"type": "tool_use"}]}]},
+            {**REQUEST, "messages": [{"role": "user", "content": [{"type": "tool_use"}]}, CALLED]},
             'a content part of the type "tool_use"',
         ),
         (
             {**REQUEST, "messages": [{"role": "assistant", "tool_calls": [{"type": "custom"}]}]},
-            'a call of the type "custom"',
+            "messages[0].tool_calls[0]: object missing required field function",
         ),
     ],
 )

@@ -170,7 +170,7 @@ def test_broken_records_are_named_and_the_others_imported(tmp_path: Path) -> Non
     )
     assert made.added == 1
     (cut, error, unknown, schema, empty) = reasons(made)
-    assert cut == (2, "the text ends before the JSON is complete; it looks cut off")
+    assert cut == (2, "not JSON: Input data was truncated")
     assert error == (3, "the answer is an error of the provider")
     assert unknown[0] == 4
     assert 'the tool "unknown" is not defined' in unknown[1]
