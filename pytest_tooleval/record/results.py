@@ -150,6 +150,9 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     ] = {}
     reason: Annotated[str, Meta(description="Why it did not pass, in one line; else empty.")] = ""
     weight: Annotated[float, Meta(description="The weight of the case in means.")] = 1.0
+    cluster: Annotated[
+        str, Meta(description="Cases of a suite that share it ask the same in other words; empty: none.")
+    ] = ""
     tags: Annotated[tuple[str, ...], Meta(description="The tags of the case.")] = ()
     tool_choice: Annotated[str, Meta(description="The tool_choice that the case asks for.")] = ""
     file: Annotated[str, Meta(description="The suite's file, relative to pytest's root folder.")] = ""

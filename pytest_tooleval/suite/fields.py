@@ -92,6 +92,7 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "skip": "true, false, or the reason as a string",
         "xfail": 'true, false, the reason as a string, or {"reason": "...", "strict": true}',
         "weight": "a number above 0, at most 1000000",
+        "cluster": "a non-empty string",
         "multi_turn": "true or false",
         "max_rounds": _COUNT,
         "optimal_hops": _COUNT,

@@ -2,7 +2,7 @@
 
 The prompt and what is expected count, as the file has them. Tools, system prompt and sampling do not:
 whether a change of them made the model better or worse is what runs are compared for. Nor do tags,
-skips, weights, the number of trials, and what the command line sets.
+skips, weights, clusters, the number of trials, and what the command line sets.
 """
 
 from __future__ import annotations

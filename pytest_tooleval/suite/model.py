@@ -147,6 +147,11 @@ class TestCase(_Strict):
     skip: bool | str = Field(False, description="true, or the reason.")
     xfail: bool | str | XFail = Field(False, description="true, the reason, or an object.")
     weight: Annotated[float, Field(gt=0.0, le=1e6)] = Field(1.0, description="Weight in means.")
+    cluster: Name | None = Field(
+        None,
+        description="A name that cases of this suite share which ask the same in other words; "
+        "intervals and tests count them as one.",
+    )
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
 
     multi_turn: bool = Field(False, description="Whether this is a chain of calls with mocks.")

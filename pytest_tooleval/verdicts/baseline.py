@@ -40,10 +40,12 @@ from .baseline_text import verdict_text
 from .pairing import Pair
 from .pairing import Pairing
 from .pairing import pair_cases
+from .statistics import clusters_of
 from .statistics import flip_test
 from .statistics import holm
 from .statistics import is_flip
 from .statistics import sign_flip_test
+from .statistics import summed
 from .summary import SCORED
 
 PASS = "pass"
@@ -57,6 +59,7 @@ class _Case:
     new: CaseRow
     counts: tuple[int, int, int, int]
     weight: float
+    cluster: int
 
     @property
     def suite(self) -> tuple[str, str]:
@@ -76,7 +79,8 @@ class _Case:
 class _Metric:
     """A metric over the `n` cases that have it, of a suite if there is one.
 
-    `differences`, weighted, tell two tests apart; of a suite they are 0 for the cases of all others.
+    `differences`, weighted and summed over clusters, tell two tests apart; of a suite they are 0 for
+    all others.
     """
 
     name: str
@@ -232,13 +236,14 @@ def _compare_model(
 ) -> _Model:
     pairing = pair_cases(old[labels[0]], new[labels[1]])
     scored = list(filter(_is_scored, pairing.same))
-    cases = [_case(pair) for pair in scored]
+    clusters = clusters_of(new for _, new in scored)
+    cases = [_case(*pair) for pair in zip(scored, clusters, strict=True)]
     metrics = [found for name in _metric_names(cases) if (found := _metric(name, cases)) is not None]
     metrics += _by_suite(cases)
     # The test of flips needs a number of trials that was fixed beforehand. With single trials it
     # would be McNemar's test of the passes once more.
     tests_flips = not early and any(case.counts[0] > 1 or case.counts[2] > 1 for case in cases)
-    flips_p = flip_test([case.counts for case in cases]) if tests_flips else None
+    flips_p = flip_test([case.counts for case in cases], clusters) if tests_flips else None
     return _Model(*labels, pairing, cases, metrics, tests_flips, flips_p)
 
 
@@ -246,9 +251,9 @@ def _is_scored(pair: Pair) -> bool:
     return all(row.outcome in SCORED for row in pair)
 
 
-def _case(pair: Pair) -> _Case:
+def _case(pair: Pair, cluster: int) -> _Case:
     old, new = pair
-    return _Case(old, new, (old.scored, old.passes, new.scored, new.passes), new.weight)
+    return _Case(old, new, (old.scored, old.passes, new.scored, new.passes), new.weight, cluster)
 
 
 def _metric_names(cases: Sequence[_Case]) -> list[str]:
@@ -291,11 +296,16 @@ def _metric(
         / total
         for side in (0, 1)
     )
-    differences = tuple(
-        round(case.weight * (was - now), 12) if suite in (None, case.suite) else 0.0
-        for case, (was, now) in everywhere
+    sums = summed(
+        [
+            case.weight * (was - now) if suite in (None, case.suite) else 0.0
+            for case, (was, now) in everywhere
+        ],
+        [case.cluster for case, _ in everywhere],
     )
+    differences = tuple(round(each, 12) for each in sums)
     single = all(case.counts[0] == case.counts[2] == 1 for case, _ in found) and len(set(weights)) == 1
+    single = single and len({case.cluster for case, _ in found}) == len(found)
     binary = single and all(value in (0, 1) for _, values in found for value in values)
     test: Literal["sign-flip", "McNemar"] = "McNemar" if binary else "sign-flip"
     p = sign_flip_test(differences)

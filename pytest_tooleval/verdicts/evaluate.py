@@ -110,6 +110,7 @@ def _result(
         trials=trials,
         reason=reason,
         weight=case.case.weight,
+        cluster=case.case.cluster or "",
         tags=tuple(case.case.tags),
         tool_choice=case.tool_choice,
         file=place.file,

@@ -14,6 +14,7 @@ from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
 from ..scoring.thresholds import TOLERANCE
 from ..text import counted
+from .statistics import clusters_of
 from .statistics import mean_interval
 from .statistics import pass_at_k
 from .statistics import pass_hat_k
@@ -197,9 +198,8 @@ def _judge_group(
 ) -> Gate:
     errors = sum(case.outcome == "error" for case in cases)
     scored = [case for case in cases if case.outcome != "error"]
-    pairs = [
-        (value, case.weight) for case in scored if (value := value_of(case, gate.metric)) is not None
-    ]
+    found = [(case, value) for case in scored if (value := value_of(case, gate.metric)) is not None]
+    pairs = [(value, case.weight) for case, value in found]
     where = model if name is None else f"{model}, {gate.scope} {name}"
     where += f" ({file})" if file is not None else ""
     value = low = high = None
@@ -208,7 +208,8 @@ def _judge_group(
     else:
         weights = [weight for _, weight in pairs]
         value = sum(value * weight for value, weight in pairs) / sum(weights)
-        low, high = mean_interval([value for value, _ in pairs], weights, confidence or 0.95)
+        clusters = clusters_of(case for case, _ in found)
+        low, high = mean_interval([v for v, _ in pairs], weights, confidence or 0.95, clusters)
         decisive = value if confidence is None else low
         reached = decisive >= gate.needed - TOLERANCE
         text = _figures(value, decisive, gate.needed, reached, confidence)

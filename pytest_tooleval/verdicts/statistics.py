@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 
+from ..record.results import CaseRow
 from ..record.summary import Reliability
 
 # What the spread of scores is measured with besides the scores themselves, see `mean_interval`.
@@ -87,8 +89,30 @@ def wilson(successes: float, n: float, confidence: float = 0.95) -> tuple[float,
     return max(0.0, min(p, (centre - half) / scale)), min(1.0, max(p, (centre + half) / scale))
 
 
+def clusters_of(cases: Iterable[CaseRow]) -> list[int]:
+    """A number for each case, the same for those of one cluster of one suite."""
+    numbers: dict[object, int] = {}
+    return [
+        numbers.setdefault(
+            (case.file, case.suite, case.cluster) if case.cluster else place, len(numbers)
+        )
+        for place, case in enumerate(cases)
+    ]
+
+
+def summed(values: Sequence[float], clusters: Sequence[int]) -> list[float]:
+    """The sum over each cluster, by its number."""
+    sums = [0.0] * (max(clusters, default=-1) + 1)
+    for value, cluster in zip(values, clusters, strict=True):
+        sums[cluster] += value
+    return sums
+
+
 def mean_interval(
-    values: Sequence[float], weights: Sequence[float] | None = None, confidence: float = 0.95
+    values: Sequence[float],
+    weights: Sequence[float] | None = None,
+    confidence: float = 0.95,
+    clusters: Sequence[int] | None = None,
 ) -> tuple[float, float]:
     """Interval for the mean of case scores (0 to 1), each the mean over the case's trials.
 
@@ -96,6 +120,9 @@ def mean_interval(
     effective number of cases p(1-p) / SE², p being the mean and SE its standard error: how many
     right-or-wrong cases would be as certain (Franco et al. 2019; Kott 2017). Where all scores
     are 0 or 1 and weigh the same, that is the number of cases, and the interval Wilson's own.
+
+    A cluster counts as one case with their mean and all their weight, which makes SE the clustered
+    one of Miller 2024 ("Adding Error Bars to Evals").
 
     Few cases near 1 look more certain than they are, as the rare bad one is not among them. SE is
     therefore measured with a third of a case that scored 0 and a third of one that scored 1 added;
@@ -107,6 +134,10 @@ def mean_interval(
     given = [1.0] * len(scores) if weights is None else weights
     largest = max(given)
     shares = [weight / largest for weight in given]  # or squares of tiny weights would be 0
+    if clusters is not None:
+        sums = summed([a * b for a, b in zip(shares, scores, strict=True)], clusters)
+        shares = summed(shares, clusters)
+        scores = [value / share for value, share in zip(sums, shares, strict=True)]
     total, squares = math.fsum(shares), math.fsum(share * share for share in shares)
     n = total * total / squares  # Kish's size: fewer than the cases where they weigh differently
     mean = math.fsum(share * score for share, score in zip(shares, scores, strict=True)) / total
@@ -200,19 +231,27 @@ def _normal_tail(sizes: Sequence[float], observed: float, step: float) -> float:
     return min(max(tail, 0.5 ** len(sizes)), 1.0)
 
 
-def flip_test(cases: Sequence[tuple[int, int, int, int]]) -> float | None:
+def flip_test(
+    cases: Sequence[tuple[int, int, int, int]], clusters: Sequence[int] | None = None
+) -> float | None:
     """Exact p of so many cases that passed always and now fail always.
 
     Each case is (old trials, old passes, new trials, new passes). If nothing changed, each way to
     deal a case's passes to its trials was as likely (Fisher's exact test). Only a case with as many
     passes as old trials can show a flip, and of its C(old + new trials, old trials) ways one is a
-    flip. p is the chance of at least as many flips as there are (Poisson-binomial). None when no
+    flip. p is the chance of at least as many flips as there are (Poisson-binomial). A cluster shows
+    one flip, with at most the sum of its cases' chances, however these hang together. None when no
     case can show one.
     """
-    chances = [1 / math.comb(n + m, n) for n, c, m, d in cases if n and m and c + d == n]
-    if not chances:
+    could_flip: dict[int, float] = {}
+    for (n, c, m, d), cluster in zip(cases, clusters or range(len(cases)), strict=True):
+        if n and m and c + d == n:
+            could_flip[cluster] = could_flip.get(cluster, 0.0) + 1 / math.comb(n + m, n)
+    if not could_flip:
         return None
-    flips = sum(is_flip(case) for case in cases)
+    chances = [min(chance, 1.0) for chance in could_flip.values()]
+    flipped = (k for k, case in zip(clusters or range(len(cases)), cases, strict=True) if is_flip(case))
+    flips = len(set(flipped))
     if flips * len(chances) > FLIP_WORK:
         spread = math.sqrt(math.fsum(chance * (1 - chance) for chance in chances))
         return math.erfc((flips - 0.5 - math.fsum(chances)) / spread / math.sqrt(2)) / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from ..record.summary import ModelSummary
 from ..record.summary import SuiteSummary
 from ..record.summary import Summary
 from ..record.summary import Tokens
+from .statistics import clusters_of
 from .statistics import mean_interval
 from .statistics import reliability
 
@@ -149,20 +151,21 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
 
 
 def _means(cases: Sequence[CaseRow], intervals: bool) -> dict[str, Mean]:
-    found: dict[str, list[tuple[float, float]]] = {}
-    for case in cases:
+    found: dict[str, list[tuple[float, float, int]]] = {}
+    for case, cluster in zip(cases, clusters_of(cases), strict=True):
         for metric, value in case.scores.items():
             if value is not None:
-                found.setdefault(metric, []).append((value, case.weight))
+                found.setdefault(metric, []).append((value, case.weight, cluster))
     return {metric: _mean(found[metric], intervals) for metric in ordered_metrics(found)}
 
 
-def _mean(pairs: Sequence[tuple[float, float]], interval: bool) -> Mean:
-    mean = sum(value * weight for value, weight in pairs) / sum(weight for _, weight in pairs)
+def _mean(cases: Sequence[tuple[float, float, int]], interval: bool) -> Mean:
+    """The mean of a metric over cases, each its value, weight and cluster."""
+    values, weights, clusters = zip(*cases, strict=True)
+    mean = sum(map(operator.mul, values, weights)) / sum(weights)
     if not interval:
-        return Mean(mean, len(pairs))
-    values, weights = zip(*pairs, strict=True)
-    return Mean(mean, len(pairs), *mean_interval(values, weights))
+        return Mean(mean, len(cases))
+    return Mean(mean, len(cases), *mean_interval(values, weights, clusters=clusters))
 
 
 def _total(values: Iterable[int | None]) -> int | None:

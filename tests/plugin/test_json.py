@@ -38,7 +38,7 @@ MODEL_KEYS = {
 def document(project: Project) -> dict[str, Any]:
     """A run with one case of each outcome."""
     project.suite(
-        right("right", weight=2.0, tags=["smoke"]),
+        right("right", weight=2.0, cluster="weather", tags=["smoke"]),
         wrong("wrong"),
         wrong("missed", xfail=True),
         raising("raising"),
@@ -70,7 +70,7 @@ def test_a_case_row_tells_everything(document: dict[str, Any]) -> None:
     assert set(row) >= CASE_KEYS
     assert row["nodeid"] == "weather.tooleval.json::right[agent]"
     assert row["scores"]["overall"] == 1.0
-    assert (row["weight"], row["tags"]) == (2.0, ["smoke"])
+    assert (row["weight"], row["cluster"], row["tags"]) == (2.0, "weather", ["smoke"])
     [trial] = row["trials"]
     [round_] = trial["transcript"]["rounds"]
     assert round_["reply"]["calls"][0]["arguments"] == {"city": "Paris"}

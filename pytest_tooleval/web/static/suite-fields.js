@@ -82,6 +82,7 @@ export const MULTI_TURN = [
 export const CASE_MORE = [
   ...SHARED.map((field) => ({ ...field, unset: field.unset && "as the suite has it" })),
   { key: "weight", label: "Weight in means", kind: "number", unset: "1" },
+  { key: "cluster", label: "Cluster", kind: "text", hint: "The same for cases that ask the same in other words." },
   { key: "tags", label: "Tags", kind: "words", hint: "Separated by commas." },
   { key: "skip", label: "Skip", kind: "reason" },
   { key: "xfail", label: "Expected to fail", kind: "reason" },

@@ -215,6 +215,15 @@ def test_the_number_of_trials_may_differ() -> None:
     assert (found["test"], found["failed"]) == ("sign-flip", True)
 
 
+def test_paraphrases_of_one_intent_are_one_test() -> None:
+    old, new = runs([1] * 12, 1), runs([0] * 12, 1)
+    assert metric(compare(old, new), "pass")["p"] == 0.5**12
+    for number, each in enumerate(new["cases"]):
+        each["cluster"] = f"intent {number // 4}"
+    found = metric(compare(old, new), "pass")
+    assert (found["p"], found["test"], found["n"]) == (0.5**3, "sign-flip", 12)
+
+
 def test_weights_count_in_means_and_tests() -> None:
     new = runs([0, 5], 5)
     new["cases"][0]["weight"] = 3.0

@@ -165,6 +165,28 @@ def test_intervals_cover_at_their_nominal_rate(cases: int, trials: int) -> None:
     assert hits / runs == pytest.approx(0.95, abs=0.02)
 
 
+def test_copies_of_cases_in_clusters_count_as_one() -> None:
+    values = [1.0, 0.0, 0.8, 1.0]
+    clusters = [0, 1, 2, 3]
+    assert mean_interval(values, clusters=clusters) == mean_interval(values)
+    copied = mean_interval(values * 3, clusters=clusters * 3)
+    assert copied == pytest.approx(mean_interval(values))
+
+
+def test_a_clustered_interval_is_wilsons_by_the_clustered_standard_error() -> None:
+    chance = random.Random(4)
+    clusters = [number // 4 for number in range(4000)]
+    rates = [chance.random() for _ in range(1000)]
+    values = [float(chance.random() < rates[cluster]) for cluster in clusters]
+    mean = sum(values) / len(values)
+    # Equation 4 of Miller 2024: all pairs of a cluster, the case with itself among them.
+    residuals = statistics.summed([value - mean for value in values], clusters)
+    error = math.sqrt(sum(each * each for each in residuals)) / len(values)
+    low, high = mean_interval(values, clusters=clusters)
+    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.02)
+    assert error > 1.2 * math.sqrt(mean * (1 - mean) / len(values))
+
+
 def test_an_interval_is_quick() -> None:
     values = [(number % 7) / 7 for number in range(400)]
     start = time.process_time()
@@ -303,6 +325,13 @@ def test_flips_equal_all_ways_to_deal_the_passes(
         for deal in deals
     )
     assert flip_test(cases) == pytest.approx(as_many / len(deals))
+
+
+def test_a_cluster_shows_one_flip() -> None:
+    flips = [(5, 5, 5, 0)] * 3 + [(5, 4, 5, 1)] * 4
+    assert flip_test(flips, range(7)) == flip_test(flips)
+    # Three paraphrases of one intent: a chance of 3 in 252 that any of them flips.
+    assert flip_test(flips[:3], [0, 0, 0]) == pytest.approx(3 / 252)
 
 
 def test_very_many_flips_are_counted_about_right() -> None:
