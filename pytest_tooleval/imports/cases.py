@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import SuiteError
-from ..record.transcript import text_of
+from ..suite.load import parse_suite
+from ..suite.load import prompt_text
+from ..suite.model import Suite
 from ..suite.slugs import assign_ids
 
 
@@ -38,8 +40,8 @@ def merge_cases(existing: Mapping[str, Any] | None, made: Mapping[str, Any]) -> 
     """The existing suite with those cases of another whose ids it has not; all cases have an id."""
     if existing is None:
         return Merged(dict(made), len(made["test_cases"]), 0, ())
-    own = existing.get("test_cases") or []
-    known = {case["id"]: case for case in own if isinstance(case, dict) and "id" in case}
+    own = existing["test_cases"]
+    known = {case["id"]: case for case in own if "id" in case}
     added = [case for case in made["test_cases"] if case["id"] not in known]
     same = [case for case in made["test_cases"] if case["id"] in known]
     differing = tuple(case["id"] for case in same if case != known[case["id"]])
@@ -50,8 +52,6 @@ def case_problem(
     case: Mapping[str, Any], tools: Sequence[Any] = (), system_prompt: str | None = None
 ) -> str | None:
     """Why a suite with these tools cannot have this case; None when it can."""
-    from ..suite.load import parse_suite
-
     suite: dict[str, Any] = {"name": "import", "tools": list(tools), "test_cases": [case]}
     if system_prompt is not None:
         suite["system_prompt"] = system_prompt
@@ -66,19 +66,8 @@ def case_problem(
     return None
 
 
-def prompt_text(prompt: Any) -> str:
-    """A prompt, or the text of the last message from the user: what an id is made of."""
-    if isinstance(prompt, str):
-        return prompt
-    asked = [m for m in prompt if m.get("role") == "user"] if isinstance(prompt, list) else []
-    return text_of(asked[-1]) if asked else ""
-
-
-def new_ids(existing: Sequence[Any], prompts: Sequence[Any]) -> list[str]:
-    """An id for each prompt that no existing case has, nor gets when its suite is loaded."""
-    cases = [case for case in existing if isinstance(case, dict)]
-    taken = {case["id"] for case in cases if isinstance(case.get("id"), str)}
-    nameless = [case.get("prompt") for case in cases if not isinstance(case.get("id"), str)]
-    taken |= set(assign_ids([(n, prompt_text(prompt)) for n, prompt in enumerate(nameless, 1)], taken))
-    first = len(existing) + 1
+def new_ids(suite: Suite, prompts: Sequence[Any]) -> list[str]:
+    """An id for each prompt that no case of the suite has."""
+    first = len(suite.test_cases) + 1
+    taken = {str(case.id) for case in suite.test_cases}
     return assign_ids([(n, prompt_text(prompt)) for n, prompt in enumerate(prompts, first)], taken)

@@ -16,6 +16,7 @@ from ..engine.secrets import scrub_json
 from ..engine.secrets import sent_values
 from ..errors import Problem
 from ..errors import SuiteError
+from ..suite.load import read_model
 from .cases import case_problem
 from .cases import expected_value
 from .cases import new_ids
@@ -206,10 +207,8 @@ class _Cases:
         self.tools = suite.get("tools") or []
         self.system = suite.get("system_prompt")
         self.choice = suite.get("tool_choice")
-        self.existing = list(suite.get("test_cases") or [])
-        self.prompts = {
-            canonical(case.get("prompt")) for case in self.existing if isinstance(case, dict)
-        }
+        self.existing = suite["test_cases"]
+        self.prompts = {canonical(case["prompt"]) for case in self.existing}
         self.added: dict[str, dict[str, Any]] = {}
         self.asked: dict[str, list[str]] = {}  # the same question: the keys of its cases
         self.folded = self.known = 0
@@ -240,7 +239,7 @@ class _Cases:
         return tuple((named[keys[0]]["id"], named[other]["id"]) for keys in same for other in keys[1:])
 
     def _named(self) -> dict[str, dict[str, Any]]:
-        ids = new_ids(self.existing, [case["prompt"] for case in self.added.values()])
+        ids = new_ids(read_model(self.suite), [case["prompt"] for case in self.added.values()])
         return {key: {"id": id, **self.added[key]} for key, id in zip(self.added, ids, strict=True)}
 
     def _case(self, answer: Answer) -> dict[str, Any]:

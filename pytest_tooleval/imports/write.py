@@ -14,6 +14,7 @@ from ..errors import Problem
 from ..errors import SuiteError
 from ..suite.load import load_document
 from ..suite.load import parse_suite
+from ..suite.load import read_model
 from ..suite.source import Document
 from ..suite.source import decode_bytes
 from ..suite.source import read_document
@@ -40,7 +41,8 @@ def read_existing(path: Path) -> Document | None:
             raise
         document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
         if not _is_like_a_suite(document.data):
-            raise SuiteError([*error.problems, _not_overwritten(path)]) from None
+            message = "not a suite, so it is not overwritten; name another file with --out"
+            raise SuiteError([*error.problems, Problem(str(path), 1, 1, "", message)]) from None
         return document
 
 
@@ -56,8 +58,7 @@ def write_suite(path: Path, suite: Mapping[str, Any], previous: Document | None 
     if problems and previous is None:
         raise SuiteError(problems)
     if previous is not None:
-        only_tools = {"name": "suite", "tools": suite.get("tools", []), "test_cases": []}
-        parse_suite(suite_text(only_tools), str(path))
+        _check_tools(suite, path)
     try:
         _replace(path, text, previous)
     except OSError as error:
@@ -144,16 +145,20 @@ def _check_unchanged(path: Path, previous: Document | None) -> None:
         raise ConfigError(f"cannot write {printable(str(path))}: the file is read-only")
 
 
+def _check_tools(suite: Mapping[str, Any], path: Path) -> None:
+    only_tools = {"name": "suite", "tools": suite.get("tools", []), "test_cases": []}
+    parse_suite(suite_text(only_tools), str(path))
+
+
 def _is_like_a_suite(data: Any) -> bool:
-    return (
-        isinstance(data, dict)
-        and isinstance(data.get("name"), str)
-        and isinstance(data.get("test_cases"), list)
-        and isinstance(data.get("tools", []), list)
-    )
+    """Whether nothing is wrong with it but that its cases do not fit its tools."""
+    from pydantic import ValidationError
 
-
-def _not_overwritten(path: Path) -> Problem:
-    return Problem(
-        str(path), 1, 1, "", "not a suite, so it is not overwritten; name another file with --out"
-    )
+    if not isinstance(data, dict):
+        return False
+    try:
+        read_model(data)
+        _check_tools(data, Path("-"))
+    except (ValidationError, SuiteError):
+        return False
+    return True

@@ -90,7 +90,7 @@ def parse_document(
     findings += check_suite(data, metrics)
     suite: Suite | None = None
     try:
-        suite = Suite.model_validate(_with_ids(data))
+        suite = read_model(data)
     except ValidationError as error:
         findings += model_findings(error.errors(include_url=False), data, findings)
     if findings or suite is None:
@@ -98,6 +98,14 @@ def parse_document(
     for case, line in zip(suite.test_cases, document.case_lines(), strict=True):
         case._line = line
     return suite, document
+
+
+def read_model(data: dict[str, Any]) -> Suite:
+    """A suite's data by the types of its fields alone: whether its cases fit its tools is not checked.
+
+    Raises pydantic's ValidationError.
+    """
+    return Suite.model_validate(_with_ids(data))
 
 
 def _readable_source(data: dict[str, Any]) -> ToolsFrom | None:
@@ -136,14 +144,14 @@ def _with_ids(data: dict[str, Any]) -> dict[str, Any]:
             taken.add(case["id"])
         elif case.get("id") is None:
             nameless.append(index)
-            prompts.append((index + 1, _prompt_text(case.get("prompt"))))
+            prompts.append((index + 1, prompt_text(case.get("prompt"))))
     named = list(cases)
     for index, name in zip(nameless, assign_ids(prompts, taken), strict=True):
         named[index] = {**cases[index], "id": name}
     return {**data, "test_cases": named}
 
 
-def _prompt_text(prompt: Any) -> str:
+def prompt_text(prompt: Any) -> str:
     """A prompt, or the text of the last message from the user."""
     if isinstance(prompt, str):
         return prompt

@@ -15,6 +15,7 @@ from pytest_tooleval.imports.openai import import_openai
 from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.load import read_model
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 KEY = "sk-" + "a1B2" * 10
@@ -340,5 +341,6 @@ def test_the_system_prompt_of_an_existing_suite(tmp_path: Path) -> None:
 
 
 def test_new_ids_leave_those_that_cases_have_and_would_get() -> None:
-    existing = [{"id": "rome", "prompt": "x"}, {"prompt": "Paris?"}, "no case", {"prompt": 7}]
-    assert new_ids(existing, ["Paris?", "Rome?", "!"]) == ["paris-2", "rome-2", "case-7"]
+    cases = [{"id": "rome", "prompt": "x"}, {"prompt": "Paris?"}]
+    existing = read_model({"name": "s", "test_cases": cases})
+    assert new_ids(existing, ["Paris?", "Rome?", "!"]) == ["paris-2", "rome-2", "case-5"]
