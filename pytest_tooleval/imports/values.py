@@ -16,7 +16,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from ..record.calls import is_nested_deeper
-from ..scoring.quick_schema import compile_schema
+from ..scoring.json_schema import is_valid
+from ..scoring.problems import CannotCompare
 
 _MAX_DEPTH = 20
 _MAX_STEPS = 1000  # schemas looked at for one tool
@@ -191,14 +192,20 @@ def _own_values(schema: Mapping[str, Any]) -> Iterator[Any]:
     own += _list(schema.get("examples"))
     own += [schema[key] for key in ("example", "default") if schema.get(key) is not None]
     own += _list(schema.get("enum"))
-    fits = compile_schema(schema)
-    yield from (value for value in own if _is_small(value) and (fits is None or fits(value)))
+    yield from (value for value in own if _is_small(value) and _fits(value, schema))
     description = schema.get("description")
     if isinstance(description, str) and _kind(schema) == "string" and "format" not in schema:
         match = _EXAMPLE.search(description[:4000])
         text = next(filter(None, match.groups()), "") if match else ""
         if text and _fitted(text, schema) == text and "pattern" not in schema:
             yield text
+
+
+def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    try:
+        return is_valid(schema, value)
+    except CannotCompare:  # its references lead out of this part of the schema
+        return True
 
 
 def _is_small(value: Any) -> bool:

@@ -6,6 +6,7 @@ never followed out of the schema, and the whole takes `TIMEOUT_S` seconds at mos
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 from typing import Any
 
-from . import quick_schema
+from ..record.calls import is_nested_deeper
 from . import regexes
 from .problems import CannotCompare
 
@@ -29,42 +30,26 @@ _DEEP = 60
 _clock = threading.local()
 
 
-class _Schema:
-    """A schema made ready: a quick check if it is plain enough, else a jsonschema validator."""
-
-    __slots__ = ("_validator", "quick", "source")
-
-    def __init__(self, source: Any) -> None:
-        self.source = source  # held, so that its id stays its own in the cache
-        self.quick = quick_schema.compile_schema(source)
-        self._validator: Any = None
-
-    @property
-    def validator(self) -> Any:
-        if self._validator is None:
-            from referencing import Registry
-
-            # An empty registry: a remote $ref must not become a request.
-            self._validator = _validator_class()(_prepared(self.source), registry=Registry())
-        return self._validator
+# Each beside its source, which is held so that its id stays its own.
+_validators: dict[int, tuple[Any, Any]] = {}
 
 
-_schemas: dict[int, _Schema] = {}
+def _validator(source: Any) -> Any:
+    kept = _validators.get(id(source))
+    if kept is None:
+        from referencing import Registry
 
-
-def _ready(source: Any) -> _Schema:
-    schema = _schemas.get(id(source))
-    if schema is None or schema.source is not source:
-        if len(_schemas) >= _MAX_CACHED:
-            _schemas.clear()
-        schema = _schemas[id(source)] = _Schema(source)
-    return schema
+        if len(_validators) >= _MAX_CACHED:
+            _validators.clear()
+        # An empty registry: a remote $ref must not become a request.
+        validator = _validator_class()(_prepared(source), registry=Registry())
+        kept = _validators[id(source)] = (source, validator)
+    return kept[1]
 
 
 def is_valid(schema: Any, value: Any) -> bool:
     """Whether the value is valid. Raises CannotCompare when the schema cannot be used."""
-    ready = _ready(schema)
-    return ready.quick(value) if ready.quick is not None else not errors(schema, value, limit=1)
+    return not errors(schema, value, limit=1)
 
 
 def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
@@ -75,7 +60,7 @@ def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
 
     _clock.end = time.monotonic() + TIMEOUT_S
     try:
-        return [_line(error) for error in islice(_ready(schema).validator.iter_errors(value), limit)]
+        return [_line(error) for error in islice(_validator(schema).iter_errors(value), limit)]
     except Unresolvable as error:
         raise CannotCompare(
             f"the JSON Schema has a $ref that leads nowhere in it ({error}); put its target into $defs"
@@ -84,7 +69,7 @@ def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
         first = str(error).strip().splitlines()[0]
         raise CannotCompare(f"the JSON Schema is not valid: {first}") from None
     except RecursionError:
-        if _deep(value):
+        if is_nested_deeper(value, _DEEP):
             return [f"nested deeper than {_DEEP} levels"]
         raise CannotCompare("the JSON Schema refers to itself without end") from None
     except OverflowError as error:
@@ -100,16 +85,11 @@ def _line(error: ValidationError) -> str:
 
 
 def _prepared(schema: Any) -> Any:
-    if _has_key(schema, "unevaluatedProperties") and _has_key(schema, "patternProperties"):
+    text = json.dumps(schema)
+    if '"unevaluatedProperties"' in text and '"patternProperties"' in text:
         # jsonschema collects evaluated properties with `re`, which has no time limit.
         raise CannotCompare("unevaluatedProperties together with patternProperties is not supported")
-    return _without_dialect(schema)
-
-
-def _has_key(schema: Any, key: str) -> bool:
-    if isinstance(schema, dict):
-        return key in schema or any(_has_key(value, key) for value in schema.values())
-    return isinstance(schema, list) and any(_has_key(member, key) for member in schema)
+    return _without_dialect(schema) if '"$schema"' in text else schema
 
 
 def _without_dialect(schema: Any) -> Any:
@@ -121,18 +101,6 @@ def _without_dialect(schema: Any) -> Any:
             if not (key == "$schema" and isinstance(value, str))
         }
     return [_without_dialect(member) for member in schema] if isinstance(schema, list) else schema
-
-
-def _deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(_DEEP):
-        level = [
-            member
-            for inner in level
-            if isinstance(inner, (dict, list))
-            for member in (inner.values() if isinstance(inner, dict) else inner)
-        ]
-    return bool(level)
 
 
 Keyword = Callable[[Any, Any, Any, Any], "Iterator[ValidationError] | None"]

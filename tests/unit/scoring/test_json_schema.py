@@ -12,7 +12,6 @@ from jsonschema import Draft202012Validator
 from pytest_tooleval.scoring.json_schema import errors
 from pytest_tooleval.scoring.json_schema import is_valid
 from pytest_tooleval.scoring.problems import CannotCompare
-from pytest_tooleval.scoring.quick_schema import compile_schema
 
 NAMES = st.sampled_from(["a", "b", "c"])
 TYPES = st.sampled_from(["string", "number", "integer", "boolean", "null", "array", "object"])
@@ -47,33 +46,12 @@ SCHEMAS = st.recursive(_schemas(st.just({})), _schemas, max_leaves=6)
 
 
 @given(SCHEMAS, VALUES)
-@settings(max_examples=500)
-def test_the_quick_check_agrees_with_jsonschema(schema: dict[str, Any], value: Any) -> None:
+@settings(max_examples=200)
+def test_the_verdict_agrees_with_jsonschema(schema: dict[str, Any], value: Any) -> None:
     right = Draft202012Validator(schema).is_valid(value)
-    quick = compile_schema(schema)
 
-    assert quick is None or quick(value) is right
     assert is_valid(schema, value) is right
     assert (errors(schema, value) == []) is right
-
-
-def test_most_tool_schemas_are_checked_quickly() -> None:
-    schema = {
-        "type": "object",
-        "properties": {
-            "city": {"type": "string", "description": "Where"},
-            "unit": {"type": "string", "enum": ["c", "f"], "default": "c"},
-            "days": {"type": "array", "items": {"type": "integer"}},
-        },
-        "required": ["city"],
-        "additionalProperties": False,
-    }
-    quick = compile_schema(schema)
-
-    assert quick is not None
-    assert quick({"city": "Paris", "unit": "c", "days": [1]})
-    assert not quick({"city": "Paris", "zip": 1})
-    assert compile_schema({**schema, "minProperties": 1}) is None
 
 
 @pytest.mark.parametrize(
