@@ -30,7 +30,6 @@ from .model import needed_of
 from .source import Finding
 from .source import Findings
 from .source import Loc
-from .tool_schemas import ToolSchemas
 from .tools import ToolNames
 from .tools import tool_list_findings
 
@@ -51,10 +50,9 @@ _ROLES = ("system", "developer", "user", "assistant", "tool")
 
 def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings:
     """Everything wrong with a parsed suite that pydantic cannot see, in no particular order."""
-    schemas = ToolSchemas()
     known = tuple(dict.fromkeys((*METRICS, *metrics)))  # the scorers name the built-in ones, too
     raw_tools = data.get("tools")
-    yield from tool_list_findings(raw_tools, ("tools",), schemas)
+    yield from tool_list_findings(raw_tools, ("tools",))
     yield from _thresholds(data.get("thresholds"), ("thresholds",), known)
     yield from _pass_rule(data, (), data)
     suite_tools = ToolNames(raw_tools, "the suite")
@@ -74,7 +72,7 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings
         loc: Loc = ("test_cases", index)
         tools = suite_tools
         if case.get("tools") is not None:
-            yield from tool_list_findings(case["tools"], (*loc, "tools"), schemas)
+            yield from tool_list_findings(case["tools"], (*loc, "tools"))
             tools = ToolNames(case["tools"], "the case")
         scoring = case.get("param_scoring") or suite_scoring
         yield from _prompt(case, loc)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from .explain import listing
 from .explain import show
 from .source import Loc
+from .tool_schemas import subschemas
 
 Provider = Literal["OpenAI", "Anthropic", "Gemini", "Bedrock"]
 
@@ -89,14 +90,11 @@ def _top(parameters: Mapping[str, Any]) -> Iterator[Trouble]:
             yield Trouble(at, f"the parameter {show(name)}", safe, ("Anthropic",))
 
 
-# Keywords that hold a schema, several by name, or a list of them.
-_ONE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
-_NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
-_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
 _HIDDEN = frozenset(
     "const oneOf allOf not prefixItems exclusiveMinimum exclusiveMaximum multipleOf uniqueItems "
     "patternProperties propertyNames contains if dependentRequired dependentSchemas".split()
 )
+_HIDDEN_INSIDE = _HIDDEN | {"additionalProperties", "then", "else"}
 _SAYS_TYPE = _HIDDEN | {"type", "enum", "$ref", "anyOf", "properties", "required", "items"}
 _BESIDE_ANY_OF = frozenset("properties required items enum pattern minimum maximum".split())
 
@@ -116,18 +114,13 @@ def _inside(schema: Any, at: Loc, strict: bool, hidden: bool = False) -> Iterato
         yield from _strict(schema, at)
     if not hidden:
         yield from _hidden(schema, at)
-    for key in _ONE:
-        if key in schema and (key != "additionalProperties" or schema[key] not in (True, False)):
-            inner = hidden or key in _HIDDEN or key in ("additionalProperties", "then", "else")
-            yield from _inside(schema[key], (*at, key), strict, inner)
-    for key in _NAMED:
-        named = schema.get(key)
-        for name, inner_schema in named.items() if isinstance(named, dict) else ():
-            yield from _inside(inner_schema, (*at, key, name), strict, hidden or key in _HIDDEN)
-    for key in _LISTED:
-        listed = schema.get(key)
-        for index, inner_schema in enumerate(listed if isinstance(listed, list) else ()):
-            yield from _inside(inner_schema, (*at, key, index), strict, hidden or key in _HIDDEN)
+    for inside, inner in subschemas(schema):
+        if inside == ("additionalProperties",) and isinstance(inner, bool):
+            continue
+        is_hidden = (
+            hidden or inside[0] in _HIDDEN or inside[0] in ("additionalProperties", "then", "else")
+        )
+        yield from _inside(inner, (*at, *inside), strict, is_hidden)
 
 
 def _hidden(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:

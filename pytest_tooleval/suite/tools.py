@@ -13,7 +13,7 @@ from .model import ANY_TOOL
 from .source import Finding
 from .source import Findings
 from .source import Loc
-from .tool_schemas import ToolSchemas
+from .tool_schemas import schema_findings
 
 
 class ToolNames:
@@ -54,7 +54,7 @@ def _tool_name(tool: Any) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def tool_list_findings(tools: Any, loc: Loc, schemas: ToolSchemas) -> Findings:
+def tool_list_findings(tools: Any, loc: Loc) -> Findings:
     """What is wrong with a list of tools, which stands at `loc`."""
     if not isinstance(tools, list):
         return
@@ -76,7 +76,7 @@ def tool_list_findings(tools: Any, loc: Loc, schemas: ToolSchemas) -> Findings:
         function = tool["function"]
         parameters = function.get("parameters") if isinstance(function, dict) else None
         if isinstance(parameters, dict):
-            yield from schemas.findings(parameters, (*at, "function", "parameters"))
+            yield from schema_findings(parameters, (*at, "function", "parameters"))
 
 
 def _tool_shape(tool: Any) -> str | None:
