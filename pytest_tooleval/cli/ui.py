@@ -18,7 +18,13 @@ _NEEDED = ("starlette", "uvicorn")
     "--port", type=click.IntRange(0, 65535), default=8501, show_default=True, help="0 takes a free one."
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-def ui(folder: Path, port: int, no_browser: bool) -> None:
+@click.option(
+    "--allow-tools",
+    multiple=True,
+    metavar="NAME[,NAME...]",
+    help="Let the runs of the page really run these live_tools, as --tooleval-allow-tools does.",
+)
+def ui(folder: Path, port: int, no_browser: bool, allow_tools: tuple[str, ...]) -> None:
     """Show, edit and run the suites of a project on a page in the browser.
 
     FOLDER lies in the project (default: the current folder). Runs are pytest's, started in its root
@@ -28,4 +34,4 @@ def ui(folder: Path, port: int, no_browser: bool) -> None:
         raise click.ClickException("the page needs the extra: pip install 'pytest-tooleval[ui]'")
     from ..web.server import serve
 
-    serve(folder, port, browser=not no_browser, say=click.echo)
+    serve(folder, port, browser=not no_browser, allowed_tools=allow_tools, say=click.echo)

@@ -110,13 +110,15 @@ def set_by(spec: ModelSpec, case: ResolvedCase) -> dict[str, str]:
 class AskOptions:
     """Where a question comes from: its place in the queue and where its answer is kept.
 
-    `fresh` asks even if the answer is recorded, for a rerun; `set_by` is that of the case.
+    `fresh` asks even if the answer is recorded, for a rerun; `set_by` is that of the case; `refusal`
+    says why only recorded answers may be used, and is empty where the model may be asked.
     """
 
     priority: int
     cassette: Cassette | None = None
     fresh: bool = False
     set_by: Mapping[str, str] = field(default_factory=dict)
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,8 @@ class Asker:
 
     async def _ask_model(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
         """Ask until there is an answer, each time without what was refused the time before."""
+        if options.refusal:
+            raise ModelError(options.refusal, kind="tool_server")
         schemas = self._schemas.changes(request.tools)
         tried: set[str] = set()
         while True:

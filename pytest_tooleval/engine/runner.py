@@ -124,19 +124,21 @@ class Runner:
     async def _converse(self, trial: Trial) -> Transcript:
         asker = self._asker(trial.model)
         placed = set_by(trial.model, trial.case)
-        options = AskOptions(trial.priority, trial.cassette, trial.fresh, placed)
+        live = None
+        if trial.live is not None and trial.case.case.multi_turn:
+            live = LiveTools(trial.live, trial.case, trial.number, fresh=trial.fresh)
+        refusal = live.refusal if live else ""
+        options = AskOptions(trial.priority, trial.cassette, trial.fresh, placed, refusal)
 
         async def ask(request: ChatRequest) -> Reply:
             return await asker.ask(request, options)
 
         sampling = sampling_for(trial.model, trial.case)
-        if trial.live is None or not trial.case.live_tools:
-            return await converse(trial.case, ask, sampling, trial.number)
-        live = LiveTools(trial.live, trial.case.live_tools, trial.number, fresh=trial.fresh)
         try:
             return await converse(trial.case, ask, sampling, trial.number, live)
         finally:
-            await live.close()
+            if live is not None:
+                await live.close()
 
     def _asker(self, spec: ModelSpec) -> Asker:
         asker = self._askers.get(spec.label)

@@ -13,6 +13,7 @@ from typing import Any
 from ..engine.cassettes.cassette import Cassette
 from ..engine.cassettes.cassette import key_of
 from ..engine.clients.base import ChatAnswer
+from ..engine.executors.live import ALL_READ_ONLY
 from ..engine.executors.live import ToolSession
 from ..errors import ConfigError
 from ..errors import McpError
@@ -28,7 +29,6 @@ from .server import McpServer
 from .tools import as_functions
 from .watch import Limits
 
-ALL_HARMLESS = "*"
 # One answer; a whole trial may well take more than the listing of tools.
 _LIMITS = Limits(message=1024 * 1024, total=None)
 _OUTDATED = "is not run, because the server"
@@ -71,8 +71,8 @@ class LiveMcp:
         own = [(e["name"], e.get("annotations") or {}) for e in self._entries.values()]
         return content_of_bytes(json.dumps([self.tools, own], sort_keys=True).encode())
 
-    def may_run(self, tool: str, allowed: Sequence[str]) -> bool:
-        """Whether a tool may really run: its name is in `allowed`, or `*` is and it only reads.
+    def has(self, tool: str, names: Sequence[str]) -> bool:
+        """Whether the names cover this tool of the server: itself, or `*` if it only reads.
 
         That a tool changes nothing must be said by the server (`readOnlyHint`): MCP takes a tool
         without annotations for a destructive one.
@@ -80,9 +80,9 @@ class LiveMcp:
         entry = self._entries.get(tool.casefold())
         if entry is None:
             return False
-        if tool.casefold() in {name.casefold() for name in allowed}:
+        if tool.casefold() in {name.casefold() for name in names}:
             return True
-        return ALL_HARMLESS in allowed and _is_harmless(entry)
+        return ALL_READ_ONLY in names and _only_reads(entry)
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[ToolSession]:
@@ -118,17 +118,17 @@ class LiveMcp:
     def original(self, tool: str, known: LiveMcp) -> str:
         """The server's own name of a tool that may run by what is known of it.
 
-        McpError when it is another tool than the known one, or does more than that said it does.
+        McpError when there is none, or it does more than the known one said it does.
         """
         old, new = known._entries[tool.casefold()], self._entries.get(tool.casefold())
-        if new is None or new["name"] != old["name"]:
+        if new is None:
             raise McpError(f"{_OUTDATED} has no such tool any more; {_ANEW}")
-        if _is_harmless(old) and not _is_harmless(new):
+        if _only_reads(old) and not _only_reads(new):
             raise McpError(f"{_OUTDATED} does not mark it as one that only reads; {_ANEW}")
         return str(new["name"])
 
 
-def _is_harmless(entry: Mapping[str, Any]) -> bool:
+def _only_reads(entry: Mapping[str, Any]) -> bool:
     hints = entry.get("annotations") or {}
     return hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
 

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 class SuiteTools:
     """Give `fetch` to the loader; then `live` is the server of a suite that has one, else None.
 
+    `allowed` are the tools that the command line allows to run.
     `drift` says in one line that the tools are not the pinned ones, where the suite only warns of
     that, and is empty otherwise.
     """
 
-    def __init__(self, cassette: Cassette | None) -> None:
+    def __init__(self, cassette: Cassette | None, allowed: Sequence[str]) -> None:
         self._cassette = cassette
+        self._allowed = allowed
         self.live: Live | None = None
         self.drift = ""
 
@@ -43,7 +45,7 @@ class SuiteTools:
             self.drift = _drift(server, source, self._cassette)
             if source.on_drift == "error":
                 raise McpError(self.drift)
-        self.live = Live(server, self._cassette)
+        self.live = Live(server, self._allowed, self._cassette)
         return server.tools
 
 

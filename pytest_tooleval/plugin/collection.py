@@ -42,7 +42,8 @@ class SuiteFile(pytest.File):
         registry = ScorerRegistry()
         try:
             self.ihook.pytest_tooleval_register_scorers(register=registry.register)
-            suite, live = load(self.path, registry.metrics, session.asking.cassette_for(self.path))
+            cassette, allowed = session.asking.cassette_for(self.path), session.settings.allowed_tools
+            suite, live = load(self.path, registry.metrics, cassette, allowed)
         except McpError as error:
             raise self.CollectError(f"{self.nodeid}: tools_from: {error}") from None
         except (SuiteError, ConfigError) as error:

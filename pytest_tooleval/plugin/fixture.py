@@ -99,7 +99,8 @@ class Tooleval:
         if not isinstance(suite, Suite):
             path = (self._request.path.parent / suite).resolve()
             cassette = self._session.asking.cassette_for(path)
-            suite, live = load(path, registry.metrics, cassette)
+            allowed = self._session.settings.allowed_tools
+            suite, live = load(path, registry.metrics, cassette, allowed)
         if isinstance(case, str):
             case = _find(suite, case)
         spec = self._spec(model)

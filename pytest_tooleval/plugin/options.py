@@ -104,9 +104,10 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--tooleval-allow-tools",
         action="append",
+        default=[],
         metavar="NAME[,NAME...]",
-        help="tools that multi-turn cases may really run on the suite's MCP server, beside those in "
-        "live_tools; * for all that only read",
+        help="which live_tools of the suites may really run on their MCP servers; * for those that the "
+        "server says only read (only on the command line)",
     )
     group.addoption(
         "--tooleval-concurrency",

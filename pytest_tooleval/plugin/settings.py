@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -63,6 +64,7 @@ class Settings:
 
     models: tuple[ModelSpec, ...]
     overrides: Mapping[str, Any]
+    allowed_tools: tuple[str, ...]
     concurrency: int
     timeout_s: float
     early_stop: bool
@@ -105,7 +107,6 @@ def read_settings(config: pytest.Config) -> Settings:
         "trials": trials,
         "pass_rule": _pass_rule(config, trials),
         "reasoning_effort": _effort(config),
-        "live_tools": _names(config.getoption("tooleval_allow_tools")),
         "thresholds": _thresholds(config.getoption("tooleval_threshold")),
     }
     _check_files(config)
@@ -121,6 +122,7 @@ def read_settings(config: pytest.Config) -> Settings:
     return Settings(
         models=_models(config),
         overrides=overrides,
+        allowed_tools=_allowed_tools(config),
         concurrency=concurrency,
         timeout_s=timeout_s,
         early_stop=config.getoption("tooleval_early_stop"),
@@ -212,8 +214,19 @@ def _effort(config: pytest.Config) -> str | None:
     return effort
 
 
-def _names(entries: list[str] | None) -> tuple[str, ...]:
-    return tuple(name.strip() for entry in entries or () for name in entry.split(",") if name.strip())
+def _allowed_tools(config: pytest.Config) -> tuple[str, ...]:
+    """The word of whoever starts the run, which nothing that lies in the project can say."""
+    option = "--tooleval-allow-tools"
+    entries: list[str] = config.getoption("tooleval_allow_tools")
+    if entries and not hasattr(config, "workerinput"):
+        typed = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+        typed.add_argument(option, action="append", default=[], dest="entries")
+        if typed.parse_known_args(config.invocation_params.args)[0].entries != entries:
+            raise pytest.UsageError(
+                f"{option}: expected on the command line itself, got it from addopts, PYTEST_ADDOPTS or "
+                "a file of arguments"
+            )
+    return tuple(name.strip() for entry in entries for name in entry.split(",") if name.strip())
 
 
 def _most_trials() -> int:

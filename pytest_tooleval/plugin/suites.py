@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,14 @@ from ..suite.load import load_suite
 from ..suite.model import Suite
 
 
-def load(path: Path, metrics: Collection[str], cassette: Cassette | None) -> tuple[Suite, Live | None]:
-    """The suite, and the server that its chains may run tools on.
+def load(
+    path: Path, metrics: Collection[str], cassette: Cassette | None, allowed: Sequence[str]
+) -> tuple[Suite, Live | None]:
+    """The suite, and the server that its chains may run the allowed tools on.
 
     Raises SuiteError when the file cannot be used, McpError when its server cannot.
     """
-    tools = SuiteTools(cassette)
+    tools = SuiteTools(cassette, allowed)
     try:
         suite = load_suite(path, metrics=metrics, fetch_tools=tools.fetch)
     finally:

@@ -167,8 +167,8 @@ class TestCase(_Strict):
     )
     live_tools: list[Name] | None = Field(
         None,
-        description="Tools that this chain may really run, on the server of the suite's tools_from: "
-        'names, or "*" for all that only read.',
+        description="Tools that this chain really runs, on the server of the suite's tools_from, if "
+        '--tooleval-allow-tools allows them: names, or "*" for all that only read.',
     )
 
     _line: int = PrivateAttr(default=0)
@@ -235,7 +235,7 @@ class Suite(_Strict):
         None, description="Where the tools are read from at run time, in place of tools."
     )
     live_tools: list[Name] | None = Field(
-        None, description="Tools that chains may really run, on the server of tools_from."
+        None, description="Tools that chains really run, on the server of tools_from, if allowed."
     )
     test_cases: list[TestCase]
     system_prompt: str | None = Field(None, description="Put before every prompt.")
@@ -266,7 +266,6 @@ class Overrides:
     trials: int | None = None
     pass_rule: str | None = None
     thresholds: Mapping[str, float] | None = None
-    live_tools: tuple[str, ...] = ()
     reasoning_effort: str | None = None
 
 
@@ -276,8 +275,8 @@ class ResolvedCase:
 
     `temperature` and `max_tokens` are None where neither case, suite nor command line sets them, and
     `reasoning_effort` where the command line does not;
-    `pass_rule` is `mean`, `all`, `any` or `K/N` with N the trials; `live_tools` are those that may
-    really be run. `set_by` names the parameters that the user has set, and where.
+    `pass_rule` is `mean`, `all`, `any` or `K/N` with N the trials; `live_tools` are those that really
+    run, if the command line allows them. `set_by` names the parameters that the user has set, and where.
     """
 
     case: TestCase
@@ -329,7 +328,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         thresholds=thresholds,
         trials=_trials(trials, rule),
         pass_rule=rule,
-        live_tools=(*(_first(case.live_tools, suite.live_tools) or ()), *over.live_tools),
+        live_tools=tuple(_first(case.live_tools, suite.live_tools) or ()),
         reasoning_effort=over.reasoning_effort,
         set_by={
             name: place

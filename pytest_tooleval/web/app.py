@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -31,7 +32,7 @@ from .suite_files import SuiteFolder
 _logger = logging.getLogger("pytest_tooleval.web")
 
 
-def create_app(root: Path, access: Access) -> Starlette:
+def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) -> Starlette:
     """The application for the project with this root. `app.state.runs` has to be closed in the end."""
     app = Starlette(
         routes=[
@@ -48,7 +49,7 @@ def create_app(root: Path, access: Access) -> Starlette:
     app.state.access = access
     app.state.folder = SuiteFolder(root)
     app.state.documents = api_history.DocumentCache()
-    app.state.runs = Runs(app.state.folder.root)
+    app.state.runs = Runs(app.state.folder.root, allowed_tools)
     return app
 
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from typing import BinaryIO
@@ -65,7 +66,7 @@ class _WholeCase(Struct):
     case: msgspec.Raw
 
 
-def pytest_arguments(run: NewRun, events: Path) -> list[str]:
+def pytest_arguments(run: NewRun, events: Path, allowed_tools: Sequence[str]) -> list[str]:
     """pytest's command line. No name that a request gives can be taken for another option."""
     files = [f"./{file}" for file in run.files]
     chosen = files if run.cases is None else [f"{files[0]}::{case}" for case in run.cases]
@@ -74,6 +75,7 @@ def pytest_arguments(run: NewRun, events: Path) -> list[str]:
         *chosen,
         *(f"--tooleval-model={model}" for model in run.models),
         *(f"--tooleval-{name}={value}" for name, value in options.items() if value is not None),
+        *(f"--tooleval-allow-tools={names}" for names in allowed_tools),
         f"--tooleval-events={events}",
         "--color=no",
     ]
@@ -85,15 +87,15 @@ class PytestRun:
     It writes into files of a temporary folder: they work on every system, and hold up neither side.
     """
 
-    def __init__(self, root: Path, asked: NewRun) -> None:
+    def __init__(self, root: Path, asked: NewRun, allowed_tools: Sequence[str]) -> None:
         """Starts the process; OSError when that cannot be done."""
         self._root = root
         self._asked = asked
         self._folder = Path(tempfile.mkdtemp(prefix="tooleval-run-"))
         self._events_file = self._folder / "events.jsonl"
         self._events_file.touch()
-        command = [sys.executable, "-m", "pytest", *pytest_arguments(asked, self._events_file)]
-        self._process = start(command, root, self._output_file)
+        arguments = pytest_arguments(asked, self._events_file, allowed_tools)
+        self._process = start([sys.executable, "-m", "pytest", *arguments], root, self._output_file)
         self.events = EventLog()
         self.about: Run | None = None
         self.status: Status = "running"

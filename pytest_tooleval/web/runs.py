@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from .bodies import NewRun
@@ -17,10 +18,11 @@ _KEPT = 5
 
 
 class Runs:
-    """All methods may be called from any thread."""
+    """All methods may be called from any thread. `allowed_tools` may really run in every run."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, allowed_tools: Sequence[str]) -> None:
         self._root = root
+        self._allowed_tools = allowed_tools
         self._lock = threading.Lock()
         self._runs: list[PytestRun] = []
         self._is_closing = False
@@ -38,7 +40,7 @@ class Runs:
                 raise ApiError(409, f"{MAX_UNDER_WAY} runs are under way; wait for one, or cancel one")
             self._forget_old()
             try:
-                run = PytestRun(self._root, asked)
+                run = PytestRun(self._root, asked, self._allowed_tools)
             except (OSError, ValueError) as error:  # ValueError for a name with a NUL character
                 raise ApiError(500, f"pytest cannot be started: {error}") from None
             self._runs.append(run)

@@ -9,6 +9,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
@@ -64,13 +65,20 @@ def listen(port: int) -> socket.socket:
     return made
 
 
-def serve(folder: Path, port: int, *, browser: bool, say: Callable[[str], None]) -> None:
+def serve(
+    folder: Path,
+    port: int,
+    *,
+    browser: bool,
+    allowed_tools: Sequence[str],
+    say: Callable[[str], None],
+) -> None:
     """Serve until Ctrl-C. `say` gets the lines for the terminal. ConfigError when it cannot begin."""
     listening = listen(port)
     access = Access(listening.getsockname()[1])
     folder = folder.resolve()
     root = pytest_root(folder)
-    app = create_app(root, access)
+    app = create_app(root, access, allowed_tools)
     config = uvicorn.Config(
         app,
         # No access log: addresses hold the token.

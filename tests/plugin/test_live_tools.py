@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ HERE = Path(__file__).parent
 
 
 def answer(messages, tools):
+    with open(HERE / "asked.log", "a") as log:
+        log.write("1\\n")
     done = sum(message["role"] == "tool" for message in messages)
     name, arguments = json.loads((HERE / "script.json").read_text())[done]
     call = {"name": name, "arguments": json.dumps(arguments)}
@@ -34,8 +37,17 @@ FIRST = ["find_station", {"city": "Paris"}]
 LAST = ["get_weather", {"city": "S7"}]
 
 
+class Live(Project):
+    """A project whose runs may run the server's tools that only read, or what else `allow` says."""
+
+    def run(self, *args: str, model: str | None = "agent", allow: str | None = "*") -> pytest.RunResult:
+        options = [] if allow is None else [f"--tooleval-allow-tools={allow}"]
+        return super().run(*options, *args, model=model)
+
+
 @pytest.fixture
-def live(project: Project) -> Project:
+def live(pytester: pytest.Pytester) -> Live:
+    project = Live(pytester)
     project.write("my_agent.py", _AGENT)
     return project
 
@@ -68,7 +80,7 @@ def answers(project: Project) -> list[str]:
     return [answer["content"] for one in rounds for answer in one["answers"]]
 
 
-def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Project) -> None:
+def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Live) -> None:
     write(live, FIRST, LAST)
     tape = "--tooleval-cassette=tapes"
     result = live.run(tape, "--tooleval-json=out.json")
@@ -78,58 +90,116 @@ def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Project) 
     assert live.log("server") == [["find.station", {"city": "Paris"}]]
     before = live.rows()["chain[agent]"]["scores"]
     (live.path / "server.log").unlink()
-    replayed = live.run(tape, "--tooleval-record=none", "--tooleval-json=out.json")
+    # Nothing really runs, so nothing has to be allowed.
+    replayed = live.run(tape, "--tooleval-record=none", "--tooleval-json=out.json", allow=None)
     replayed.assert_outcomes(passed=1)
     assert live.rows()["chain[agent]"]["scores"] == before
     assert answers(live) == ["station of Paris: S7"]
     assert not (live.path / "server.log").exists()
 
 
-def test_each_trial_has_a_session_and_an_answer_of_its_own(live: Project) -> None:
+def test_each_trial_has_a_session_and_an_answer_of_its_own(live: Live) -> None:
     write(live, FIRST, LAST)
     live.run("--tooleval-trials=3").assert_outcomes(passed=1)
     assert len(live.log("server")) == 3
 
 
-def test_under_xdist(live: Project) -> None:
+def test_under_xdist(live: Live) -> None:
     write(live, FIRST, LAST)
-    live.run_subprocess("-n", "2").assert_outcomes(passed=1)
+    live.run_subprocess("-n", "2", "--tooleval-allow-tools=*").assert_outcomes(passed=1)
     assert len(live.log("server")) == 1
 
 
 @pytest.mark.parametrize(
-    ("allowed", "option", "ran"),
+    ("wanted", "allow", "missing"),
     [
-        (["*"], None, False),
-        ([], None, False),
-        (["find_station"], None, False),
-        (["delete_station"], None, True),
-        ([], "delete_station", True),
-        ([], "*", False),
-        (["*"], "find_station,delete_station", True),
+        (["*"], None, "*"),
+        (["find_station"], None, "find_station"),
+        (["find_station", "delete_station"], "*", "delete_station"),
+        (["delete_station"], "find_station", "delete_station"),
+    ],
+)
+def test_without_the_option_nothing_is_asked(
+    live: Live, wanted: list[str], allow: str | None, missing: str
+) -> None:
+    write(live, FIRST, LAST, live_tools=wanted)
+    result = live.run("--tooleval-json=out.json", allow=allow)
+    result.assert_outcomes(errors=1)
+    (trial,) = live.rows()["chain[agent]"]["trials"]
+    assert shlex.quote(f"--tooleval-allow-tools={missing}") in trial["error"]["message"]
+    assert live.log("asked") == live.log("server") == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "allow", "ran"),
+    [
+        (["delete_station"], "delete_station", True),
+        (["*", "DELETE_STATION"], "*,Delete_Station", True),
+        # A suite that wants what only reads gets no more, whatever is allowed.
+        (["*"], "*,delete_station", False),
+        ([], "delete_station", False),
     ],
 )
 def test_what_may_destroy_runs_only_by_name(
-    live: Project, allowed: list[str], option: str | None, ran: bool
+    live: Live, wanted: list[str], allow: str, ran: bool
 ) -> None:
-    write(live, ["delete_station", {"city": "Paris"}], LAST, live_tools=allowed)
-    options = [] if option is None else [f"--tooleval-allow-tools={option}"]
-    live.run("--tooleval-json=out.json", *options)
+    write(live, ["delete_station", {"city": "Paris"}], LAST, live_tools=wanted)
+    live.run("--tooleval-json=out.json", allow=allow)
     assert bool(live.log("server")) is ran
     if not ran:
         assert answers(live) == ['{"error": "delete_station is not available"}']
 
 
-@pytest.mark.parametrize("on_drift", [None, "error", "warn"])
-def test_no_cassette_makes_a_tool_run_that_may_destroy(live: Project, on_drift: str | None) -> None:
+def test_a_replay_that_lacks_an_answer_needs_the_option(live: Live) -> None:
+    """Neither is the model asked anew, nor the tool run."""
+    write(live, FIRST, LAST)
+    tape = "--tooleval-cassette=tapes"
+    live.run(tape).assert_outcomes(passed=1)
+    (path,) = (live.path / "tapes").glob("*.jsonl")
+    listed, asked, run, *rest = path.read_text().splitlines(keepends=True)
+    live.forget_calls()
+    for kept in ([listed, asked, *rest], [listed, run, *rest]):
+        path.write_text("".join(kept))
+        result = live.run(tape, "--tooleval-json=out.json", allow=None)
+        result.assert_outcomes(errors=1)
+        (trial,) = live.rows()["chain[agent]"]["trials"]
+        assert trial["error"]["message"].endswith("be replayed, and not all of it is recorded")
+    assert live.log("asked") == live.log("server") == []
+
+
+@pytest.mark.parametrize("place", ["ini", "environment"])
+def test_only_the_command_line_allows_tools(
+    live: Live, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(live, FIRST, LAST)
+    if place == "ini":
+        live.write("pytest.ini", "[pytest]\naddopts = --tooleval-allow-tools=*")
+    else:
+        monkeypatch.setenv("PYTEST_ADDOPTS", "--tooleval-allow-tools=find_station")
+    result = live.run(allow=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--tooleval-allow-tools: expected on the command line itself*"])
+
+
+def test_from_a_python_test(live: Live) -> None:
+    write(live, FIRST, LAST)
+    live.write(
+        "test_it.py",
+        """
+        def test_it(tooleval):
+            assert tooleval.run_sync("s.tooleval.json", "chain").passed
+        """,
+    )
+    live.run("test_it.py").assert_outcomes(passed=1)
+    refused = live.run("test_it.py", allow=None)
+    refused.assert_outcomes(failed=1)
+    refused.stdout.fnmatch_lines(["*ModelError: live_tools: * may run only with *"])
+
+
+def test_no_cassette_makes_a_tool_run_that_may_destroy(live: Live) -> None:
     """Nor does one that is older than what the server says of its tools."""
     tape = "--tooleval-cassette=tapes"
-    source = {}
-    if on_drift is not None:
-        write(live, FIRST, LAST, source={"pin": "0" * 16})
-        pin = live.run().stdout.str().partition('write "pin": "')[2][:16]
-        source = {"pin": pin, "on_drift": on_drift}
-    write(live, FIRST, LAST, source=source)
+    write(live, FIRST, LAST)
     live.run(tape).assert_outcomes(passed=1)
     (path,) = (live.path / "tapes").glob("*.jsonl")
     listed, asked = [json.loads(line) for line in path.read_text().splitlines()[:2]]
@@ -140,27 +210,21 @@ def test_no_cassette_makes_a_tool_run_that_may_destroy(live: Project, on_drift: 
     (call,) = asked["answer"]["message"]["tool_calls"]
     call["function"]["name"] = "delete_station"
     path.write_text("".join(json.dumps(line) + "\n" for line in (listed, asked)))
-    (live.path / "server.log").unlink()
-
-    result = live.run(tape, "--tooleval-json=out.json")
+    live.forget_calls()
+    live.run(tape, "--tooleval-json=out.json").assert_outcomes(errors=1)
+    (trial,) = live.rows()["chain[agent]"]["trials"]
+    assert "delete_station: is not run, because the server" in trial["error"]["message"]
     assert live.log("server") == []
-    if on_drift == "error":
-        # The forged list is not the pinned one, so the server was asked for its own.
-        assert answers(live) == ['{"error": "delete_station is not available"}']
-    else:
-        result.assert_outcomes(errors=1, warnings=int(on_drift == "warn"))
-        error = live.rows()["chain[agent]"]["trials"][0]["error"]
-        assert "delete_station: is not run, because the server" in error["message"]
 
 
-def test_a_mock_wins_over_the_server(live: Project) -> None:
-    write(live, FIRST, LAST, mock_responses={"find_station": {"id": "S7"}})
-    live.run("--tooleval-json=out.json").assert_outcomes(passed=1)
+def test_a_mock_wins_over_the_server(live: Live) -> None:
+    write(live, FIRST, LAST, mock_responses={"find_station": {"id": "S7"}}, live_tools=["find_station"])
+    live.run("--tooleval-json=out.json", allow=None).assert_outcomes(passed=1)
     assert answers(live) == ['{"id": "S7"}']
     assert live.log("server") == []
 
 
-def test_what_a_tool_calls_an_error_is_an_answer(live: Project) -> None:
+def test_what_a_tool_calls_an_error_is_an_answer(live: Live) -> None:
     write(live, ["fails", {"city": "Paris"}], LAST)
     live.run("--tooleval-json=out.json")
     assert answers(live) == ["station of Paris: S7"]
@@ -169,7 +233,7 @@ def test_what_a_tool_calls_an_error_is_an_answer(live: Project) -> None:
 @pytest.mark.parametrize(
     ("tool", "message"), [("dies", "dies: *"), ("slow", "*within 6 s*"), ("huge", "*")]
 )
-def test_a_server_that_fails_is_an_error_and_no_failure(live: Project, tool: str, message: str) -> None:
+def test_a_server_that_fails_is_an_error_and_no_failure(live: Live, tool: str, message: str) -> None:
     write(live, [tool, {"city": "Paris"}], LAST)
     path = live.path / "s.tooleval.json"
     suite = json.loads(path.read_text())
@@ -182,7 +246,7 @@ def test_a_server_that_fails_is_an_error_and_no_failure(live: Project, tool: str
     assert "Traceback" not in result.stdout.str()
 
 
-def test_drift_is_an_error_or_a_warning(live: Project) -> None:
+def test_drift_is_an_error_or_a_warning(live: Live) -> None:
     write(live, FIRST, LAST, source={"pin": "0" * 16})
     result = live.run()
     result.assert_outcomes(errors=1)
@@ -204,7 +268,7 @@ def test_drift_is_an_error_or_a_warning(live: Project) -> None:
     )
 
 
-def test_a_pin_is_of_the_server_and_not_of_what_was_once_recorded(live: Project) -> None:
+def test_a_pin_is_of_the_server_and_not_of_what_was_once_recorded(live: Live) -> None:
     """Recorded tools that are not the pinned ones make room; drifted ones are not recorded."""
     tape = "--tooleval-cassette=tapes"
     fewer = live.path / "server.log.fewer"
@@ -232,7 +296,7 @@ def test_a_pin_is_of_the_server_and_not_of_what_was_once_recorded(live: Project)
     live.run(tape, "--tooleval-record=none").assert_outcomes(passed=1)
 
 
-def test_a_server_that_cannot_be_started(live: Project) -> None:
+def test_a_server_that_cannot_be_started(live: Live) -> None:
     write(live, FIRST, LAST)
     path = live.path / "s.tooleval.json"
     path.write_text(path.read_text().replace(str(SERVER), "nowhere.py"))
@@ -241,13 +305,13 @@ def test_a_server_that_cannot_be_started(live: Project) -> None:
     result.stdout.fnmatch_lines(["s.tooleval.json: tools_from: the MCP server *"])
 
 
-def test_a_strict_replay_asks_no_server(live: Project) -> None:
+def test_a_strict_replay_asks_no_server(live: Live) -> None:
     write(live, FIRST, LAST)
     result = live.run("--tooleval-cassette=tapes", "--tooleval-record=none")
     result.stdout.fnmatch_lines(["*tools_from: the tools of * are not on the cassette*"])
 
 
-def test_cases_are_checked_against_the_servers_tools(live: Project) -> None:
+def test_cases_are_checked_against_the_servers_tools(live: Live) -> None:
     write(live, FIRST, LAST, expected_tool="get_wether")
     result = live.run()
     result.stdout.fnmatch_lines(
@@ -268,7 +332,7 @@ def test_cases_are_checked_against_the_servers_tools(live: Project) -> None:
         ({"tools_from": {"mcp": {"stdio": 5}}}, "*tools_from.mcp.stdio: expected a command*"),
     ],
 )
-def test_what_is_wrong_in_the_file(live: Project, change: dict[str, Any], message: str) -> None:
+def test_what_is_wrong_in_the_file(live: Live, change: dict[str, Any], message: str) -> None:
     write(live, FIRST, LAST)
     path = live.path / "s.tooleval.json"
     suite = {k: v for k, v in {**json.loads(path.read_text()), **change}.items() if v is not None}
@@ -276,6 +340,6 @@ def test_what_is_wrong_in_the_file(live: Project, change: dict[str, Any], messag
     live.run().stdout.fnmatch_lines([message])
 
 
-def test_single_turn_cases_run_nothing(live: Project) -> None:
+def test_single_turn_cases_run_nothing(live: Live) -> None:
     write(live, FIRST, multi_turn=False, valid_prerequisites=[], expected_tool="find_station")
     live.run().stdout.fnmatch_lines(['*live_tools: only for multi-turn cases; add "multi_turn": true*'])

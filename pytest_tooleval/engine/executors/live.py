@@ -1,11 +1,13 @@
 """Tools that really run: a multi-turn case may send calls to a server in place of mocks.
 
-What the server answers is kept on the cassette like a model's answer, so that a replay needs neither.
-Each trial has a session of its own, opened with the first call that is not recorded.
+A tool runs if the suite wants it and the command line allows it. What the server answers is kept on
+the cassette like a model's answer, so that a replay needs neither server nor permission. Each trial
+has a session of its own, opened with the first call that is not recorded.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -16,10 +18,14 @@ from typing import Protocol
 
 from ...errors import ModelError
 from ...record.calls import ToolCall
+from ...scoring.tool_selection import is_expected
+from ...suite.model import ResolvedCase
 from ..cassettes.cassette import Cassette
 from ..cassettes.cassette import key_of
 from ..cassettes.cassette import normalised
 from ..clients.base import ChatAnswer
+
+ALL_READ_ONLY = "*"
 
 
 class ToolSession(Protocol):
@@ -38,8 +44,8 @@ class ToolServer(Protocol):
         """What a cassette knows the server by, without credentials."""
         ...
 
-    def may_run(self, tool: str, allowed: Sequence[str]) -> bool:
-        """Whether the names in `allowed` let this tool run."""
+    def has(self, tool: str, names: Sequence[str]) -> bool:
+        """Whether the names cover this tool of the server: itself, or `*` if it only reads."""
         ...
 
     def session(self) -> AbstractAsyncContextManager[ToolSession]:
@@ -49,26 +55,32 @@ class ToolServer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The server of a suite's live tools, and where its answers are kept."""
+    """The server of a suite's live tools, those that the command line allows, and the cassette."""
 
     server: ToolServer
+    allowed: Sequence[str] = ()
     cassette: Cassette | None = None
 
 
 class LiveTools:
-    """The live tools of one trial; `close` ends its session."""
+    """The live tools of one trial; `close` ends its session.
 
-    def __init__(self, live: Live, allowed: Sequence[str], trial: int, *, fresh: bool = False) -> None:
+    `refusal` says why nothing may be asked that is not recorded, neither the model nor the server,
+    and is empty when all that the case may call is allowed.
+    """
+
+    def __init__(self, live: Live, case: ResolvedCase, trial: int, *, fresh: bool = False) -> None:
         self._live = live
-        self._allowed = allowed
+        self._wanted = case.live_tools
         self._trial = trial
         self._fresh = fresh
+        self.refusal = _refusal(live, case)
         self._stack = AsyncExitStack()
         self._session: ToolSession | None = None
         self._calls = 0
 
     def runs(self, tool: str) -> bool:
-        return self._live.server.may_run(tool, self._allowed)
+        return self._live.server.has(tool, self._wanted)
 
     async def answer(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> str:
         """What the server answers a call that was made after these messages."""
@@ -86,6 +98,8 @@ class LiveTools:
                 f"run it: the answer of the tool {call.name}; --tooleval-record=new runs and records it",
                 kind="replay",
             )
+        if self.refusal:
+            raise ModelError(self.refusal, kind="tool_server")
         if self._session is None:
             self._session = await self._stack.enter_async_context(self._live.server.session())
         content = await self._session.call(call.name, call.arguments or {})
@@ -108,3 +122,26 @@ class LiveTools:
     async def close(self) -> None:
         """End the session, if there is one. Must run in the task that made the calls."""
         await self._stack.aclose()
+
+
+def _refusal(live: Live, case: ResolvedCase) -> str:
+    server = live.server
+    mocked = {name.casefold() for name in case.case.mock_responses}
+    missing = [
+        tool.name
+        for tool in case.tools
+        if server.has(tool.name, case.live_tools)
+        and not server.has(tool.name, live.allowed)
+        and tool.name.casefold() not in mocked
+        # The call that ends a chain is scored and not run.
+        and not is_expected(tool.name, case)
+    ]
+    if not missing:
+        return ""
+    only_read = all(server.has(name, (ALL_READ_ONLY,)) for name in missing)
+    names = ALL_READ_ONLY if only_read and ALL_READ_ONLY in case.live_tools else ",".join(missing)
+    option = shlex.quote(f"--tooleval-allow-tools={names}")
+    return (
+        f"live_tools: {', '.join(missing)} may run only with {option} on the command line (of tooleval "
+        "ui: --allow-tools); without it the chain can only be replayed, and not all of it is recorded"
+    )

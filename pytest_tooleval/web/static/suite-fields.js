@@ -31,7 +31,7 @@ export const SUITE_MAIN = [
 export const SUITE_MORE = [
   { key: "system_prompt", label: "System prompt", kind: "long", wide: true, hint: "Put before every prompt." },
   { key: "tools_from", label: "Tools from a live MCP server (JSON)", kind: "json", wide: true },
-  { key: "live_tools", label: "Tools that chains may really run", kind: "words", wide: true, hint: "On that server, separated by commas; * for all that only read." },
+  { key: "live_tools", label: "Tools that chains really run", kind: "words", wide: true, hint: "On that server, if --allow-tools of tooleval ui allows them; separated by commas, * for all that only read." },
   ...SHARED,
 ];
 
@@ -75,7 +75,7 @@ export const MULTI_TURN = [
   { key: "optimal_hops", label: "Calls of the shortest chain", kind: "number" },
   { key: "valid_prerequisites", label: "Tools that may come before", kind: "tools", wide: true },
   { key: "mock_responses", label: "Answers of the mocks (JSON)", kind: "json", wide: true, hint: "Tool to what it answers." },
-  { key: "live_tools", label: "Tools that may really run", kind: "words", wide: true, unset: "as the suite has it", hint: "On the suite's live MCP server; * for all that only read." },
+  { key: "live_tools", label: "Tools that really run", kind: "words", wide: true, unset: "as the suite has it", hint: "On the suite's MCP server, if allowed; * for all that only read." },
 ];
 
 /** @type {Field[]} */

@@ -51,7 +51,7 @@ def test_a_fingerprint_is_of_all_that_decides_what_is_run(other: dict[str, Any])
 
 def test_of_two_tools_of_one_name_the_first_decides() -> None:
     live = LiveMcp(SERVER, [entry("a", DESTROYS), entry("a", READS)])
-    assert not live.may_run("a", ["*"])
+    assert not live.has("a", ["*"])
 
 
 async def good() -> tuple[McpServer, tuple[dict[str, Any], ...]]:
@@ -61,32 +61,25 @@ async def good() -> tuple[McpServer, tuple[dict[str, Any], ...]]:
 
 
 async def run(live: LiveMcp, tool: str, allowed: list[str]) -> str:
-    assert live.may_run(tool, allowed)
+    assert live.has(tool, allowed)
     async with live.session() as session:
         return await session.call(tool, {})
 
 
 async def test_what_the_server_does_not_call_harmless_is_not_run() -> None:
-    """The known list may be of a cassette that somebody has changed, or older than the server."""
+    """The known list may be of a cassette, and older than the server."""
     server, (weather, delete) = await good()
-    forged = LiveMcp(server, [weather, {**delete, "annotations": READS}])
+    older = LiveMcp(server, [weather, {**delete, "annotations": READS}])
     with pytest.raises(ModelError, match="delete_all: is not run, because the server does not mark it"):
-        await run(forged, "delete_all", ["*"])
-    assert await run(forged, "get_weather", ["*"]) == "get_weather was run"
+        await run(older, "delete_all", ["*"])
+    assert await run(older, "get_weather", ["*"]) == "get_weather was run"
 
 
-async def test_a_name_stands_for_the_tool_that_the_server_lists() -> None:
+async def test_what_the_server_no_longer_lists_is_not_run() -> None:
     server, (weather, delete) = await good()
-    for name in ("gone", "delete.all"):
-        forged = LiveMcp(server, [weather, {**delete, "name": name}])
-        tool = forged.tools[1]["function"]["name"]
-        with pytest.raises(ModelError, match=f"{tool}: is not run, because the server has no such tool"):
-            await run(forged, tool, [tool])
-
-
-async def test_a_tool_that_is_named_runs_whatever_it_does() -> None:
-    server, tools = await good()
-    assert await run(LiveMcp(server, tools), "delete_all", ["delete_all"]) == "delete_all was run"
+    older = LiveMcp(server, [weather, {**delete, "name": "gone"}])
+    with pytest.raises(ModelError, match="gone: is not run, because the server has no such tool"):
+        await run(older, "gone", ["gone"])
 
 
 async def test_where_others_are_pinned_no_tool_is_run() -> None:

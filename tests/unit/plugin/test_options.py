@@ -13,6 +13,7 @@ from pytest_tooleval.plugin.settings import read_settings
 DEFAULTS: dict[str, Any] = {
     "tooleval_model": None,
     "tooleval_threshold": [],
+    "tooleval_allow_tools": [],
     "tooleval_temperature": None,
     "tooleval_tool_choice": None,
     "tooleval_trials": None,
@@ -30,7 +31,7 @@ class FakeConfig:
     def __init__(self, root: Path, ini: dict[str, Any], **options: Any) -> None:
         self.rootpath = root
         self.inipath = None
-        self.invocation_params = type("Params", (), {"dir": root / "started-here"})
+        self.invocation_params = type("Params", (), {"dir": root / "started-here", "args": ()})
         self.option = type("Options", (), {"collectonly": False})
         self._options = {**DEFAULTS, **options}
         self._ini = {"tooleval_models": [], "tooleval_history": True, **ini}
@@ -54,7 +55,6 @@ def test_defaults(tmp_path: Path) -> None:
     assert not found.gates
     assert found.baseline is None
     assert found.history
-    assert found.overrides.pop("live_tools") == ()  # type: ignore[attr-defined]
     assert set(found.overrides.values()) == {None}
 
 

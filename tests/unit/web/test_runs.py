@@ -167,10 +167,11 @@ def test_a_root_folder_elsewhere_is_told(run: Run, folder: Path) -> None:
 def test_names_are_no_options() -> None:
     events = Path("/tmp/events.jsonl")
     given = NewRun(files=["--x.tooleval.json"], models=["--help"], cases=["-x", "b c"])
-    assert pytest_arguments(given, events) == [
+    assert pytest_arguments(given, events, ["--all,*"]) == [
         "./--x.tooleval.json::-x",
         "./--x.tooleval.json::b c",
         "--tooleval-model=--help",
+        "--tooleval-allow-tools=--all,*",
         "--tooleval-events=/tmp/events.jsonl",
         "--color=no",
     ]
