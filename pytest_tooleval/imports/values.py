@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from ..record.calls import is_nested_deeper
 from ..scoring.json_schema import is_valid
 from ..scoring.problems import CannotCompare
+from ..suite.tool_schemas import parts
 
 _MAX_DEPTH = 20
 _MAX_STEPS = 1000  # schemas looked at for one tool
@@ -58,6 +59,7 @@ def required_values(schema: Mapping[str, Any]) -> dict[str, Any]:
 class _Values:
     def __init__(self, root: Mapping[str, Any]) -> None:
         self.root = root
+        self.schemas = {id(part) for _, part in parts(root)}
         self.steps = _MAX_STEPS
         self.numbers = 0  # given so far: each is another one, so that a mix-up shows
         self.open: list[str] = []  # references that are being followed
@@ -107,16 +109,16 @@ class _Values:
         others = [name for name in properties if name not in required]
         names = [name for name in properties if name in required]
         names += [name for name in dict.fromkeys(required) if name not in properties]
-        names += others[: max(0, schema.get("minProperties", 0) - len(names))]
+        names += others[: max(0, _count(schema, "minProperties") - len(names))]
         made = {name: self.value(properties.get(name, True), name, depth + 1) for name in names}
         return {name: value for name, value in made.items() if value is not _NOTHING}
 
     def items(self, schema: Mapping[str, Any], name: str, depth: int) -> list[Any]:
         """One item, or as many as the limits ask for, no two texts alike."""
         first = schema.get("prefixItems", [])
-        number = max(schema.get("minItems", 0), len(first), 1)
+        number = max(_count(schema, "minItems"), len(first), 1)
         items: list[Any] = []
-        for index in range(min(number, schema.get("maxItems", number), _MAX_ITEMS)):
+        for index in range(min(number, _count(schema, "maxItems", number), _MAX_ITEMS)):
             inside = first[index] if index < len(first) else schema.get("items", True)
             value = self.value(inside, f"{name} {index + 1}" if index else name, depth + 1)
             if value is _NOTHING:
@@ -156,7 +158,7 @@ class _Values:
                 found = found[int(key)] if key.isdecimal() and int(key) < len(found) else {}
             else:
                 found = found.get(key, {}) if isinstance(found, Mapping) else {}
-        return found
+        return found if id(found) in self.schemas else {}
 
 
 def _own_values(schema: Mapping[str, Any]) -> Iterator[Any]:
@@ -202,11 +204,15 @@ def _words(name: str) -> str:
     return " ".join(["example", *(word.lower() for word in words)])
 
 
+def _count(schema: Mapping[str, Any], keyword: str, otherwise: int = 0) -> int:
+    return int(schema.get(keyword, otherwise))  # 2.0 is a count, too
+
+
 def _fitted(text: str, schema: Mapping[str, Any]) -> str:
-    least = min(schema.get("minLength", 0), _MAX_LENGTH)
+    least = min(_count(schema, "minLength"), _MAX_LENGTH)
     while len(text) < least:
         text = f"{text} {text}"
-    return text[: min(schema.get("maxLength", _MAX_LENGTH), _MAX_LENGTH)]
+    return text[: min(_count(schema, "maxLength", _MAX_LENGTH), _MAX_LENGTH)]
 
 
 def _number(schema: Mapping[str, Any], wanted: float, *, whole: bool) -> float:

@@ -41,12 +41,12 @@ def subschemas(schema: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
                 yield (key, index), inner
 
 
-def _parts(schema: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
+def parts(schema: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
     """A schema and all that are in it, with their paths."""
     yield at, schema
     if isinstance(schema, dict):
         for inside, inner in subschemas(schema):
-            yield from _parts(inner, (*at, *inside))
+            yield from parts(inner, (*at, *inside))
 
 
 def schema_findings(parameters: dict[str, Any], loc: Loc) -> Findings:
@@ -56,7 +56,7 @@ def schema_findings(parameters: dict[str, Any], loc: Loc) -> Findings:
         message = f'the parameters of a tool are an object: expected "object", got {describe(root)}'
         yield Finding((*loc, "type"), message)
         return
-    for at, schema in _parts(parameters):
+    for at, schema in parts(parameters):
         if isinstance(schema, dict):
             for key, value in schema.items():
                 problem = _problem(key, value)
@@ -164,7 +164,7 @@ def references(schema: dict[str, Any]) -> Iterator[tuple[Loc, str]]:
     What stands under an `$id` is left out: there, references are relative to another document.
     """
     elsewhere: list[Loc] = []
-    for at, part in _parts(schema):
+    for at, part in parts(schema):
         if isinstance(part, dict):
             if "$id" in part:
                 elsewhere.append(at)

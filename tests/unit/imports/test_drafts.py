@@ -117,6 +117,7 @@ def test_only_required_parameters_are_expected_in_the_order_of_the_properties() 
         ({"type": "array"}, ["example value"]),
         ({"type": "array", "minItems": 2, "uniqueItems": True}, ["example value", "example value 2"]),
         ({"type": "array", "maxItems": 0}, []),
+        ({"type": "array", "minItems": 2.0, "items": {"type": "integer"}}, [1, 2]),
         ({"type": "array", "prefixItems": [{"const": 1}, {"type": "boolean"}]}, [1, True]),
         ({"properties": {"a": {"type": "null"}}, "required": ["a"]}, {"a": None}),
         ({"type": "object", "properties": {"a": {"const": 1}}, "minProperties": 1}, {"a": 1}),
@@ -155,14 +156,20 @@ def test_references_are_followed() -> None:
         **required(
             at={"$ref": "#/$defs/point%20a~1b"}, to={"$ref": "#/properties/at", "description": "x"}
         ),
-        "$defs": {"point a/b": required(x={"$ref": "#/$defs/list/1"}), "list": [1, {"type": "integer"}]},
+        "$defs": {
+            "point a/b": required(x={"$ref": "#/$defs/list/anyOf/0"}),
+            "list": {"anyOf": [{"type": "integer"}]},
+        },
     }
     assert required_values(parameters) == {"at": {"x": 1}, "to": {"x": 2}}
 
 
-@pytest.mark.parametrize("reference", ["#/$defs/none", "https://example.com/schema", "#anchor", ""])
+@pytest.mark.parametrize(
+    "reference", ["#/$defs/none", "#/x-note", "https://example.com/schema", "#anchor", ""]
+)
 def test_references_that_lead_nowhere_are_taken_as_anything(reference: str) -> None:
-    assert required_values(required(a={"$ref": reference})) in ({"a": "example a"}, {"a": {}})
+    parameters = {**required(a={"$ref": reference}), "x-note": {"required": 5}}
+    assert required_values(parameters) in ({"a": "example a"}, {"a": {}})
 
 
 NODE = required(
