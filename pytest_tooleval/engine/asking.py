@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import random
 from collections.abc import Mapping
+from collections.abc import Set
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
@@ -195,7 +196,7 @@ class Asker:
         while True:
             try:
                 answer = await with_retries(
-                    lambda: self._attempt(request, options),
+                    lambda: self._attempt(request, options, tried),
                     self._shared.policy,
                     self._shared.rng,
                     self._gives_up,
@@ -204,33 +205,33 @@ class Asker:
             except ParameterRefused as refused:
                 self._fallbacks.learn(refused, options.set_by, tried)
             except ModelError as error:
-                if error.kind == "bad_request":
-                    self._fallbacks.forget(tried)
                 self._learn(error)
                 raise
             else:
                 self._fallbacks.confirm(tried)
                 return structs.replace(answer, fallbacks={**answer.fallbacks, **schemas})
 
-    async def _attempt(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
+    async def _attempt(self, request: ChatRequest, options: AskOptions, tried: Set[str]) -> ChatAnswer:
         # The model's own limits come first, so that a throttled model holds no slot of the others.
         async with self._own_slots.hold(options.priority):
             try:
-                answer = await self._attempt_once(request, options)
+                answer = await self._attempt_once(request, options, tried)
             except ModelError as error:
                 self._own_slots.failed(error)
                 raise
         self._own_slots.answered()
         return answer
 
-    async def _attempt_once(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
+    async def _attempt_once(
+        self, request: ChatRequest, options: AskOptions, tried: Set[str]
+    ) -> ChatAnswer:
         self._check_not_over()
         await self._pace.wait(self._pause)
         async with self._shared.slots.hold(options.priority):
             self._check_not_over()
             self._shared.budget.check()
             # Only now, as much may have been learned while this one was waiting for its turn.
-            sent, fallbacks = self._fallbacks.apply(request, options.set_by)
+            sent, fallbacks = self._fallbacks.apply(request, options.set_by, tried)
             if self._client is None:
                 self._client = make_client(self.spec)
             answer = await self._client.complete(sent, self._timeout_s)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from collections.abc import Set
 from dataclasses import replace
 
 from ..errors import ModelError
@@ -101,23 +102,23 @@ def fallback_text(parameter: str, sent: str | None) -> str:
 
 
 class Fallbacks:
-    """What one model is known to refuse."""
+    """What one model is known to refuse.
+
+    `set_by` names the parameters that the user has set, and where. `tried` holds what one question has
+    been refused for so far; all others learn of it when an answer came without it.
+    """
 
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
-        self._refused: set[str] = set()
         self._certain: set[str] = set()
 
     def apply(
-        self, request: ChatRequest, set_by: Mapping[str, str]
+        self, request: ChatRequest, set_by: Mapping[str, str], tried: Set[str] = frozenset()
     ) -> tuple[ChatRequest, dict[str, str | None]]:
-        """The request as this model takes it, and what stands in it in place of what (None: nothing).
-
-        `set_by` names the parameters that the user has set, and where.
-        """
+        """The request as this model takes it, and what stands in it in place of what (None: nothing)."""
         sent = sent_parameters(request)
         ignored = _ignored(self._spec, sent)
-        refused = self._refused | _listed(self._spec.model) | ignored
+        refused = self._certain | tried | _listed(self._spec.model) | ignored
         instead: dict[str, str | None] = {}
         for name, value in sent.items():
             key = _key(name, value)
@@ -131,28 +132,17 @@ class Fallbacks:
         return (_replaced(request, instead) if instead else request), instead
 
     def learn(self, refusal: ParameterRefused, set_by: Mapping[str, str], tried: set[str]) -> None:
-        """Note a refusal, for this question and all that come; an error if nothing can be done.
-
-        `tried` holds what this question has learned so far.
-        """
+        """Note a refusal in `tried`; an error if nothing can be done about it."""
         key = _key(refusal.parameter, refusal.value)
         if not _is_default(refusal.parameter, refusal.value, set_by):
-            self.forget(tried)
             raise refusal.named(set_by[refusal.parameter], self._spec)
-        # Not if another question, which failed for another reason, has forgotten it in the meantime.
-        if key in tried and key in self._refused:
-            self.forget(tried)
+        if key in tried:  # it was refused without it as well, so that was not the reason
             raise refusal
         tried.add(key)
-        self._refused.add(key)
 
-    def confirm(self, tried: set[str]) -> None:
+    def confirm(self, tried: Set[str]) -> None:
         """An answer came without what was refused, so that was the reason."""
         self._certain |= tried
-
-    def forget(self, tried: set[str]) -> None:
-        """The request was refused without it as well, so that was not the reason."""
-        self._refused -= tried - self._certain
 
 
 def _key(parameter: str, value: object) -> str:

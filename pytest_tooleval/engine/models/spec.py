@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
 from typing import Any
+from typing import Literal
+from typing import get_args
 
 from .prices import provider_of
 from .traits import needs_responses
@@ -20,7 +22,8 @@ LEXICAL = "baseline/lexical"
 # Sampling parameters that a model's table may set by name; everything else goes under `extra`.
 SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "thinking")
 # How much a model may reason before it answers, by OpenAI's names, which litellm translates.
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 # Parameters of litellm itself: whoever sets one of these means litellm.
 _LITELLM_EXTRAS = frozenset(
     "additional_drop_params allowed_openai_params api_version custom_llm_provider organization".split()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Callable
@@ -13,22 +12,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Annotated
 from typing import Any
+from typing import Literal
+
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import Field
+from pydantic import JsonValue
+from pydantic import ValidationError
 
 from ...errors import ConfigError
 from ..secrets import keep_secret
-from ..secrets import shown_address
 from .known import known_models
 from .known import known_providers
 from .known import near
 from .known import unserved
-from .spec import EFFORTS
 from .spec import LEXICAL
 from .spec import SAMPLING
+from .spec import Effort
 from .spec import ModelSpec
 
-# Which library carries the calls.
-APIS = ("openai", "litellm")
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 @dataclass(frozen=True)
@@ -111,35 +118,46 @@ def _tables(path: Path, prefix: str) -> ModelTables:
     return ModelTables(path, text, prefix, tables)
 
 
-_KEYS: Mapping[str, tuple[type[Any], ...]] = {
-    "model": (str,),
-    "callable": (str,),
-    "api": (str,),
-    "api_base": (str,),
-    "api_key_env": (str,),
-    "temperature": (int, float),
-    "top_p": (int, float),
-    "max_tokens": (int,),
-    "seed": (int,),
-    "reasoning_effort": (str,),
-    "thinking": (dict,),
-    "extra": (dict,),
-    "omit": (list,),
-    "timeout": (int, float),
-    "max_concurrency": (int,),
-    "requests_per_minute": (int,),
-    "tokens_per_minute": (int,),
-    "input_price": (int, float),
-    "output_price": (int, float),
-}
-_POSITIVE = (
-    "max_tokens",
-    "timeout",
-    "max_concurrency",
-    "requests_per_minute",
-    "tokens_per_minute",
-)
-_TYPE_NAMES = {str: "a string", int: "an integer", float: "a number", dict: "a table", list: "a list"}
+_Positive = Annotated[float, Field(gt=0)]
+_Count = Annotated[int, Field(gt=0)]
+
+
+class _Table(BaseModel):
+    """What `[models.NAME]` may hold. A description is what to say instead of what was got."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+    model: str | None = None
+    callable: str | None = Field(
+        None, pattern=r"^[\w.]+:[\w.]+$", description='expected "module:function"'
+    )
+    api: Literal["openai", "litellm"] | None = None
+    api_base: str | None = Field(
+        None,
+        pattern=r"^https?://[^/@?#\s]+(/[^@?#]*)?$",
+        description='expected a URL without credentials and query, such as "http://localhost:8000/v1"',
+    )
+    api_key_env: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z_]\w*$",
+        description="expected the name of an environment variable, such as OPENAI_API_KEY",
+    )
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: _Count | None = None
+    seed: int | None = None
+    reasoning_effort: Effort | None = None
+    thinking: dict[str, JsonValue] | None = None
+    extra: dict[str, JsonValue] = {}
+    omit: list[str] = []
+    timeout: _Positive | None = None
+    max_concurrency: _Count | None = None
+    requests_per_minute: _Count | None = None
+    tokens_per_minute: _Count | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+
+
 _SECRETS = re.compile(r"api[-_]?key|authorization|token$|secret|password", re.IGNORECASE)
 # What belongs to the case or to the engine, or makes models incomparable.
 _NOT_EXTRA = frozenset(
@@ -159,50 +177,13 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
 
     if not isinstance(table, dict):
         raise fail(f"expected a table, got {table!r}")
-    for key, value in table.items():
-        if key in ("api_key", "key", "token"):
-            raise fail(
-                f"{key}: a key does not belong into a file; put it into an environment variable "
-                'and name that with api_key_env = "MY_API_KEY"',
-                key,
-            )
-        types = _KEYS.get(key, ())
-        if not types:
-            hint = near(key, list(_KEYS))
-            raise fail(
-                f"unknown key {key!r}{hint}; expected one of: {', '.join(_KEYS)} "
-                "(other parameters of the provider go into the table `extra`)",
-                key,
-            )
-        if not isinstance(value, types) or isinstance(value, bool):
-            raise fail(f"{key}: expected {_TYPE_NAMES[types[-1]]}, got {value!r}", key)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise fail(f"{key}: expected a finite number, got {value!r}", key)
-        if key in _POSITIVE and not value > 0:
-            raise fail(f"{key}: expected a number above 0, got {value!r}", key)
+    try:
+        _Table.model_validate(table)
+    except ValidationError as error:
+        key = str(error.errors()[0]["loc"][0])
+        raise fail(_complaint(key, error.errors()[0]), key) from None
     if ("model" in table) == ("callable" in table):
         raise fail('expected either model = "PROVIDER/NAME" or callable = "module:function"')
-    if "callable" in table and not re.fullmatch(r"[\w.]+:[\w.]+", table["callable"]):
-        raise fail(
-            f'callable: expected "module:function", got {table["callable"]!r}',
-            "callable",
-        )
-    if "api_base" in table and not re.match(r"https?://[^/@?#\s]+(/[^@?#]*)?$", table["api_base"]):
-        raise fail(
-            "api_base: expected a URL without credentials and query, such as "
-            f'"http://localhost:8000/v1", got {shown_address(table["api_base"])!r}',
-            "api_base",
-        )
-    if not re.fullmatch(r"[A-Za-z_]\w*", table.get("api_key_env", "X")):
-        # It may be the key itself, so it is not shown.
-        raise fail(
-            "api_key_env: expected the name of an environment variable, such as OPENAI_API_KEY",
-            "api_key_env",
-        )
-    effort = table.get("reasoning_effort")
-    if effort is not None and effort not in EFFORTS:
-        expected = ", ".join(EFFORTS)
-        raise fail(f"reasoning_effort: expected one of {expected}, got {effort!r}", "reasoning_effort")
     extra = table.get("extra", {})
     for key in _keys_within(extra):
         if _SECRETS.search(key):
@@ -212,46 +193,42 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
             raise fail(f"extra: {key}: this parameter cannot be set here", "extra")
         if key in SAMPLING:
             raise fail(f"extra: {key}: this is a key of the model's table itself", "extra")
-    for key in ("extra", "thinking"):
-        try:
-            json.dumps(table.get(key), allow_nan=False)
-        except (TypeError, ValueError):
-            got = f"expected values that JSON has, got {table[key]!r}"
-            raise fail(f"{key}: {got}", key) from None
-    omit = table.get("omit", [])
-    if not all(isinstance(key, str) for key in omit):
-        raise fail(f"omit: expected a list of parameter names, got {omit!r}", "omit")
     model, api = table.get("model", ""), table.get("api")
     if api is not None:
         _check_api(table, fail)
     # A server that is asked directly may call its models what it likes.
     if model and model != LEXICAL and api != "openai" and (reason := unserved(model)):
         raise fail(f"model: {reason}", "model")
+    own = {key: value for key, value in table.items() if key not in SAMPLING}
     return ModelSpec(
         label=name,
-        model=model,
-        callable=table.get("callable"),
-        api=api,
-        api_base=table.get("api_base"),
-        api_key_env=table.get("api_key_env"),
+        **{**own, "omit": tuple(table.get("omit", ()))},
         sampling={key: table[key] for key in SAMPLING if key in table},
-        extra=dict(extra),
-        omit=tuple(omit),
-        timeout=table.get("timeout"),
-        max_concurrency=table.get("max_concurrency"),
-        requests_per_minute=table.get("requests_per_minute"),
-        tokens_per_minute=table.get("tokens_per_minute"),
-        input_price=table.get("input_price"),
-        output_price=table.get("output_price"),
         source=f"[{tables.prefix}models.{_toml_key(name)}] in {tables.path}",
         folder=tables.path.parent if tables.path else None,
     )
 
 
+def _complaint(key: str, error: ErrorDetails) -> str:
+    """What is wrong with a key of a table."""
+    if key in ("api_key", "key", "token"):
+        return (
+            f"{key}: a key does not belong into a file; put it into an environment variable "
+            'and name that with api_key_env = "MY_API_KEY"'
+        )
+    known = _Table.model_fields
+    if key not in known:
+        return (
+            f"unknown key {key!r}{near(key, list(known))}; expected one of: {', '.join(known)} "
+            "(other parameters of the provider go into the table `extra`)"
+        )
+    # What stands in place of an address or a name may be the key itself, so it is not shown.
+    said = error["msg"].replace("Input should be", "expected")
+    return f"{key}: " + (known[key].description or f"{said}, got {error['input']!r}")
+
+
 def _check_api(table: Mapping[str, Any], fail: Callable[[str, str], ConfigError]) -> None:
     api, model = table["api"], table.get("model", "")
-    if api not in APIS:
-        raise fail(f'api: expected "openai" or "litellm", got {api!r}', "api")
     if not model or model == LEXICAL:
         raise fail("api: only for a model that is called over the network", "api")
     name = model.removeprefix("openai/").removeprefix("responses/")
