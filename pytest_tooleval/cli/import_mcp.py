@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from typing import Any
 
 import click
 
@@ -13,15 +12,15 @@ from ..suite.discovery import SUITE_ENDING
 from ..text import counted
 from ..text import printable
 from ..text import shorten
+from .suite_files import STDOUT
+from .suite_files import SuitePath
+from .suite_files import write
 
 if TYPE_CHECKING:
-    from ..imports.update import Changes
     from ..mcp.discover import Discovery
     from ..mcp.server import McpServer
     from ..mcp.tools import Functions
     from ..suite.source import Document
-
-_STDOUT = Path("-")
 
 
 @click.command()
@@ -46,7 +45,7 @@ _STDOUT = Path("-")
 @click.option("--name", help="The name of a new suite; default: the server's own.")
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    type=SuitePath(allow_dash=True),
     help="Write, or bring up to date, this file; - prints. Default: the suite's name.",
 )
 @click.option("--drafts/--no-drafts", default=True, help="Draft a case for each new tool (default).")
@@ -70,16 +69,15 @@ def mcp(
     stay. The exit code is 1 when the server cannot be used, and when cases have to be mended.
     """
     from ..imports.write import read_existing
+    from ..imports.write import suite_text
     from ..mcp.discover import discover_tools
     from ..mcp.suites import functions_of
     from ..mcp.suites import suite_of
     from ..mcp.suites import title_of
 
-    if out is not None and out != _STDOUT and not out.name.endswith(SUITE_ENDING):
-        raise click.UsageError(f"--out: pytest collects files that end in {SUITE_ENDING}")
     server = _server(stdio, http, sse, headers, env, timeout)
     # Read before the server is asked, for a mistake in --out to show at once.
-    previous = read_existing(out) if out is not None and out != _STDOUT else None
+    previous = read_existing(out) if out is not None and out != STDOUT else None
     found = discover_tools(server)
     title = name or title_of(found)
     if out is None:
@@ -88,8 +86,17 @@ def mcp(
     functions = functions_of(found, before)
     _show_found(found, functions)
     suite, changes = suite_of(found, functions, before, title, drafts=drafts)
-    mended = _write(out, suite, previous, changes, dry_run=dry_run)
-    if not mended:
+    if out == STDOUT:
+        click.echo(suite_text(suite), nl=False)
+        return
+    for line in changes.lines() if previous is not None else ():
+        click.echo(line)
+    counts = counted(len(suite["tools"]), "tool"), counted(len(suite["test_cases"]), "case")
+    is_valid = write(out, suite, previous, counts, dry_run=dry_run)
+    if changes.drafted:
+        made = counted(changes.drafted, "draft")
+        click.echo(f'{made} to edit: reword the prompt, check the params, and remove "skip"')
+    if not is_valid or changes.broken:
         raise SystemExit(1)
 
 
@@ -142,33 +149,3 @@ def _show_found(found: Discovery, functions: Functions) -> None:
         click.echo(f"warning: {found.cut_short}", err=True)
     if not functions.tools:
         raise ConfigError("none of the tools can stand in a suite; nothing was written")
-
-
-def _write(
-    out: Path, suite: dict[str, Any], previous: Document | None, changes: Changes, *, dry_run: bool
-) -> bool:
-    """Write the suite and say what changed; False when there are cases to mend."""
-    from ..imports.write import suite_text
-    from ..imports.write import text_problems
-    from ..imports.write import write_suite
-
-    if out == _STDOUT:
-        click.echo(suite_text(suite), nl=False)
-        return True
-    text = suite_text(suite, previous)
-    for line in changes.lines() if previous is not None else ():
-        click.echo(line)
-    is_same = previous is not None and text == previous.text
-    problems = text_problems(text, out) if is_same or dry_run else write_suite(out, suite, previous)
-    for problem in problems:
-        click.echo(printable(str(problem)))
-    if is_same:
-        click.echo(f"{printable(str(out))} is up to date")
-        return not problems and not changes.broken
-    counts = counted(len(suite["tools"]), "tool"), counted(len(suite["test_cases"]), "case")
-    done = "would write" if dry_run else "wrote"
-    click.echo(f"{done} {printable(str(out))}: {', '.join(counts)}")
-    if changes.drafted:
-        drafts = counted(changes.drafted, "draft")
-        click.echo(f'{drafts} to edit: reword the prompt, check the params, and remove "skip"')
-    return not problems and not changes.broken

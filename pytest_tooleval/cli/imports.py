@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
-from typing import Any
 
 import click
 
@@ -16,28 +14,14 @@ from ..suite.discovery import SUITE_ENDING
 from ..text import counted
 from ..text import printable
 from .import_mcp import mcp
+from .suite_files import SuitePath
+from .suite_files import write
 
 if TYPE_CHECKING:
     from ..imports.openai import Imported
-    from ..suite.source import Document
 
 _MOST_PROBLEMS = 20
 _FEW = 3
-
-
-class SuitePath(click.Path):
-    """The path of a suite file that is to be written."""
-
-    def __init__(self) -> None:
-        super().__init__(dir_okay=False, path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(str(super().convert(value, param, ctx)))
-        if not path.name.endswith(SUITE_ENDING) or path.name == SUITE_ENDING:
-            stem = path.name.removesuffix(".json").removesuffix(".tooleval") or "suite"
-            better = printable(str(path.with_name(stem + SUITE_ENDING)))
-            self.fail(f"pytest collects files that end in {SUITE_ENDING}: write {better}", param, ctx)
-        return path
 
 
 _out = click.option(
@@ -72,13 +56,14 @@ def bfcl(questions: Path, answers: Path | None, out: Path, limit: int | None) ->
     from ..imports.bfcl import answers_beside
     from ..imports.bfcl import bfcl_suite
     from ..imports.cases import merge_cases
+    from ..imports.write import read_existing
 
     made = bfcl_suite(questions, answers or answers_beside(questions), limit=limit)
-    previous = _existing(out)
-    merged = merge_cases(_data(previous), made)
+    previous = read_existing(out)
+    merged = merge_cases(previous.data if previous else None, made)
     lines = [counted(merged.added, "case") + " added"]
     lines += [f"{merged.kept} kept"] if merged.kept else []
-    is_valid = _write(out, merged.suite, previous, lines)
+    is_valid = write(out, merged.suite, previous, lines)
     if merged.differing:
         ids = ", ".join(merged.differing[:5]) + (", ..." if len(merged.differing) > 5 else "")
         click.echo(printable(f"of those kept, {len(merged.differing)} differ from the file: {ids}"))
@@ -98,12 +83,13 @@ def openai(file: Path, out: Path) -> None:
     cases, or gets the cases that it does not have. The exit code is 1 when a case has to be mended.
     """
     from ..imports.openai import import_openai
+    from ..imports.write import read_existing
 
-    previous = _existing(out)
-    made = import_openai(file, out.name.removesuffix(SUITE_ENDING), _data(previous))
+    previous = read_existing(out)
+    made = import_openai(file, out.name.removesuffix(SUITE_ENDING), previous.data if previous else None)
     for line in lines_of(made.left_out):
         click.echo(printable(line), err=True)
-    is_valid = _write(out, made.suite, previous, _counts(made))
+    is_valid = write(out, made.suite, previous, _counts(made))
     for line in _remarks(made, is_update=previous is not None):
         click.echo(printable(line))
     if not is_valid or (made.tools is not None and made.tools.broken):
@@ -133,32 +119,6 @@ def _remarks(made: Imported, *, is_update: bool) -> Iterator[str]:
         yield f"{first} and {second} ask the same and expect different calls: keep one"
     if len(made.ambiguous) > _MOST_PROBLEMS:
         yield f"and {len(made.ambiguous) - _MOST_PROBLEMS} more such pairs"
-
-
-def _existing(out: Path) -> Document | None:
-    from ..imports.write import read_existing
-
-    return read_existing(out)
-
-
-def _data(previous: Document | None) -> Mapping[str, Any] | None:
-    return None if previous is None else previous.data
-
-
-def _write(out: Path, suite: Mapping[str, Any], previous: Document | None, lines: Iterable[str]) -> bool:
-    """Write the suite where it differs from the previous one; False when it has problems to mend."""
-    from ..imports.write import suite_text
-    from ..imports.write import text_problems
-    from ..imports.write import write_suite
-
-    text = suite_text(suite, previous)
-    is_same = previous is not None and text == previous.text
-    problems = text_problems(text, out) if is_same else write_suite(out, suite, previous)
-    for problem in problems:
-        click.echo(printable(str(problem)), err=True)
-    done = f"{out} is up to date" if is_same else f"wrote {out}"
-    click.echo(printable(f"{done}: {', '.join(lines)}"))
-    return not problems
 
 
 def lines_of(problems: Iterable[Problem]) -> Iterator[str]:

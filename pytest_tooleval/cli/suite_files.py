@@ -1,0 +1,59 @@
+"""Suites that commands write: the option that names one, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import click
+
+from ..suite.discovery import SUITE_ENDING
+from ..text import printable
+
+if TYPE_CHECKING:
+    from ..suite.source import Document
+
+STDOUT = Path("-")
+
+
+class SuitePath(click.Path):
+    """The path of a suite file that is to be written; `allow_dash` as in click.Path."""
+
+    def __init__(self, *, allow_dash: bool = False) -> None:
+        super().__init__(dir_okay=False, path_type=Path, allow_dash=allow_dash)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(str(super().convert(value, param, ctx)))
+        if self.allow_dash and path == STDOUT:
+            return path
+        if not path.name.endswith(SUITE_ENDING) or path.name == SUITE_ENDING:
+            stem = path.name.removesuffix(".json").removesuffix(".tooleval") or "suite"
+            better = printable(str(path.with_name(stem + SUITE_ENDING)))
+            self.fail(f"pytest collects files that end in {SUITE_ENDING}: write {better}", param, ctx)
+        return path
+
+
+def write(
+    out: Path,
+    suite: Mapping[str, Any],
+    previous: Document | None,
+    counts: Iterable[str],
+    *,
+    dry_run: bool = False,
+) -> bool:
+    """Write the suite where it differs from the previous one; False when it has problems to mend."""
+    from ..imports.write import suite_text
+    from ..imports.write import text_problems
+    from ..imports.write import write_suite
+
+    text = suite_text(suite, previous)
+    is_same = previous is not None and text == previous.text
+    problems = text_problems(text, out) if is_same or dry_run else write_suite(out, suite, previous)
+    for problem in problems:
+        click.echo(printable(str(problem)), err=True)
+    done = f"{out} is up to date" if is_same else f"would write {out}" if dry_run else f"wrote {out}"
+    click.echo(printable(f"{done}: {', '.join(counts)}"))
+    return not problems
