@@ -137,7 +137,8 @@ def mean_interval(
     if clusters is not None:
         sums = summed([a * b for a, b in zip(shares, scores, strict=True)], clusters)
         shares = summed(shares, clusters)
-        scores = [value / share for value, share in zip(sums, shares, strict=True)]
+        scores = [value / share for value, share in zip(sums, shares, strict=True) if share]
+        shares = [share for share in shares if share]  # numbers may have gaps
     total, squares = math.fsum(shares), math.fsum(share * share for share in shares)
     n = total * total / squares  # Kish's size: fewer than the cases where they weigh differently
     mean = math.fsum(share * score for share, score in zip(shares, scores, strict=True)) / total

@@ -171,6 +171,7 @@ def test_copies_of_cases_in_clusters_count_as_one() -> None:
     assert mean_interval(values, clusters=clusters) == mean_interval(values)
     copied = mean_interval(values * 3, clusters=clusters * 3)
     assert copied == pytest.approx(mean_interval(values))
+    assert mean_interval(values, clusters=[1, 5, 6, 9]) == mean_interval(values)
 
 
 def test_a_clustered_interval_is_wilsons_by_the_clustered_standard_error() -> None:
