@@ -60,6 +60,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def score_text(value: float | None) -> str:
+    """`0.85`; a dash for what is unknown or does not apply."""
+    return "-" if value is None else f"{value:.2f}"
+
+
 def local_time(iso: str) -> str:
     """A time in ISO 8601 as it is here, to the minute."""
     return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M")

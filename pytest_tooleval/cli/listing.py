@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from ..history import RunSummary
 from ..history import Trend
 from ..history import TrendPoint
+from ..reports.run_text import ending
 from ..text import local_time
 from ..text import printable
+from ..text import score_text
 from .tables import branch_text
 from .tables import commit_text
-from .tables import note_text
-from .tables import number_text
 from .tables import short
 from .tables import sparkline
 from .tables import table
@@ -43,10 +43,10 @@ def _run_cells(run: RunSummary) -> list[str]:
         str(run.missed or ""),
         str(run.errors),
         str(run.skipped or ""),
-        number_text(run.overall),
+        score_text(run.overall),
         "-" if run.cost_usd is None else f"${run.cost_usd:.4f}",
         f"{run.gates_failed} of {judged}" if judged else "",
-        note_text(run.status, run.exitstatus),
+        ending(run.status, run.exitstatus),
     ]
 
 
@@ -71,7 +71,7 @@ def trend_lines(trend: Trend) -> Iterator[str]:
 def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> list[str]:
     known = before is not None and before.content and point.content
     changed = known and before is not None and before.content != point.content
-    notes = [note_text(point.status, None), f"{kind} changed" if changed else ""]
+    notes = [ending(point.status, None), f"{kind} changed" if changed else ""]
     return [
         local_time(point.started),
         printable(point.id),
@@ -80,6 +80,6 @@ def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> lis
         point.outcome or "",
         "" if point.outcome else f"{point.passed}/{point.cases}",
         f"{point.passes}/{point.scored}" if point.outcome or point.scored > point.cases else "",
-        number_text(point.overall),
+        score_text(point.overall),
         ", ".join(filter(None, notes)),
     ]

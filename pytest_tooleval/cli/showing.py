@@ -13,6 +13,7 @@ from ..record.results import TrialResult
 from ..record.run import Run
 from ..reports.comparison import render_comparison
 from ..reports.notes import notes
+from ..reports.run_text import ending
 from ..reports.run_text import option_text
 from ..reports.tables import score_table
 from ..reports.text import render_scores
@@ -21,7 +22,6 @@ from ..text import local_time
 from ..text import printable
 from .tables import branch_text
 from .tables import commit_text
-from .tables import note_text
 from .tables import short
 
 _WRONG = ("failed", "missed", "error")
@@ -47,7 +47,7 @@ def run_lines(document: RowsDocument, model: str | None, *, all_failed: bool) ->
 
 
 def _head(run: Run) -> Iterator[str]:
-    how = ", ".join(filter(None, [f"{run.duration_s:.1f} s", note_text(run.status, run.exitstatus)]))
+    how = ", ".join(filter(None, [f"{run.duration_s:.1f} s", ending(run.status, run.exitstatus)]))
     yield f"run {short(run.id)}  {local_time(run.started)}, {how}"
     about = {
         "commit": " ".join(filter(None, [commit_text(run.git), branch_text(run.git)])),

@@ -11,7 +11,6 @@ from ..text import printable
 from ..text import shorten
 
 _BARS = "▁▂▃▄▅▆▇█"
-_EXITS = {0: "", 1: "", 2: "interrupted", 3: "internal error", 4: "usage error", 5: ""}
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], texts: Collection[str]) -> list[str]:
@@ -36,17 +35,6 @@ def commit_text(git: Git | None) -> str:
 
 def branch_text(git: Git | None) -> str:
     return short(git.branch, 30) if git and git.branch else ""
-
-
-def note_text(status: str, exitstatus: int | None) -> str:
-    """What is worth saying about how a run ended; empty when nothing is."""
-    if status != "finished":
-        return short(status)
-    return _EXITS.get(exitstatus or 0, short(f"exit status {exitstatus}"))
-
-
-def number_text(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
 
 
 def short(text: str, limit: int = 40) -> str:

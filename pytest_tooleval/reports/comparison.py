@@ -13,6 +13,7 @@ from ..record.comparison import Comparison
 from ..record.comparison import Moved
 from ..text import counted
 from ..text import printable
+from ..text import score_text
 from ..text import shorten
 from .tables import aligned
 
@@ -56,9 +57,9 @@ def _metric(model: ComparedModel, metric: ComparedMetric) -> tuple[str, ...]:
         _models(model),
         _name(metric.metric) + (f" in {_name(metric.suite)}" if metric.suite else ""),
         str(metric.n),
-        _number(metric.old),
-        _number(metric.new),
-        _number(metric.drop),
+        score_text(metric.old),
+        score_text(metric.new),
+        score_text(metric.drop),
         _p(metric.p_adjusted),
         _verdict(metric),
     )
@@ -85,7 +86,7 @@ def _cases_of(model: ComparedModel, name: str) -> list[str]:
 
 
 def _change(case: Moved) -> str:
-    numbers = f"{_number(case.old)} -> {_number(case.new)}"
+    numbers = f"{score_text(case.old)} -> {score_text(case.new)}"
     return f"{_case(case)}  {numbers}  ({case.old_passes} -> {case.new_passes})"
 
 
@@ -116,10 +117,6 @@ def _case(case: ComparedCase) -> str:
 
 def _name(text: str) -> str:
     return shorten(printable(shorten(text, _NAME + 1)), _NAME)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
 
 
 def _p(value: float | None) -> str:

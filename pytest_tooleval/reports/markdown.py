@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..record.comparison import ComparedCase
 from ..record.comparison import ComparedCases
@@ -22,15 +23,16 @@ from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
 from ..record.document import RowsDocument
 from ..record.gates import Gate
-from ..record.metrics import ordered_metrics
 from ..record.results import CaseRow
 from ..record.run import SummedRun
 from ..record.summary import ModelSummary
 from ..text import counted
 from ..text import printable
+from ..text import score_text
 from ..text import shorten
+from .run_text import ending
 from .run_text import fallbacks_text
-from .run_text import incomplete
+from .tables import score_columns
 from .tables import told_apart
 
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
@@ -132,7 +134,7 @@ def _verdict(document: RowsDocument) -> str:
     total, baseline = run.total, document.baseline
     failed_gates = sum(not gate.passed for gate in gates)
     evaluated = total.cases - total.skipped
-    reason = incomplete(run)
+    reason = ending(run.status, run.exitstatus)
     # With --tooleval-max-errors a run passes in spite of an error.
     errors = total.errors and run.exitstatus != 0
     if reason:
@@ -213,30 +215,14 @@ def _flip(model: str, case: Flip) -> str:
 def _moved(model: str, case: Moved) -> str:
     """A case with what it was and is, in trials that passed and in overall."""
     passes = f"{_code(case.old_passes)} to {_code(case.new_passes)} trials passed"
-    overall = f"overall {_number(case.old)} to {_number(case.new)}"
+    overall = f"overall {score_text(case.old)} to {score_text(case.new)}"
     return f"- {_where(case)} on {_code(model)}: {passes}, {overall}\n"
 
 
 def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Section:
     """A table of models, or of models and suites; columns without any value are left out."""
-    metrics = ordered_metrics(metric for row in rows for metric in row.metrics)
     names = ["model", "suite"] if suites else ["model"]
-    counts = [
-        name for name in ("failed", "missed", "errors", "skipped") if any(getattr(r, name) for r in rows)
-    ]
-    columns = [
-        *((name, [str(getattr(row, name)) for row in rows]) for name in ("cases", "passed", *counts)),
-        *((_code(metric, table=True), [_mean(row, metric) for row in rows]) for metric in metrics),
-        *(
-            (_code(kind, table=True), [_reliability(row, kind) for row in rows])
-            for kind in ("pass@k", "pass^k")
-        ),
-        ("tokens", [_tokens(row) for row in rows]),
-        ("of which reasoning", [_reasoning(row) for row in rows]),
-        ("cost (USD)", [_cost(row) for row in rows]),
-        ("latency (s)", [_number(row.latency_s) for row in rows]),
-    ]
-    columns = [(name, cells) for name, cells in columns if set(cells) != {_UNKNOWN}]
+    columns = score_columns(rows, partial(_code, table=True), intervals=True)
     entries = [
         _table_row(
             [*(_code(getattr(row, name), table=True) for name in names), *(c[i] for _, c in columns)]
@@ -244,45 +230,6 @@ def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Sectio
         for i, row in enumerate(rows)
     ]
     return _Section(head + _table_head([*names, *(name for name, _ in columns)], len(names)), entries)
-
-
-def _mean(row: ModelSummary, metric: str) -> str:
-    """`0.85`; for `overall` with its 95% interval, `0.85 (0.80 to 0.90)`: all would be too many."""
-    found = row.metrics.get(metric)
-    if found is None:
-        return _UNKNOWN
-    low, high = found.low, found.high
-    if metric != "overall" or low is None or high is None:
-        return f"{found.mean:.2f}"
-    return f"{found.mean:.2f} ({low:.2f} to {high:.2f})"
-
-
-def _reliability(row: ModelSummary, kind: str) -> str:
-    """pass@k or pass^k for the largest k."""
-    if row.reliability is None:
-        return _UNKNOWN
-    values = row.reliability.pass_at if kind == "pass@k" else row.reliability.pass_hat
-    k = max(values, key=int)
-    return f"{values[k]:.2f} (k = {int(k)})"
-
-
-def _tokens(row: ModelSummary) -> str:
-    return _UNKNOWN if row.tokens.total is None else f"{row.tokens.total:,}"
-
-
-def _reasoning(row: ModelSummary) -> str:
-    return f"{row.tokens.reasoning:,}" if row.tokens.reasoning else _UNKNOWN
-
-
-def _cost(row: ModelSummary) -> str:
-    """A `+` says that the price of some answers is unknown."""
-    if row.cost_usd is None:
-        return _UNKNOWN
-    return f"{row.cost_usd:.4f}" + ("+" if row.priced < row.trials else "")
-
-
-def _number(value: float | None) -> str:
-    return _UNKNOWN if value is None else f"{value:.2f}"
 
 
 def _cases(cases: Sequence[CaseRow], what: str, *, shown: bool) -> _Section:

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..engine.fallbacks import fallback_text
-from ..record.run import Run
+from ..record.run import Status
 from ..record.summary import Fallback
 from ..text import counted
 
-_STATUS = {"killed": "the run was killed", "running": "the run still goes on"}
 # pytest's own exit codes beyond passed, failed, and no test collected.
-_EXITS = {
-    2: "the run was interrupted, or files could not be collected",
-    3: "pytest had an internal error",
-    4: "pytest was not used correctly",
-}
+_EXITS = {2: "interrupted", 3: "internal error of pytest", 4: "wrong usage of pytest"}
 
 
-def incomplete(run: Run) -> str:
-    """Why the document's `run` is not whole; empty when it is."""
-    status = _STATUS.get(run.status)
-    return status or _EXITS.get(run.exitstatus or 0, "")
+def ending(status: Status, exitstatus: int | None) -> str:
+    """Why a run is not whole, in a word or two; empty when it is."""
+    return _EXITS.get(exitstatus or 0, "") if status == "finished" else status
 
 
 def option_text(name: str, value: object) -> str:

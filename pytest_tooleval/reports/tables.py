@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ from ..record.metrics import title_of
 from ..record.summary import ModelSummary
 from ..record.summary import SuiteSummary
 from ..text import printable
+from ..text import score_text
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: Iterable[int] = ()) -> list[str]:
@@ -52,27 +54,41 @@ def score_table(document: RowsDocument, model: str | None = None) -> list[str]:
 
 def _table(named: Sequence[tuple[str, ModelSummary]]) -> list[str]:
     rows = [row for _, row in named]
+    columns = [
+        ("model", [printable(row.model) for row in rows]),
+        ("suite", [printable(suite) for suite, _ in named]),
+        *score_columns(rows),
+    ]
+    lines = zip(*([title, *cells] for title, cells in columns), strict=True)
+    return aligned([list(line) for line in lines], texts=(0, 1))
+
+
+def score_columns(
+    rows: Sequence[ModelSummary], quote: Callable[[str], str] = str, *, intervals: bool = False
+) -> list[tuple[str, list[str]]]:
+    """Titles and cells, without columns that have no value.
+
+    `quote` is for names of metrics. With `intervals`, `overall` has its own: all would be too many.
+    """
     metrics = ordered_metrics(metric for row in rows for metric in row.metrics)
     trials = most_trials(rows)
     counts = [
         name for name in ("missed", "errors", "skipped") if any(getattr(row, name) for row in rows)
     ]
     columns = [
-        ("model", [printable(row.model) for row in rows]),
-        ("suite", [printable(suite) for suite, _ in named]),
-        *((name, [str(getattr(row, name)) for row in rows]) for name in ("cases", "passed", "failed")),
-        *((name, [str(getattr(row, name)) for row in rows]) for name in counts),
-        *((title_of(metric), [_mean(row, metric) for row in rows]) for metric in metrics),
-        (f"pass@{trials}", [_reliability(row, "@", trials) for row in rows]),
-        (f"pass^{trials}", [_reliability(row, "^", trials) for row in rows]),
+        *(
+            (name, [str(getattr(row, name)) for row in rows])
+            for name in ("cases", "passed", "failed", *counts)
+        ),
+        *((quote(title_of(name)), [_mean(row, name, intervals) for row in rows]) for name in metrics),
+        (quote(f"pass@{trials}"), [_reliability(row, "@", trials) for row in rows]),
+        (quote(f"pass^{trials}"), [_reliability(row, "^", trials) for row in rows]),
         ("tokens", [_tokens(row) for row in rows]),
         ("reasoning", [_reasoning(row) for row in rows]),
-        ("cost", [_cost(row) for row in rows]),
-        ("latency", ["-" if row.latency_s is None else f"{row.latency_s:.2f} s" for row in rows]),
+        ("cost (USD)", [_cost(row) for row in rows]),
+        ("latency (s)", [score_text(row.latency_s) for row in rows]),
     ]
-    shown = [(title, cells) for title, cells in columns if set(cells) != {"-"}]
-    lines = zip(*([title, *cells] for title, cells in shown), strict=True)
-    return aligned([list(line) for line in lines], texts=(0, 1))
+    return [(title, cells) for title, cells in columns if set(cells) != {"-"}]
 
 
 def most_trials(rows: Iterable[ModelSummary]) -> int:
@@ -80,15 +96,21 @@ def most_trials(rows: Iterable[ModelSummary]) -> int:
     return max((row.reliability.trials for row in rows if row.reliability), default=0)
 
 
-def _mean(row: ModelSummary, metric: str) -> str:
-    return f"{row.metrics[metric].mean:.2f}" if metric in row.metrics else "-"
+def _mean(row: ModelSummary, metric: str, intervals: bool) -> str:
+    """`0.85`, or `0.85 (0.80 to 0.90)`."""
+    found = row.metrics.get(metric)
+    if found is None:
+        return "-"
+    if not intervals or metric != "overall" or found.low is None or found.high is None:
+        return f"{found.mean:.2f}"
+    return f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
 def _reliability(row: ModelSummary, sign: str, k: int) -> str:
     if row.reliability is None:
         return "-"
     values = row.reliability.pass_at if sign == "@" else row.reliability.pass_hat
-    return f"{values[str(k)]:.2f}" if str(k) in values else "-"
+    return score_text(values.get(str(k)))
 
 
 def _tokens(row: ModelSummary) -> str:
@@ -101,7 +123,7 @@ def _reasoning(row: ModelSummary) -> str:
 
 
 def _cost(row: ModelSummary) -> str:
-    """Dollars; a `+` says that the price of some answers is unknown."""
+    """A `+` says that the price of some answers is unknown."""
     if row.cost_usd is None:
         return "-"
-    return f"${row.cost_usd:.4f}" + ("+" if row.priced < row.trials else "")
+    return f"{row.cost_usd:.4f}" + ("+" if row.priced < row.trials else "")

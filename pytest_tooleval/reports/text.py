@@ -14,7 +14,9 @@ from ..record.transcript import Reply
 from ..record.transcript import text_of
 from ..text import json_text
 from ..text import printable
+from ..text import score_text
 from ..text import shorten
+from .tables import aligned
 
 _CELL = 36
 _TEXT = 400
@@ -25,7 +27,7 @@ def render_case(result: CaseResult) -> str:
     blocks = [result.reason, f"{result.file}:{result.line}: {result.case} on {result.model}"]
     shown = [trial for trial in result.trials if not trial.passed] or list(result.trials)
     if len(result.trials) > 1:
-        values = ", ".join(_number(trial.values.get("overall")) for trial in result.trials)
+        values = ", ".join(score_text(trial.values.get("overall")) for trial in result.trials)
         blocks.append(f"{len(result.trials)} trials, overall: {values}; the first that failed:")
     for trial in shown[:1]:
         blocks += ["", render_scores(trial, result), "", render_transcript(trial)]
@@ -39,8 +41,8 @@ def render_scores(trial: TrialResult, result: CaseResult) -> str:
         threshold = result.thresholds.get(metric)
         needed = "" if threshold is None else f"needs {threshold:.2f}"
         lines = printable(score.explanation, keep_newlines=True).splitlines() or [""]
-        rows.append([metric, _number(score.value), needed, lines[0]])
-    blocks = [_table(rows, "  ")]
+        rows.append([metric, score_text(score.value), needed, lines[0]])
+    blocks = [_table(rows)]
     checks = [
         check
         for metric, score in trial.scores.items()
@@ -51,7 +53,7 @@ def render_scores(trial: TrialResult, result: CaseResult) -> str:
     seen = list(dict.fromkeys(checks))
     if seen:
         header = ["", "expected", "got", ""]
-        blocks += ["", _table([header, *map(_check_row, seen)], "  ")]
+        blocks += ["", _table([header, *map(_check_row, seen)])]
     return "\n".join(blocks)
 
 
@@ -65,16 +67,8 @@ def _check_row(check: Check) -> list[str]:
     ]
 
 
-def _table(rows: Sequence[Sequence[str]], indent: str) -> str:
-    """Columns as wide as their widest cell, the last one as it comes."""
-    if not rows:
-        return ""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
-    lines = (
-        indent + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[-1]])
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"  {line}" for line in aligned(rows, range(len(rows[0]) if rows else 0)))
 
 
 def render_transcript(trial: TrialResult) -> str:
@@ -120,7 +114,3 @@ def show_call(call: ToolCall) -> str:
 
 def _text(text: str) -> str:
     return shorten(printable(shorten(text, 4 * _TEXT)), _TEXT)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
