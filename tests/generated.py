@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tooleval.mutation.mutants import DESTRUCTIVE
+from pytest_tooleval.mutation.results import GAPS
+from pytest_tooleval.mutation.results import KINDS
 from pytest_tooleval.plugin.options import add_options
 from pytest_tooleval.record.metrics import BUILT_IN
 from pytest_tooleval.record.results import FAILURES
@@ -69,6 +72,18 @@ def options() -> str:
     return table(("option", "meaning"), rows)
 
 
+def mutants() -> str:
+    return table(("kind", "what is wrong"), [(f"`{kind}`", text) for kind, text in KINDS.items()])
+
+
+def gaps() -> str:
+    return table(("gap", "why it passes"), [(f"`{gap}`", text) for gap, text in GAPS.items()])
+
+
+def destructive() -> str:
+    return ", ".join(f"`{word}`" for word in DESTRUCTIVE) + "\n"
+
+
 # What stands between `<!-- NAME -->` and `<!-- end of NAME -->`.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/scoring.md", "metrics"): metrics,
@@ -76,6 +91,9 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/scoring.md", "failures"): failures,
     ("docs/suite-format.md", "modes"): modes,
     ("docs/options.md", "options"): options,
+    ("docs/mutation.md", "mutants"): mutants,
+    ("docs/mutation.md", "destructive"): destructive,
+    ("docs/mutation.md", "gaps"): gaps,
 }
 
 

@@ -20,6 +20,7 @@ from .history import show
 from .history import trend
 from .imports import import_
 from .models import models
+from .mutate import mutate
 from .new import new as new_
 from .suites import schema
 from .suites import validate
@@ -62,6 +63,7 @@ _COMMANDS = (
     new_,
     import_,
     validate,
+    mutate,
     schema,
     models,
     cassette,

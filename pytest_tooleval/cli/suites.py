@@ -45,7 +45,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     from ..suite.lint import lint_suite
     from ..suite.load import load_document
 
-    files = _suite_files(paths)
+    files = suite_files(paths)
     cases = problems = warnings = 0
     for file in files:
         try:
@@ -72,7 +72,7 @@ def _as_warning(problem: Problem) -> str:
     return f"{place}: warning: {field}{problem.message}"
 
 
-def _suite_files(paths: tuple[Path, ...]) -> list[Path]:
+def suite_files(paths: tuple[Path, ...]) -> list[Path]:
     """The files named, and every suite in the folders named, each once."""
     files: dict[Path, None] = {}
     for path in paths:

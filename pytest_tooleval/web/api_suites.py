@@ -11,6 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ..mutation.score import mutate_suite
+from ..mutation.text import mutation_problems
 from ..suite.fingerprints import content_of_bytes
 from .bodies import CaseContent
 from .bodies import NewCase
@@ -145,6 +147,20 @@ async def check_suite(request: Request) -> Response:
     return await run_in_threadpool(check)
 
 
+async def show_mutation(request: Request) -> Response:
+    """The mutation score of the file as it is saved, and what lets wrong answers pass."""
+    file = _file(request)
+
+    def show() -> Response:
+        folder = _folder(request)
+        suite, _ = folder.examine(folder.read(file), file).whole()
+        found = mutate_suite(suite, file)
+        shown = {"score": found.score, "mutants": found.mutants, "survivors": found.survivors}
+        return json_response({**shown, "gaps": problem_dicts(mutation_problems(suite, found))})
+
+    return await run_in_threadpool(show)
+
+
 async def list_cases(request: Request) -> Response:
     file = _file(request)
 
@@ -241,6 +257,7 @@ ROUTES = [
     Route(_ONE, replace_suite, methods=["PUT"]),
     Route(_ONE, delete_suite, methods=["DELETE"]),
     Route(_ONE + "/check", check_suite, methods=["POST"]),
+    Route(_ONE + "/mutation", show_mutation, methods=["GET"]),
     Route(_ONE + "/cases", list_cases, methods=["GET"]),
     Route(_ONE + "/cases", create_case, methods=["POST"]),
     Route(_ONE + "/cases/{id:path}", replace_case, methods=["PUT"]),

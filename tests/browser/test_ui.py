@@ -363,6 +363,16 @@ def test_a_problem_in_the_list_leads_to_its_field(site: Site) -> None:
     assert site.page.evaluate(focused) == "test_cases[1].expected_tool"
 
 
+def test_a_suite_tells_which_wrong_answers_would_pass(seeded: Site) -> None:
+    suite = json.loads(SEED)
+    suite["test_cases"] = [{**suite["test_cases"][0], "thresholds": {"overall": 0.1}}]
+    seeded.write("weather.tooleval.json", suite)
+    seeded.go("suite/weather.tooleval.json")
+    seeded.page.get_by_text(re.compile(r"Mutation score 0\.\d\d: \d+ of \d+ wrong answers")).click()
+    line = seeded.page.get_by_role("button", name='add to the case: "thresholds": {"overall": 1.0}')
+    expect(line).to_contain_text("passes, and should not: ")
+
+
 def test_the_json_view_and_the_forms_keep_in_step(seeded: Site) -> None:
     seeded.go("suite/weather.tooleval.json")
     view = seeded.page.get_by_label("The suite as JSON")

@@ -23,7 +23,7 @@ LAYERS = (
     ("suite",),
     ("scoring",),
     ("engine",),
-    ("verdicts", "reports", "history", "imports", "mcp"),
+    ("verdicts", "reports", "history", "imports", "mcp", "mutation"),
     ("plugin", "web", "cli"),
 )
 LAYER_OF = {part: number for number, parts in enumerate(LAYERS) for part in parts}

@@ -8,7 +8,7 @@ import { announce, ask, debounced, errorBox, pageHead, problemNodes, textArea } 
 import { newlineOf, offsetOf, read } from "./json-text.js";
 import { SuiteForms } from "./suite-forms.js";
 import { button, el, link, outcomeText, shown, shownNodes } from "./page/dom.js";
-import { plural } from "./page/numbers.js";
+import { plural, scoreText } from "./page/numbers.js";
 
 /** @import { Problem } from "./api.js" */
 
@@ -17,6 +17,7 @@ const VIEWS = ["form", "both", "json"];
 const NARROW = "(max-width: 1099px)";
 const LONG = 300_000;
 const MOST_LISTED = 50;
+const MOST_MUTATED = 500; // cases; more take the server too long
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, isGone }) {
@@ -43,6 +44,7 @@ class Editor {
     /** @type {Problem[]} */
     this.warnings = [];
     this.checks = 0;
+    this.mutations = 0;
     this.isSaving = false;
     this.title = el("bdi", {});
     this.state = el("span", { class: "state", role: "status" });
@@ -50,6 +52,7 @@ class Editor {
     this.runLink = link(`#/run${query({ file })}`, "Run", { class: "button" });
     this.messages = el("div", {});
     this.findings = el("div", { class: "findings" });
+    this.mutation = el("div", { class: "findings" });
     this.json = textArea({ class: "code json", spellcheck: "false", wrap: "off", "aria-label": "The suite as JSON" });
     this.formsPlace = el("div", { class: "forms" });
     this.jsonPlace = el("div", { class: "json-view" }, el("h2", {}, "JSON"), this.json);
@@ -72,6 +75,7 @@ class Editor {
       el("p", { class: "muted" }, el("bdi", {}, shownNodes(file)), " · ", this.state),
       this.messages,
       this.findings,
+      this.mutation,
       el("div", { class: "tabs", role: "group", "aria-label": "View" }, ...this.views),
       this.columns,
     );
@@ -107,6 +111,7 @@ class Editor {
     this.showForms();
     this.showJson();
     this.showFindings();
+    void this.mutate();
     if (this.data === undefined) this.view("json", false);
   }
 
@@ -210,6 +215,22 @@ class Editor {
     this.showState();
   }
 
+  /** The mutation score of the file: would it notice a wrong answer? A file with problems has none. */
+  async mutate() {
+    this.mutations += 1;
+    const asked = this.mutations;
+    this.mutation.replaceChildren();
+    const cases = this.data?.test_cases?.length ?? 0;
+    if (this.problems.length || cases === 0 || cases > MOST_MUTATED) return;
+    const found = await call("GET", `${suitePath(this.file)}/mutation`).catch(() => null);
+    if (asked !== this.mutations) return;
+    const score = found && found.score !== null ? `Mutation score ${scoreText(found.score)}` : "No mutation score";
+    const passing = found && found.survivors ? `: ${found.survivors} of ${plural(found.mutants, "wrong answer")} would pass` : "";
+    if (!found || (found.score === null && !found.gaps.length)) return;
+    if (found.gaps.length) this.mutation.replaceChildren(this.list("missed", score + passing, found.gaps, false));
+    else this.mutation.replaceChildren(el("p", {}, outcomeText("passed", `${score}: all ${plural(found.mutants, "wrong answer")} would be noticed`)));
+  }
+
   /**
    * @param {string} outcome
    * @param {string} words
@@ -261,6 +282,7 @@ class Editor {
       this.warnings = written.warnings;
       if (this.text === sent) this.problems = [];
       this.showFindings();
+      void this.mutate();
       announce("Saved");
     } catch (error) {
       this.notSaved(error);

@@ -8,8 +8,9 @@ from typing import Any
 CITIES = ("Paris", "Tokyo", "Lima", "Oslo")
 
 
-def tool(name: str = "get_weather") -> dict[str, Any]:
-    parameters = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+def tool(name: str = "get_weather", **keywords: Any) -> dict[str, Any]:
+    city = {"city": {"type": "string"}}
+    parameters = {"type": "object", "properties": city, "required": ["city"], **keywords}
     description = "Get current weather for a city"
     function = {"name": name, "description": description, "parameters": parameters}
     return {"type": "function", "function": function}

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from pytest_tooleval.suite.load import load_suite
 
 from .suites import case
+from .suites import tool
 from .suites import weather
 
 FILE = "weather.tooleval.json"
@@ -56,6 +57,22 @@ def test_all_suites_are_listed_broken_ones_too(client: TestClient, folder: Path)
     assert rows["a/drafts.tooleval.json"] == {"name": "Weather", **counts}
     assert rows["broken.tooleval.json"]["name"] is None
     assert rows["broken.tooleval.json"]["problems"] >= 2
+
+
+def test_a_suite_shows_whether_it_would_notice_wrong_answers(client: TestClient, folder: Path) -> None:
+    tools = [tool(additionalProperties=False)]
+    thresholds = {"overall": 1.0, "arguments_valid": 1.0}
+    cases = weather(case("Paris"), case("Oslo", thresholds={"overall": 0.5}), thresholds=thresholds)
+    (folder / FILE).write_text(json.dumps({**cases, "tools": tools}))
+
+    found = client.get(f"{PATH}/mutation").json()
+
+    assert 0 < found["score"] < 1
+    assert found["score"] == pytest.approx(1 - found["survivors"] / found["mutants"])
+    assert {gap["field"] for gap in found["gaps"]} == {"test_cases[1]"}
+    assert any(gap["message"].endswith('"thresholds": {"overall": 1.0}') for gap in found["gaps"])
+    (folder / FILE).write_text("{")
+    assert client.get(f"{PATH}/mutation").status_code == 422
 
 
 def test_a_file_that_is_too_large_is_listed_and_not_read(

@@ -1,0 +1,143 @@
+"""`tooleval mutate`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..text import counted
+from ..text import printable
+from .suites import suite_files
+
+if TYPE_CHECKING:
+    from ..mutation.results import CaseMutation
+    from ..mutation.results import SuiteMutation
+
+# As much as fits some screens; `--all` shows the rest.
+_MOST_CASES = 10
+_MOST_LINES = 4
+_MOST_ANSWERS = 2
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--fail-under",
+    type=click.FloatRange(0, 1),
+    metavar="SCORE",
+    help="Exit with status 1 when the mutation score of a suite is below this.",
+)
+@click.option("--all", "everything", is_flag=True, help="Show every wrong answer that passes.")
+@click.option(
+    "--json", "out", type=click.Path(path_type=Path), metavar="FILE", help="Write all as JSON."
+)
+@click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
+def mutate(
+    paths: tuple[Path, ...],
+    fail_under: float | None,
+    everything: bool,
+    out: Path | None,
+    metrics: tuple[str, ...],
+) -> None:
+    """Would your suites notice a wrong answer? Try it, without asking any model.
+
+    Takes the right answer of each case, breaks it in the ways that models break it, and scores what
+    came of it. The mutation score is the share of wrong answers that fail. Those that pass are
+    shown, with the line that would have each of them noticed. PATHS are suite files or folders.
+    """
+    from ..mcp.suite_tools import SuiteTools
+    from ..mutation.results import Mutations
+    from ..mutation.score import mutate_suite
+    from ..record.encoding import to_ascii_json
+    from ..suite.load import load_suite
+    from ..writing import write_whole
+
+    found = []
+    for file in suite_files(paths):
+        suite = load_suite(file, metrics=metrics, fetch_tools=SuiteTools(None, ()).fetch)
+        found.append(mutate_suite(suite, str(file)))
+        for line in _lines(found[-1], everything):
+            click.echo(line)
+    if out is not None:
+        try:
+            write_whole(out, to_ascii_json(Mutations(tuple(found))).encode())
+        except OSError as error:
+            raise click.ClickException(f"cannot write {out}: {error.strerror}") from None
+    if fail_under is not None:
+        failed = [each for each in found if each.score is None or each.score < fail_under]
+        for each in failed:
+            click.secho(f"{_place(each)}: {_below(each, fail_under)}", fg="red")
+        if failed:
+            raise SystemExit(1)
+
+
+def _below(suite: SuiteMutation, least: float) -> str:
+    if suite.score is None:
+        return "no mutation score: there is no right answer to break"
+    return f"the mutation score {suite.score:.4g} is below {least:g}"
+
+
+def _place(suite: SuiteMutation, line: int | None = None) -> str:
+    return printable(suite.file if line is None else f"{suite.file}:{line}")
+
+
+def _lines(suite: SuiteMutation, everything: bool) -> Iterator[str]:
+    yield f"{click.style(_place(suite), bold=True)}: {_summary(suite)}"
+    yield from _gaps(suite)
+    unknown = [case for case in suite.cases if case.calls is None]
+    weak = [case for case in suite.cases if case.survivors]
+    for cases, lines in ((unknown, _unknown_lines), (weak, _weak_lines)):
+        shown = cases if everything else cases[:_MOST_CASES]
+        for case in shown:
+            yield from lines(suite, case, everything)
+        if len(cases) > len(shown):
+            yield f"  and {counted(len(cases) - len(shown), 'more case')}; --all shows them"
+
+
+def _summary(suite: SuiteMutation) -> str:
+    parts = []
+    if suite.score is not None:
+        passing = f"{suite.survivors} of {suite.mutants} wrong answers pass" if suite.survivors else ""
+        noticed = passing or f"all {counted(suite.mutants, 'wrong answer')} noticed"
+        # Never rounded up to 1.
+        shown = f"mutation score {int(suite.score * 1000) / 1000:.3f}"
+        parts.append(f"{click.style(shown, fg='yellow' if suite.survivors else 'green')}, {noticed}")
+    if suite.unknown:
+        parts.append(f"no right answer known for {counted(suite.unknown, 'case')}")
+    if suite.skipped:
+        parts.append(f"{counted(suite.skipped, 'case')} skipped")
+    return "; ".join(parts) or "no cases"
+
+
+def _gaps(suite: SuiteMutation) -> Iterator[str]:
+    from ..mutation.results import GAPS
+
+    gaps = Counter(survivor.gap for case in suite.cases for survivor in case.survivors)
+    for gap, number in gaps.most_common():
+        yield f"  {number:5} {GAPS[gap].replace('`', '')}"
+
+
+def _unknown_lines(suite: SuiteMutation, case: CaseMutation, everything: bool) -> Iterator[str]:
+    place = _place(suite, case.line)
+    yield f"  {place}: {printable(case.id)}: no right answer is known: {printable(case.unknown)}"
+
+
+def _weak_lines(suite: SuiteMutation, case: CaseMutation, everything: bool) -> Iterator[str]:
+    from ..mutation.text import gaps_of
+
+    passing = f"{len(case.survivors)} of {counted(case.mutants, 'wrong answer')} pass"
+    yield f"  {_place(suite, case.line)}: {printable(case.id)}: {passing}"
+    gaps = gaps_of(case)
+    shown = gaps if everything else gaps[:_MOST_LINES]
+    for gap in shown:
+        yield f"    add to {printable(gap.to)}: {click.style(printable(gap.add), fg='green')}"
+        most = len(gap.answers) if everything else _MOST_ANSWERS
+        yield from (f"      {printable(answer)}" for answer in gap.answers[:most])
+        if len(gap.answers) > most:
+            yield f"      and {len(gap.answers) - most} more; --all shows them"
+    if len(gaps) > len(shown):
+        yield f"    and {counted(len(gaps) - len(shown), 'more line')}; --all shows them"

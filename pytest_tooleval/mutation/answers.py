@@ -1,0 +1,192 @@
+"""The right answer of a case, made of what it expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+from typing import NamedTuple
+
+from ..imports.values import required_values
+from ..record.calls import ToolCall
+from ..record.results import TrialResult
+from ..record.transcript import Reply
+from ..record.transcript import Round
+from ..record.transcript import Transcript
+from ..scoring import explained
+from ..scoring import score_transcript
+from ..scoring.matchers import RULES
+from ..scoring.matchers import is_optional
+from ..scoring.thresholds import missed_thresholds
+from ..scoring.tool_selection import find_tool
+from ..scoring.tool_selection import is_expected
+from ..suite.matchers import ANY_OF
+from ..suite.mocks import SEQUENCE
+from ..suite.mocks import WHEN
+from ..suite.model import ANY_TOOL
+from ..suite.model import ResolvedCase
+from ..suite.model import Tool
+from ..text import json_text
+from .results import Call
+from .values import NOTHING
+from .values import inside
+from .values import right_value
+
+Replies = tuple[tuple[ToolCall, ...], ...]
+Params = Mapping[str, Any]
+
+_MESSAGE = {"role": "assistant", "content": None}
+
+
+class Right(NamedTuple):
+    """A right answer: the hops before the end of a chain, then the calls that the case judges.
+
+    `names` and `params` are the tools and the parameters that the case expects in each of these calls;
+    the parameters are None where they are not scored.
+    """
+
+    hops: tuple[ToolCall, ...]
+    calls: tuple[ToolCall, ...]
+    names: tuple[tuple[str, ...], ...]
+    params: tuple[Params | None, ...]
+    trial: TrialResult
+
+    def replies(self, calls: Sequence[ToolCall] | None = None) -> Replies:
+        """Each hop is a reply of its own; the calls, or these in their place, are the last."""
+        return (*((hop,) for hop in self.hops), self.calls if calls is None else tuple(calls))
+
+
+class _UnknownError(Exception):
+    """Why there is no right answer."""
+
+
+def score(case: ResolvedCase, replies: Replies) -> TrialResult:
+    rounds = (Round(Reply(message=_MESSAGE, calls=calls, format="native")) for calls in replies)
+    return score_transcript(case, Transcript((), tuple(rounds)))
+
+
+def right_answer(case: ResolvedCase) -> Right | str:
+    """An answer that passes, the best one known; else why there is none.
+
+    Raises ScoringError when the case cannot be scored.
+    """
+    best: Right | None = None
+    why = ""
+    # Parameters that are required and not expected are filled in, where that is not held against it.
+    for fills, optionals in product((True, False), (True, False)):
+        try:
+            right = _answer(case, fills=fills, optionals=optionals)
+        except _UnknownError as error:
+            return str(error)
+        if right.trial.passed and (best is None or _total(right.trial) > _total(best.trial)):
+            best = right
+        why = why or _why_failed(case, right.trial)
+    return best or why
+
+
+def _total(trial: TrialResult) -> float:
+    return sum(value for value in trial.values.values() if value is not None)
+
+
+def _why_failed(case: ResolvedCase, trial: TrialResult) -> str:
+    if trial.passed:
+        return ""
+    scores = explained(case, trial).scores
+    called = " and ".join(map(shown_call, trial.calls)) or "no call"
+    for metric, (value, bound) in missed_thresholds(trial.values, case.thresholds).items():
+        if value is not None:
+            return f"{called} fails: {metric} {value:.2f} < {bound:.2f}: {scores[metric].explanation}"
+    return f"{called} fails: {trial.failure}"
+
+
+def shown_call(call: ToolCall | Call) -> str:
+    """`get_weather(city="Rome")`."""
+    given = (f"{name}={json_text(value, 60)}" for name, value in (call.arguments or {}).items())
+    return f"{call.name}({', '.join(given)})"
+
+
+def _answer(case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
+    calls: list[ToolCall] = []
+    expected = list(_expected(case))
+    for index, (names, params) in enumerate(expected):
+        # Of calls that expect the same, each takes another of the values that are right.
+        turned = _turned(params, expected[:index].count((names, params)))
+        calls.append(_call(case, names, turned, fills=fills, optionals=optionals))
+    hops = tuple(_hops(case)) if calls else ()
+    tools, params_ = tuple(names for names, _ in expected), tuple(params for _, params in expected)
+    right = Right(hops, tuple(calls), tools, params_, TrialResult())
+    return right._replace(trial=score(case, right.replies()))
+
+
+def _expected(case: ResolvedCase) -> Iterator[tuple[tuple[str, ...], Params | None]]:
+    test = case.case
+    if test.expected_calls is not None:
+        yield from ((call.tools, call.params) for call in test.expected_calls)
+    elif not test.expects_nothing:
+        yield test.expected_tools, test.expected_params
+
+
+def _turned(params: Params | None, steps: int) -> Params | None:
+    if not steps or params is None:
+        return params
+    turned = dict(params)
+    for name, value in params.items():
+        if isinstance(value, dict) and value.get(ANY_OF):
+            members = value[ANY_OF]
+            turned[name] = {ANY_OF: [*members[steps % len(members) :], *members]}
+    return turned
+
+
+def _call(
+    case: ResolvedCase, names: Sequence[str], params: Params | None, *, fills: bool, optionals: bool
+) -> ToolCall:
+    tool = next((found for name in names if (found := offered(case, name)) is not None), None)
+    schema = schema_of(tool)
+    arguments: dict[str, Any] = required_values(schema) if fills else {}
+    for name, expected in (params or {}).items():
+        if is_optional(expected) and not optionals:
+            continue
+        value = right_value(expected, inside(schema, name), RULES[case.param_scoring])
+        if value is not NOTHING:
+            arguments[name] = value
+        elif not is_optional(expected):
+            raise _UnknownError(f"no value is known that {name} accepts: {json_text(expected)}")
+    return ToolCall(names[0] if tool is None else tool.name, arguments)
+
+
+def offered(case: ResolvedCase, name: str) -> Tool | None:
+    """The tool of this name; for `"*"` the first one."""
+    if name == ANY_TOOL:
+        return case.tools[0] if case.tools else None
+    return find_tool(case, name)
+
+
+def schema_of(tool: Tool | None) -> dict[str, Any]:
+    return (tool.function.parameters if tool else None) or {}
+
+
+def _hops(case: ResolvedCase) -> Iterator[ToolCall]:
+    """Calls on the way to the end of a chain, as many as its shortest way has."""
+    left = (case.case.optimal_hops or 1) - 1
+    for name in case.case.valid_prerequisites:
+        if is_expected(name, case):
+            continue
+        mock = case.case.mock_responses.get(name)
+        answers = mock if isinstance(mock, dict) else {}
+        arguments = _asked(case, name, answers.get(WHEN))
+        for _ in answers.get(SEQUENCE, [None])[:left]:
+            yield ToolCall(name, arguments)
+            left -= 1
+
+
+def _asked(case: ResolvedCase, name: str, entries: Any) -> dict[str, Any]:
+    """Arguments for a tool: those that its mock first waits for, else plain ones."""
+    schema = schema_of(find_tool(case, name))
+    arguments = required_values(schema)
+    for param, expected in (entries[0].get("params", {}) if entries else {}).items():
+        value = right_value(expected, inside(schema, param), RULES[case.param_scoring])
+        if value is not NOTHING:
+            arguments[param] = value
+    return arguments

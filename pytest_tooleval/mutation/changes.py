@@ -1,0 +1,72 @@
+"""A value changed as models get values wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..record.calls import is_number
+from .results import Kind
+from .values import inside
+
+Change = tuple[Kind, Any]
+
+_OTHER_TEXT = "something else"
+_LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
+
+
+def changes(value: Any, schema: Any) -> Iterator[Change]:
+    """The value changed in each way that applies to it; some changes may give the same."""
+    options = schema.get("enum") if isinstance(schema, dict) else None
+    if isinstance(options, list) and value in options:
+        yield "enum_neighbour", options[(options.index(value) + 1) % len(options)]
+    if isinstance(value, str):
+        yield from _text_changes(value)
+    elif isinstance(value, bool):
+        yield "wrong_value", not value
+        yield "as_text", json.dumps(value)
+    elif is_number(value):
+        yield "wrong_value", value * 2 + 7
+        yield from (("off_by_one", value + 1), ("off_by_one", value - 1))
+        yield "as_text", json.dumps(value)
+    elif isinstance(value, list):
+        yield from _list_changes(value, schema)
+    elif isinstance(value, dict):
+        yield from _object_changes(value, schema)
+    else:
+        yield "wrong_value", _OTHER_TEXT
+
+
+def _text_changes(value: str) -> Iterator[Change]:
+    yield "wrong_value", _OTHER_TEXT
+    yield "spelling", value.lower() if value.isupper() else value.upper()
+    yield "spelling", f" {value} "
+    for step in (1, -1):
+        stepped = _LAST_NUMBER.sub(lambda found: _stepped(found[0], step), value)  # noqa: B023
+        yield "off_by_one", stepped
+
+
+def _stepped(digits: str, step: int) -> str:
+    """`05` is followed by `06`."""
+    return str(max(0, int(digits) + step)).zfill(len(digits))
+
+
+def _list_changes(value: list[Any], schema: Any) -> Iterator[Change]:
+    yield "as_text", json.dumps(value, ensure_ascii=False)
+    if not value:
+        return
+    yield "wrong_list", value[:-1]
+    yield "wrong_list", [*value, value[-1]]
+    yield "wrong_list", value[::-1]
+    for kind, changed in changes(value[0], inside(schema, None)):
+        yield kind, [changed, *value[1:]]
+
+
+def _object_changes(value: dict[str, Any], schema: Any) -> Iterator[Change]:
+    yield "as_text", json.dumps(value, ensure_ascii=False)
+    for name, member in value.items():
+        yield "dropped_argument", {key: each for key, each in value.items() if key != name}
+        for kind, changed in changes(member, inside(schema, name)):
+            yield kind, {**value, name: changed}

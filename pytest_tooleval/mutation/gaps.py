@@ -1,0 +1,101 @@
+"""What lets a wrong answer pass, and the line that would have it noticed."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+from typing import NamedTuple
+
+from ..record.metrics import METRICS
+from ..record.results import TrialResult
+from ..scoring.matchers import identical
+from ..scoring.thresholds import TOLERANCE
+from ..suite.model import ResolvedCase
+from .answers import Right
+from .answers import offered
+from .answers import schema_of
+from .mutants import Mutant
+from .results import Gap
+
+# Absent, or one of a list that has nothing in it: the author may list what is right, too.
+ABSENT: dict[str, Any] = {"$optional": {"$any_of": []}}
+FILL_IN = "..."  # stands, without quotes, for a value that only the author knows
+
+
+class Found(NamedTuple):
+    gap: Gap
+    add: str
+    to: str
+
+
+def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult) -> Found:
+    """Why an answer passes that should not, and what to add."""
+    lower = next((metric for metric in METRICS if _fell(metric, right.trial, trial)), None)
+    if mutant.kind == "destructive_call":
+        gap: Gap = "threshold" if lower else "any_tool"
+        return Found(gap, _line(forbidden_calls=[mutant.name]), "the case")
+    if lower is not None:
+        return Found("threshold", _line(thresholds={lower: _least(right.trial, lower)}), "the case")
+    if mutant.kind == "further_hop":
+        hops = len(right.hops) + len(right.calls)
+        return Found("hops_not_counted", _line(optimal_hops=hops), "the case")
+    call = right.calls[mutant.call]
+    given = call.arguments or {}
+    if mutant.kind == "repeated_call":
+        return _of_its_own(right, mutant)
+    declared = schema_of(offered(case, call.name)).get("properties") or {}
+    if mutant.name not in declared:
+        own: dict[str, Any] = {name: {} for name in given if name not in declared}
+        line = _line(**({"properties": own} if own else {}), additionalProperties=False)
+        return Found("undeclared_arguments", line, f"the parameters of {call.name}")
+    wanted = {mutant.name: FILL_IN if mutant.name in given else ABSENT}
+    several, place = case.case.expected_calls is not None, f"expected_calls[{mutant.call}]"
+    if right.params[mutant.call] is not None:
+        place = f"{place}.params" if several else "expected_params"
+        return Found("argument_not_named", _line(**wanted), place)
+    if several:
+        return Found("params_not_scored", _line(params=wanted), place)
+    return Found("params_not_scored", _line(expected_params=wanted), "the case")
+
+
+def _of_its_own(right: Right, mutant: Mutant) -> Found:
+    """What an expected call must say so that the one made in its place is not taken for it."""
+    call, made = right.calls[mutant.call], mutant.replies[-1][mutant.call]
+    place = f"expected_calls[{mutant.call}]"
+    if call.name != made.name:
+        return Found("equal_calls", _line(tool=call.name), place)
+    given, others = call.arguments or {}, made.arguments or {}
+    wanted = {
+        name: value
+        for name, value in given.items()
+        if name not in others or not identical(value, others[name])
+    }
+    wanted |= {name: ABSENT for name in others if name not in given}
+    if right.params[mutant.call] is None:
+        return Found("equal_calls", _line(params=wanted), place)
+    return Found("equal_calls", _line(**wanted), f"{place}.params")
+
+
+def no_score_fell(before: TrialResult, after: TrialResult) -> bool:
+    return not any(_fell(metric, before, after) for metric in METRICS)
+
+
+def _fell(metric: str, before: TrialResult, after: TrialResult) -> bool:
+    one, two = before.values.get(metric), after.values.get(metric)
+    return one is not None and two is not None and two < one - TOLERANCE
+
+
+def _least(trial: TrialResult, metric: str) -> float:
+    """The score, in four digits that it does not miss."""
+    return math.floor((trial.values[metric] or 0.0) * 10_000 + TOLERANCE) / 10_000
+
+
+def _params_of(case: ResolvedCase, call: int) -> str:
+    return "expected_params" if case.case.expected_calls is None else f"expected_calls[{call}].params"
+
+
+def _line(**fields: Any) -> str:
+    """The members of a JSON object as they stand in a file, without the braces."""
+    text = json.dumps(fields, ensure_ascii=False)
+    return text[1:-1].replace(json.dumps(FILL_IN), FILL_IN)

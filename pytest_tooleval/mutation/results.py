@@ -1,0 +1,136 @@
+"""What mutating a suite found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+from typing import Any
+from typing import Literal
+
+from msgspec import Meta
+from msgspec import Struct
+
+Kind = Literal[
+    "no_call",
+    "another_tool",
+    "invented_tool",
+    "missing_call",
+    "repeated_call",
+    "further_call",
+    "destructive_call",
+    "wrong_order",
+    "unfinished_chain",
+    "further_hop",
+    "dropped_argument",
+    "renamed_argument",
+    "invented_argument",
+    "wrong_value",
+    "enum_neighbour",
+    "off_by_one",
+    "spelling",
+    "as_text",
+    "wrong_list",
+]
+KINDS: Mapping[Kind, str] = {
+    "no_call": "no tool is called",
+    "another_tool": "another tool of the case, with arguments that fit it",
+    "invented_tool": "a tool that was never offered",
+    "missing_call": "one of several expected calls is left out",
+    "repeated_call": "one of several expected calls is made twice, in place of another",
+    "further_call": "a call more: the last one again, or another tool",
+    "destructive_call": "a call more, to a tool whose name says that it takes something away",
+    "wrong_order": "two expected calls change places",
+    "unfinished_chain": "a chain stops before its last call",
+    "further_hop": "a chain has one call more on the way",
+    "dropped_argument": "an argument, or a member of an object in one, is left out",
+    "renamed_argument": "an argument has another name",
+    "invented_argument": "an argument that nobody asked for: declared by the tool, or not",
+    "wrong_value": "another value of the same type",
+    "enum_neighbour": "another value of the parameter's `enum`",
+    "off_by_one": "a number, or the last number in a text, is one more or one less",
+    "spelling": "a text in other case, or with white space around it",
+    "as_text": "a number, a boolean, a list or an object is written as text",
+    "wrong_list": "a list lacks an item, has one twice, or is in another order",
+}
+
+Gap = Literal[
+    "threshold",
+    "params_not_scored",
+    "argument_not_named",
+    "undeclared_arguments",
+    "equal_calls",
+    "hops_not_counted",
+    "any_tool",
+]
+GAPS: Mapping[Gap, str] = {
+    "threshold": "a metric is lower, and no threshold asks for more",
+    "params_not_scored": "`expected_params` or `params` is not given, so no argument is looked at",
+    "argument_not_named": "the expected parameters do not name the argument",
+    "undeclared_arguments": "the tool's schema declares no parameters, or is no object with any",
+    "equal_calls": "expected calls with the same alternatives are all met by one call made twice",
+    "hops_not_counted": "without `optimal_hops` a chain may take any number of calls",
+    "any_tool": '`expected_tool: "*"` takes any tool',
+}
+
+
+class Call(Struct, frozen=True):
+    """A call of an answer."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+class Survivor(Struct, frozen=True):
+    """A wrong answer that passes."""
+
+    kind: Annotated[Kind, Meta(description="How the right answer was broken.")]
+    calls: Annotated[tuple[Call, ...], Meta(description="The wrong answer: all its calls.")]
+    gap: Annotated[Gap, Meta(description="What lets it pass.")]
+    add: Annotated[str, Meta(description="The line that would have it noticed; `...` is yours to fill.")]
+    to: Annotated[str, Meta(description="The part of the suite that the line belongs to.")]
+
+
+class CaseMutation(Struct, frozen=True, kw_only=True):
+    """The wrong answers made of a case's right one."""
+
+    id: Annotated[str, Meta(description="The id of the case.")]
+    line: Annotated[int, Meta(description="Its line in the file.")]
+    calls: Annotated[
+        tuple[Call, ...] | None, Meta(description="The right answer; null when none is known.")
+    ]
+    unknown: Annotated[str, Meta(description="Why no right answer is known; else empty.")] = ""
+    mutants: Annotated[int, Meta(description="Wrong answers.")] = 0
+    legal: Annotated[int, Meta(description="Changed answers that the case itself calls right.")] = 0
+    survivors: Annotated[tuple[Survivor, ...], Meta(description="Wrong answers that pass.")] = ()
+
+    @property
+    def score(self) -> float | None:
+        return share_noticed(self.mutants, len(self.survivors))
+
+
+class SuiteMutation(Struct, frozen=True, kw_only=True):
+    """The wrong answers made of a suite's right ones."""
+
+    file: str
+    name: str
+    score: Annotated[
+        float | None, Meta(description="Mutants noticed / mutants; null when there are none.")
+    ]
+    mutants: int
+    survivors: int
+    legal: int
+    unknown: Annotated[int, Meta(description="Cases of which no right answer is known.")]
+    skipped: Annotated[int, Meta(description="Cases that are never run.")]
+    cases: tuple[CaseMutation, ...]
+
+
+class Mutations(Struct, frozen=True):
+    """The document of `tooleval mutate --json`."""
+
+    suites: tuple[SuiteMutation, ...]
+    version: Literal[1] = 1
+
+
+def share_noticed(mutants: int, survivors: int) -> float | None:
+    """The mutation score; None without mutants."""
+    return (mutants - survivors) / mutants if mutants else None

@@ -1,0 +1,80 @@
+"""The mutation score of a suite: the share of wrong answers that it notices."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ..errors import ScoringError
+from ..record.metrics import BUILT_IN
+from ..suite.model import ResolvedCase
+from ..suite.model import Suite
+from ..suite.model import resolve
+from .answers import Replies
+from .answers import right_answer
+from .answers import score
+from .gaps import gap_of
+from .gaps import no_score_fell
+from .mutants import mutants
+from .results import Call
+from .results import CaseMutation
+from .results import SuiteMutation
+from .results import Survivor
+from .results import share_noticed
+
+
+def mutate_suite(suite: Suite, file: str = "") -> SuiteMutation:
+    """Break the right answer of every case that is not skipped, and score what came of it."""
+    skipped = sum(case.skip is not False for case in suite.test_cases)
+    found = tuple(mutate_case(resolve(suite, case)) for case in suite.test_cases if case.skip is False)
+    mutants = sum(case.mutants for case in found)
+    survivors = sum(len(case.survivors) for case in found)
+    return SuiteMutation(
+        file=file,
+        name=suite.name,
+        score=share_noticed(mutants, survivors),
+        mutants=mutants,
+        survivors=survivors,
+        legal=sum(case.legal for case in found),
+        unknown=sum(case.calls is None for case in found),
+        skipped=skipped,
+        cases=found,
+    )
+
+
+def mutate_case(case: ResolvedCase) -> CaseMutation:
+    """The wrong answers of one case. Thresholds on metrics of other scorers are not asked for."""
+    built_in = {metric: least for metric, least in case.thresholds.items() if metric in BUILT_IN}
+    case = dataclasses.replace(case, thresholds=built_in)
+    try:
+        right = right_answer(case)
+    except ScoringError as error:
+        right = str(error)
+    if isinstance(right, str):
+        return CaseMutation(id=case.id, line=case.case.line, calls=None, unknown=right)
+    legal = wrong = 0
+    survivors = []
+    for mutant in mutants(case, right):
+        try:
+            trial = score(case, mutant.replies)
+        except ScoringError:  # an error is no pass
+            wrong += 1
+            continue
+        if mutant.looked and trial.passed and no_score_fell(right.trial, trial):
+            legal += 1
+            continue
+        wrong += 1
+        if trial.passed:
+            gap = gap_of(case, right, mutant, trial)
+            survivors.append(Survivor(mutant.kind, _calls(mutant.replies), *gap))
+    return CaseMutation(
+        id=case.id,
+        line=case.case.line,
+        calls=_calls(right.replies()),
+        mutants=wrong,
+        legal=legal,
+        survivors=tuple(survivors),
+    )
+
+
+def _calls(replies: Replies) -> tuple[Call, ...]:
+    return tuple(Call(call.name, call.arguments or {}) for calls in replies for call in calls)

@@ -1,0 +1,63 @@
+"""What lets wrong answers pass, in words."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..errors import Problem
+from ..suite.model import Suite
+from ..text import ELLIPSIS
+from ..text import counted
+from .answers import shown_call
+from .results import Call
+from .results import CaseMutation
+from .results import SuiteMutation
+
+
+class Gap(NamedTuple):
+    """A line to add to a part of a case, and the wrong answers that pass without it."""
+
+    to: str
+    add: str
+    answers: list[str]
+
+
+def gaps_of(case: CaseMutation) -> list[Gap]:
+    """The lines that a case lacks, each once."""
+    gaps: dict[tuple[str, str], Gap] = {}
+    for survivor in case.survivors:
+        gap = gaps.setdefault((survivor.to, survivor.add), Gap(survivor.to, survivor.add, []))
+        kind = survivor.kind.replace("_", " ")
+        gap.answers.append(f"{kind}: {_shown_answer(survivor.calls, case.calls or ())}")
+    return list(gaps.values())
+
+
+def mutation_problems(suite: Suite, found: SuiteMutation) -> Iterator[Problem]:
+    """Each line that a suite lacks, and each case without a right answer, at its place in the file."""
+    places = {case.id: index for index, case in enumerate(suite.test_cases)}
+    for case in found.cases:
+        field = f"test_cases[{places[case.id]}]"
+        if case.unknown:
+            yield Problem(found.file, case.line, 1, field, f"no right answer is known: {case.unknown}")
+        for gap in gaps_of(case):
+            more = counted(len(gap.answers) - 1, "other") if len(gap.answers) > 1 else ""
+            passing = gap.answers[0] + (f", and {more}" if more else "")
+            message = f"passes, and should not: {passing}; add to {gap.to}: {gap.add}"
+            yield Problem(found.file, case.line, 1, field, message)
+
+
+def _shown_answer(calls: Sequence[Call], right: Sequence[Call]) -> str:
+    """The calls; in place of those that begin or end the right answer, too, an ellipsis."""
+    first = _same(calls, right)
+    last = _same(calls[first:][::-1], right[first:][::-1])
+    shown = [shown_call(call) for call in calls[first : len(calls) - last]]
+    return ", ".join([ELLIPSIS] * (first > 0) + shown + [ELLIPSIS] * (last > 0)) or "no call"
+
+
+def _same(calls: Sequence[Call], right: Sequence[Call]) -> int:
+    """How many calls are the same from the beginning on."""
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(calls, right, strict=False))
+    return sum(1 for _ in same)

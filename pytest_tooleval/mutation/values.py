@@ -1,0 +1,115 @@
+"""A right value for what a case expects: one that its matchers accept and the tool's schema allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+from typing import Final
+
+from ..imports.values import required_values
+from ..record.calls import is_number
+from ..scoring.json_schema import is_valid
+from ..scoring.matchers import Rules
+from ..scoring.matchers import is_optional
+from ..scoring.matchers import matches
+from ..scoring.problems import CannotCompare
+from ..suite import matchers as shape
+from .patterns import example
+
+NOTHING: Final[Any] = object()  # no value is known
+
+
+def right_value(expected: Any, schema: Any, rules: Rules) -> Any:
+    """A value that is right, if possible one that fits the schema; `NOTHING` if none is known."""
+    found = NOTHING
+    for value in _guesses(expected, schema, rules):
+        if not _accepts(expected, value, rules):
+            continue
+        if fits(schema, value):
+            return value
+        found = value if found is NOTHING else found
+    return found
+
+
+def fits(schema: Any, value: Any) -> bool:
+    """Whether a value is valid; also where the schema by itself cannot tell."""
+    if not isinstance(schema, Mapping):
+        return True
+    try:
+        return is_valid(schema, value)
+    except CannotCompare:
+        return True
+
+
+def stand_in(schema: Any, name: str, root: Mapping[str, Any] | None = None) -> Any:
+    """A value that fits a parameter's schema, its own example if it has one; `NOTHING` if none does."""
+    asked = {**(root or {}), "properties": {name: schema}, "required": [name]}
+    return required_values(asked).get(name, NOTHING)
+
+
+def inside(schema: Any, name: str | None) -> Any:
+    """The schema of a member: of the property with this name, or (None) of a list's items."""
+    if not isinstance(schema, Mapping):
+        return True
+    if name is None:
+        return schema.get("items", True)
+    properties = schema.get("properties")
+    return properties.get(name, True) if isinstance(properties, Mapping) else True
+
+
+def _accepts(expected: Any, value: Any, rules: Rules) -> bool:
+    try:
+        return matches(expected, value, rules)
+    except CannotCompare:
+        return False
+
+
+def _guesses(expected: Any, schema: Any, rules: Rules) -> Iterator[Any]:
+    """Values of which some may be right, the likeliest first."""
+    key = shape.matcher_key(expected)
+    operand: Any = None if key is None else expected[key]
+    if key is None:
+        yield from _plain(expected, schema, rules)
+    elif key == shape.OPTIONAL:
+        yield from _guesses(operand, schema, rules)
+    elif key == shape.ANY_OF:
+        for member in operand:
+            yield from _guesses(member, schema, rules)
+    elif key == shape.EXACT:
+        yield operand
+    elif key == shape.REGEX:
+        yield example(operand)
+    elif key == shape.CONTAINS:
+        parts = operand if isinstance(operand, list) else [operand]
+        if all(isinstance(part, str) for part in parts):
+            yield " ".join(parts)
+        yield [right_value(part, inside(schema, None), rules) for part in parts]
+    elif key == shape.APPROX:
+        number = operand["value"]
+        yield from (number, round(number))
+    elif key == shape.SCHEMA:
+        yield stand_in(operand, "value")
+    if key is not None and isinstance(schema, Mapping):
+        yield from schema.get("enum", ())
+        yield stand_in(schema, "value")
+
+
+def _plain(expected: Any, schema: Any, rules: Rules) -> Iterator[Any]:
+    if isinstance(expected, list):
+        yield [right_value(member, inside(schema, None), rules) for member in expected]
+    elif isinstance(expected, dict):
+        members = {
+            name: right_value(member, inside(schema, name), rules) for name, member in expected.items()
+        }
+        yield {
+            name: value
+            for name, value in members.items()
+            if value is not NOTHING or not is_optional(expected[name])
+        }
+    else:
+        yield expected
+        if is_number(expected) and expected == round(expected):
+            yield int(expected)  # 5.0 is right where 5 is, and an integer may be asked for
+        if isinstance(expected, str) and rules.mode == "regex":
+            yield example(expected)

@@ -1,0 +1,197 @@
+"""Which wrong answers a case lets pass, and whether the line to add has them noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.mutation.results import CaseMutation
+from pytest_tooleval.mutation.results import Survivor
+from pytest_tooleval.mutation.score import mutate_suite
+from pytest_tooleval.suite.model import Suite
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "city": {"type": "string"},
+                "units": {"type": "string", "enum": ["celsius", "fahrenheit"]},
+                "days": {"type": "integer", "default": 1},
+            },
+            "required": ["city"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+def named(name: str, **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+STRICT = {"overall": 1.0, "arguments_valid": 1.0}
+TOOLS = [WEATHER, named("search"), named("delete_all")]
+
+
+def mutated(tools: list[dict[str, Any]] | None = None, /, **case: Any) -> CaseMutation:
+    test = {"id": "one", "prompt": "?", "thresholds": STRICT, **case}
+    suite = {"name": "s", "tools": TOOLS if tools is None else tools, "test_cases": [test]}
+    (found,) = mutate_suite(Suite.model_validate(suite)).cases
+    return found
+
+
+def passing(found: CaseMutation) -> dict[str, list[Survivor]]:
+    kinds: dict[str, list[Survivor]] = {}
+    for survivor in found.survivors:
+        kinds.setdefault(survivor.kind, []).append(survivor)
+    return kinds
+
+
+def test_a_case_that_names_everything_notices_everything() -> None:
+    absent: dict[str, Any] = {"$optional": {"$any_of": []}}
+    found = mutated(
+        expected_calls=[
+            {"tool": "get_weather", "params": {"city": "Paris", "units": absent, "days": absent}}
+        ]
+    )
+
+    assert found.mutants > 10
+    assert found.score == 1.0
+    assert found.calls is not None
+    assert found.calls[0].arguments == {"city": "Paris"}
+
+
+def test_what_the_case_itself_accepts_is_no_mutant() -> None:
+    plain = mutated([WEATHER], expected_tool="get_weather", expected_params={"city": "Paris"})
+    either = mutated(
+        expected_tool=["get_weather", "search"],
+        expected_params={"city": {"$optional": {"$schema": {"type": "string"}}}},
+    )
+
+    assert "spelling" not in passing(plain), "`exact` ignores case"
+    assert either.legal >= 5, "each other city, none, and the other tool"
+    assert not {"wrong_value", "dropped_argument", "another_tool"} & passing(either).keys()
+
+
+def test_arguments_that_the_case_does_not_name() -> None:
+    found = mutated([WEATHER], expected_tool="get_weather", expected_params={"city": "Paris"})
+
+    assert [(one.kind, one.gap, one.to, one.add) for one in found.survivors] == [
+        (
+            "invented_argument",
+            "argument_not_named",
+            "expected_params",
+            f'"{name}": {{"$optional": {{"$any_of": []}}}}',
+        )
+        for name in ("units", "days")
+    ]
+    assert found.survivors[1].calls[0].arguments == {"city": "Paris", "days": 9}, "not the default"
+
+
+def test_parameters_that_are_not_scored() -> None:
+    found = mutated(expected_tool="get_weather")
+    several = mutated(expected_calls=[{"tool": "get_weather"}])
+
+    (wrong,) = passing(found)["wrong_value"]
+    assert (wrong.gap, wrong.add) == ("params_not_scored", '"expected_params": {"city": ...}')
+    (wrong,) = passing(several)["wrong_value"]
+    assert (wrong.add, wrong.to) == ('"params": {"city": ...}', "expected_calls[0]")
+    assert not mutated(expected_tool="*").survivors[1:], "any call is any call"
+
+
+def test_a_threshold_below_what_the_right_answer_scores() -> None:
+    found = mutated(
+        expected_tool="get_weather",
+        expected_params={"city": "Paris", "units": "celsius"},
+        thresholds={**STRICT, "overall": 0.8},
+    )
+
+    (wrong,) = passing(found)["enum_neighbour"]
+    assert (wrong.gap, wrong.to, wrong.add) == (
+        "threshold",
+        "the case",
+        '"thresholds": {"overall": 1.0}',
+    )
+
+
+def test_equal_calls_are_met_by_one_call_made_twice() -> None:
+    either = {"tool": "get_weather", "params": {"city": {"$any_of": ["Oslo", "Rome"]}}}
+    found = mutated(expected_calls=[either, either])
+
+    assert found.calls is not None
+    assert [call.arguments["city"] for call in found.calls] == ["Oslo", "Rome"]
+    first, second = passing(found)["repeated_call"]
+    assert (first.gap, first.to, first.add) == (
+        "equal_calls",
+        "expected_calls[0].params",
+        '"city": "Oslo"',
+    )
+    assert second.add == '"city": "Rome"'
+
+
+def test_a_tool_that_declares_nothing_takes_anything() -> None:
+    tool = {"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}
+    found = mutated([tool], expected_tool="search", expected_params={"query": "x"})
+
+    (wrong,) = found.survivors
+    assert (wrong.kind, wrong.gap) == ("invented_argument", "undeclared_arguments")
+    assert wrong.to == "the parameters of search"
+    assert wrong.add == '"properties": {"query": {}}, "additionalProperties": false'
+
+
+def test_a_chain_is_made_of_its_prerequisites_and_mocks() -> None:
+    chain = {
+        "expected_tool": "book",
+        "expected_params": {"flight": "BA1"},
+        "multi_turn": True,
+        "optimal_hops": 3,
+        "valid_prerequisites": ["find"],
+        "mock_responses": {"find": {"$sequence": ["busy", "BA1"]}},
+    }
+    tools = [named("find", to={"type": "string"}), named("book", flight={"type": "string"})]
+    strict = mutated([*tools, named("cancel_all")], thresholds={**STRICT, "overall": 0.9}, **chain)
+    loose = mutated(tools, thresholds=STRICT, **{**chain, "mock_responses": {}, "optimal_hops": None})
+
+    assert strict.calls is not None
+    assert [call.name for call in strict.calls] == ["find", "find", "book"]
+    assert strict.score == 1.0
+    assert loose.calls is not None
+    assert [call.name for call in loose.calls] == ["book"]
+
+
+@pytest.mark.parametrize(
+    ("case", "why"),
+    [
+        (
+            {"expected_tool": "get_weather", "expected_params": {"city": {"$any_of": []}}},
+            'no value is known that city accepts: {"$any_of": []}',
+        ),
+        (
+            {"expected_tool": "get_weather", "expected_params": {"city": 5}},
+            "get_weather(city=5) fails: arguments_valid 0.00 < 1.00",
+        ),
+    ],
+)
+def test_no_right_answer_is_known(case: dict[str, Any], why: str) -> None:
+    found = mutated(**case)
+
+    assert found.calls is None
+    assert found.score is None
+    assert found.unknown.startswith(why)
+
+
+def test_skipped_cases_and_metrics_of_others_are_left_out() -> None:
+    cases = [
+        {"id": "a", "prompt": "?", "expected_tool": None, "skip": True},
+        {"id": "b", "prompt": "?", "expected_tool": None, "thresholds": {"overall": 1, "grounded": 1}},
+    ]
+    found = mutate_suite(Suite.model_validate({"name": "s", "tools": TOOLS, "test_cases": cases}))
+
+    assert (found.skipped, [case.id for case in found.cases]) == (1, ["b"])
+    assert found.score == 1.0
+    assert found.mutants == 3
