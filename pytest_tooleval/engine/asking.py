@@ -296,20 +296,7 @@ class Asker:
 
 def _without_keys(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
     """The answer with echoed keys taken out, before anybody sees, records or scores it."""
-    try:
-        values = sent_values(spec.api_key_env)
-        message = scrub_json(answer.message, values)
-        reason = scrub_json(answer.finish_reason, values)
-        said = scrub_json(answer.finish_message, values)
-        served = scrub_json(answer.served_model, values)
-        fingerprint = scrub_json(answer.system_fingerprint, values)
-    except RecursionError:
-        raise ModelError("the answer is nested too deeply to read", kind="bad_response") from None
-    return structs.replace(
-        answer,
-        message=message,
-        finish_reason=reason,
-        finish_message=said,
-        served_model=served,
-        system_fingerprint=fingerprint,
-    )
+    values = sent_values(spec.api_key_env)
+    texts = ("message", "finish_reason", "finish_message", "served_model", "system_fingerprint")
+    clean = {name: scrub_json(getattr(answer, name), values) for name in texts}
+    return structs.replace(answer, **clean)

@@ -7,7 +7,6 @@ import functools
 import logging
 import os
 import re
-from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,6 +21,7 @@ _MAYBE_SECRET_NAME = re.compile(
 _MAYBE_SENT_NAME = re.compile(r"(API_?KEY|TOKEN)\d*$|BEARER_TOKEN_", re.IGNORECASE)
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[^\s'\",;]+", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)[^\s/@'\"]{1,500}@")
+_FIELD_NAME = re.compile(r"[a-z_]+")
 _SHORTEST = 6  # shorter values ("x", "none", "1234") stand everywhere in ordinary text
 _SHORTEST_MAYBE = 8
 PLACEHOLDER = "[secret]"
@@ -42,7 +42,7 @@ def secret_values(names: Iterable[str | None] = ()) -> tuple[str, ...]:
     These are the variables named in `names` or by a model's table, and every other one whose name
     says that it holds a secret.
     """
-    return _values({*names, *_named}, _is_secret, _may_be_secret)
+    return _values({*names, *_named}, _SECRET_NAME, _MAYBE_SECRET_NAME)
 
 
 def sent_values(name: str | None) -> tuple[str, ...]:
@@ -51,43 +51,26 @@ def sent_values(name: str | None) -> tuple[str, ...]:
     Fewer than `secret_values`: an answer is scored, so it must not change because some password of
     the machine happens to be an ordinary word.
     """
-    return _values({name}, _is_api_key, _may_be_sent)
+    return _values({name}, _API_KEY_NAME, _MAYBE_SENT_NAME)
 
 
-def _values(
-    named: set[str | None], is_meant: Callable[[str], bool], may_be_meant: Callable[[str], bool]
-) -> tuple[str, ...]:
+def _values(named: set[str | None], meant: re.Pattern[str], perhaps: re.Pattern[str]) -> tuple[str, ...]:
     values = set()
     # Not `items()`: pytest changes PYTEST_CURRENT_TEST in its own thread all the time.
     for name in list(os.environ):
         value = os.environ.get(name, "").strip()
-        if name in named or is_meant(name):
+        if name in named or _is_like(meant, name):
             if len(value) >= _SHORTEST:
                 values.add(value)
-        elif len(value) >= _SHORTEST_MAYBE and may_be_meant(name) and not _is_ordinary(value):
+        elif len(value) >= _SHORTEST_MAYBE and _is_like(perhaps, name) and not _is_ordinary(value):
             values.add(value)
     return tuple(sorted(values, key=len, reverse=True))
 
 
-# These are asked for every answer, of an environment of a hundred names.
+# This is asked for every answer, of an environment of a hundred names.
 @functools.lru_cache(maxsize=4096)
-def _is_secret(name: str) -> bool:
-    return bool(_SECRET_NAME.search(name))
-
-
-@functools.lru_cache(maxsize=4096)
-def _may_be_secret(name: str) -> bool:
-    return bool(_MAYBE_SECRET_NAME.search(name))
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_api_key(name: str) -> bool:
-    return bool(_API_KEY_NAME.search(name))
-
-
-@functools.lru_cache(maxsize=4096)
-def _may_be_sent(name: str) -> bool:
-    return bool(_MAYBE_SENT_NAME.search(name))
+def _is_like(pattern: re.Pattern[str], name: str) -> bool:
+    return bool(pattern.search(name))
 
 
 def _is_ordinary(value: str) -> bool:
@@ -112,17 +95,11 @@ def scrub_json(value: Any, values: tuple[str, ...]) -> Any:
     if isinstance(value, list):
         return [scrub_json(member, values) for member in value]
     if isinstance(value, dict):
-        return {_clean_name(name, values): scrub_json(member, values) for name, member in value.items()}
+        return {
+            name if _FIELD_NAME.fullmatch(name) else _without(name, values): scrub_json(member, values)
+            for name, member in value.items()
+        }
     return value
-
-
-_FIELD_NAME = re.compile(r"[a-z_]+")
-
-
-def _clean_name(name: Any, values: tuple[str, ...]) -> Any:
-    if not isinstance(name, str) or _FIELD_NAME.fullmatch(name):
-        return name
-    return _without(name, values)
 
 
 def shown_address(url: str) -> str:

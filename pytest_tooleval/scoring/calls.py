@@ -45,38 +45,10 @@ def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
 
     Each row has a share for every actual call, of which there is at least one.
     """
-    pairs = _each_its_best(rows)
-    if pairs is None or (in_order and not _is_sorted(pairs)):
-        weights = _weights(rows)
-        pairs = _aligned(weights) if in_order else _assigned(weights)
+    weights = _weights(rows)
+    pairs = _aligned(weights) if in_order else _assigned(weights)
     shares = [rows[i].shares[j] or NO_CALL for i, j in pairs.items()]
     return total_of(pairs, shares, [rows[i].scored for i in pairs])
-
-
-def _each_its_best(rows: Sequence[Row]) -> dict[int, int] | None:
-    """The pairs when every expected call can have the actual one that suits it best, else None.
-
-    No pairing can be better than that, so there is nothing to search.
-    """
-    pairs: dict[int, int] = {}
-    taken: set[int] = set()
-    for i, row in enumerate(rows):
-        best, best_value = None, -1.0
-        for j, share in enumerate(row.shares):
-            if share is not None and (share.value, j not in taken) > (best_value, best not in taken):
-                best, best_value = j, share.value
-        if best is None:
-            continue
-        if best in taken:
-            return None
-        taken.add(best)
-        pairs[i] = best
-    return pairs
-
-
-def _is_sorted(pairs: dict[int, int]) -> bool:
-    columns = list(pairs.values())
-    return columns == sorted(columns)
 
 
 def total_of(pairs: dict[int, int], shares: Sequence[Share], scored: Sequence[bool]) -> Assignment:

@@ -95,51 +95,32 @@ def checks(
     expected: Mapping[str, Any], call: ToolCall | None, rules: Rules, prefix: str = ""
 ) -> list[Check]:
     """One row per expected parameter, and under `bfcl` one per unexpected parameter."""
+
+    def row(name: str, got: str, why: str, right: bool = False) -> Check:
+        wanted = json_text(expected[name]) if name in expected else "(absent)"
+        return Check(prefix + printable(shorten(name, 60)), wanted, got, float(right), why)
+
     if call is None:
-        return [
-            Check(prefix + _shown_name(name), json_text(value), "(no call)", 0.0, "")
-            for name, value in expected.items()
-        ]
+        return [row(name, "(no call)", "") for name in expected]
     arguments = call.arguments
     if arguments is None:
-        raw = call.raw_arguments or ""
-        got = shorten(printable(shorten(raw, 81))) or "(empty)"
+        got = shorten(printable(shorten(call.raw_arguments or "", 81))) or "(empty)"
         why = "the arguments are not a JSON object"
-        rows = [
-            Check(prefix + _shown_name(name), json_text(value), got, 0.0, why)
-            for name, value in expected.items()
-        ]
+        rows = [row(name, got, why) for name in expected]
         return rows or [Check(prefix + "arguments", "a JSON object", got, 0.0, why)]
     rows = []
     for name, value in expected.items():
         if name in arguments:
             right, why = reason(value, arguments[name], rules)
-            got = json_text(arguments[name])
-            rows.append(Check(prefix + _shown_name(name), json_text(value), got, float(right), why))
+            rows.append(row(name, json_text(arguments[name]), why, right))
         elif is_optional(value):
-            rows.append(
-                Check(prefix + _shown_name(name), json_text(value), "(absent)", 1.0, "may be absent")
-            )
+            rows.append(row(name, "(absent)", "may be absent", True))
         else:
-            rows.append(
-                Check(
-                    prefix + _shown_name(name),
-                    json_text(value),
-                    "(absent)",
-                    0.0,
-                    _missing(name, expected, arguments),
-                )
-            )
+            rows.append(row(name, "(absent)", _missing(name, expected, arguments)))
     if rules.mode == "bfcl":
-        for name in arguments:
-            if name not in expected:
-                got = json_text(arguments[name])
-                rows.append(Check(prefix + _shown_name(name), "(absent)", got, 0.0, "is not expected"))
+        unexpected = [name for name in arguments if name not in expected]
+        rows += [row(name, json_text(arguments[name]), "is not expected") for name in unexpected]
     return rows
-
-
-def _shown_name(name: str) -> str:
-    return printable(shorten(name, 60))
 
 
 def _missing(name: str, expected: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:

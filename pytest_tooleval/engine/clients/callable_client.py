@@ -22,6 +22,7 @@ from ...errors import ModelError
 from ...text import shorten
 from ..endings import ending_of
 from ..models.prices import reasoning_tokens
+from ..models.prices import token_count
 from ..models.spec import ModelSpec
 from ..secrets import scrub
 from ..secrets import secret_values
@@ -242,8 +243,8 @@ def _read(spec: ModelSpec, result: object, latency_s: float) -> ChatAnswer:
         message=message,
         finish_reason=ending.reason if ending else None,
         finish_message=ending.message if ending else None,
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
+        prompt_tokens=token_count(usage.get("prompt_tokens")),
+        completion_tokens=token_count(usage.get("completion_tokens")),
         reasoning_tokens=reasoning_tokens(usage),
         latency_s=latency_s,
     )
@@ -285,7 +286,3 @@ def _shown(value: object) -> str:
     except Exception:  # a broken __repr__, or objects nested too deeply
         text = "that cannot be shown"
     return f"{type(value).__name__} {shorten(text, 120)}"
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value > 0 else None
