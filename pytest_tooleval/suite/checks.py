@@ -128,20 +128,13 @@ def _prompt(case: dict[str, Any], loc: Loc) -> Findings:
         if not prompt.strip():
             yield Finding(at, "an empty prompt; write what the user says")
     elif isinstance(prompt, list) and prompt:
-        roles = set()
         for index, message in enumerate(prompt):
             yield from _message(message, (*at, index))
-            roles.add(
-                message.get("role") if isinstance(message, dict) and _is_hashable(message) else None
-            )
-        if roles <= set(_ROLES) - {"user"}:
+        roles = [message.get("role") if isinstance(message, dict) else None for message in prompt]
+        if "user" not in roles and all(role in _ROLES for role in roles):
             yield Finding(at, 'no message from the user; add {"role": "user", "content": "..."}')
     elif "prompt" in case:
         yield Finding(at, wrong_value(at, prompt))
-
-
-def _is_hashable(message: dict[str, Any]) -> bool:
-    return not isinstance(message.get("role"), (dict, list))
 
 
 def _message(message: Any, at: Loc) -> Findings:

@@ -181,10 +181,7 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
 
 
 def _named(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except Exception:
-        text = ""
+    text = str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -281,8 +278,4 @@ def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
 
 
 def _shown(value: object) -> str:
-    try:
-        text = repr(value)
-    except Exception:  # a broken __repr__, or objects nested too deeply
-        text = "that cannot be shown"
-    return f"{type(value).__name__} {shorten(text, 120)}"
+    return f"{type(value).__name__} {shorten(repr(value), 120)}"

@@ -60,7 +60,9 @@ def lexical_message(
 ) -> dict[str, Any]:
     """The assistant's message: one call, or a text where nothing fits and nothing must be called."""
     prompt = _last_user_text(messages)
-    called = [name for message in messages for name in _called(message)]
+    called = [
+        call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()
+    ]
     functions = [tool["function"] for tool in tools]
     # In a chain, what was called already has been answered: go on to the next best tool.
     candidates = [f for f in functions if f["name"] not in called] or functions
@@ -69,7 +71,7 @@ def lexical_message(
         best = candidates[0]
     if best is None:
         return {"role": "assistant", "content": "No tool fits."}
-    arguments = json.dumps(fill_parameters(prompt, _mapping(best.get("parameters"))))
+    arguments = json.dumps(fill_parameters(prompt, best.get("parameters") or {}))
     call = {
         "id": f"call_{len(called)}",
         "type": "function",
@@ -78,22 +80,13 @@ def lexical_message(
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
-def _called(message: Mapping[str, Any]) -> Iterator[str]:
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list) else ():
-        name = _mapping(_mapping(call).get("function")).get("name")
-        if isinstance(name, str):
-            yield name
-
-
 def _last_user_text(messages: Sequence[Mapping[str, Any]]) -> str:
     for message in reversed(messages):
         if message.get("role") == "user":
             content = message.get("content")
             if isinstance(content, str):
                 return content
-            parts = content if isinstance(content, list) else []
-            return "\n".join(str(_mapping(part).get("text", "")) for part in parts)
+            return "\n".join(str(part.get("text", "")) for part in content or ())
     return ""
 
 
@@ -137,21 +130,14 @@ def _fields(function: Mapping[str, Any]) -> tuple[set[str], set[str], set[str]]:
     names = set(_words(function["name"]))
     texts = set(_words(function.get("description") or "")) - names
     parameters: set[str] = set()
-    for name, schema in _properties(_mapping(function.get("parameters"))).items():
-        parameters.update(_words(name), *(_words(str(option)) for option in _list(schema.get("enum"))))
+    for name, schema in _properties(function.get("parameters") or {}).items():
+        parameters.update(_words(name), *(_words(str(option)) for option in schema.get("enum", ())))
     return names, texts, parameters - names - texts
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _properties(parameters: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    return {name: _mapping(schema) for name, schema in _mapping(parameters.get("properties")).items()}
+    properties = parameters.get("properties", {})
+    return {name: {} if isinstance(schema, bool) else schema for name, schema in properties.items()}
 
 
 def fill_parameters(prompt: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,7 +150,7 @@ def fill_parameters(prompt: str, parameters: Mapping[str, Any]) -> dict[str, Any
 
 
 def _fill(found: _Found, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    required = _list(parameters.get("required"))
+    required = parameters.get("required", ())
     properties = _properties(parameters)
     arguments: dict[str, Any] = {}
     for name in sorted(properties, key=lambda name: name not in required):
@@ -238,7 +224,7 @@ _NUMERIC = ("integer", "number")
 
 
 def _value(found: _Found, name: str, schema: Mapping[str, Any], required: bool) -> Any:
-    options = _list(schema.get("enum"))
+    options = schema.get("enum", ())
     if options:
         mentioned = (option for option in options if found.holds(str(option)))
         return next(mentioned, schema.get("default", options[0]) if required else None)
@@ -253,7 +239,8 @@ def _value(found: _Found, name: str, schema: Mapping[str, Any], required: bool) 
     if kind == "array":
         if not required:
             return None
-        if _mapping(schema.get("items")).get("type") in _NUMERIC:
+        items = schema.get("items")
+        if isinstance(items, dict) and items.get("type") in _NUMERIC:
             numbers, found.numbers = found.numbers, []
             return [_number(text, "number") for _, text in numbers]
         texts, found.texts = found.texts, []

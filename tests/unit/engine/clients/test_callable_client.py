@@ -88,13 +88,6 @@ def stops(messages, tools):
 async def cancels(messages, tools):
     raise asyncio.CancelledError
 
-class Unprintable(Exception):
-    def __str__(self):
-        raise RuntimeError
-
-def unprintable(messages, tools):
-    raise Unprintable
-
 def wrong_arguments(question):
     return "x"
 
@@ -204,7 +197,6 @@ async def test_an_exception_names_the_line(folder: Path) -> None:
         ("exits_later", "SystemExit: 3"),
         ("stops", "StopIteration"),
         ("cancels", "CancelledError"),
-        ("unprintable", "Unprintable"),
         ("wrong_arguments", "TypeError: wrong_arguments() takes 1 positional argument"),
     ],
 )
