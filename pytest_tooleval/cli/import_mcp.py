@@ -109,18 +109,13 @@ def _server(
     timeout: float,
 ) -> McpServer:
     from ..mcp.server import McpServer
-    from ..mcp.server import split_command
 
     if any("=" not in header for header in headers):
         raise click.UsageError("--header is NAME=VARIABLE, the variable being the one with the value")
     pairs = dict(header.partition("=")[::2] for header in headers)
     if sum(option is not None for option in (stdio, http, sse)) != 1:
         raise click.UsageError("give one of --stdio, --http and --sse")
-    if stdio is not None:
-        return McpServer("stdio", split_command(stdio), pairs, env, timeout)
-    if http is not None:
-        return McpServer("http", (http,), pairs, env, timeout)
-    return McpServer("sse", (sse or "",), pairs, env, timeout)
+    return McpServer.of(stdio, http, sse, pairs, env, timeout)
 
 
 def _own_file(title: str) -> tuple[Path, Document | None]:
@@ -145,7 +140,5 @@ def _show_found(found: Discovery, functions: Functions) -> None:
     click.echo(f"{title}: {counted(len(found.tools), 'tool')}", err=True)
     for line in functions.left_out:
         click.echo(f"left out: {line}", err=True)
-    if found.cut_short:
-        click.echo(f"warning: {found.cut_short}", err=True)
     if not functions.tools:
         raise ConfigError("none of the tools can stand in a suite; nothing was written")

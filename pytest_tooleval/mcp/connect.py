@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import shutil
+import tempfile
 from collections.abc import AsyncIterator
 from collections.abc import Awaitable
 from collections.abc import Mapping
@@ -20,8 +21,6 @@ from typing import TypeVar
 
 from .. import __version__
 from ..errors import ConfigError
-from ..errors import McpError
-from ..errors import ToolevalError
 from ..text import printable
 from ..text import shorten
 from .explain import about
@@ -86,13 +85,16 @@ class Session:
 
     async def _asked(self, answer: Awaitable[T]) -> T:
         """The answer to a request; McpError when there is none, or none that can be used."""
+        import anyio.lowlevel
         from mcp import MCPError
         from pydantic import ValidationError
 
         try:
             return await answer
         except (MCPError, ValidationError) as error:
-            raise await _explained(error, self._server, self._watch) from None
+            # What broke the connection cancels us here, and says more than that it has ended.
+            await anyio.lowlevel.checkpoint()
+            raise explained(error, self._server, self._watch) from None
 
 
 def content_text(blocks: Sequence[Mapping[str, Any]], structured: object = None) -> str:
@@ -121,27 +123,28 @@ async def connect(
     check_sdk()
     import anyio
 
-    watch = Watch(limits or Limits())
-    own: BaseException | None = None
-    start, limit_s = anyio.current_time(), min(server.timeout_s, within_s)
-    scope = anyio.CancelScope(deadline=start + limit_s)
-    watch.give_up = scope.cancel
-    try:
-        with scope:
-            async with _client(server, watch) as client:
-                limit_s = within_s
-                scope.deadline = start + limit_s
-                try:
-                    yield Session(client, server, watch)
-                except BaseException as error:
-                    own = error
-                    raise
-    except Exception as error:
-        if own is not None and any(leaf is own for leaf in leaves(error)):
-            raise own from own.__cause__
-        raise (await _explained(error, server, watch)) from None
-    if scope.cancelled_caught:
-        raise timed_out(server, watch, limit_s)
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+        watch = Watch(limits or Limits(), stderr)
+        own: BaseException | None = None
+        start, limit_s = anyio.current_time(), min(server.timeout_s, within_s)
+        scope = anyio.CancelScope(deadline=start + limit_s)
+        watch.give_up = scope.cancel
+        try:
+            with scope:
+                async with _client(server, watch) as client:
+                    limit_s = within_s
+                    scope.deadline = start + limit_s
+                    try:
+                        yield Session(client, server, watch)
+                    except BaseException as error:
+                        own = error
+                        raise
+        except Exception as error:
+            if own is not None and any(leaf is own for leaf in leaves(error)):
+                raise own from own.__cause__
+            raise explained(error, server, watch) from None
+        if scope.cancelled_caught:
+            raise timed_out(server, watch, limit_s)
 
 
 def check_sdk() -> None:
@@ -177,20 +180,14 @@ def _client(server: McpServer, watch: Watch) -> Client:
 
 
 def _note_junk(error: Exception, watch: Watch) -> None:
-    """Something came that is no message: what a server logs on stdout, which does no harm, or half of
-    a message or one that is too deep, for whose answer nobody has to wait.
-    """
+    """Something came that is no message, such as what a server logs on stdout."""
     from pydantic import ValidationError
 
-    if not isinstance(error, ValidationError):
-        watch.saw_junk(str(error))
-        return
-    first = error.errors(include_url=False, include_context=False)[0]
-    # Not the words of the error, which leave out the middle of what came, and so half of a secret.
-    text = str(first["input"])
-    watch.saw_junk(text)
-    if '"jsonrpc"' in text[:200]:
-        watch.broken(McpError(f"it sent a message that cannot be read: {first['msg']}"))
+    if watch.junk is None and isinstance(error, ValidationError):
+        # Not the words of the error, which leave out the middle of what came, and so half of a secret.
+        watch.junk = str(error.errors(include_url=False, include_context=False)[0]["input"])
+    elif watch.junk is None:
+        watch.junk = str(error)
 
 
 def _transport(server: McpServer, watch: Watch) -> AbstractAsyncContextManager[Any]:
@@ -213,10 +210,8 @@ async def _stdio(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
         args=list(server.target[1:]),
         env=server.env_values(),  # beside the SDK's own choice of safe ones
     )
-    with watch.stderr() as errors:
-        async with stdio_client(process, errlog=errors) as streams:
-            errors.close()
-            yield streams
+    async with stdio_client(process, errlog=watch.stderr) as streams:
+        yield streams
 
 
 @asynccontextmanager
@@ -246,10 +241,3 @@ async def _sse(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
         server.url, headers=server.header_values(), httpx_client_factory=make
     ) as streams:
         yield streams
-
-
-async def _explained(error: BaseException, server: McpServer, watch: Watch) -> ToolevalError:
-    from anyio import to_thread
-
-    # In a thread, because it waits for the last words of a process that broke off.
-    return await to_thread.run_sync(explained, error, server, watch)

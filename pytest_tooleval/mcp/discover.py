@@ -22,13 +22,12 @@ class Discovery:
 
     Each tool is the protocol's object: `name`, `description`, `inputSchema` and, where the server
     gives them, `title`, `outputSchema` and `annotations` (`readOnlyHint`, `destructiveHint`,
-    `idempotentHint`, `openWorldHint`). The last page was reached unless `cut_short` says why not.
+    `idempotentHint`, `openWorldHint`).
     """
 
     name: str
     version: str
     tools: tuple[dict[str, Any], ...]
-    cut_short: str | None = None
 
 
 def discover_tools(server: McpServer, limits: Limits | None = None) -> Discovery:
@@ -54,9 +53,7 @@ async def listed(session: Session, server: McpServer) -> Discovery:
     if not session.offers_tools:
         raise about(server, "it offers no tools")
     tools: list[dict[str, Any]] = []
-    seen: set[str] = set()
     cursor: str | None = None
-    cut_short = None
     for _ in range(MAX_PAGES):
         page, cursor = await session.tools_page(cursor)
         tools += page
@@ -64,14 +61,10 @@ async def listed(session: Session, server: McpServer) -> Discovery:
             raise about(server, f"it lists more than {MAX_TOOLS} tools; that many are not imported")
         if not cursor:
             break
-        if cursor in seen:
-            cut_short = "it leads from a page of tools back to one that was read already"
-            break
-        seen.add(cursor)
     else:
         raise about(server, f"its tools go on after {MAX_PAGES} pages; that many are not read")
     if not tools:
         raise about(server, "it offers no tools")
     name, version = server.scrubbed_data([session.name, session.version])
     clean = ({field: server.scrubbed_data(value) for field, value in tool.items()} for tool in tools)
-    return Discovery(name, version, tuple(clean), cut_short)
+    return Discovery(name, version, tuple(clean))

@@ -140,7 +140,8 @@ def _other_transport(server: McpServer) -> str:
 
 
 def _ended(server: McpServer, watch: Watch) -> str:
-    said = server.shown(server.scrubbed(watch.last_words())[-_WORDS * 2 :], _WORDS * 2)
+    watch.stderr.seek(0)
+    said = server.shown(server.scrubbed(watch.stderr.read())[-_WORDS * 2 :], _WORDS * 2)
     return "it ended before it had answered; it said" + (f": {said}" if said else " nothing on stderr")
 
 

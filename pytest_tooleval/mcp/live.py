@@ -48,7 +48,6 @@ class LiveMcp:
         functions = as_functions(entries)
         self.server = server
         self.tools = functions.tools
-        self.left_out = functions.left_out
         self._listed = tuple(entries)
         self._only = only
         # Of two of one name the first, as in the functions.
@@ -58,8 +57,7 @@ class LiveMcp:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """How the server is reached, with names of variables in the place of secrets."""
-        return identity_of(self.server)
+        return self.server.identity
 
     @property
     def fingerprint(self) -> str:
@@ -148,11 +146,6 @@ class _Calls:
         return self._now.server.scrubbed(answer)
 
 
-def identity_of(server: McpServer) -> Mapping[str, Any]:
-    """What a cassette knows a server by; the time-out changes no answer."""
-    return {name: value for name, value in server.to_dict().items() if name != "timeout"}
-
-
 def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | None = None) -> LiveMcp:
     """The server of a suite with its tools: from the cassette, else from the server itself.
 
@@ -161,10 +154,9 @@ def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | 
     source is wrong or the cassette holds no tools and none may be asked for.
     """
     server = dataclasses.replace(
-        McpServer.from_dict(source.model_dump(exclude_unset=True, exclude_none=True)),
-        time_limit='"timeout" in tools_from.mcp',
+        McpServer.of(**source.model_dump()), time_limit='"timeout" in tools_from.mcp'
     )
-    asked = {"mcp": dict(identity_of(server)), "list": "tools"}
+    asked = {"mcp": server.identity, "list": "tools"}
     key = key_of(asked)
     found = None if cassette is None else cassette.find(key)
     if found is not None:

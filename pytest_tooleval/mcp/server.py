@@ -1,4 +1,4 @@
-"""Where an MCP server is, as plain data: from the command line or a suite, and back to JSON."""
+"""Where an MCP server is, as plain data: from the command line, a suite or the page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
@@ -20,14 +21,12 @@ from ..engine.secrets import scrub_json
 from ..engine.secrets import secret_values
 from ..engine.secrets import sent_values
 from ..errors import ConfigError
-from ..suite.explain import describe
 from ..text import printable
 from ..text import shorten
 
 Transport = Literal["stdio", "http", "sse"]
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http", "sse")
 DEFAULT_TIMEOUT_S = 30.0
-_MAX_TIMEOUT_S = 86400.0
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _NAME_OF_VARIABLE = "the name of an environment variable"
@@ -35,8 +34,6 @@ _NAME_OF_VARIABLE = "the name of an environment variable"
 _LAUNCHING = ("-y", "--yes", "-m", "-u", "run", "exec", "x", "dlx", "tool")
 _LONG = 500
 _SHORT_WORD = 5
-_EXAMPLE = '{"stdio": "command args"} or {"http": "https://..."}'
-_FIELDS = {"stdio": ("stdio", "env", "timeout"), "http": ("http", "headers", "timeout")}
 
 
 @dataclass(frozen=True)
@@ -60,8 +57,6 @@ class McpServer:
         if self.transport == "stdio":
             if not self.target or not self.target[0]:
                 raise ConfigError('the command of an MCP server is empty; expected "command args"')
-            if any("\x00" in word for word in self.target):
-                raise ConfigError("the command of an MCP server holds a NUL character")
             if self.headers:
                 raise ConfigError("headers are for servers over HTTP; a command gets variables (env)")
         else:
@@ -76,7 +71,7 @@ class McpServer:
                 raise ConfigError(f"the header {name} wants {_NAME_OF_VARIABLE}, and not the value")
         if not all(_VARIABLE.fullmatch(variable) for variable in self.env):
             raise ConfigError(f"env wants {_NAME_OF_VARIABLE}, and not the value")
-        if not 0 < self.timeout_s <= _MAX_TIMEOUT_S:
+        if not self.timeout_s > 0:
             raise ConfigError(f"a time-out is a number of seconds above 0, got {self.timeout_s:g}")
 
     @property
@@ -147,8 +142,12 @@ class McpServer:
             values += [value for _, value in parse_qsl(parts.query) if len(value) > _SHORT_WORD]
         return set(filter(None, values))
 
-    def to_dict(self) -> dict[str, Any]:
-        """`{"stdio": [...], "env": [...]}` or `{"http": url, "headers": {...}}`, defaults left out."""
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a cassette knows the server by, with names of variables in the place of secrets.
+
+        The time-out is left out, as it changes no answer.
+        """
         data: dict[str, Any] = {
             self.transport: list(self.target) if self.transport == "stdio" else self.url
         }
@@ -156,33 +155,28 @@ class McpServer:
             data["headers"] = dict(self.headers)
         if self.env:
             data["env"] = list(self.env)
-        if self.timeout_s != DEFAULT_TIMEOUT_S:
-            data["timeout"] = self.timeout_s
         return data
 
     @classmethod
-    def from_dict(cls, data: object) -> McpServer:
-        """The server of `to_dict`; a command may also be one text. ConfigError for anything else."""
-        if not isinstance(data, Mapping):
-            raise ConfigError(f"an MCP server is an object, {_EXAMPLE}, got {describe(data)}")
-        named: list[Transport] = [transport for transport in TRANSPORTS if transport in data]
-        if len(named) != 1:
-            raise ConfigError(f"an MCP server has one of stdio, http and sse, as in {_EXAMPLE}")
-        transport = named[0]
-        known = _FIELDS["stdio" if transport == "stdio" else "http"]
-        for key in data:
-            if key not in (*known, transport):
-                raise ConfigError(f"{printable(shorten(str(key)))}: unknown field of an MCP server")
-        timeout = data.get("timeout", DEFAULT_TIMEOUT_S)
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-            raise ConfigError(f"timeout: expected a number of seconds, got {describe(timeout)}")
-        return cls(
-            transport,
-            _target(transport, data[transport]),
-            headers=_headers(data.get("headers", {})),
-            env=_texts("env", data.get("env", [])),
-            timeout_s=float(timeout),
-        )
+    def of(
+        cls,
+        stdio: str | Sequence[str] | None,
+        http: str | None,
+        sse: str | None,
+        headers: Mapping[str, str] | None = None,
+        env: Sequence[str] | None = None,
+        timeout: float | None = None,
+    ) -> McpServer:
+        """The server that exactly one of the first three names, as in `tools_from` of a suite."""
+        named = {"stdio": stdio, "http": http, "sse": sse}
+        ways = [way for way in TRANSPORTS if named[way] is not None]
+        if len(ways) != 1:
+            raise ConfigError("an MCP server has one of stdio, http and sse")
+        target = named[ways[0]] or ""
+        if isinstance(target, str):
+            target = split_command(target) if stdio is not None else (target,)
+        limit_s = DEFAULT_TIMEOUT_S if timeout is None else timeout
+        return cls(ways[0], tuple(target), headers or {}, tuple(env or ()), limit_s)
 
 
 def _longest_first(values: Iterable[str]) -> list[str]:
@@ -240,26 +234,3 @@ def _check_url(target: tuple[str, ...]) -> None:
     if not is_good or not url.isprintable() or " " in url:
         # The address is not shown: what is wrong with it may be a key in the wrong place.
         raise ConfigError("the address of an MCP server is a URL such as https://example.com/mcp")
-
-
-def _target(transport: Transport, value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return split_command(value) if transport == "stdio" else (value,)
-    if transport == "stdio":
-        return _texts("stdio", value)
-    raise ConfigError(f"{transport}: expected a URL, got {describe(value)}")
-
-
-def _texts(name: str, value: object) -> tuple[str, ...]:
-    if isinstance(value, list) and all(isinstance(word, str) for word in value):
-        return tuple(value)
-    raise ConfigError(f"{name}: expected a list of strings, got {describe(value)}")
-
-
-def _headers(value: object) -> dict[str, str]:
-    if isinstance(value, Mapping) and all(isinstance(variable, str) for variable in value.values()):
-        return {str(name): variable for name, variable in value.items()}
-    raise ConfigError(
-        'headers: expected names of headers with names of variables, as {"Authorization": '
-        f'"MY_TOKEN"}}, got {describe(value)}'
-    )

@@ -36,7 +36,7 @@ async def import_mcp(request: Request) -> Response:
     if body.file is not None:
         check_name(body.file)
     try:
-        server = McpServer.from_dict(body.server())
+        server = McpServer.of(body.stdio, body.http, body.sse, body.headers, body.env, body.timeout)
         found = await discover(server)
     except (ConfigError, McpError) as error:
         raise ApiError(422, str(error)) from None
@@ -63,7 +63,6 @@ def _imported(folder: SuiteFolder, body: McpImport, found: Discovery) -> tuple[d
         "server": {"name": found.name, "version": found.version},
         "tools": list(functions.tools),
         "left_out": list(functions.left_out),
-        "warnings": [found.cut_short] if found.cut_short else [],
         "changes": changes.lines() if before is not None else [],
         "suite": suite,
         "file": file if etag else None,

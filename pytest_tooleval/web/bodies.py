@@ -85,13 +85,6 @@ class McpImport(Body, kw_only=True):
     drafts: bool = True
     save: bool = False
 
-    def server(self) -> dict[str, Any]:
-        """The part that describes the server."""
-        given = {
-            name: getattr(self, name) for name in ("stdio", "http", "sse", "headers", "env", "timeout")
-        }
-        return {name: value for name, value in given.items() if value is not None}
-
 
 async def read_body(request: Request) -> bytes:
     """The bytes of a JSON body. ApiError 413 or 415."""

@@ -144,7 +144,7 @@ function headerRows() {
 }
 
 /**
- * @param {{server: {name: string, version: string}, tools: Tool[], left_out: string[], warnings: string[], changes: string[]}} found
+ * @param {{server: {name: string, version: string}, tools: Tool[], left_out: string[], changes: string[]}} found
  * @param {() => void} save
  * @param {boolean} isUpdate
  */
@@ -168,7 +168,6 @@ function previewOf(found, save, isUpdate) {
     el("h2", {}, `${plural(found.tools.length, "tool")} of `, el("bdi", {}, shownNodes(found.server.name)), " ", el("small", {}, shownNodes(found.server.version || ""))),
     el("ul", { class: "tool-list card" }, ...tools),
     list("Left out", found.left_out),
-    list("Warnings", found.warnings),
     list("What would change", found.changes),
     el("div", { class: "row" }, button(isUpdate ? "Update the suite" : "Save as a new suite", save, { class: "main" })),
   ].filter((each) => each !== false);

@@ -194,13 +194,6 @@ def test_tools_that_no_suite_can_hold_are_named_and_left_out() -> None:
     assert "2 tools" in done.stdout
 
 
-def test_a_cursor_that_repeats_is_a_warning() -> None:
-    done = run(*http("repeating"))
-    assert done.exit_code == 0
-    assert "warning: it leads from a page of tools back to one that was read already" in done.stderr
-    assert "1 tool," in done.stdout
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -22,10 +22,6 @@ def main(mode: str) -> None:
         secret = os.environ["TOOLEVAL_TEST_TOKEN"]
         print(f"refused: {secret} " + "x" * (600 - len(secret) // 2), end="", file=sys.stderr)
         sys.exit(3)
-    if mode == "exits, long":
-        secret = os.environ["TOOLEVAL_TEST_TOKEN"]
-        print(f"{secret} " * 21 + "no database", file=sys.stderr)
-        sys.exit(3)
     if mode == "junk, cut":
         secret = os.environ["TOOLEVAL_TEST_TOKEN"]
         print("hello" + " " * (4096 - 5 - len(secret) // 2) + secret, flush=True)
@@ -45,14 +41,6 @@ def main(mode: str) -> None:
     if mode == "junk":
         print("\x1b[1mListening on port 3000", flush=True)
         time.sleep(3600)
-    if mode == "flood":
-        note = {"jsonrpc": "2.0", "method": "notifications/message"}
-        line = json.dumps({**note, "params": {"level": "info", "data": "x" * 1000}}) + "\n"
-        while True:
-            sys.stdout.write(line)
-    if mode == "stderr flood":
-        while True:
-            os.write(2, b"x" * MEGABYTE)
     if mode == "logs":
         print("Starting up", flush=True)
         print('{"level": 30, "msg": "as some loggers write"}', flush=True)
@@ -88,12 +76,6 @@ def answer(mode: str, request: dict[str, Any]) -> None:
     elif mode == "invalid":
         tools = [{"name": "good", "inputSchema": CITY}, {"name": "no schema"}, {"inputSchema": CITY}]
         send({**head, "result": {"tools": tools}})
-    elif mode == "too deep":
-        text = json.dumps({**head, "result": {"tools": [{"name": "deep", "inputSchema": "DEEP"}]}})
-        print(text.replace('"DEEP"', '{"a":' * 3000 + "1" + "}" * 3000), flush=True)
-    elif mode == "half":
-        print('{"jsonrpc": "2.0", "id": 3, "result": {"tools": [', flush=True)
-        time.sleep(3600)
     else:
         send({**head, "result": {"tools": [{"name": "good", "inputSchema": CITY}]}})
 

@@ -98,10 +98,6 @@ async def endless(cursor: str | None) -> types.ListToolsResult:
     return types.ListToolsResult(tools=[tool(f"t{number}")], next_cursor=str(number + 1))
 
 
-async def repeating(cursor: str | None) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=[tool("same")], next_cursor="again")
-
-
 async def never(cursor: str | None) -> types.ListToolsResult:
     await asyncio.sleep(3600)
     raise AssertionError
@@ -139,7 +135,6 @@ LISTINGS: dict[str, Listing] = {
     ),
     "pages": three_pages,
     "endless": endless,
-    "repeating": repeating,
     "never": never,
     "failing": failing,
     "many": many,

