@@ -7,10 +7,15 @@ import math
 from typing import Any
 from typing import NamedTuple
 
+from ..imports.cases import expected_value
 from ..record.metrics import METRICS
 from ..record.results import TrialResult
+from ..scoring.matchers import RULES
+from ..scoring.matchers import Rules
 from ..scoring.matchers import identical
+from ..scoring.matchers import matches
 from ..scoring.thresholds import TOLERANCE
+from ..suite.matchers import EXACT
 from ..suite.model import ResolvedCase
 from .answers import Right
 from .answers import offered
@@ -43,7 +48,7 @@ def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult)
     call = right.calls[mutant.call]
     given = call.arguments or {}
     if mutant.kind == "repeated_call":
-        return _of_its_own(right, mutant)
+        return _of_its_own(right, mutant, RULES[case.param_scoring])
     declared = schema_of(offered(case, call.name)).get("properties") or {}
     if mutant.name not in declared:
         own: dict[str, Any] = {name: {} for name in given if name not in declared}
@@ -59,18 +64,18 @@ def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult)
     return Found("params_not_scored", _line(expected_params=wanted), "the case")
 
 
-def _of_its_own(right: Right, mutant: Mutant) -> Found:
+def _of_its_own(right: Right, mutant: Mutant, rules: Rules) -> Found:
     """What an expected call must say so that the one made in its place is not taken for it."""
     call, made = right.calls[mutant.call], mutant.replies[-1][mutant.call]
     place = f"expected_calls[{mutant.call}]"
     if call.name != made.name:
         return Found("equal_calls", _line(tool=call.name), place)
     given, others = call.arguments or {}, made.arguments or {}
-    wanted = {
-        name: value
-        for name, value in given.items()
-        if name not in others or not identical(value, others[name])
-    }
+    wanted: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in others or not identical(value, others[name]):
+            same = name in others and matches(expected_value(value), others[name], rules)
+            wanted[name] = {EXACT: value} if same else expected_value(value)
     wanted |= {name: ABSENT for name in others if name not in given}
     if right.params[mutant.call] is None:
         return Found("equal_calls", _line(params=wanted), place)

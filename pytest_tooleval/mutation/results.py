@@ -67,7 +67,7 @@ GAPS: Mapping[Gap, str] = {
     "params_not_scored": "`expected_params` or `params` is not given, so no argument is looked at",
     "argument_not_named": "the expected parameters do not name the argument",
     "undeclared_arguments": "the tool's schema declares no parameters, or is no object with any",
-    "equal_calls": "expected calls with the same alternatives are all met by one call made twice",
+    "equal_calls": "expected calls are alike, so that one call made twice meets two of them",
     "hops_not_counted": "without `optimal_hops` a chain may take any number of calls",
     "any_tool": '`expected_tool: "*"` takes any tool',
 }

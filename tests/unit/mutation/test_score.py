@@ -134,6 +134,16 @@ def test_equal_calls_are_met_by_one_call_made_twice() -> None:
     assert second.add == '"city": "Rome"'
 
 
+def test_calls_that_differ_in_what_the_mode_ignores() -> None:
+    tool = named("frequency", genotype={"type": "string"})
+    calls = [{"tool": "frequency", "params": {"genotype": name}} for name in ("AA", "Aa")]
+    found = mutated([tool], expected_calls=calls)
+
+    first, _ = passing(found)["repeated_call"]
+    assert [call.arguments["genotype"] for call in first.calls] == ["Aa", "Aa"]
+    assert (first.to, first.add) == ("expected_calls[0].params", '"genotype": {"$exact": "AA"}')
+
+
 def test_a_tool_that_declares_nothing_takes_anything() -> None:
     tool = {"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}
     found = mutated([tool], expected_tool="search", expected_params={"query": "x"})

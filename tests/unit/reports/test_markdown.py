@@ -304,8 +304,6 @@ def test_a_pipe_in_a_table_is_escaped() -> None:
     assert "\n| `a\\|b` | `Weather` |" in report(row("passed", trial(), model="a|b"))
 
 
-@pytest.mark.parametrize(
-    ("status", "words"), [("killed", "killed"), ("running", "running")]
-)
+@pytest.mark.parametrize(("status", "words"), [("killed", "killed"), ("running", "running")])
 def test_a_run_that_did_not_end_has_not_passed(status: str, words: str) -> None:
     assert f"INCOMPLETE ({words})" in report(row("passed", trial()), exitstatus=None, status=status)
