@@ -144,6 +144,7 @@ def _alike(case: str, rows: Sequence[CaseRow]) -> str:
     show_default=True,
     help="The chance of a false alarm.",
 )
+@click.option("--strict", is_flag=True, help="The exit code is 1, too, if it is inconclusive.")
 @_json_option
 @_folder_option
 def compare(
@@ -152,6 +153,7 @@ def compare(
     models: tuple[str, ...],
     max_drop: float,
     alpha: float,
+    strict: bool,
     as_json: bool,
     folder: Path | None,
 ) -> None:
@@ -171,7 +173,7 @@ def compare(
         Side(name, document.run, document.cases)
         for name, document in zip((old, new), documents, strict=True)
     ]
-    found = compare_sides(*sides, models=pairs, alpha=alpha, max_drop=max_drop)
+    found = compare_sides(*sides, models=pairs, alpha=alpha, max_drop=max_drop, strict=strict)
     if as_json:
         _print_json(found)
     else:

@@ -13,6 +13,7 @@ from ..record.results import TrialResult
 from ..record.run import Run
 from ..reports.comparison import render_comparison
 from ..reports.notes import notes
+from ..reports.run_text import VERDICTS
 from ..reports.run_text import ending
 from ..reports.run_text import option_text
 from ..reports.tables import score_table
@@ -39,7 +40,7 @@ def run_lines(document: RowsDocument, model: str | None, *, all_failed: bool) ->
     if document.gates:
         yield ""
     for gate in document.gates:
-        yield f"gate {'passed' if gate.passed else 'FAILED'}: {printable(gate.message)}"
+        yield f"gate {VERDICTS[gate.verdict][0]}: {printable(gate.message)}"
     if document.baseline:
         yield from ["", *render_comparison(document.baseline)]
     wrong = [row for row in document.cases if row.outcome in _WRONG and model in (None, row.model)]

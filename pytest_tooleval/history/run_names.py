@@ -26,7 +26,8 @@ _NONE_FAILED = "NOT EXISTS (SELECT 1 FROM cases WHERE run = runs.number AND outc
 # selection, and an outage.
 _WHICH = {
     "latest": _COMPLETE,
-    "good": f"{_COMPLETE} AND gates_failed = 0 AND NOT partial AND {_ANSWERED} AND {_NONE_FAILED}",
+    "good": f"{_COMPLETE} AND gates_failed = 0 AND NOT dropped AND NOT partial "
+    f"AND {_ANSWERED} AND {_NONE_FAILED}",
 }
 _SAID = {
     "latest": "went to the end",
@@ -42,10 +43,11 @@ def find_run(
 
     `latest` is the newest run that went to its end, `latest~2` the second before it, and
     `latest:BRANCH` and `latest:BRANCH~2` count on one git branch only. `good` in its place is the
-    newest that ran all cases of its suites and in which no case, gate and baseline failed; without a
-    gate that allowed errors, each case has an answer. With `holding`, files and models, only those
-    good runs count that have as much of these as any of them. Anything else is an id, or the
-    beginning of one. Raises ToolevalError, with what there is, for no run and for several.
+    newest that ran all cases of its suites and in which no case, gate and baseline failed, nor was a
+    large drop called inconclusive; without a gate that allowed errors, each case has an answer. With
+    `holding`, files and models, only those good runs count that have as much of these as any of them.
+    Anything else is an id, or the beginning of one. Raises ToolevalError, with what there is, for no
+    run and for several.
     """
     if connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
         raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")

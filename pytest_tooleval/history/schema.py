@@ -10,7 +10,7 @@ import sqlite3
 
 from ..errors import ToolevalError
 
-VERSION = 3
+VERSION = 4
 
 _TABLES = (
     """
@@ -24,6 +24,7 @@ _TABLES = (
         finished INTEGER NOT NULL DEFAULT 0,
         exitstatus INTEGER,
         partial INTEGER NOT NULL DEFAULT 0,
+        dropped INTEGER NOT NULL DEFAULT 0,  -- lower than the baseline, which may be chance
         gates_passed INTEGER NOT NULL DEFAULT 0,
         gates_failed INTEGER NOT NULL DEFAULT 0,
         run BLOB NOT NULL,          -- JSON: Run

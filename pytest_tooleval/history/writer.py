@@ -33,8 +33,8 @@ _PUT_RUN = """
     INSERT INTO runs (id, started, updated, host, branch, run) VALUES (?, ?, ?, ?, ?, ?)
 """
 _FINISH_RUN = """
-    UPDATE runs SET finished = 1, updated = ?, exitstatus = ?, partial = ?, gates_passed = ?,
-                    gates_failed = ?, run = ?, gates = ?, baseline = ?
+    UPDATE runs SET finished = 1, updated = ?, exitstatus = ?, partial = ?, dropped = ?,
+                    gates_passed = ?, gates_failed = ?, run = ?, gates = ?, baseline = ?
     WHERE number = ?
 """
 # A case of the run that has this nodeid already gives way.
@@ -103,7 +103,7 @@ class RunWriter:
 
     def finish(self, run: Run, gates: Sequence[Gate] = (), comparison: Comparison | None = None) -> None:
         """Say that the run is over, and how its gates and the comparison with the baseline ended."""
-        verdicts = [gate.passed for gate in gates]
+        verdicts = [not gate.failed for gate in gates]
         if comparison is not None:  # a gate, too
             verdicts.append(not comparison.failed)
         with self._database.writing() as connection:
@@ -113,6 +113,7 @@ class RunWriter:
                     time.time(),
                     run.exitstatus,
                     run.partial,
+                    comparison is not None and comparison.dropped,
                     verdicts.count(True),
                     verdicts.count(False),
                     *map(to_json, (run, gates, comparison)),

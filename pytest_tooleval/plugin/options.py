@@ -80,8 +80,13 @@ def add_options(parser: pytest.Parser) -> None:
         "--tooleval-confidence",
         type=float,
         metavar="C",
-        help="with --tooleval-fail-under: the lower bound of the interval at this confidence, such as "
-        "0.95, must reach the value, and not the mean alone",
+        help="with --tooleval-fail-under: the interval at this confidence, such as 0.95, must lie above "
+        "the value to pass and below it to fail; else the gate is inconclusive",
+    )
+    group.addoption(
+        "--tooleval-strict",
+        action="store_true",
+        help="a gate or a comparison with a baseline that is inconclusive fails the run",
     )
     group.addoption(
         "--tooleval-baseline",
@@ -185,6 +190,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("tooleval_record", "default of --tooleval-record")
     parser.addini("tooleval_fail_under", "default of --tooleval-fail-under", type="args")
     parser.addini("tooleval_max_errors", "default of --tooleval-max-errors")
+    parser.addini("tooleval_strict", "default of --tooleval-strict", type="bool")
     parser.addini("tooleval_history", "whether runs are kept in the history", type="bool", default=True)
 
 

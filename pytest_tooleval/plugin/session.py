@@ -254,9 +254,9 @@ class EvalSession:
         except ToolevalError as error:  # a model of --tooleval-baseline-model that has no case here
             fail_run(session, "baseline", str(error))
         for gate in self.gates:
-            if not gate.passed:
+            if gate.failed:
                 fail_run(session, f"gate {gate.name}", gate.message)
-        if not all(gate.passed for gate in self.gates):
+        if any(gate.failed for gate in self.gates):
             remember_misses(session, rows)
         if self.comparison is not None and self.comparison.failed:
             fail_run(session, "baseline", self.comparison.message)

@@ -70,6 +70,7 @@ class Settings:
     early_stop: bool
     gates: Gates
     baseline: Baseline | None
+    strict: bool
     files: Mapping[str, Path]
     events: str | None
     history: bool
@@ -128,9 +129,10 @@ def read_settings(config: pytest.Config) -> Settings:
         early_stop=config.getoption("tooleval_early_stop"),
         gates=_gates(config),
         baseline=_baseline(config),
+        strict=config.getoption("tooleval_strict") or _ini_flag(config, "tooleval_strict"),
         files={name: path for name in FORMATS if (path := _file(config, name)) is not None},
         events=config.getoption("tooleval_events"),
-        history=not config.getoption("tooleval_no_history") and _keeps_history(config),
+        history=not config.getoption("tooleval_no_history") and _ini_flag(config, "tooleval_history"),
         github=config.getoption("tooleval_github"),
         cassette=cassette,
         record=_record(config, cassette),
@@ -140,11 +142,11 @@ def read_settings(config: pytest.Config) -> Settings:
     )
 
 
-def _keeps_history(config: pytest.Config) -> bool:
+def _ini_flag(config: pytest.Config, name: str) -> bool:
     try:
-        return bool(config.getini("tooleval_history"))
+        return bool(config.getini(name))
     except (ValueError, pytest.UsageError) as error:
-        raise pytest.UsageError(f"tooleval_history: expected true or false: {error}") from None
+        raise pytest.UsageError(f"{name}: expected true or false: {error}") from None
 
 
 def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:

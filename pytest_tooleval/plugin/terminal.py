@@ -14,6 +14,7 @@ import pytest
 from ..record.results import CaseRow
 from ..reports.comparison import render_comparison
 from ..reports.notes import notes
+from ..reports.run_text import VERDICTS
 from ..reports.tables import score_table
 from ..text import printable
 from .settings import NO_MODEL
@@ -128,10 +129,13 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
         reporter.write_line(printable(session.keeper.problem), yellow=True)
     _write_missed(reporter, document.cases)
     if session.comparison is not None:
-        for line in render_comparison(session.comparison):
+        *rows, verdict = render_comparison(session.comparison)
+        for line in rows:
             reporter.write_line(line)
+        _, colour = VERDICTS[session.comparison.verdict]
+        reporter.write_line(verdict, **{colour: True, "bold": True})
     for gate in session.gates:
-        mark, colour = ("passed", "green") if gate.passed else ("FAILED", "red")
+        mark, colour = VERDICTS[gate.verdict]
         reporter.write_line(f"gate {mark}: {printable(gate.message)}", **{colour: True, "bold": True})
     if session.unjudged:
         reporter.write_line(

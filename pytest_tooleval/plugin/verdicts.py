@@ -49,7 +49,9 @@ def judge_run(cases: Sequence[CaseRow], settings: Settings) -> list[Gate]:
         return []
     from ..verdicts.gates import judge_gates
 
-    return judge_gates(cases, gates.fail_under, gates.max_errors, gates.confidence)
+    return judge_gates(
+        cases, gates.fail_under, gates.max_errors, gates.confidence, strict=settings.strict
+    )
 
 
 def compare_run(
@@ -78,6 +80,7 @@ def compare_run(
         Side("this run", run, evaluated),
         models=baseline.models,
         max_drop=baseline.max_drop,
+        strict=settings.strict,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Meta
 from msgspec import Struct
 
+from .gates import Verdict
 from .run import Git
 
 
@@ -34,8 +35,14 @@ class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
     p: Annotated[float, Meta(description="The p value.")]
     p_adjusted: Annotated[float, Meta(description="The same after Holm's correction.")]
     test: Annotated[Literal["sign-flip", "McNemar"], Meta(description="The test.")]
-    significant: Annotated[bool, Meta(description="Whether the difference is significant.")]
-    failed: Annotated[bool, Meta(description="Whether it fails the run.")]
+    bound: Annotated[float, Meta(description="The largest drop that is not ruled out.")]
+    verdict: Annotated[
+        Verdict,
+        Meta(
+            description="failed: a significant drop above max_drop; passed: a drop above the margin is "
+            "ruled out; else inconclusive."
+        ),
+    ]
 
 
 class ComparedCase(Struct, frozen=True, gc=False):
@@ -78,6 +85,18 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
     old: Annotated[str, Meta(description="The label in the baseline.")]
     new: Annotated[str, Meta(description="The label now.")]
     cases: Annotated[int, Meta(ge=0, description="The cases compared.")]
+    verdict: Annotated[
+        Verdict,
+        Meta(description="failed if a metric or the flips did; else the verdict of the metric pass."),
+    ]
+    more_trials: Annotated[
+        int | None,
+        Meta(description="If inconclusive: about how many more trials of each case decide; null: none."),
+    ]
+    trials_in_both: Annotated[
+        int | None,
+        Meta(description="If none, as the baseline has too few: about how many in both runs decide."),
+    ]
     metrics: Annotated[tuple[ComparedMetric, ...], Meta(description="The metrics.")]
     flips: Annotated[tuple[Flip, ...], Meta(description="Cases that passed always and now fail always.")]
     flips_p: Annotated[float | None, Meta(description="The p value of the flips.")]
@@ -108,7 +127,21 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
     new: Annotated[ComparedRun, Meta(description="The run compared with it.")]
     alpha: Annotated[float, Meta(description="The level of significance.")]
     max_drop: Annotated[float, Meta(description="The drop that is allowed: --tooleval-max-drop.")]
+    margin: Annotated[
+        float, Meta(description="The drop that must be ruled out to pass: max_drop, or 0.1 without one.")
+    ]
     models: Annotated[tuple[ComparedModel, ...], Meta(description="The models, paired.")]
     cases: Annotated[ComparedCases, Meta(description="What became of the baseline's cases.")]
-    failed: Annotated[bool, Meta(description="Whether the comparison fails the run.")]
+    verdict: Annotated[
+        Verdict, Meta(description="failed if a model did or nothing could be compared; else the worst.")
+    ]
+    failed: Annotated[
+        bool,
+        Meta(description="Whether it fails the run; if inconclusive, it does with --tooleval-strict."),
+    ]
     message: Annotated[str, Meta(description="All of it in one line.")]
+
+    @property
+    def dropped(self) -> bool:
+        """Whether the share of passes of a model was lower by more than the margin, chance or not."""
+        return any(row.drop > self.margin for model in self.models for row in model.metrics[:1])

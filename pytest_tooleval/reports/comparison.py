@@ -15,27 +15,30 @@ from ..text import counted
 from ..text import printable
 from ..text import score_text
 from ..text import shorten
+from .run_text import VERDICTS
 from .tables import aligned
 
 _MOST = 20
 _NAME = 60
-_HEADER = ("model", "metric", "cases", "old", "new", "drop", "p", "")
+_HEADER = ("model", "metric", "cases", "old", "new", "drop", "p", "at most", "")
 
 
 def render_comparison(comparison: Comparison) -> list[str]:
     """What `verdicts.baseline.compare` found, as lines safe for a terminal; the last one is the verdict.
 
-    `drop` is old minus new, so a gain is negative; `p` is Holm's, over all tests of the comparison.
+    `drop` is old minus new, so a gain is negative; `p` is Holm's, over all tests of the comparison; a
+    larger drop than `at most` is ruled out.
     Lists of cases are cut after 20.
     """
     lines = [f"old: {_run(comparison.old)}", f"new: {_run(comparison.new)}"]
     table = [_HEADER, *(_metric(m, metric) for m in comparison.models for metric in m.metrics)]
     if len(table) > 1:
-        lines += ["", *aligned(table, texts=(0, 1, 7))]
+        lines += ["", *aligned(table, texts=(0, 1, 8))]
     for model in comparison.models:
         lines += _cases_of(model, _models(model) if len(comparison.models) > 1 else "")
     lines += ["", *_matching(comparison.cases)]
-    return [*lines, "", printable(comparison.message)]
+    verdict = VERDICTS[comparison.verdict][0]
+    return [*lines, "", f"baseline {verdict}: {printable(comparison.message)}"]
 
 
 def _run(side: ComparedRun) -> str:
@@ -61,16 +64,9 @@ def _metric(model: ComparedModel, metric: ComparedMetric) -> tuple[str, ...]:
         score_text(metric.new),
         score_text(metric.drop),
         _p(metric.p_adjusted),
-        _verdict(metric),
+        score_text(metric.bound),
+        "FAILED" if metric.verdict == "failed" else metric.verdict,
     )
-
-
-def _verdict(metric: ComparedMetric) -> str:
-    if metric.failed:
-        return "FAILED"
-    if metric.significant:
-        return "allowed" if metric.drop > 0 else "better"
-    return ""
 
 
 def _cases_of(model: ComparedModel, name: str) -> list[str]:

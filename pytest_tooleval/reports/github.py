@@ -9,7 +9,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..record.comparison import Comparison
 from ..record.document import RowsDocument
+from ..record.gates import Gate
 from ..record.results import CaseRow
 from ..text import printable
 from ..text import shorten
@@ -28,6 +30,8 @@ def annotations(
 ) -> list[str]:
     """Workflow commands to print, a line each: failed gates, failed cases, errors; then missed cases.
 
+    What is inconclusive is a warning before these.
+
     At most 10 errors and 10 warnings, as GitHub shows no more; the last one says how many more there
     are. Missed cases are warnings, and so are errors that a gate allows; a failure that was expected
     (xfail) is nothing to tell. `failures=False` leaves out
@@ -38,11 +42,10 @@ def annotations(
     gates, baseline = document.gates, document.baseline
     found: dict[str, list[str]] = {"error": [], "warning": []}
     for gate in gates:
-        if not gate.passed:
-            found["error"].append(_command("error", {"title": f"gate: {gate.name}"}, gate.message))
-    if baseline and baseline.failed:
-        found["error"].append(_command("error", {"title": "baseline"}, baseline.message))
-    allowed = any(gate.kind == "errors" and gate.passed for gate in gates)
+        _tell(found, f"gate: {gate.name}", gate)
+    if baseline:
+        _tell(found, "baseline", baseline)
+    allowed = any(gate.kind == "errors" and not gate.failed for gate in gates)
     levels = {"failed": "error", "error": "warning" if allowed else "error", "missed": "warning"}
     if workspace is None and "GITHUB_WORKSPACE" in os.environ:
         workspace = Path(os.environ["GITHUB_WORKSPACE"])
@@ -53,6 +56,14 @@ def annotations(
                 file = _file(case.file, rootpath, workspace)
                 found[level].append(_case(level, case, file))
     return [command for level, commands in found.items() for command in _capped(level, commands)]
+
+
+def _tell(found: dict[str, list[str]], title: str, judged: Gate | Comparison) -> None:
+    """A verdict, unless it passed."""
+    level = "error" if judged.failed else "warning"
+    title += " inconclusive" if judged.verdict == "inconclusive" else ""
+    if judged.verdict != "passed":
+        found[level].append(_command(level, {"title": title}, judged.message))
 
 
 def _case(level: str, case: CaseRow, file: str) -> str:

@@ -15,7 +15,6 @@ from functools import partial
 
 from ..record.comparison import ComparedCase
 from ..record.comparison import ComparedCases
-from ..record.comparison import ComparedMetric
 from ..record.comparison import ComparedModel
 from ..record.comparison import Comparison
 from ..record.comparison import Flip
@@ -23,6 +22,7 @@ from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
 from ..record.document import RowsDocument
 from ..record.gates import Gate
+from ..record.gates import Verdict
 from ..record.results import CaseRow
 from ..record.run import SummedRun
 from ..record.summary import ModelSummary
@@ -44,6 +44,11 @@ _MOST_CASES = 50
 _NAME, _LINE = 100, 300
 _OUTCOMES = (("failed", "failed"), ("error", "without a verdict (errors)"), ("missed", "missed"))
 _UNKNOWN = "-"
+_WORDS: dict[Verdict, str] = {
+    "failed": "**FAILED**",
+    "inconclusive": "**inconclusive**",
+    "passed": "passed",
+}
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,8 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
 def _verdict(document: RowsDocument) -> str:
     run, gates = document.run, document.gates
     total, baseline = run.total, document.baseline
-    failed_gates = sum(not gate.passed for gate in gates)
+    failed_gates = sum(gate.failed for gate in gates)
+    unsure = sum(gate.verdict == "inconclusive" for gate in gates)
     evaluated = total.cases - total.skipped
     reason = ending(run.status, run.exitstatus)
     # With --tooleval-max-errors a run passes in spite of an error.
@@ -152,7 +158,9 @@ def _verdict(document: RowsDocument) -> str:
     models = sum(bool(row.model) for row in document.models)
     texts = [f"{counted(total.cases, 'case')} on {counted(models, 'model')}: {', '.join(parts)}."]
     if gates:
-        texts.append(f"{len(gates) - failed_gates} of {counted(len(gates), 'gate')} passed.")
+        passed = sum(gate.verdict == "passed" for gate in gates)
+        inconclusive = f", {unsure} inconclusive" if unsure else ""
+        texts.append(f"{passed} of {counted(len(gates), 'gate')} passed{inconclusive}.")
     if run.collection_errors:
         texts.append(f"{counted(run.collection_errors, 'file')} could not be collected.")
     return f"## Tool calling: {word}\n\n{' '.join(texts)}\n"
@@ -160,14 +168,14 @@ def _verdict(document: RowsDocument) -> str:
 
 def _gates(gates: Sequence[Gate]) -> _Section:
     entries = [
-        f"- {'passed' if gate.passed else '**FAILED**'}: {_code(gate.message, _LINE)}\n"
-        for gate in sorted(gates, key=lambda gate: gate.passed)
+        f"- {_WORDS[gate.verdict]}: {_code(gate.message, _LINE)}\n"
+        for gate in sorted(gates, key=lambda gate: list(_WORDS).index(gate.verdict))
     ]
     return _Section("\n### Gates\n\n", entries)
 
 
 def _baseline(found: Comparison) -> Iterable[_Section]:
-    word = "**FAILED**" if found.failed else "passed"
+    word = _WORDS[found.verdict]
     old = _code(found.old.name)
     head = f"\n### Baseline {old}\n\n{word}: {_code(found.message, _LINE)}\n"
     header = ["model", "metric", "baseline", "now", "change", "cases", "p (Holm)", "verdict"]
@@ -180,7 +188,7 @@ def _baseline(found: Comparison) -> Iterable[_Section]:
             f"{row.new - row.old:+.3f}",
             str(row.n),
             f"{row.p_adjusted:.3f}",
-            _judged(row),
+            _WORDS[row.verdict],
         ]
         for model in found.models
         for row in model.metrics
@@ -200,12 +208,6 @@ def _baseline(found: Comparison) -> Iterable[_Section]:
 
 def _pair(model: ComparedModel) -> str:
     return str(model.new) if model.old == model.new else f"{model.old} = {model.new}"
-
-
-def _judged(row: ComparedMetric) -> str:
-    if row.failed:
-        return "**FAILED**"
-    return "significant" if row.significant else ""
 
 
 def _flip(model: str, case: Flip) -> str:

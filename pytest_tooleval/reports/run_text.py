@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..engine.fallbacks import fallback_text
+from ..record.gates import Verdict
 from ..record.run import Status
 from ..record.summary import Fallback
 from ..text import counted
 
+# Words and colours of a terminal.
+VERDICTS: dict[Verdict, tuple[str, str]] = {
+    "passed": ("passed", "green"),
+    "failed": ("FAILED", "red"),
+    "inconclusive": ("INCONCLUSIVE", "yellow"),
+}
 # pytest's own exit codes beyond passed, failed, and no test collected.
 _EXITS = {2: "interrupted", 3: "internal error of pytest", 4: "wrong usage of pytest"}
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from ..record.comparison import Comparison
 from ..record.comparison import Flip
 from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
+from ..record.gates import Verdict
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
@@ -40,7 +42,11 @@ from .baseline_text import verdict_text
 from .pairing import Pair
 from .pairing import Pairing
 from .pairing import pair_cases
+from .planning import trials_to_compare
 from .statistics import clusters_of
+from .statistics import dealt_tail
+from .statistics import dealt_variance
+from .statistics import drop_bound
 from .statistics import flip_test
 from .statistics import holm
 from .statistics import is_flip
@@ -49,6 +55,8 @@ from .statistics import summed
 from .summary import SCORED
 
 PASS = "pass"
+# The drop that a comparison must rule out to pass, unless --tooleval-max-drop names one.
+MARGIN = 0.10
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ class _Case:
         """The old and the new score, None unless both are numbers."""
         if metric == PASS:
             n, c, m, d = self.counts
-            return (c / n, d / m) if n and m else None
+            return c / n, d / m
         old, new = self.old.scores.get(metric), self.new.scores.get(metric)
         return None if old is None or new is None else (old, new)
 
@@ -91,10 +99,16 @@ class _Metric:
     differences: tuple[float, ...]
     p: float
     test: Literal["sign-flip", "McNemar"]
+    error: float
+    step: float
 
     @property
     def drop(self) -> float:
         return self.old - self.new
+
+    def bound(self, alpha: float) -> float:
+        """The largest drop that is not ruled out; no more than there was can be lost."""
+        return min(drop_bound(self.drop, self.error, self.step, alpha), self.old)
 
 
 @dataclass(frozen=True)
@@ -125,14 +139,17 @@ def compare(
     models: Collection[tuple[str, str]] = (),
     alpha: float = 0.05,
     max_drop: float = 0.0,
+    strict: bool = False,
 ) -> Comparison:
     """Compare two runs.
 
     `models` are pairs of a label of `old` and one of `new`; every other model is compared with the one
     of the same label. The comparison fails if, for some model and metric, the mean dropped by more
     than `max_drop` and Holm's adjusted p is below `alpha`, or if that of the flips is: cases that
-    passed always and now fail always. It also fails when there is nothing to compare. Raises
-    ConfigError for a label that its run does not have, and for numbers out of range.
+    passed always and now fail always. It also fails when there is nothing to compare. It passes if for
+    each model a drop of the share of passes is ruled out that is above `max_drop` (without one:
+    `MARGIN`). Else it is inconclusive, which fails the run if `strict`. Raises ConfigError for a label
+    that its run does not have, and for numbers out of range.
     """
     _check("alpha", alpha)
     _check("max-drop", max_drop)
@@ -141,9 +158,11 @@ def compare(
     pairs = _model_pairs(*sides, models, names)
     problem = _problem(old, new, pairs, sides)
     compared = [] if problem else [_compare_model(pair, *sides, new.run.stops_early) for pair in pairs]
+    limits = max_drop, max_drop or MARGIN
+    adjusted, tests = _adjust(compared)
     results = [
-        _result(model, *adjusted, alpha, max_drop)
-        for model, adjusted in zip(compared, _adjust(compared), strict=True)
+        _result(model, *each, tests, alpha, limits)
+        for model, each in zip(compared, adjusted, strict=True)
     ]
     changes = _changes(model.pairing for model in compared)
     problems = [nothing_text(m.new, m.pairing, names) for m in compared if not m.cases]
@@ -152,8 +171,7 @@ def compare(
     texts = list(problems)
     judged = [result for result in results if result.cases]
     if judged:
-        blind = all(_best_p(model) >= alpha for model in compared)
-        texts.append(verdict_text(judged, max_drop, blind=blind))
+        texts.append(verdict_text(judged, alpha))
         left = [pair for model in compared for pair in model.pairing.same if not _is_scored(pair)]
         skipped = sum(any(row.outcome == "skipped" for row in pair) for pair in left)
         compared_labels = {label for _, label in pairs}
@@ -162,19 +180,28 @@ def compare(
         texts += [f"not compared: {left_out}"] if left_out else []
         texts += filter(None, (_otherwise(model, names) for model in compared))
         texts += filter(None, (_served(model, names) for model in compared))
-    failed = any(
-        model.flips_failed or any(metric.failed for metric in model.metrics) for model in results
-    )
+    verdicts = {model.verdict for model in results}
+    verdict: Verdict = "failed" if problems else _worst(verdicts)
+    if verdict == "inconclusive" and strict:
+        texts.append("which fails the run: --tooleval-strict")
     return Comparison(
         old=_about(old),
         new=_about(new),
         alpha=alpha,
         max_drop=max_drop,
+        margin=limits[1],
         models=tuple(results),
         cases=changes,
-        failed=failed or bool(problems),
+        verdict=verdict,
+        failed=verdict == "failed" or (strict and verdict == "inconclusive"),
         message="; ".join(texts),
     )
+
+
+def _worst(verdicts: Collection[Verdict]) -> Verdict:
+    if "failed" in verdicts:
+        return "failed"
+    return "inconclusive" if "inconclusive" in verdicts else "passed"
 
 
 def _check(name: str, value: float) -> None:
@@ -248,7 +275,7 @@ def _compare_model(
 
 
 def _is_scored(pair: Pair) -> bool:
-    return all(row.outcome in SCORED for row in pair)
+    return all(row.outcome in SCORED and row.scored for row in pair)
 
 
 def _case(pair: Pair, cluster: int) -> _Case:
@@ -308,8 +335,34 @@ def _metric(
     single = single and len({case.cluster for case, _ in found}) == len(found)
     binary = single and all(value in (0, 1) for _, values in found for value in values)
     test: Literal["sign-flip", "McNemar"] = "McNemar" if binary else "sign-flip"
-    p = sign_flip_test(differences)
-    return _Metric(name, label, old, new, len(found), differences, p, test)
+    # Means of more trials than the old ones differ lopsidedly from them even if nothing changed, and
+    # signs that are set alike either way do not know that.
+    p = max(sign_flip_test(differences), _dealt_p(found))
+    error = math.sqrt(math.fsum(each * each for each in differences)) / total
+    step = _step([case for case, _ in found]) / total**2
+    return _Metric(name, label, old, new, len(found), differences, p, test, error, step)
+
+
+def _dealt_p(found: Sequence[tuple[_Case, tuple[float, float]]]) -> float:
+    """The p of `dealt_tail`, 0 where no case has more trials than before."""
+    if all(case.counts[2] <= case.counts[0] for case, _ in found):
+        return 0.0
+    drop = math.fsum(case.weight * (old - new) for case, (old, new) in found)
+    variance = math.fsum(
+        case.weight**2 * dealt_variance(old, case.counts[0], new, case.counts[2])
+        for case, (old, new) in found
+    )
+    return dealt_tail(drop, variance)
+
+
+def _step(cases: Sequence[_Case]) -> float:
+    """The sum over clusters of the squared weight by the number of trials: what one trial moves."""
+    clusters = [case.cluster for case in cases]
+    fewest: dict[int, int] = {}
+    for case in cases:
+        fewest[case.cluster] = min(case.counts[2], fewest.get(case.cluster, case.counts[2]))
+    weights = summed([case.weight for case in cases], clusters)
+    return math.fsum(weights[cluster] ** 2 / trials for cluster, trials in fewest.items())
 
 
 def _otherwise(model: _Model, names: tuple[str, str]) -> str:
@@ -340,8 +393,8 @@ def _served(model: _Model, names: tuple[str, str]) -> str:
     return served_text(model.new, old, new, names) if old and new and old != new else ""
 
 
-def _adjust(models: Sequence[_Model]) -> list[tuple[list[float], float | None]]:
-    """Holm's adjusted p of each model's metrics, and of its flips, over the whole run.
+def _adjust(models: Sequence[_Model]) -> tuple[list[tuple[list[float], float | None]], int]:
+    """Holm's adjusted p of each model's metrics, and of its flips, over the whole run; how many tests.
 
     A metric in which nothing differs is no test, and metrics whose differences are in proportion are
     one: both stay so however chance sets the signs.
@@ -352,13 +405,14 @@ def _adjust(models: Sequence[_Model]) -> list[tuple[list[float], float | None]]:
         if model.flips_p is not None:
             family[number, None] = model.flips_p
     adjusted = dict(zip(family, holm(list(family.values())), strict=True))
-    return [
+    found = [
         (
             [adjusted.get((number, _direction(m.differences)), 1.0) for m in model.metrics],
             adjusted.get((number, None)),
         )
         for number, model in enumerate(models)
     ]
+    return found, len(family)
 
 
 def _direction(differences: Sequence[float]) -> tuple[float, ...]:
@@ -367,47 +421,65 @@ def _direction(differences: Sequence[float]) -> tuple[float, ...]:
     return tuple(round(value / largest, 9) for value in differences) if largest else (0.0,)
 
 
-def _best_p(model: _Model) -> float:
-    """The least p that so many cases and trials could ever show: that of every case as bad as can be."""
-    if not model.tests_flips:
-        return 0.5 ** len(model.cases)
-    return math.prod(1 / math.comb(n + m, n) for n, _, m, _ in (case.counts for case in model.cases))
-
-
 def _result(
-    model: _Model, adjusted: Sequence[float], flips_p: float | None, alpha: float, max_drop: float
+    model: _Model,
+    adjusted: Sequence[float],
+    flips_p: float | None,
+    tests: int,
+    alpha: float,
+    limits: tuple[float, float],
 ) -> ComparedModel:
     flips = [case for case in model.cases if is_flip(case.counts)]
+    flips_failed = bool(flips) and flips_p is not None and flips_p < alpha
+    metrics = tuple(map(partial(_row, alpha=alpha, limits=limits), model.metrics, adjusted))
+    verdict: Verdict = "passed"
+    if flips_failed or any(row.verdict == "failed" for row in metrics):
+        verdict = "failed"
+    elif metrics:  # none without a case
+        verdict = metrics[0].verdict
+    more: int | None = None
+    both: int | None = None
+    if verdict == "inconclusive":
+        passes, counts = model.metrics[0], [case.counts for case in model.cases]
+        figures = passes.drop, passes.error, passes.step
+        more, both = trials_to_compare(counts, *figures, limits=limits, alpha=alpha, tests=tests)
     worse, better = _moved(model.cases)
     return ComparedModel(
         old=model.old,
         new=model.new,
         cases=len(model.cases),
-        metrics=tuple(
-            ComparedMetric(
-                metric=metric.name,
-                suite=metric.suite,
-                old=metric.old,
-                new=metric.new,
-                drop=metric.drop,
-                n=metric.n,
-                p=metric.p,
-                p_adjusted=p,
-                test=metric.test,
-                significant=p < alpha,
-                failed=p < alpha and metric.drop > max_drop + TOLERANCE,
-            )
-            for metric, p in zip(model.metrics, adjusted, strict=True)
-        ),
+        verdict=verdict,
+        more_trials=more,
+        trials_in_both=both,
+        metrics=metrics,
         flips=tuple(
             Flip(case.new.suite, case.new.case, old=_share(case, 0), new=_share(case, 2))
             for case in flips
         ),
         flips_p=model.flips_p,
         flips_p_adjusted=flips_p,
-        flips_failed=bool(flips) and flips_p is not None and flips_p < alpha,
+        flips_failed=flips_failed,
         worse=worse,
         better=better,
+    )
+
+
+def _row(metric: _Metric, p: float, alpha: float, limits: tuple[float, float]) -> ComparedMetric:
+    allowed, margin = limits
+    bound = metric.bound(alpha)
+    verdict: Verdict = "passed" if bound <= margin + TOLERANCE else "inconclusive"
+    return ComparedMetric(
+        metric=metric.name,
+        suite=metric.suite,
+        old=metric.old,
+        new=metric.new,
+        drop=metric.drop,
+        n=metric.n,
+        p=metric.p,
+        p_adjusted=p,
+        test=metric.test,
+        bound=bound,
+        verdict="failed" if p < alpha and metric.drop > allowed + TOLERANCE else verdict,
     )
 
 
@@ -418,7 +490,7 @@ def _moved(cases: Sequence[_Case]) -> tuple[tuple[Moved, ...], tuple[Moved, ...]
         n, c, m, d = case.counts
         old, new = case.values("overall") or (None, None)
         change = 0.0 if old is None or new is None else round(old - new, 12)
-        passes = c / n - d / m if n and m else 0.0
+        passes = c / n - d / m
         if change or passes:
             row = Moved(
                 case.new.suite,

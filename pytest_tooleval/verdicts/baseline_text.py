@@ -71,22 +71,44 @@ def served_text(model: str, old: Set[str], new: Set[str], names: tuple[str, str]
     return f"{shown(model)} was served by {' and by '.join(parts)}"
 
 
-def verdict_text(models: Sequence[ComparedModel], max_drop: float, *, blind: bool) -> str:
-    """The verdict on models that were compared. `blind`: so few cases cannot show a drop at all."""
+def verdict_text(models: Sequence[ComparedModel], alpha: float) -> str:
+    """The verdict on models that were compared."""
     failures = [text for model in models for text in _failures(model)]
     if failures:
         return "; ".join(failures)
     allowed = [
-        text for model in models for text in _drops(model, [m for m in model.metrics if m.significant])
+        text
+        for model in models
+        for text in _drops(model, [row for row in model.metrics if row.p_adjusted < alpha])
     ]
-    above = f" above {max_drop:g}" if allowed else ""
-    parts = [f"no significant drop{above} over {_cases_text(models)}", *allowed]
+    parts = [_open(model) for model in models if model.verdict == "inconclusive"]
+    if not parts:
+        bound = max(0.0, *(model.metrics[0].bound for model in models))
+        parts = [f"no significant drop over {_cases_text(models)}, one above {bound:.2f} is ruled out"]
     flips = [flip for model in models for flip in model.flips]
     if flips:
-        parts.append(_flips(flips) + ("" if allowed else ", which may be chance"))
-    if blind:
-        parts.append("so few cases and trials cannot show one")
-    return "; ".join(parts)
+        allowed.append(_flips(flips) + ("" if allowed else ", which may be chance"))
+    return "; ".join([*parts, *allowed])
+
+
+def _open(model: ComparedModel) -> str:
+    """What is known of a model that may have got worse or not, and what would tell."""
+    row = model.metrics[0]
+    return (
+        f"{_metric(row, model.new)} went from {row.old:.2f} to {row.new:.2f} over "
+        f"{counted(row.n, 'case')}, and a drop of up to {row.bound:.2f} is not ruled out; {_more(model)}"
+    )
+
+
+def _more(model: ComparedModel) -> str:
+    if model.more_trials is not None:
+        return f"about {counted(model.more_trials, 'more trial')} of each case would decide"
+    if model.trials_in_both is not None:
+        return (
+            "no number of further trials would decide, as the baseline has too few; about "
+            f"{model.trials_in_both} of each case in both runs would"
+        )
+    return "no number of trials would decide, only more cases"
 
 
 def _cases_text(models: Sequence[ComparedModel]) -> str:
@@ -97,7 +119,7 @@ def _cases_text(models: Sequence[ComparedModel]) -> str:
 
 
 def _failures(model: ComparedModel) -> Iterable[str]:
-    yield from _drops(model, [metric for metric in model.metrics if metric.failed])
+    yield from _drops(model, [metric for metric in model.metrics if metric.verdict == "failed"])
     if model.flips_failed and model.flips_p_adjusted is not None:
         yield f"{_flips(model.flips)} on {shown(model.new)} ({_p(model.flips_p_adjusted)})"
 

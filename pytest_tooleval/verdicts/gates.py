@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import structs
+
 from ..errors import ConfigError
 from ..record.gates import Gate
+from ..record.gates import Verdict
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
 from ..scoring.thresholds import TOLERANCE
 from ..text import counted
+from .planning import more_cases
+from .planning import more_trials
 from .statistics import clusters_of
 from .statistics import mean_interval
 from .statistics import pass_at_k
@@ -105,20 +111,32 @@ def judge_gates(
     gates: Sequence[FailUnder],
     most_errors: MostErrors | None = None,
     confidence: float | None = None,
+    *,
+    strict: bool = False,
 ) -> list[Gate]:
     """The gates of a run, failed ones among them.
 
-    With `confidence` (between 0 and 1) the lower bound of the interval must reach the value. Cases
-    without an answer fail every gate that they belong to unless `most_errors` allows them; a gate
+    With `confidence` (between 0 and 1) the lower bound of the interval must reach the value to pass, and
+    the upper one lie below it to fail; else the gate is inconclusive, which fails the run if `strict`.
+    Cases without an answer fail every gate that they belong to unless `most_errors` allows them; a gate
     without any case fails, too.
     """
     evaluated = [case for case in cases if case.model and case.outcome != "skipped"]
     errors = sum(case.outcome == "error" for case in evaluated)
     allowed = errors == 0 if most_errors is None else errors <= most_errors.of(len(evaluated))
     rows = [row for gate in gates for row in _judge(gate, evaluated, allowed, confidence)]
+    if strict:
+        rows = [_strictly(row) for row in rows]
     if most_errors is not None:
         rows.append(_errors_gate(most_errors, errors, len(evaluated), allowed))
     return rows
+
+
+def _strictly(gate: Gate) -> Gate:
+    if gate.verdict != "inconclusive":
+        return gate
+    message = f"{gate.message}; which fails the run: --tooleval-strict"
+    return structs.replace(gate, failed=True, message=message)
 
 
 def _errors_gate(most: MostErrors, errors: int, cases: int, passed: bool) -> Gate:
@@ -132,7 +150,8 @@ def _errors_gate(most: MostErrors, errors: int, cases: int, passed: bool) -> Gat
         value=errors,
         cases=cases,
         errors=errors,
-        passed=passed,
+        verdict="passed" if passed else "failed",
+        failed=not passed,
         message=message,
     )
 
@@ -150,7 +169,8 @@ def _judge(
                 name=gate.metric,
                 metric=gate.metric,
                 needed=gate.needed,
-                passed=False,
+                verdict="failed",
+                failed=True,
                 message=message,
             )
         ]
@@ -203,16 +223,19 @@ def _judge_group(
     where = model if name is None else f"{model}, {gate.scope} {name}"
     where += f" ({file})" if file is not None else ""
     value = low = high = None
+    verdict: Verdict = "failed"
+    further: tuple[int | None, int | None] = None, None
     if not pairs:
-        reached, text = False, "no case has a value"
+        text = "no case has a value"
     else:
-        weights = [weight for _, weight in pairs]
-        value = sum(value * weight for value, weight in pairs) / sum(weights)
+        values, weights = zip(*pairs, strict=True)
         clusters = clusters_of(case for case, _ in found)
-        low, high = mean_interval([v for v, _ in pairs], weights, confidence or 0.95, clusters)
-        decisive = value if confidence is None else low
-        reached = decisive >= gate.needed - TOLERANCE
-        text = _figures(value, decisive, gate.needed, reached, confidence)
+        value = sum(map(operator.mul, values, weights)) / sum(weights)
+        low, high = mean_interval(values, weights, confidence or 0.95, clusters)
+        bounds = (low, high) if confidence is not None else (value, value)
+        verdict, text = _verdict(gate.needed, value, bounds, confidence)
+        if verdict == "inconclusive":
+            further = _further(gate, found, confidence or 0.95)
     text += f", over {_how_many(gate, pairs, scored)}"
     if gate.metric == PASS_RATE and len({weight for _, weight in pairs}) > 1:
         text += f", of which {sum(value for value, _ in pairs):.0f} passed (cases have weights)"
@@ -222,7 +245,10 @@ def _judge_group(
     if errors:
         text += f"; {counted(errors, 'case')} without an answer"
         text += "" if errors_allowed else ", more than --tooleval-max-errors allows"
-    passed = reached and (errors_allowed or not errors)
+    if errors and not errors_allowed:
+        verdict = "failed"
+    if verdict == "inconclusive":
+        text += _would_decide(*further, single=all(case.scored == 1 for case in scored))
     return Gate(
         kind="fail_under",
         name=f"{gate.metric} of {where}",
@@ -237,7 +263,10 @@ def _judge_group(
         confidence=confidence,
         cases=len(pairs),
         errors=errors,
-        passed=passed,
+        verdict=verdict,
+        failed=verdict == "failed",
+        more_trials=further[0],
+        more_cases=further[1],
         message=f"{gate.metric} of {where}: {text}",
     )
 
@@ -253,18 +282,47 @@ def _how_many(gate: FailUnder, pairs: Sequence[object], scored: Sequence[CaseRow
     )
 
 
-def _figures(
-    value: float, decisive: float, needed: float, reached: bool, confidence: float | None
-) -> str:
-    """`0.87 < 0.90`, with as many digits as it takes to tell the two apart."""
+def _verdict(
+    needed: float, value: float, bounds: tuple[float, float], confidence: float | None
+) -> tuple[Verdict, str]:
+    """The verdict and the figures behind it, `0.87 < 0.90`, with as many digits as tell them apart."""
+    low, high = bounds
+    passed, failed = low >= needed - TOLERANCE, high < needed - TOLERANCE
     for digits in range(2, 10):
-        shown, bound = f"{decisive:.{digits}f}", f"{needed:.{digits}f}"
-        if reached or shown != bound:
+        figures = (f"{each:.{digits}f}" for each in (value, low, high, needed))
+        shown, begin, end, bound = figures
+        if passed or (bound not in (begin, end)):
             break
-    comparison = f"{shown} {'>=' if reached else '<'} {bound}"
     if confidence is None:
-        return comparison
-    return f"{value:.{digits}f}, its {100 * confidence:g}% interval begins at {comparison}"
+        return ("passed", f"{shown} >= {bound}") if passed else ("failed", f"{shown} < {bound}")
+    interval = f"{shown}, its {100 * confidence:g}% interval"
+    if passed:
+        return "passed", f"{interval} begins at {begin} >= {bound}"
+    if failed:
+        return "failed", f"{interval} ends at {end} < {bound}"
+    return "inconclusive", f"{interval} from {begin} to {end} holds {bound}"
+
+
+def _further(
+    gate: FailUnder, found: Sequence[tuple[CaseRow, float]], confidence: float
+) -> tuple[int | None, int | None]:
+    """How many more trials, and how many more cases, would decide a gate."""
+    values, weights = [value for _, value in found], [case.weight for case, _ in found]
+    clusters, trials = clusters_of(case for case, _ in found), [case.scored for case, _ in found]
+    cases = more_cases(values, weights, clusters, gate.needed, confidence)
+    # What more trials make of verdicts, and of several trials at once, is not known.
+    if gate.is_derived and gate.metric not in ("pass@1", "pass^1"):
+        return None, cases
+    return more_trials(values, weights, clusters, trials, gate.needed, confidence), cases
+
+
+def _would_decide(trials: int | None, cases: int | None, *, single: bool) -> str:
+    """What would decide a gate that is inconclusive. Of single trials only the least is known."""
+    ways = [] if cases is None else [f"about {counted(cases, 'more case')} like these"]
+    if trials is not None:
+        word = "at least" if single else "about"
+        ways.insert(0, f"{word} {counted(trials, 'more trial')} of each case")
+    return f"; {', or '.join(ways)} would decide" if ways else "; too close to decide"
 
 
 def value_of(case: CaseRow, metric: str) -> float | None:

@@ -128,8 +128,18 @@ def mean_interval(
     therefore measured with a third of a case that scored 0 and a third of one that scored 1 added;
     so it is never 0 and five perfect cases are no proof: 0.57 to 1. (0, 1) without cases.
     """
+    mean, effective = effective_cases(values, weights, clusters)
+    return wilson(mean * effective, effective, confidence)
+
+
+def effective_cases(
+    values: Sequence[float],
+    weights: Sequence[float] | None = None,
+    clusters: Sequence[int] | None = None,
+) -> tuple[float, float]:
+    """The mean, and the number of cases of `mean_interval`; (0, 0) without cases."""
     if not values:
-        return 0.0, 1.0
+        return 0.0, 0.0
     scores = [min(max(value, 0.0), 1.0) for value in values]
     given = [1.0] * len(scores) if weights is None else weights
     largest = max(given)
@@ -148,17 +158,20 @@ def mean_interval(
         (share * (score - centre)) ** 2 for share, score in zip(shares, scores, strict=True)
     )
     spread = squared / squares * n + PSEUDO_CASES * (centre**2 + (1 - centre) ** 2)
-    effective = n * centre * (1 - centre) * added / spread
-    return wilson(mean * effective, effective, confidence)
+    return mean, n * centre * (1 - centre) * added / spread
 
 
 def _quantile(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: expected a number between 0 and 1, got {confidence}")
+    return _normal_quantile(0.5 + confidence / 2)
+
+
+def _normal_quantile(share: float) -> float:
     # Brings decimal and fractions along, which a run without intervals need not load.
     from statistics import NormalDist
 
-    return NormalDist().inv_cdf(0.5 + confidence / 2)
+    return NormalDist().inv_cdf(share)
 
 
 def sign_flip_test(differences: Sequence[float]) -> float:
@@ -185,6 +198,36 @@ def sign_flip_test(differences: Sequence[float]) -> float:
         step = finest
     gains = sum(round(-difference / step) for difference in differences if difference < 0)
     return _share_of_subsets([round(size / step) for size in sizes], gains)
+
+
+def dealt_tail(drop: float, variance: float) -> float:
+    """One-sided p of a drop that dealing each case's trials anew to the two runs would bring.
+
+    By the normal distribution; `variance` is the sum of `dealt_variance` over the cases.
+    """
+    return math.erfc(drop / math.sqrt(2 * variance)) / 2 if variance > 0 else 1.0
+
+
+def dealt_variance(old: float, n: int, new: float, m: int) -> float:
+    """The variance of old minus new, means of n and m scores of 0 to 1, were they dealt anew.
+
+    Right for 0 and 1, else the most that it can be (Bhatia & Davis 2000).
+    """
+    mean = (n * old + m * new) / (n + m)
+    return mean * (1 - mean) * (1 / n + 1 / m) * (n + m) / (n + m - 1)
+
+
+def drop_bound(drop: float, error: float, step: float, alpha: float) -> float:
+    """The largest drop that is not ruled out: the one-sided bound at 1 - alpha.
+
+    A true drop d is ruled out if the one seen lies below it by more than z standard errors, where
+    what d has beyond the one seen would have come in steps of one trial and adds to the variance as
+    Poisson's: (d - drop)^2 = z^2 (error^2 + step (d - drop)). So it is never the drop itself, and
+    where nothing changed in n answers about z^2 / n: the rule of three. (A score interval, as Wilson's.)
+    """
+    z = _normal_quantile(1 - alpha)
+    extra = step * z * z / 2
+    return drop + extra + math.sqrt(extra * extra + (z * error) ** 2)
 
 
 def _common_step(sizes: Sequence[float]) -> float:

@@ -166,7 +166,7 @@ def alarm_rates(
         comparison = compare(old, new, max_drop=max_drop)
         models = comparison.models
         found[0] += comparison.failed
-        found[1] += any(metric.failed for model in models for metric in model.metrics)
+        found[1] += any(metric.verdict == "failed" for model in models for metric in model.metrics)
         found[2] += any(model.flips_failed for model in models)
     return [number / pairs for number in found]
 

@@ -216,7 +216,8 @@ def gate(name: str, needed: float, value: float, passed: bool) -> dict[str, Any]
         "confidence": None,
         "cases": 60,
         "errors": 0,
-        "passed": passed,
+        "verdict": "passed" if passed else "failed",
+        "failed": not passed,
         "message": f"{name}: {value:.2f} {'>=' if passed else '<'} {needed:.2f}, over 60 cases",
     }
 
@@ -233,8 +234,8 @@ def comparison() -> dict[str, Any]:
             "p": p,
             "p_adjusted": min(1.0, 2 * p),
             "test": "sign-flip",
-            "significant": 2 * p < 0.05,
-            "failed": failed,
+            "bound": old - new + 0.06,
+            "verdict": "failed" if failed else "passed" if new > old else "inconclusive",
         }
 
     moved = {
@@ -252,11 +253,15 @@ def comparison() -> dict[str, Any]:
         "new": {"name": "this run", **side},
         "alpha": 0.05,
         "max_drop": 0.0,
+        "margin": 0.1,
         "models": [
             {
                 "old": MODELS[2],
                 "new": MODELS[2],
                 "cases": 58,
+                "verdict": "failed",
+                "more_trials": None,
+                "trials_in_both": None,
                 "metrics": [
                     measured("pass", 0.72, 0.55, 0.0004, True),
                     measured("overall", 0.86, 0.81, 0.21, False),
@@ -277,6 +282,7 @@ def comparison() -> dict[str, Any]:
             "changed": [{"suite": "Weather", "case": "case-0000"}],
             "renamed": [],
         },
+        "verdict": "failed",
         "failed": True,
         "message": "passing trials of qwen2.5-coder-1.5b dropped by 0.17 (p 0.001)",
     }

@@ -15,7 +15,7 @@ from .project import wrong
 
 def gates(project: Project) -> dict[str, bool]:
     """The gates of out.json by name, and whether they passed."""
-    return {gate["name"]: gate["passed"] for gate in project.document()["gates"]}
+    return {gate["name"]: not gate["failed"] for gate in project.document()["gates"]}
 
 
 @pytest.fixture
@@ -124,15 +124,31 @@ def test_a_suite_that_cannot_be_scored_stays_an_error(project: Project) -> None:
     assert result.ret == 1
 
 
-def test_confidence_judges_the_lower_bound(three: Project) -> None:
+def test_with_confidence_a_gate_may_be_inconclusive(three: Project) -> None:
     options = ("--tooleval-fail-under=tool_selection=0.9", "--tooleval-json=out.json")
     assert three.run(*options).ret == 0
+    message = (
+        "tool_selection of agent: 1.00, its 95% interval from 0.44 to 1.00 holds 0.90, over 3 cases; "
+        "about 32 more cases like these would decide"
+    )
     result = three.run(*options, "--tooleval-confidence=0.95")
-    assert result.ret == 1
-    message = "1.00, its 95% interval begins at 0.44 < 0.90, over 3 cases"
-    result.stdout.fnmatch_lines([f"gate FAILED: tool_selection of agent: {message}"])
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"gate INCONCLUSIVE: {message}"])
     gate = three.document()["gates"][0]
     assert (gate["confidence"], gate["value"], gate["high"]) == (0.95, 1.0, 1.0)
+    assert (gate["verdict"], gate["failed"], gate["more_trials"]) == ("inconclusive", False, None)
+    three.write("pytest.ini", "[pytest]\ntooleval_strict = true\n")
+    result = three.run(*options, "--tooleval-confidence=0.95")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"gate INCONCLUSIVE: {message}; which fails the run: *"])
+
+
+def test_with_confidence_a_gate_fails_where_the_interval_is_below_it(project: Project) -> None:
+    project.suite(*(wrong(f"c{i}") for i in range(5)))
+    result = project.run("--tooleval-fail-under=parameter_accuracy=0.9", "--tooleval-confidence=0.95")
+    assert result.ret == 1
+    message = "0.00, its 95% interval ends at 0.43 < 0.90, over 5 cases"
+    result.stdout.fnmatch_lines([f"gate FAILED: parameter_accuracy of agent: {message}"])
 
 
 def test_first_failure_does_not_end_a_run_with_a_gate(three: Project) -> None:

@@ -1,7 +1,7 @@
 // @ts-check
 // Two runs compared: what moved, whether by more than chance, and in which cases.
 
-import { commitText, el, fold, isolated, link, listTable, metricText, modelName, moment, numberCell, outcomeText, section, shortened, shown, tableRow } from "./dom.js";
+import { commitText, el, fold, isolated, link, listTable, metricText, modelName, moment, numberCell, section, shortened, shown, tableRow, verdictText } from "./dom.js";
 import { countText, isKnown, pText, plural, scoreText, signedText } from "./numbers.js";
 
 /** @import { Child } from "./dom.js" */
@@ -18,21 +18,10 @@ export function comparisonSection(comparison, links) {
   return comparison && section("baseline", "Against the baseline", ...comparisonNodes(comparison, links));
 }
 
-/**
- * It fails, too, where there is nothing to compare; then nothing is known to be worse.
- * @param {any} comparison
- */
-function verdictOn({ failed, models }) {
-  const isWorse = models.some((/** @type {any} */ model) => model.flips_failed || model.metrics.some((/** @type {any} */ each) => each.failed));
-  if (isWorse) return outcomeText("failed", "worse");
-  if (!failed) return outcomeText("passed", "not worse");
-  return outcomeText("error", models.some((/** @type {any} */ model) => model.cases > 0) ? "only some can be compared" : "cannot be compared");
-}
-
 /** @param {any} comparison @param {Links} links */
 export function comparisonNodes(comparison, links) {
   return [
-    el("p", { class: "verdict-line" }, verdictOn(comparison), ": ", isolated(comparison.message)),
+    el("p", { class: "verdict-line" }, verdictText(comparison.verdict), ": ", isolated(comparison.message)),
     el("p", { class: "muted" }, "old: ", ...runNodes(comparison.old, links), " · new: ", ...runNodes(comparison.new, links)),
     ...comparison.models.flatMap((/** @type {any} */ model) => modelNodes(model, comparison, links)),
     ...unsharedNodes(comparison.cases),
@@ -47,19 +36,19 @@ function runNodes({ id, name, started, git }, { runHref }) {
 }
 
 /** @param {any} model @param {any} comparison @param {Links} links */
-function modelNodes(model, { alpha, max_drop: allowed }, links) {
+function modelNodes(model, { alpha, max_drop: allowed, margin }, links) {
   const names = model.old === model.new ? [modelName(model.new)] : [modelName(model.old), " → ", modelName(model.new)];
   const caseLine = (/** @type {any} */ each, /** @type {string} */ change) => {
     const href = links.caseHref(each.suite, each.case, model.new);
     return caseItem(each, ` ${change}`, href);
   };
   const flips = model.flips.map((/** @type {any} */ each) => caseLine(each, `${each.old} → ${each.new} trials`));
-  const verdict = model.flips_failed ? outcomeText("failed", "fails the gate") : "noted";
+  const verdict = model.flips_failed ? verdictText("failed") : "noted";
   const moved = (/** @type {any} */ each) => caseLine(each, `${scoreText(each.old)} → ${scoreText(each.new)}${each.old_passes && each.new_passes ? ` (${each.old_passes} → ${each.new_passes} trials)` : ""}`);
   return [
     el("h3", {}, ...names),
-    model.metrics.length > 0 && listTable(["Metric", "Old", "New", "Change", "Cases", "p", "p adjusted", "Test", "Result"], model.metrics.map(metricRow), "Comparison"),
-    el("p", { class: "muted" }, `${plural(model.cases, "case")} compared. Significant below ${alpha} after Holm's correction; a drop of up to ${allowed} is let pass.`),
+    model.metrics.length > 0 && listTable(["Metric", "Old", "New", "Change", "Drop at most", "Cases", "p", "p adjusted", "Test", "Result"], model.metrics.map(metricRow), "Comparison"),
+    el("p", { class: "muted" }, `${plural(model.cases, "case")} compared. Failed: a drop above ${allowed}, significant below ${alpha} after Holm's correction. Passed: a drop above ${margin} is ruled out. Else inconclusive.`),
     flips.length > 0 && caseList(el("span", {}, `${plural(flips.length, "case")} passed always and now never: `, verdict, ` (p adjusted: ${pText(model.flips_p_adjusted ?? model.flips_p)})`), flips, true),
     model.worse.length > 0 && caseList(`Worse cases: ${countText(model.worse.length)}`, model.worse.map(moved)),
     model.better.length > 0 && caseList(`Better cases: ${countText(model.better.length)}`, model.better.map(moved)),
@@ -68,23 +57,18 @@ function modelNodes(model, { alpha, max_drop: allowed }, links) {
 
 /** @param {any} row */
 function metricRow(row) {
-  const isDrop = row.drop > 0;
-  const result = row.failed
-    ? outcomeText("failed", "significant drop")
-    : row.significant
-      ? outcomeText("passed", isDrop ? "allowed drop" : "significant gain")
-      : el("span", { class: "muted" }, "within chance");
   const change = isKnown(row.new) && isKnown(row.old) ? row.new - row.old : null;
   return tableRow(
     el("span", {}, metricText(row.metric), row.suite && el("span", { class: "muted" }, " in ", isolated(shortened(row.suite, 120)))),
     numberCell(scoreText(row.old)),
     numberCell(scoreText(row.new)),
     numberCell(signedText(change)),
+    numberCell(scoreText(row.bound)),
     numberCell(countText(row.n)),
     numberCell(pText(row.p)),
     numberCell(pText(row.p_adjusted)),
     shown(row.test),
-    result,
+    verdictText(row.verdict),
   );
 }
 

@@ -157,6 +157,11 @@ export function outcomeText(outcome, words = outcome) {
   return el("span", { class: `tone-${outcome}` }, markOf(outcome), ` ${words}`);
 }
 
+/** "passed", "failed" or "inconclusive". @param {string} verdict */
+export function verdictText(verdict) {
+  return outcomeText(verdict === "inconclusive" ? "missed" : verdict, verdict);
+}
+
 /** Words for screen readers alone. @param {string} words */
 export function spoken(words) {
   return el("span", { class: "spoken" }, words);

@@ -1,7 +1,7 @@
 // @ts-check
 // A run in figures: its verdict, what was run, the gates, and the means per model and suite.
 
-import { commitText, el, factList, isolated, markOf, metricText, modelName, modelText, moment, numberCell, outcomeText, listTable, scrolling, section, shortened, shown, spoken, svg, table, tableRow } from "./dom.js";
+import { commitText, el, factList, isolated, markOf, metricText, modelName, modelText, moment, numberCell, outcomeText, listTable, scrolling, section, shortened, shown, spoken, svg, table, tableRow, verdictText } from "./dom.js";
 import { UNKNOWN, countText, isKnown, plural, scoreText, secondsText, usdText } from "./numbers.js";
 
 /** @import { Child } from "./dom.js" */
@@ -27,12 +27,14 @@ export function earlyEnd({ status, exitstatus }) {
 /** What went wrong, each in a few words; empty when nothing did. @param {any} document */
 function problemsOf({ run, gates, baseline }) {
   const { total, exitstatus } = run;
-  const failedGates = gates.filter((/** @type {any} */ gate) => !gate.passed).length;
+  const failedGates = gates.filter((/** @type {any} */ gate) => gate.failed).length;
+  const unsure = gates.filter((/** @type {any} */ gate) => gate.verdict === "inconclusive" && !gate.failed).length;
   const found = [
     total.failed && `${countText(total.failed)} of ${plural(total.cases, "case")} failed`,
     total.errors && `${plural(total.errors, "case")} without an answer`,
     failedGates && `${countText(failedGates)} of ${plural(gates.length, "gate")} failed`,
-    baseline?.failed && "worse than the baseline",
+    unsure && `${countText(unsure)} of ${plural(gates.length, "gate")} inconclusive`,
+    baseline?.verdict === "inconclusive" ? "comparison with the baseline inconclusive" : baseline?.failed && "worse than the baseline",
     run.collection_errors && `${plural(run.collection_errors, "file")} could not be read`,
     earlyEnd(run) || (exitstatus === NOTHING_COLLECTED && "no test was collected"),
   ].filter(Boolean);
@@ -144,7 +146,7 @@ export function gatesSection(gates) {
     const ofErrors = gate.kind === "errors";
     return tableRow(
       isolated(shortened(gate.name || metricText(gate.metric || gate.kind), 200)),
-      el("td", { class: "result" }, outcomeText(gate.passed ? "passed" : "failed")),
+      el("td", { class: "result" }, verdictText(gate.verdict)),
       numberCell(ofErrors ? countText(gate.value) : scoreText(gate.value) + interval),
       numberCell(ofErrors ? `at most ${countText(gate.needed)}` : scoreText(gate.needed)),
       el("td", { class: "message" }, isolated(gate.message)),

@@ -106,7 +106,13 @@ def run_of(started: str = "2026-11-22T10:15:30+00:00", **fields: Any) -> Run:
 
 def gate(passed: bool, message: str = "overall is 0.5") -> Gate:
     return Gate(
-        kind="fail_under", name="overall", metric="overall", passed=passed, message=message, cases=1
+        kind="fail_under",
+        name="overall",
+        metric="overall",
+        verdict="passed" if passed else "failed",
+        failed=not passed,
+        message=message,
+        cases=1,
     )
 
 

@@ -113,7 +113,8 @@ def gate(passed: bool, message: str = "overall of gpt-4o: 0.80 < 0.90", **fields
         "confidence": None,
         "cases": 30,
         "errors": 0,
-        "passed": passed,
+        "verdict": "passed" if passed else "failed",
+        "failed": not passed,
         "message": message,
         **fields,
     }
@@ -134,8 +135,8 @@ def comparison(failed: bool = True, **texts: str) -> dict[str, Any]:
         "p": 0.001,
         "p_adjusted": 0.004,
         "test": "sign-flip",
-        "significant": True,
-        "failed": failed,
+        "bound": 0.15,
+        "verdict": "failed" if failed else "inconclusive",
     }
     side = {"id": "20261121-101530-3fa9c1", "started": "2026-11-21T10:15:30+00:00", "git": RUN["git"]}
     return {
@@ -143,11 +144,15 @@ def comparison(failed: bool = True, **texts: str) -> dict[str, Any]:
         "new": {"name": "this run", **side},
         "alpha": 0.05,
         "max_drop": 0.0,
+        "margin": 0.1,
         "models": [
             {
                 "old": model,
                 "new": model,
                 "cases": 30,
+                "verdict": "failed",
+                "more_trials": None,
+                "trials_in_both": None,
                 "metrics": [measured],
                 "flips": [{**case, "old": "5/5", "new": "0/5"}],
                 "flips_p": 0.01,
@@ -164,6 +169,7 @@ def comparison(failed: bool = True, **texts: str) -> dict[str, Any]:
             "changed": [case],
             "renamed": [{**case, "old_suite": case["suite"], "old_case": case["case"]}],
         },
+        "verdict": "failed" if failed else "passed",
         "failed": failed,
         "message": texts.get("message", "overall of gpt-4o dropped by 0.10 (p 0.004)"),
     }

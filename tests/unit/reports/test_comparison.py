@@ -29,8 +29,8 @@ def metric(name: str = "overall", **fields: Any) -> dict[str, Any]:
         "p": 0.0001,
         "p_adjusted": 0.0004,
         "test": "sign-flip",
-        "significant": True,
-        "failed": True,
+        "bound": 0.3,
+        "verdict": "failed",
         **fields,
     }
 
@@ -40,6 +40,9 @@ def model(**fields: Any) -> dict[str, Any]:
         "old": "claude-3",
         "new": "claude-3",
         "cases": 40,
+        "verdict": "failed",
+        "more_trials": None,
+        "trials_in_both": None,
         "metrics": [metric()],
         "flips": [],
         "flips_p": None,
@@ -58,8 +61,10 @@ def comparison(*models: dict[str, Any], **cases: Any) -> dict[str, Any]:
         "new": {"name": "this run", "id": "2026-b", "started": "2026-11-22T11:15:30+00:00", "git": None},
         "alpha": 0.05,
         "max_drop": 0.0,
+        "margin": 0.1,
         "models": list(models),
         "cases": {"same": 40, "added": [], "removed": [], "changed": [], "renamed": [], **cases},
+        "verdict": "failed",
         "failed": True,
         "message": "overall dropped",
     }
@@ -75,8 +80,8 @@ def test_the_whole_of_a_small_one() -> None:
     found = model(
         metrics=[
             metric(),
-            metric("pass", p_adjusted=0.012, failed=False),
-            metric("grounded", drop=-0.1, new=1.0, failed=False),
+            metric("pass", p_adjusted=0.012, verdict="inconclusive"),
+            metric("grounded", drop=-0.1, new=1.0, bound=-0.02, verdict="passed"),
         ],
         flips=[flip],
         flips_p_adjusted=0.03,
@@ -87,10 +92,10 @@ def test_the_whole_of_a_small_one() -> None:
         "old: latest  2026-a  2026-11-22 10:15:30 UTC  ababababab+  (main)",
         "new: this run  2026-b  2026-11-22 11:15:30 UTC",
         "",
-        "model     metric    cases   old   new   drop       p",
-        "claude-3  overall      40  0.90  0.70   0.20  <0.001  FAILED",
-        "claude-3  pass         40  0.90  0.70   0.20   0.012  allowed",
-        "claude-3  grounded     40  0.90  1.00  -0.10  <0.001  better",
+        "model     metric    cases   old   new   drop       p  at most",
+        "claude-3  overall      40  0.90  0.70   0.20  <0.001     0.30  FAILED",
+        "claude-3  pass         40  0.90  0.70   0.20   0.012     0.30  inconclusive",
+        "claude-3  grounded     40  0.90  1.00  -0.10  <0.001    -0.02  passed",
         "",
         "passed always, now never (p 0.030, FAILED):",
         "  Weather :: rome  5/5 -> 0/5",
@@ -103,7 +108,7 @@ def test_the_whole_of_a_small_one() -> None:
         "added:",
         "  Weather :: oslo",
         "",
-        "overall dropped",
+        "baseline FAILED: overall dropped",
     ]
 
 
@@ -126,7 +131,7 @@ def test_long_lists_are_cut() -> None:
 
 def test_nothing_to_compare() -> None:
     lines = render_comparison({**comparison(), "message": "no model is in both runs"})
-    assert lines[-1] == "no model is in both runs"
+    assert lines[-1] == "baseline FAILED: no model is in both runs"
     assert not any(line.startswith("model") for line in lines)
 
 

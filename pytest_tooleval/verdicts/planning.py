@@ -1,0 +1,133 @@
+"""How many more trials would decide a verdict that is inconclusive: what is seen, with less noise.
+
+Of the spread over cases, what trials bring falls with their number, what cases differ in does not
+(Miller 2024, section 3: Var = Var(case means) + E(variance within a case) / trials).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from collections.abc import Sequence
+
+from .statistics import drop_bound
+from .statistics import effective_cases
+from .statistics import flip_test
+from .statistics import mean_interval
+from .statistics import summed
+from .statistics import wilson
+
+# Beyond this nobody asks.
+MOST = 10_000
+
+
+def more_trials(
+    values: Sequence[float],
+    weights: Sequence[float],
+    clusters: Sequence[int],
+    trials: Sequence[int],
+    needed: float,
+    confidence: float,
+) -> int | None:
+    """How many more trials of each case would move an interval off `needed`; None when none would.
+
+    The mean stays as seen, and the part of the spread shrinks that trials bring: of a case with mean s
+    of k trials s (1 - s) / (k - 1), the most that scores from 0 to 1 can have. Single trials do not
+    tell the two parts apart; then all of it is taken for noise, and the number is the least.
+    """
+    total = math.fsum(weights)
+    mean = math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / total
+    rests = summed([w * (value - mean) for value, w in zip(values, weights, strict=True)], clusters)
+    spread = math.fsum(rest * rest for rest in rests)
+    if not spread:
+        return None  # all alike: only more cases narrow the interval
+    within = [
+        (w * w * value * (1 - value) * k / (k - 1) if k > 1 else w * w * (value - mean) ** 2, k)
+        for value, w, k in zip(values, weights, trials, strict=True)
+    ]
+    noise = min(math.fsum(part / k for part, k in within), spread)
+
+    def decides(more: int) -> bool:
+        left = math.fsum(part / (k + more) for part, k in within)
+        scale = math.sqrt(max(spread - noise + left, 0.0) / spread)
+        low, high = mean_interval(
+            [mean + scale * (value - mean) for value in values], weights, confidence, clusters
+        )
+        return low >= needed or high < needed
+
+    return _least(decides)
+
+
+def more_cases(
+    values: Sequence[float],
+    weights: Sequence[float],
+    clusters: Sequence[int],
+    needed: float,
+    confidence: float,
+) -> int | None:
+    """How many more cases like these would: the effective ones are as many more."""
+    mean, effective = effective_cases(values, weights, clusters)
+
+    def decides(more: int) -> bool:
+        grown = effective * (1 + more / len(values))
+        low, high = wilson(mean * grown, grown, confidence)
+        return low >= needed or high < needed
+
+    return _least(decides)
+
+
+def trials_to_compare(
+    cases: Sequence[tuple[int, int, int, int]],
+    drop: float,
+    error: float,
+    step: float,
+    *,
+    limits: tuple[float, float],
+    alpha: float,
+    tests: int,
+) -> tuple[int | None, int | None]:
+    """How many more new trials of each case would decide a comparison; if none would, how many in both.
+
+    `cases` are old trials, old passes, new trials, new passes. The drop and the share of passes of each
+    case stay as seen; its standard error and step fall with the trials. It is decided when a
+    drop above the margin (second of `limits`) is ruled out, or the drop is above the one allowed
+    (first) and significant by the normal approximation of the test of signs or by that of flips.
+    """
+    allowed, margin = limits
+    differ = sum(c * m != d * n for n, c, m, d in cases)
+    before = math.fsum(1 / n + 1 / m for n, _, m, _ in cases)
+
+    def decided(old: int | None, new: Callable[[int], int]) -> bool:
+        """With so many old trials (None: as there are) and new ones by those there are."""
+        counts = [(old or n, (old or n) * c // n, new(m), -(-new(m) * d // m)) for n, c, m, d in cases]
+        less = math.fsum(1 / n + 1 / m for n, _, m, _ in counts) / before
+        smaller = (
+            step
+            * math.fsum(1 / new(m) for _, _, m, _ in cases)
+            / math.fsum(1 / m for _, _, m, _ in cases)
+        )
+        if drop_bound(drop, error * math.sqrt(less), smaller, alpha) <= margin:
+            return True
+        if drop <= allowed:
+            return False
+        z = drop / (error * math.sqrt(less)) if error else 0.0
+        signs = max(math.erfc(z / math.sqrt(2)) / 2, 0.5**differ)
+        flips = flip_test(counts)
+        return min(signs, 1.0 if flips is None else flips) * tests < alpha
+
+    more = _least(lambda number: decided(None, lambda m: m + number))
+    return more, None if more else _least(lambda number: decided(number, lambda m: number))
+
+
+def _least(decides: Callable[[int], bool]) -> int | None:
+    """The least number from 1 that decides, None up to the most: where one does, all above do."""
+    high = 1
+    while not decides(high):
+        if high > MOST:
+            return None
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if decides(middle) else (middle, high)
+    return high
