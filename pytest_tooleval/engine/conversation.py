@@ -69,14 +69,13 @@ async def _contents(
     messages: Sequence[Mapping[str, Any]],
 ) -> list[str]:
     """What each call of a reply is answered, one after the other."""
-    if live is None:
-        # In a thread: a slow pattern under `$when` must not hold up the loop, and all models with it.
-        return await asyncio.to_thread(mocks.answers, calls)
     contents = []
     for call in calls:
-        if call.arguments is not None and not mocks.has(call.name) and live.runs(call.name):
+        mocked = call.arguments is None or mocks.has(call.name)
+        if live is not None and not mocked and live.runs(call.name):
             contents.append(await live.answer(call, messages))
         else:
+            # In a thread: a slow pattern under `$when` must not hold up the loop.
             contents.append(await asyncio.to_thread(mocks.answer, call))
     return contents
 

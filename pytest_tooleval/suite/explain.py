@@ -88,25 +88,23 @@ def explain_syntax(text: str, offset: int, reason: str) -> tuple[int, str]:
     versions of Python, so that the text itself is looked at first.
     """
     at = _next_visible(text, offset)
-    before = _last_visible(text, offset)
+    before = len(text[:at].rstrip()) - 1
     if reason.startswith("Unterminated string"):
         return offset, 'a string begins here and has no closing "'
     if reason.startswith("Invalid control character"):
         return offset, _control_character(text[offset])
     if reason.startswith("Invalid \\u"):
-        return (
-            offset,
-            "\\u in a string needs four hexadecimal digits; write a plain backslash as \\\\",
-        )
+        return offset, "\\u in a string needs four hexadecimal digits; write a plain backslash as \\\\"
     if reason.startswith("Invalid \\"):
         return offset, "unknown escape in a string; write a backslash as \\\\"
     if at == len(text):
-        end = len(text.rstrip())
-        return end, "the file ends before the suite is complete; it looks cut off"
-    if reason.startswith("Extra data"):
-        return at, _extra_data(text, at)
+        return before + 1, "the file ends before the suite is complete; it looks cut off"
     if text.startswith(("//", "/*", "#"), at):
         return at, "JSON has no comments; remove it, or put the remark into description or metadata"
+    if reason.startswith("Extra data"):
+        if text[at] == "{":
+            return at, "a second object after the suite; a file holds one suite, with all its cases"
+        return at, f"the suite ends before this, but {show(text[at])} follows; remove what is too much"
     if text[at] in "]}" and before >= 0 and text[before] == ",":
         return before, f"a trailing comma before {text[at]}; remove the comma"
     after = _next_visible(text, at + 1)
@@ -153,24 +151,5 @@ def _control_character(char: str) -> str:
     return f"{name} inside a string; write it as {escape}"
 
 
-def _extra_data(text: str, at: int) -> str:
-    if text[at] == "{":
-        return (
-            "a second object after the suite; a file holds one suite, with all its cases in test_cases"
-        )
-    if text.startswith(("//", "/*", "#"), at):
-        return "JSON has no comments; remove it, or put the remark into description or metadata"
-    return f"the suite ends before this, but {show(text[at])} follows; remove what is too much"
-
-
 def _next_visible(text: str, offset: int) -> int:
-    while offset < len(text) and text[offset] in " \t\n\r":
-        offset += 1
-    return offset
-
-
-def _last_visible(text: str, offset: int) -> int:
-    offset = min(offset, len(text)) - 1
-    while offset >= 0 and text[offset] in " \t\n\r":
-        offset -= 1
-    return offset
+    return len(text) - len(text[offset:].lstrip(" \t\n\r"))

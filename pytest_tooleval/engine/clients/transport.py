@@ -64,13 +64,9 @@ def for_chat(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def encodable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages with lone surrogates replaced, which a model may write but UTF-8 cannot carry."""
-    try:
-        json.dumps(messages, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        text = json.dumps(messages, ensure_ascii=False).encode("utf-8", "replace")
-        replaced: list[dict[str, Any]] = json.loads(text)
-        return replaced
-    return messages
+    text = json.dumps(messages, ensure_ascii=False).encode("utf-8", "replace")
+    replaced: list[dict[str, Any]] = json.loads(text)
+    return replaced
 
 
 def connection_error(

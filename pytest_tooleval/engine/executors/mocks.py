@@ -12,7 +12,6 @@ A mock in `mock_responses` is
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from ...errors import ScoringError
@@ -31,10 +30,6 @@ class Mocks:
     def has(self, tool: str) -> bool:
         """Whether there is a mock for the tool."""
         return tool.casefold() in self._mocks
-
-    def answers(self, calls: Iterable[ToolCall]) -> list[str]:
-        """`answer` for each call of a reply, in order."""
-        return [self.answer(call) for call in calls]
 
     def answer(self, call: ToolCall) -> str:
         """The content of the tool message: a text as it is, everything else as JSON."""

@@ -105,9 +105,7 @@ def _tables(path: Path, prefix: str) -> ModelTables:
         if key != "models":
             hint = near(key, ["models"])
             raise ConfigError(
-                f"{path}: [{prefix.rstrip('.')}]: unknown key {key!r}{hint}; expected only `models`"
-                if prefix
-                else f"{path}: unknown key {key!r}{hint}; expected only tables [models.NAME]"
+                f"{path}: unknown key '{prefix}{key}'{hint}; expected only tables [{prefix}models.NAME]"
             )
     tables = data.get("models", {})
     if not isinstance(tables, dict):
