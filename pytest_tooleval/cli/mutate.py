@@ -101,8 +101,8 @@ def _lines(suite: SuiteMutation, everything: bool) -> Iterator[str]:
 def _summary(suite: SuiteMutation) -> str:
     parts = []
     if suite.score is not None:
-        passing = f"{suite.survivors} of {suite.mutants} wrong answers pass" if suite.survivors else ""
-        noticed = passing or f"all {counted(suite.mutants, 'wrong answer')} noticed"
+        every = f"all {counted(suite.mutants, 'wrong answer')} noticed"
+        noticed = _passing(suite.survivors, suite.mutants) if suite.survivors else every
         # Never rounded up to 1.
         shown = f"mutation score {int(suite.score * 1000) / 1000:.3f}"
         parts.append(f"{click.style(shown, fg='yellow' if suite.survivors else 'green')}, {noticed}")
@@ -111,6 +111,10 @@ def _summary(suite: SuiteMutation) -> str:
     if suite.skipped:
         parts.append(f"{counted(suite.skipped, 'case')} skipped")
     return "; ".join(parts) or "no cases"
+
+
+def _passing(survivors: int, mutants: int) -> str:
+    return f"{survivors} of {counted(mutants, 'wrong answer')} pass{'es' * (survivors == 1)}"
 
 
 def _gaps(suite: SuiteMutation) -> Iterator[str]:
@@ -129,7 +133,7 @@ def _unknown_lines(suite: SuiteMutation, case: CaseMutation, everything: bool) -
 def _weak_lines(suite: SuiteMutation, case: CaseMutation, everything: bool) -> Iterator[str]:
     from ..mutation.text import gaps_of
 
-    passing = f"{len(case.survivors)} of {counted(case.mutants, 'wrong answer')} pass"
+    passing = _passing(len(case.survivors), case.mutants)
     yield f"  {_place(suite, case.line)}: {printable(case.id)}: {passing}"
     gaps = gaps_of(case)
     shown = gaps if everything else gaps[:_MOST_LINES]

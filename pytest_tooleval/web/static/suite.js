@@ -221,7 +221,8 @@ class Editor {
     const asked = this.mutations;
     this.mutation.replaceChildren();
     const cases = this.data?.test_cases?.length ?? 0;
-    if (this.problems.length || cases === 0 || cases > MOST_MUTATED) return;
+    // The tools of a server are not known here.
+    if (this.problems.length || this.data?.tools_from || cases === 0 || cases > MOST_MUTATED) return;
     const found = await call("GET", `${suitePath(this.file)}/mutation`).catch(() => null);
     if (asked !== this.mutations) return;
     const score = found && found.score !== null ? `Mutation score ${scoreText(found.score)}` : "No mutation score";

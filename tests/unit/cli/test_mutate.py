@@ -14,6 +14,8 @@ from click.testing import Result
 from pytest_tooleval.cli import main
 from pytest_tooleval.mutation.results import Mutations
 
+from ..mcp.servers import stdio_command
+
 BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", Path(__file__).parents[4] / "shared/data/bfcl"))
 ABSENT: dict[str, Any] = {"$optional": {"$any_of": []}}
 
@@ -113,6 +115,16 @@ def test_a_suite_with_problems(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "w.tooleval.json:1:" in done.output
     assert "test_cases" in done.output
+
+
+def test_the_tools_of_a_server_are_read(tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="mcp is not installed")
+    source = {"mcp": {"stdio": stdio_command("good")}}
+    tests = [{**case("Paris"), "thresholds": {"overall": 0.5}}]
+    done = mutate(tmp_path, ".", w={"name": "s", "tools_from": source, "test_cases": tests})
+
+    assert "no right answer" not in done.output
+    assert "destructive call: …, delete_all()" in done.output
 
 
 @pytest.mark.skipif(not BFCL.is_dir(), reason=f"no BFCL data in {BFCL}; set TOOLEVAL_BFCL_DATA")
