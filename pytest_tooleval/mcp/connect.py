@@ -28,6 +28,7 @@ from .explain import explained
 from .explain import leaves
 from .explain import timed_out
 from .server import McpServer
+from .watch import LISTING
 from .watch import Limits
 from .watch import Watch
 from .watch import too_large
@@ -112,7 +113,7 @@ def content_text(blocks: Sequence[Mapping[str, Any]], structured: object = None)
 
 @asynccontextmanager
 async def connect(
-    server: McpServer, limits: Limits | None = None, within_s: float = math.inf
+    server: McpServer, limits: Limits = LISTING, within_s: float = math.inf
 ) -> AsyncIterator[Session]:
     """Connect, shake hands, and end the connection, or the server's process, when the block ends.
 
@@ -124,7 +125,7 @@ async def connect(
     import anyio
 
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
-        watch = Watch(limits or Limits(), stderr)
+        watch = Watch(limits, stderr)
         own: BaseException | None = None
         start, limit_s = anyio.current_time(), min(server.timeout_s, within_s)
         scope = anyio.CancelScope(deadline=start + limit_s)

@@ -10,7 +10,6 @@ from .connect import Session
 from .connect import connect
 from .explain import about
 from .server import McpServer
-from .watch import Limits
 
 MAX_PAGES = 200
 MAX_TOOLS = 5000
@@ -30,18 +29,18 @@ class Discovery:
     tools: tuple[dict[str, Any], ...]
 
 
-def discover_tools(server: McpServer, limits: Limits | None = None) -> Discovery:
+def discover_tools(server: McpServer) -> Discovery:
     """Connect, list the tools and disconnect. Raises like `discover`."""
-    return asyncio.run(discover(server, limits))
+    return asyncio.run(discover(server))
 
 
-async def discover(server: McpServer, limits: Limits | None = None) -> Discovery:
+async def discover(server: McpServer) -> Discovery:
     """The tools of a server. The whole takes `timeout_s` of the server at most.
 
     McpError when the server cannot be reached, breaks the protocol or a limit, or has no tools;
     ConfigError when the SDK or a variable is missing.
     """
-    async with connect(server, limits, within_s=server.timeout_s) as session:
+    async with connect(server, within_s=server.timeout_s) as session:
         return await listed(session, server)
 
 

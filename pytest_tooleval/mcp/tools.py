@@ -46,8 +46,7 @@ def as_functions(
     for entry in entries:
         first = distinct.setdefault(entry["name"], entry)
         if first is not entry:
-            how = "the same again" if first == entry else "and not the same"
-            left_out.append(f"{_shown(entry)}: a second tool of this name, {how}")
+            left_out.append(f"{_shown(entry)}: a second tool of this name")
     names = provider_names(distinct, known)
     tools = []
     for original, entry in distinct.items():

@@ -16,8 +16,11 @@ class Limits:
     JSON takes ten to twenty times its size in memory once it is read.
     """
 
-    message: int = 8 * 1024 * 1024
-    total: int | None = 64 * 1024 * 1024
+    message: int
+    total: int | None
+
+
+LISTING = Limits(message=8 * 1024 * 1024, total=64 * 1024 * 1024)
 
 
 class Watch:

@@ -40,8 +40,8 @@ def test_a_name_listed_twice_stands_for_the_first() -> None:
     functions = as_functions([*same, entry("b"), entry("b", {"type": "object"})])
     assert [tool["function"]["name"] for tool in functions.tools] == ["a", "b"]
     assert functions.left_out == (
-        '"a": a second tool of this name, the same again',
-        '"b": a second tool of this name, and not the same',
+        '"a": a second tool of this name',
+        '"b": a second tool of this name',
     )
 
 
