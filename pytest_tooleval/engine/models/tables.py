@@ -12,16 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING
 from typing import Annotated
 from typing import Any
 from typing import Literal
 
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import Field
-from pydantic import JsonValue
-from pydantic import ValidationError
+import msgspec
 
 from ...errors import ConfigError
 from ..secrets import keep_secret
@@ -33,9 +28,6 @@ from .spec import LEXICAL
 from .spec import SAMPLING
 from .spec import Effort
 from .spec import ModelSpec
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 
 @dataclass(frozen=True)
@@ -116,38 +108,29 @@ def _tables(path: Path, prefix: str) -> ModelTables:
     return ModelTables(path, text, prefix, tables)
 
 
-_Positive = Annotated[float, Field(gt=0)]
-_Count = Annotated[int, Field(gt=0)]
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
+_Count = Annotated[int, msgspec.Meta(gt=0)]
+_Target = Annotated[str, msgspec.Meta(pattern=r"^[\w.]+:[\w.]+$")]
+_Address = Annotated[str, msgspec.Meta(pattern=r"^https?://[^/@?#\s]+(/[^@?#]*)?$")]
+_Variable = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_]\w*$")]
 
 
-class _Table(BaseModel):
-    """What `[models.NAME]` may hold. A description is what to say instead of what was got."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+class _Table(msgspec.Struct, forbid_unknown_fields=True):
+    """What `[models.NAME]` may hold."""
 
     model: str | None = None
-    callable: str | None = Field(
-        None, pattern=r"^[\w.]+:[\w.]+$", description='expected "module:function"'
-    )
+    callable: _Target | None = None
     api: Literal["openai", "litellm"] | None = None
-    api_base: str | None = Field(
-        None,
-        pattern=r"^https?://[^/@?#\s]+(/[^@?#]*)?$",
-        description='expected a URL without credentials and query, such as "http://localhost:8000/v1"',
-    )
-    api_key_env: str | None = Field(
-        None,
-        pattern=r"^[A-Za-z_]\w*$",
-        description="expected the name of an environment variable, such as OPENAI_API_KEY",
-    )
+    api_base: _Address | None = None
+    api_key_env: _Variable | None = None
     temperature: float | None = None
     top_p: float | None = None
     max_tokens: _Count | None = None
     seed: int | None = None
     reasoning_effort: Effort | None = None
-    thinking: dict[str, JsonValue] | None = None
-    extra: dict[str, JsonValue] = {}
-    omit: list[str] = []
+    thinking: dict[str, Any] | None = None
+    extra: dict[str, Any] | None = None
+    omit: list[str] | None = None
     timeout: _Positive | None = None
     max_concurrency: _Count | None = None
     requests_per_minute: _Count | None = None
@@ -156,6 +139,13 @@ class _Table(BaseModel):
     output_price: float | None = None
 
 
+# In place of msgspec's words, where those would be a regular expression. What was got is never shown:
+# it may be the key itself.
+_EXPECTED = {
+    "callable": 'expected "module:function"',
+    "api_base": 'expected a URL without credentials and query, such as "http://localhost:8000/v1"',
+    "api_key_env": "expected the name of an environment variable, such as OPENAI_API_KEY",
+}
 _SECRETS = re.compile(r"api[-_]?key|authorization|token$|secret|password", re.IGNORECASE)
 # What belongs to the case or to the engine, or makes models incomparable.
 _NOT_EXTRA = frozenset(
@@ -175,11 +165,21 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
 
     if not isinstance(table, dict):
         raise fail(f"expected a table, got {table!r}")
+    unknown = next((key for key in table if key not in _Table.__struct_fields__), None)
+    if unknown is not None:
+        raise fail(_unknown_key(unknown), unknown)
     try:
-        _Table.model_validate(table)
-    except ValidationError as error:
-        key = str(error.errors()[0]["loc"][0])
-        raise fail(_complaint(key, error.errors()[0]), key) from None
+        msgspec.convert(table, _Table)
+    except msgspec.ValidationError as error:
+        said, _, place = str(error).partition(" - at `$.")
+        key = re.split(r"\W", place)[0]
+        plain = said.replace("`", "").replace(" | null", "").replace("Expected", "expected")
+        raise fail(f"{key}: " + _EXPECTED.get(key, plain), key) from None
+    for key, value in table.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise fail(f"{key}: expected a value that JSON has ({error})", key) from None
     if ("model" in table) == ("callable" in table):
         raise fail('expected either model = "PROVIDER/NAME" or callable = "module:function"')
     extra = table.get("extra", {})
@@ -207,22 +207,17 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     )
 
 
-def _complaint(key: str, error: ErrorDetails) -> str:
-    """What is wrong with a key of a table."""
+def _unknown_key(key: str) -> str:
     if key in ("api_key", "key", "token"):
         return (
             f"{key}: a key does not belong into a file; put it into an environment variable "
             'and name that with api_key_env = "MY_API_KEY"'
         )
-    known = _Table.model_fields
-    if key not in known:
-        return (
-            f"unknown key {key!r}{near(key, list(known))}; expected one of: {', '.join(known)} "
-            "(other parameters of the provider go into the table `extra`)"
-        )
-    # What stands in place of an address or a name may be the key itself, so it is not shown.
-    said = error["msg"].replace("Input should be", "expected")
-    return f"{key}: " + (known[key].description or f"{said}, got {error['input']!r}")
+    known = _Table.__struct_fields__
+    return (
+        f"unknown key {key!r}{near(key, known)}; expected one of: {', '.join(known)} "
+        "(other parameters of the provider go into the table `extra`)"
+    )
 
 
 def _check_api(table: Mapping[str, Any], fail: Callable[[str, str], ConfigError]) -> None:
