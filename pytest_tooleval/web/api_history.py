@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -15,8 +12,6 @@ from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..history import History
 from ..history import RunSummary
-from ..history import Trend
-from ..record.comparison import Comparison
 from ..record.document import RowsDocument
 from ..record.encoding import to_json
 from .responses import ApiError
@@ -72,15 +67,10 @@ def document_of(request: Request, name: str, field: str = "id") -> RowsDocument:
         raise field_error(404, field, _said(request, error)) from None
 
 
-async def _in_thread(make: Callable[[], Any]) -> Response:
-    return await run_in_threadpool(lambda: json_response(make()))
-
-
-async def list_history(request: Request) -> Response:
-    limit = _limit(request)
+def list_history(request: Request) -> Response:
     names = ("model", "suite", "branch")
     filters = {name: request.query_params[name] for name in names if name in request.query_params}
-    return await _in_thread(lambda: runs_of(request, limit, **filters))
+    return json_response(runs_of(request, _limit(request), **filters))
 
 
 class DocumentCache:
@@ -104,88 +94,69 @@ class DocumentCache:
                 del self._kept[old]
 
 
-async def show_document(request: Request) -> Response:
+def show_document(request: Request) -> Response:
     cache: DocumentCache = request.app.state.documents
-
-    def document() -> Response:
-        id = _find(request, request.path_params["id"])
-        content = cache.get(id)
-        if content is None:
-            found = document_of(request, id)
-            content = to_json(found)
-            if found.run.status == "finished":  # it does not change any more
-                cache.add(id, content)
-        return Response(content, media_type="application/json")
-
-    return await run_in_threadpool(document)
+    id = _find(request, request.path_params["id"])
+    content = cache.get(id)
+    if content is None:
+        found = document_of(request, id)
+        content = to_json(found)
+        if found.run.status == "finished":  # it does not change any more
+            cache.add(id, content)
+    return Response(content, media_type="application/json")
 
 
-async def show_case(request: Request) -> Response:
+def show_case(request: Request) -> Response:
     nodeid = _needed(request, "nodeid")
-
-    def case() -> Response:
-        run = request.app.state.runs.get(request.path_params["id"])
-        whole = None if run is None else run.case(nodeid)
-        if whole is not None:  # the history may not have it yet
-            return Response(whole, media_type="application/json")
-        id = _find(request, request.path_params["id"])
-        try:
-            return json_response(_history(request).case(id, nodeid))
-        except ToolevalError as error:
-            raise field_error(404, "nodeid", _said(request, error)) from None
-
-    return await run_in_threadpool(case)
+    run = request.app.state.runs.get(request.path_params["id"])
+    whole = None if run is None else run.case(nodeid)
+    if whole is not None:  # the history may not have it yet
+        return Response(whole, media_type="application/json")
+    id = _find(request, request.path_params["id"])
+    try:
+        return json_response(_history(request).case(id, nodeid))
+    except ToolevalError as error:
+        raise field_error(404, "nodeid", _said(request, error)) from None
 
 
-async def delete_run(request: Request) -> Response:
-    def delete() -> Response:
-        id = request.path_params["id"]
-        if _find(request, id) != id:
-            raise field_error(404, "id", "expected the whole id of a run")
-        try:
-            _history(request).delete(id)
-        except ToolevalError as error:
-            raise field_error(409, "id", _said(request, error)) from None
-        return Response(status_code=204)
-
-    return await run_in_threadpool(delete)
+def delete_run(request: Request) -> Response:
+    id = request.path_params["id"]
+    if _find(request, id) != id:
+        raise field_error(404, "id", "expected the whole id of a run")
+    try:
+        _history(request).delete(id)
+    except ToolevalError as error:
+        raise field_error(409, "id", _said(request, error)) from None
+    return Response(status_code=204)
 
 
-async def show_trend(request: Request) -> Response:
+def show_trend(request: Request) -> Response:
     name, limit = _needed(request, "name"), _limit(request)
-    model = request.query_params.get("model")
-
-    def trend() -> Trend:
-        runs_of(request, 1)
-        try:
-            return _history(request).trend(name, model=model, limit=limit)
-        except ToolevalError as error:
-            raise field_error(404, "name", _said(request, error)) from None
-
-    return await _in_thread(trend)
+    runs_of(request, 1)
+    try:
+        model = request.query_params.get("model")
+        return json_response(_history(request).trend(name, model=model, limit=limit))
+    except ToolevalError as error:
+        raise field_error(404, "name", _said(request, error)) from None
 
 
-async def compare_runs(request: Request) -> Response:
+def compare_runs(request: Request) -> Response:
+    from ..verdicts.baseline import Side
+    from ..verdicts.baseline import compare
+
     old, new = _needed(request, "old"), _needed(request, "new")
     models = [request.query_params.get(f"{side}_model") for side in ("old", "new")]
     if (models[0] is None) != (models[1] is None):
         raise field_error(400, "old_model", "expected with new_model, or neither of them")
     pairs = [(models[0], models[1])] if models[0] and models[1] else []
-
-    def compared() -> Comparison:
-        from ..verdicts.baseline import Side
-        from ..verdicts.baseline import compare
-
-        sides = []
-        for name, side in ((old, "old"), (new, "new")):
-            document = document_of(request, name, side)
-            sides.append(Side(name, document.run, document.cases))
-        try:
-            return compare(*sides, models=pairs)
-        except ConfigError as error:
-            raise ApiError(422, str(error)) from None
-
-    return await _in_thread(compared)
+    sides = []
+    for name, side in ((old, "old"), (new, "new")):
+        document = document_of(request, name, side)
+        sides.append(Side(name, document.run, document.cases))
+    try:
+        return json_response(compare(*sides, models=pairs))
+    except ConfigError as error:
+        raise ApiError(422, str(error)) from None
 
 
 def _needed(request: Request, name: str) -> str:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.responses import StreamingResponse
@@ -18,7 +17,7 @@ from ..engine.models.tables import read_tables
 from ..engine.models.tables import resolve_models
 from ..errors import ConfigError
 from .bodies import NewRun
-from .bodies import read
+from .bodies import taking
 from .events import stream
 from .pytest_run import PytestRun
 from .responses import ApiError
@@ -39,15 +38,12 @@ def _run(request: Request) -> PytestRun:
     return run
 
 
-async def list_models(request: Request) -> Response:
-    def models() -> Response:
-        try:
-            tables = read_tables(request.app.state.folder.root)
-        except ConfigError as error:
-            raise ApiError(500, str(error)) from None
-        return json_response(list(_models(tables)))
-
-    return await run_in_threadpool(models)
+def list_models(request: Request) -> Response:
+    try:
+        tables = read_tables(request.app.state.folder.root)
+    except ConfigError as error:
+        raise ApiError(500, str(error)) from None
+    return json_response(list(_models(tables)))
 
 
 def _models(tables: ModelTables) -> Iterator[dict[str, Any]]:
@@ -64,29 +60,24 @@ def _models(tables: ModelTables) -> Iterator[dict[str, Any]]:
         yield {**row, "calls": spec.identity, "source": spec.source, "problem": problem}
 
 
-async def begin_run(request: Request) -> Response:
-    asked = await read(request, NewRun)
-
-    def begin() -> Response:
-        for file in asked.files:
-            request.app.state.folder.check(file)
-        id = _runs(request).begin(asked).id
-        return json_response({"id": id}, 202, {"Location": f"/api/tool-eval/{id}"})
-
-    return await run_in_threadpool(begin)
+@taking(NewRun)
+def begin_run(request: Request, asked: NewRun) -> Response:
+    for file in asked.files:
+        request.app.state.folder.check(file)
+    id = _runs(request).begin(asked).id
+    return json_response({"id": id}, 202, {"Location": f"/api/tool-eval/{id}"})
 
 
-async def list_runs(request: Request) -> Response:
+def list_runs(request: Request) -> Response:
     """Those under way and the last ones that ended, the newest first."""
-    runs = _runs(request).known()
-    return json_response(await run_in_threadpool(lambda: [run.state() for run in runs[::-1]]))
+    return json_response([run.state() for run in _runs(request).known()[::-1]])
 
 
-async def show_run(request: Request) -> Response:
-    return json_response(await run_in_threadpool(_run(request).state))
+def show_run(request: Request) -> Response:
+    return json_response(_run(request).state())
 
 
-async def cancel_run(request: Request) -> Response:
+def cancel_run(request: Request) -> Response:
     run = _run(request)
     run.cancel()
     return json_response(run.state(), 202)

@@ -18,8 +18,8 @@ from .bodies import CaseContent
 from .bodies import NewCase
 from .bodies import NewSuite
 from .bodies import SuiteContent
-from .bodies import read
 from .bodies import read_body
+from .bodies import taking
 from .edits import expected_etag
 from .edits import index_of
 from .edits import new_text
@@ -50,17 +50,13 @@ def _etag_header(etag: str) -> dict[str, str]:
     return {"ETag": f'"{etag}"'}
 
 
-async def list_suites(request: Request) -> Response:
-    return json_response(await run_in_threadpool(_folder(request).summaries))
+def list_suites(request: Request) -> Response:
+    return json_response(_folder(request).summaries())
 
 
-async def create_suite(request: Request) -> Response:
-    body = await read(request, NewSuite)
-
-    def create() -> Response:
-        return _create(_folder(request), body.file, new_text(body))
-
-    return await run_in_threadpool(create)
+@taking(NewSuite)
+def create_suite(request: Request, body: NewSuite) -> Response:
+    return _create(_folder(request), body.file, new_text(body))
 
 
 async def import_suite(request: Request) -> Response:
@@ -88,38 +84,29 @@ def _written(file: str, etag: str, examined: Examined) -> dict[str, Any]:
     return {"file": file, "etag": etag, "warnings": problem_dicts(examined.warnings)}
 
 
-async def show_suite(request: Request) -> Response:
+def show_suite(request: Request) -> Response:
     file = _file(request)
-
-    def show() -> Response:
-        content = _folder(request).read(file)
-        examined = _folder(request).examine(content, file, lint=True)
-        etag = content_of_bytes(content)
-        shown = {
-            "file": file,
-            "etag": etag,
-            "text": text_of(content),
-            "suite": examined.document.data if examined.document else None,
-            "ids": [case.id for case in examined.suite.test_cases] if examined.suite else [],
-            "problems": problem_dicts(examined.problems),
-            "warnings": problem_dicts(examined.warnings),
-        }
-        return json_response(shown, headers=_etag_header(etag))
-
-    return await run_in_threadpool(show)
+    content = _folder(request).read(file)
+    examined = _folder(request).examine(content, file, lint=True)
+    etag = content_of_bytes(content)
+    shown = {
+        "file": file,
+        "etag": etag,
+        "text": text_of(content),
+        "suite": examined.document.data if examined.document else None,
+        "ids": [case.id for case in examined.suite.test_cases] if examined.suite else [],
+        "problems": problem_dicts(examined.problems),
+        "warnings": problem_dicts(examined.warnings),
+    }
+    return json_response(shown, headers=_etag_header(etag))
 
 
-async def replace_suite(request: Request) -> Response:
-    file, etag = _file(request), expected_etag(request)
-    body = await read(request, SuiteContent)
-
-    def replace() -> Response:
-        folder = _folder(request)
-        before = folder.read_seen(file, etag)
-        text = new_text(body, folder.examine(before, file).document if body.suite is not None else None)
-        return _replace(folder, file, etag, text)
-
-    return await run_in_threadpool(replace)
+@taking(SuiteContent)
+def replace_suite(request: Request, body: SuiteContent) -> Response:
+    folder, file, etag = _folder(request), _file(request), expected_etag(request)
+    before = folder.read_seen(file, etag)
+    text = new_text(body, folder.examine(before, file).document if body.suite is not None else None)
+    return _replace(folder, file, etag, text)
 
 
 def _replace(folder: SuiteFolder, file: str, etag: str, text: str) -> Response:
@@ -129,105 +116,78 @@ def _replace(folder: SuiteFolder, file: str, etag: str, text: str) -> Response:
     return json_response(_written(file, new_etag, examined), headers=_etag_header(new_etag))
 
 
-async def delete_suite(request: Request) -> Response:
-    file, etag = _file(request), expected_etag(request)
-    await run_in_threadpool(_folder(request).delete, file, etag)
+def delete_suite(request: Request) -> Response:
+    _folder(request).delete(_file(request), expected_etag(request))
     return Response(status_code=204)
 
 
-async def check_suite(request: Request) -> Response:
+@taking(SuiteContent)
+def check_suite(request: Request, body: SuiteContent) -> Response:
+    examined = _folder(request).examine(new_text(body), _file(request), lint=True)
+    found = {"problems": examined.problems, "warnings": examined.warnings}
+    return json_response({name: problem_dicts(each) for name, each in found.items()})
+
+
+def list_cases(request: Request) -> Response:
     file = _file(request)
-    body = await read(request, SuiteContent)
+    content = _folder(request).read(file)
+    suite, document = _folder(request).examine(content, file).whole()
+    cases = [
+        {"id": case.id, "line": case.line, "case": data}
+        for case, data in zip(suite.test_cases, document.data["test_cases"], strict=True)
+    ]
+    etag = content_of_bytes(content)
+    return json_response({"etag": etag, "cases": cases}, headers=_etag_header(etag))
 
-    def check() -> Response:
-        examined = _folder(request).examine(new_text(body), file, lint=True)
-        found = {"problems": examined.problems, "warnings": examined.warnings}
-        return json_response({name: problem_dicts(each) for name, each in found.items()})
 
-    return await run_in_threadpool(check)
-
-
-async def show_mutation(request: Request) -> Response:
+def show_mutation(request: Request) -> Response:
     """The mutation score of the file as it is saved, and what lets wrong answers pass."""
     file = _file(request)
-
-    def show() -> Response:
-        folder = _folder(request)
-        suite, _ = folder.examine(folder.read(file), file).whole()
-        found = mutate_suite(suite, file)
-        shown = {"score": found.score, "mutants": found.mutants, "survivors": found.survivors}
-        return json_response({**shown, "gaps": problem_dicts(mutation_problems(suite, found))})
-
-    return await run_in_threadpool(show)
-
-
-async def list_cases(request: Request) -> Response:
-    file = _file(request)
-
-    def show() -> Response:
-        content = _folder(request).read(file)
-        suite, document = _folder(request).examine(content, file).whole()
-        raw = document.data["test_cases"]
-        cases = [
-            {"id": case.id, "line": case.line, "case": data}
-            for case, data in zip(suite.test_cases, raw, strict=True)
-        ]
-        etag = content_of_bytes(content)
-        return json_response({"etag": etag, "cases": cases}, headers=_etag_header(etag))
-
-    return await run_in_threadpool(show)
-
-
-async def create_case(request: Request) -> Response:
-    body = await read(request, NewCase)
-    return await _put_case(request, body.case, body.position, id=None)
-
-
-async def replace_case(request: Request) -> Response:
-    body = await read(request, CaseContent)
-    return await _put_case(request, body.case, None, id=request.path_params["id"])
-
-
-async def _put_case(
-    request: Request, case: dict[str, Any], position: int | None, id: str | None
-) -> Response:
-    file, etag = _file(request), expected_etag(request)
     folder = _folder(request)
-
-    def put() -> Response:
-        suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
-        index = position if id is None else index_of(suite, id)
-        if index is not None and index > len(suite.test_cases):
-            message = f"expected at most {len(suite.test_cases)}, the number of cases"
-            raise field_error(422, "position", message)
-        data = with_case(document, case, index, replaces=id is not None)
-        text = suite_to_text(data, document)
-        examined = folder.examine(text, file, lint=True)
-        changed, _ = examined.whole()
-        new_etag = folder.replace(file, text.encode(), etag)
-        written = {
-            "id": changed.test_cases[-1 if index is None else index].id,
-            "etag": new_etag,
-            "warnings": problem_dicts(examined.warnings),
-        }
-        return json_response(written, 201 if id is None else 200, _etag_header(new_etag))
-
-    return await run_in_threadpool(put)
+    suite, _ = folder.examine(folder.read(file), file).whole()
+    found = mutate_suite(suite, file)
+    shown = {"score": found.score, "mutants": found.mutants, "survivors": found.survivors}
+    return json_response({**shown, "gaps": problem_dicts(mutation_problems(suite, found))})
 
 
-async def delete_case(request: Request) -> Response:
-    file, etag, id = _file(request), expected_etag(request), request.path_params["id"]
-    folder = _folder(request)
-
-    def delete() -> Response:
-        suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
-        data = without_case(document, index_of(suite, id))
-        return _replace(folder, file, etag, suite_to_text(data, document))
-
-    return await run_in_threadpool(delete)
+@taking(NewCase)
+def create_case(request: Request, body: NewCase) -> Response:
+    return _put_case(request, body.case, body.position, id=None)
 
 
-async def refuse_name(request: Request) -> Response:
+@taking(CaseContent)
+def replace_case(request: Request, body: CaseContent) -> Response:
+    return _put_case(request, body.case, None, id=request.path_params["id"])
+
+
+def _put_case(request: Request, case: dict[str, Any], position: int | None, id: str | None) -> Response:
+    folder, file, etag = _folder(request), _file(request), expected_etag(request)
+    suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
+    index = position if id is None else index_of(suite, id)
+    if index is not None and index > len(suite.test_cases):
+        message = f"expected at most {len(suite.test_cases)}, the number of cases"
+        raise field_error(422, "position", message)
+    data = with_case(document, case, index, replaces=id is not None)
+    text = suite_to_text(data, document)
+    examined = folder.examine(text, file, lint=True)
+    changed, _ = examined.whole()
+    new_etag = folder.replace(file, text.encode(), etag)
+    written = {
+        "id": changed.test_cases[-1 if index is None else index].id,
+        "etag": new_etag,
+        "warnings": problem_dicts(examined.warnings),
+    }
+    return json_response(written, 201 if id is None else 200, _etag_header(new_etag))
+
+
+def delete_case(request: Request) -> Response:
+    folder, file, etag = _folder(request), _file(request), expected_etag(request)
+    suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
+    data = without_case(document, index_of(suite, request.path_params["id"]))
+    return _replace(folder, file, etag, suite_to_text(data, document))
+
+
+def refuse_name(request: Request) -> Response:
     """What is no suite's name in a place where one should be."""
     check_name(request.path_params["file"])
     raise field_error(404, "file", "there is no such address")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable
+from collections.abc import Callable
 from typing import Annotated
 from typing import Any
 from typing import TypeVar
@@ -10,8 +12,10 @@ from typing import TypeVar
 import msgspec
 from msgspec import Meta
 from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request
+from starlette.responses import Response
 
 from .responses import ApiError
 from .responses import field_error
@@ -20,6 +24,7 @@ MAX_BYTES = 32 * 1024 * 1024
 _PLACE = " - at `$"
 
 _T = TypeVar("_T")
+Endpoint = Callable[[Request], Awaitable[Response]]
 Names = Annotated[list[str], Meta(min_length=1)]
 
 
@@ -102,6 +107,18 @@ async def read_body(request: Request) -> bytes:
     except ClientDisconnect:
         raise ApiError(400, "the body broke off") from None
     return bytes(body)
+
+
+def taking(type: type[_T]) -> Callable[[Callable[[Request, _T], Response]], Endpoint]:
+    """Makes an endpoint of a function that also takes the body: called in a thread, as may block it."""
+
+    def make(answer: Callable[[Request, _T], Response]) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            return await run_in_threadpool(answer, request, await read(request, type))
+
+        return endpoint
+
+    return make
 
 
 async def read(request: Request, type: type[_T]) -> _T:
