@@ -63,7 +63,7 @@ class RunWriter:
             values = (run.id, run.started, time.time(), this_host(), branch, to_json(run))
             self._number = connection.execute(_PUT_RUN, values).lastrowid
             # Before the transaction ends: others who saw the run without it would take it for dead.
-            self._running = self._sign_of_life()
+            self.running = self._sign_of_life()
 
     def _sign_of_life(self) -> Running:
         folder = self._database.path.parent
@@ -120,11 +120,7 @@ class RunWriter:
                     self._number,
                 ),
             )
-        self._running.end()
-
-    def abandon(self) -> None:
-        """Stop without `finish`: the run is listed as killed, with the cases that it has."""
-        self._running.end()
+        self.running.end()
 
 
 def _in_blocks(cases: Iterable[KeptCase]) -> Iterator[list[KeptCase]]:

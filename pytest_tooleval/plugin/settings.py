@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,31 +90,18 @@ class Settings:
 
 def read_settings(config: pytest.Config) -> Settings:
     """Check and combine everything; `pytest.UsageError` with the way out when something is wrong."""
-    concurrency, timeout_s = (
-        config.getoption("tooleval_concurrency"),
-        config.getoption("tooleval_timeout"),
-    )
-    trials, temperature = config.getoption("tooleval_trials"), config.getoption("tooleval_temperature")
-    if concurrency < 1:
-        raise pytest.UsageError(f"--tooleval-concurrency: expected at least 1, got {concurrency}")
-    if not timeout_s > 0:
-        raise pytest.UsageError(f"--tooleval-timeout: expected seconds above 0, got {timeout_s:g}")
+    _check_numbers(config)
+    trials = config.getoption("tooleval_trials")
     if trials is not None and not 1 <= trials <= _most_trials():
         raise pytest.UsageError(f"--tooleval-trials: expected 1 to {_most_trials()}, got {trials}")
-    if temperature is not None and not 0 <= temperature <= 2:
-        raise pytest.UsageError(f"--tooleval-temperature: expected 0 to 2, got {temperature:g}")
     overrides = {
         "tool_choice": config.getoption("tooleval_tool_choice"),
-        "temperature": temperature,
+        "temperature": config.getoption("tooleval_temperature"),
         "trials": trials,
         "pass_rule": _pass_rule(config, trials),
         "reasoning_effort": _effort(config),
         "thresholds": _thresholds(config.getoption("tooleval_threshold")),
     }
-    _check_files(config)
-    max_cost = config.getoption("tooleval_max_cost")
-    if max_cost is not None and not max_cost > 0:
-        raise pytest.UsageError(f"--tooleval-max-cost: expected US dollars above 0, got {max_cost:g}")
     cassette = _cassette(config)
     if config.getoption("tooleval_resume") and cassette is not None:
         raise pytest.UsageError(
@@ -124,22 +112,39 @@ def read_settings(config: pytest.Config) -> Settings:
         models=_models(config),
         overrides=overrides,
         allowed_tools=_allowed_tools(config),
-        concurrency=concurrency,
-        timeout_s=timeout_s,
+        concurrency=config.getoption("tooleval_concurrency"),
+        timeout_s=config.getoption("tooleval_timeout"),
         early_stop=config.getoption("tooleval_early_stop"),
         gates=_gates(config),
         baseline=_baseline(config),
         strict=config.getoption("tooleval_strict") or _ini_flag(config, "tooleval_strict"),
-        files={name: path for name in FORMATS if (path := _file(config, name)) is not None},
+        files=_files(config),
         events=config.getoption("tooleval_events"),
         history=not config.getoption("tooleval_no_history") and _ini_flag(config, "tooleval_history"),
         github=config.getoption("tooleval_github"),
         cassette=cassette,
         record=_record(config, cassette),
         resume=config.getoption("tooleval_resume"),
-        max_cost=max_cost,
+        max_cost=config.getoption("tooleval_max_cost"),
         estimate=config.getoption("tooleval_estimate"),
     )
+
+
+_NUMBERS: Mapping[str, tuple[Callable[[float], bool], str]] = {
+    "concurrency": (lambda number: number >= 1, "at least 1"),
+    "timeout": (lambda seconds: seconds > 0, "seconds above 0"),
+    "temperature": (lambda degree: 0 <= degree <= 2, "0 to 2"),
+    "max-cost": (lambda usd: usd > 0, "US dollars above 0"),
+    "max-drop": (lambda drop: 0 <= drop <= 1, "a number from 0 to 1"),
+    "confidence": (lambda share: 0.5 <= share <= 0.9999, "a number from 0.5 to 0.9999"),
+}
+
+
+def _check_numbers(config: pytest.Config) -> None:
+    for name, (is_right, expected) in _NUMBERS.items():
+        number: float | None = config.getoption(f"tooleval_{name.replace('-', '_')}")
+        if number is not None and not is_right(number):
+            raise pytest.UsageError(f"--tooleval-{name}: expected {expected}, got {number:g}")
 
 
 def _ini_flag(config: pytest.Config, name: str) -> bool:
@@ -255,22 +260,15 @@ def _pass_rule(config: pytest.Config, trials: int | None) -> str | None:
 
 
 def _gates(config: pytest.Config) -> Gates:
-    given: list[str] | None = config.getoption("tooleval_fail_under")
-    entries: list[str] = given if given is not None else config.getini("tooleval_fail_under")
-    given_errors: str | None = config.getoption("tooleval_max_errors")
-    errors: str = given_errors if given_errors is not None else config.getini("tooleval_max_errors")
-    where = "--tooleval-fail-under=" if given is not None else "tooleval_fail_under: "
-    errors_where = "--tooleval-max-errors=" if given_errors is not None else "tooleval_max_errors: "
+    entries, where = _given(config, "fail_under")
+    errors, errors_where = _given(config, "max_errors")
     confidence: float | None = config.getoption("tooleval_confidence")
-    if confidence is not None and not 0.5 <= confidence <= 0.9999:
-        raise pytest.UsageError(
-            f"--tooleval-confidence: expected a number from 0.5 to 0.9999, got {confidence:g}"
-        )
     if confidence is not None and not entries:
         raise pytest.UsageError(
             "--tooleval-confidence: there is no gate; name one with --tooleval-fail-under"
         )
-    if not entries and not errors and given_errors is None:
+    asks_errors = errors_where.startswith("--")
+    if not entries and not errors and not asks_errors:
         return Gates()
     from ..errors import ConfigError
     from ..verdicts.gates import FailUnder
@@ -278,16 +276,23 @@ def _gates(config: pytest.Config) -> Gates:
 
     if config.getoption("tooleval_early_stop"):
         _check_early_stop(entries, confidence)
-    asked = given is not None or given_errors is not None
     try:
         return Gates(
             tuple(FailUnder.parse(entry, where) for entry in entries),
-            MostErrors.parse(errors, errors_where) if errors or given_errors is not None else None,
+            MostErrors.parse(errors, errors_where) if errors or asks_errors else None,
             confidence,
-            asked,
+            asks_errors or where.startswith("--"),
         )
     except ConfigError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _given(config: pytest.Config, name: str) -> tuple[Any, str]:
+    """The value of an option, else of its ini key, and the beginning of a message about it."""
+    given = config.getoption(f"tooleval_{name}")
+    if given is not None:
+        return given, f"--tooleval-{name.replace('_', '-')}="
+    return config.getini(f"tooleval_{name}"), f"tooleval_{name}: "
 
 
 def _check_early_stop(entries: list[str], confidence: float | None) -> None:
@@ -308,8 +313,6 @@ def _baseline(config: pytest.Config) -> Baseline | None:
     name: str | None = config.getoption("tooleval_baseline")
     pairs: list[str] = config.getoption("tooleval_baseline_model") or []
     max_drop: float | None = config.getoption("tooleval_max_drop")
-    if max_drop is not None and not 0 <= max_drop <= 1:
-        raise pytest.UsageError(f"--tooleval-max-drop: expected a number from 0 to 1, got {max_drop:g}")
     if name is None:
         for option, value in (("baseline-model", pairs), ("max-drop", max_drop)):
             if value:
@@ -347,39 +350,34 @@ def _baseline(config: pytest.Config) -> Baseline | None:
     return Baseline(name, document, models, max_drop or 0.0)
 
 
-def _check_files(config: pytest.Config) -> None:
-    named: dict[Path, str] = {}
-    for name in FORMATS:
-        path = _file(config, name)
-        other = None if path is None else named.setdefault(path.resolve(), name)
-        if other not in (None, name):
-            raise pytest.UsageError(
-                f"--tooleval-{other} and --tooleval-{name} name the same file, {path}"
-            )
+def _files(config: pytest.Config) -> dict[str, Path]:
+    """The files to write, by format; what cannot be written is said now, and not after every model."""
+    files: dict[str, Path] = {}
+    for format in FORMATS:
+        given = config.getoption(f"tooleval_{format}")
+        if given is None:
+            continue
+        option = f"--tooleval-{format}"
+        if not given.strip():
+            raise pytest.UsageError(f"{option}=: expected the name of a file, got nothing")
+        path = Path(config.invocation_params.dir, given)
+        other = next((name for name, file in files.items() if file.resolve() == path.resolve()), None)
+        if other is not None:
+            raise pytest.UsageError(f"--tooleval-{other} and {option} name the same file, {path}")
+        try:
+            _check_writable(path, f"{option}={given}")
+        except OSError as error:  # a name that is too long, for instance
+            raise pytest.UsageError(f"{option}={given[:80]}: {error.strerror}") from None
+        files[format] = path
+    return files
 
 
-def _file(config: pytest.Config, format: str) -> Path | None:
-    given = config.getoption(f"tooleval_{format}")
-    if given is None:
-        return None
-    option = f"--tooleval-{format}"
-    if not given.strip():
-        raise pytest.UsageError(f"{option}=: expected the name of a file, got nothing")
-    try:
-        return _writable(config, option, given)
-    except OSError as error:  # a name that is too long, for instance
-        raise pytest.UsageError(f"{option}={given[:80]}: {error.strerror}") from None
-
-
-def _writable(config: pytest.Config, option: str, given: str) -> Path:
-    path = Path(config.invocation_params.dir, given)
-    # Said now, and not after every model has been asked.
+def _check_writable(path: Path, option: str) -> None:
     if path.is_dir():
-        raise pytest.UsageError(f"{option}={given}: expected the name of a file, got a folder")
+        raise pytest.UsageError(f"{option}: expected the name of a file, got a folder")
     above = next(folder for folder in path.parents if folder.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
-        raise pytest.UsageError(f"{option}={given}: nothing can be written into {above}")
-    return path
+        raise pytest.UsageError(f"{option}: nothing can be written into {above}")
 
 
 def _cassette(config: pytest.Config) -> Path | None:

@@ -103,7 +103,7 @@ def test_the_list_of_runs(history: History, invoke: Invoke) -> None:
     assert rows[1][6:] == "1 1 0 0 1.00 $0.2500 1 of 1".split()
     assert rows[2][5:7] == ["claude-3,", "gpt-4o"]
     assert rows[2][7:] == "2 1 1 0 0.75 $0.2500".split()
-    writer.abandon()
+    writer.running.end()
 
 
 def test_the_list_can_be_narrowed(history: History, invoke: Invoke) -> None:
@@ -195,7 +195,7 @@ def test_failed_cases_are_cut_unless_all_are_asked_for(history: History, invoke:
 def test_a_killed_run_says_so(history: History, invoke: Invoke) -> None:
     writer = history.begin(run_of(id="2026-01"))
     writer.add(kept(case_of()))
-    writer.abandon()
+    writer.running.end()
     assert ", killed\n" in invoke("show", "2026-01").output
     assert invoke("history").output.rstrip().endswith("killed")
     keep(history, 23, exitstatus=2)

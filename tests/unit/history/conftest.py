@@ -34,7 +34,7 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[History
     monkeypatch.setattr(history, "begin", remember)
     yield history
     for writer in writers:
-        writer.abandon()
+        writer.running.end()
 
 
 @pytest.fixture

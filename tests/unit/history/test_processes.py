@@ -140,7 +140,7 @@ def test_a_run_of_this_process_is_seen_as_running(history: History) -> None:
     run = run_of()
     writer = history.begin(run)
     assert history.runs()[0].status == "running"
-    writer.abandon()
+    writer.running.end()
     assert history.runs()[0].status == "killed"
     writer.finish(run)
     assert history.runs()[0].status == "finished"
@@ -159,7 +159,7 @@ def test_a_run_of_another_machine_counts_as_running_for_an_hour(
 ) -> None:
     monkeypatch.setattr("pytest_tooleval.history.writer.this_host", lambda: "elsewhere")
     writer = history.begin(run_of())
-    writer.abandon()  # a lock that cannot be seen from here
+    writer.running.end()  # a lock that cannot be seen from here
     assert history.runs()[0].status == "running"
     monkeypatch.setattr(running, "SILENCE_S", 0.0)
     assert history.runs()[0].status == "killed"

@@ -115,7 +115,7 @@ def test_a_run_under_way_is_marked(history: History) -> None:
     writer = history.begin(run_of())
     writer.add(kept(case_of()))
     assert history.trend("paris").points[0].status == "running"
-    writer.abandon()
+    writer.running.end()
     assert history.trend("Weather").points[0].status == "killed"
 
 

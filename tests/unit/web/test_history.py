@@ -144,7 +144,7 @@ def test_a_run_of_another_program_is_only_watched(client: TestClient, folder: Pa
         assert client.post(f"/api/tool-eval/{writer.id}/cancel").status_code == 404
         assert client.delete(f"/api/history/{writer.id}").status_code == 409
     finally:
-        writer.abandon()
+        writer.running.end()
 
 
 def test_the_document_cache_is_bounded() -> None:
