@@ -14,6 +14,7 @@ from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
 from pytest_tooleval.mutation.results import KINDS
 from pytest_tooleval.plugin.options import add_options
+from pytest_tooleval.record.metrics import BUDGETS
 from pytest_tooleval.record.metrics import BUILT_IN
 from pytest_tooleval.record.results import FAILURES
 from pytest_tooleval.record.schema import events_schema
@@ -45,6 +46,10 @@ def metrics() -> str:
 def chain_metrics() -> str:
     rows = [(f"`{m.name}`", m.chain) for m in BUILT_IN.values() if m.chain]
     return table(("metric", "meaning"), rows)
+
+
+def budgets() -> str:
+    return table(("budget", "at most"), [(f"`{b.name}`", b.text) for b in BUDGETS.values()])
 
 
 def failures() -> str:
@@ -88,6 +93,7 @@ def destructive() -> str:
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/scoring.md", "metrics"): metrics,
     ("docs/scoring.md", "metrics of chains"): chain_metrics,
+    ("docs/scoring.md", "budgets"): budgets,
     ("docs/scoring.md", "failures"): failures,
     ("docs/suite-format.md", "modes"): modes,
     ("docs/options.md", "options"): options,

@@ -11,6 +11,7 @@ from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError
 from ..errors import McpError
 from ..errors import SuiteError
+from ..record.metrics import BUDGETS
 from ..scoring.registry import ScorerRegistry
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import Overrides
@@ -52,10 +53,10 @@ class SuiteFile(pytest.File):
         content = content_of_bytes(self.path.read_bytes())
         known = set(registry.metrics)
         for metric in overrides.thresholds or {}:
-            if metric not in known:
+            if metric not in known and metric not in BUDGETS:
                 raise self.CollectError(
                     f"--tooleval-threshold={metric}=...: unknown metric; known are: "
-                    + ", ".join(sorted(known))
+                    + ", ".join([*sorted(known), *BUDGETS])
                 )
         for gate in session.settings.gates.fail_under:
             if gate.metric not in known and not gate.is_derived:

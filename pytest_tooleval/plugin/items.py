@@ -134,12 +134,11 @@ class CaseItem(pytest.Item):
 
     def further_trials(self, answers: Sequence[Answer]) -> int:
         """With --tooleval-early-stop: how many more trials to ask; 0 when the verdict is decided."""
-        case = self.case
         try:
             trials = score_trials(self.case, answers, self._scorers)
         except ScoringError:
             return 0  # said when the case is judged
-        return fewest_to_decide(trials, case.trials, case.thresholds, case.pass_rule)
+        return fewest_to_decide(trials, self.case)
 
     def runtest(self) -> None:
         """Judge what `setup` has found."""

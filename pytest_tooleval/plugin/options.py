@@ -28,7 +28,9 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="[METRIC=]VALUE",
-        help="least score (0 to 1) that passes, of METRIC (default: overall), for every case",
+        help="for every case: the least score (0 to 1) that passes, of METRIC (default: overall); or "
+        "the most that a trial may take, of max_calls, max_tokens_used, max_cost_usd or max_latency_s; "
+        "null takes either away",
     )
     group.addoption(
         "--tooleval-temperature",

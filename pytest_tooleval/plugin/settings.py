@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -192,22 +193,28 @@ def config_tables(config: pytest.Config) -> ModelTables:
     return found
 
 
-def _thresholds(entries: list[str]) -> dict[str, float] | None:
-    thresholds: dict[str, float] = {}
+def _thresholds(entries: list[str]) -> dict[str, float | None] | None:
+    if not entries:
+        return None
+    from ..record.metrics import BUDGETS
+
+    thresholds: dict[str, float | None] = {}
     for entry in entries:
-        metric, separator, text = entry.rpartition("=")
-        metric = metric.strip() if separator else "overall"
+        name, separator, text = entry.rpartition("=")
+        name = name.strip() if separator else "overall"
         try:
-            value = float(text)
+            value = None if text.strip() == "null" else float(text)
         except ValueError:
             value = -1.0
-        if not metric or not 0.0 <= value <= 1.0:
+        most = math.inf if name in BUDGETS else 1.0
+        if not name or (value is not None and not 0.0 <= value <= most):
             raise pytest.UsageError(
                 f"--tooleval-threshold={entry}: expected [METRIC=]VALUE with a value from 0 to 1, "
-                "such as 0.8 or tool_selection=1.0"
+                "such as 0.8 or tool_selection=1.0; a budget such as max_calls=3; or null for none, "
+                "such as no_extra_calls=null"
             )
-        thresholds[metric] = value
-    return thresholds or None
+        thresholds[name] = value
+    return thresholds
 
 
 def _effort(config: pytest.Config) -> str | None:

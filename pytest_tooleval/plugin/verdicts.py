@@ -25,14 +25,21 @@ def soften(
 ) -> str | None:
     """Let a miss, or an error that may be allowed, not fail the run where a gate will judge.
 
-    Only what the model or its endpoint did is softened (`of_the_model`), and no broken hook.
+    Only what the model or its endpoint did is softened (`of_the_model`), and no broken hook; a forbidden
+    call never is.
 
     The report becomes a skipped one with the reason, as pytest itself does with an expected
     failure. Returns the outcome for the row, None when the report stays as it is.
     """
     if not report.failed or not of_the_model:
         return None
-    missed = result.outcome == "failed" and bool(settings.gates.fail_under) and report.when == "call"
+    forbidden = any(trial.failure == "forbidden_call" for trial in result.trials)
+    missed = (
+        result.outcome == "failed"
+        and bool(settings.gates.fail_under)
+        and report.when == "call"
+        and not forbidden
+    )
     allowed = result.outcome == "error" and settings.gates.max_errors is not None and result.trials
     if not missed and not allowed:
         return None

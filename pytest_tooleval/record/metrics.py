@@ -46,10 +46,18 @@ BUILT_IN = {
             "the same, of the call to the expected tool; 0 if the chain never reached it",
         ),
         Metric(
+            "no_extra_calls",
+            "no extra",
+            "1 if no more calls were made than expected, else 0. Nothing where any number is right: "
+            '`expected_tool: "*"` and `bfcl`. Has no part in `overall`',
+            None,
+        ),
+        Metric(
             "arguments_valid",
             "valid args",
             "1 if the arguments of every call are valid under the called tool's own JSON Schema (draft "
-            "2020-12), else 0. Nothing without calls. Has no part in `overall`",
+            "2020-12) and name only parameters that the tool has, else 0. Nothing without calls. Has no "
+            "part in `overall`",
             "the same, of all calls of the chain",
         ),
         Metric(
@@ -80,6 +88,25 @@ BUILT_IN = {
             "expected",
             penalty=True,
         ),
+    )
+}
+
+
+class Budget(NamedTuple):
+    """What a trial may take at most. `unit` follows the number in messages, `text` is in Markdown."""
+
+    name: str
+    unit: str
+    text: str
+
+
+BUDGETS = {
+    budget.name: budget
+    for budget in (
+        Budget("max_calls", "calls", "calls of tools, in all replies"),
+        Budget("max_tokens_used", "tokens", "tokens of prompts and answers"),
+        Budget("max_cost_usd", "USD", "US dollars"),
+        Budget("max_latency_s", "s", "seconds of waiting for the model; of a cached answer as recorded"),
     )
 }
 # Those that may have a threshold, and those that may not.

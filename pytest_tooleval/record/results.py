@@ -23,6 +23,7 @@ from .transcript import Transcript
 
 Outcome = Literal["passed", "failed", "missed", "error", "skipped"]
 FailureCategory = Literal[
+    "forbidden_call",
     NoAnswerCategory,
     "wrong_tool",
     "hallucinated_tool",
@@ -36,9 +37,11 @@ FailureCategory = Literal[
     "wrong_value",
     "unfinished_chain",
     "inefficient_chain",
+    "over_budget",
     "below_threshold",
 ]
 FAILURES: Mapping[FailureCategory, str] = {
+    "forbidden_call": "a call that `forbidden_calls` rules out, whatever else is right",
     "refused": "the model refused to answer",
     "blocked": "a filter of the provider stopped the prompt or the answer",
     "cut_off": "the answer reached a limit of tokens before its last call was whole, or without one",
@@ -51,10 +54,11 @@ FAILURES: Mapping[FailureCategory, str] = {
     "wrong_order": "the right calls in another order than `call_order: strict` asks for",
     "invalid_arguments": "the arguments are not a JSON object, or not valid under the tool's schema",
     "missing_parameter": "an expected parameter is absent",
-    "unexpected_parameter": "a parameter that should be absent",
+    "unexpected_parameter": "a parameter that should be absent, or that the tool does not have",
     "wrong_value": "a parameter with another value than expected",
     "unfinished_chain": "a multi-turn chain that never reached an expected tool",
     "inefficient_chain": "it got there, but with more hops, repeats or detours than allowed",
+    "over_budget": "everything is right, but it took more calls, tokens, money or time than allowed",
     "below_threshold": "everything built in is right; another thresholded metric is too low",
 }
 
@@ -105,10 +109,24 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         FailureCategory | None,
         Meta(description="The one category that a failed trial counts under."),
     ] = None
-    extra_calls: Annotated[int, Meta(ge=0, description="Calls beyond the expected ones.")] = 0
+    calls_made: Annotated[int, Meta(ge=0, description="The calls in all replies of the model.")] = 0
+    wrong: Annotated[
+        str, Meta(description="What was wrong, in one line; empty when the trial passed.")
+    ] = ""
     error: Annotated[
         TrialError | None, Meta(description="Why there is no answer; null when there is one.")
     ] = None
+
+    @property
+    def spent(self) -> dict[str, float | None]:
+        """What each of `metrics.BUDGETS` limits; None where it is unknown."""
+        tokens = (self.prompt_tokens, self.completion_tokens)
+        return {
+            "max_calls": self.calls_made,
+            "max_tokens_used": None if None in tokens else sum(filter(None, tokens)),
+            "max_cost_usd": self.cost_usd,
+            "max_latency_s": self.latency_s,
+        }
 
 
 class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
@@ -147,6 +165,9 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     ] = {}
     thresholds: Annotated[
         dict[str, float], Meta(description="A metric to the least score that passes.")
+    ] = {}
+    budgets: Annotated[
+        dict[str, float], Meta(description="What a trial may take at most, by the name of the budget.")
     ] = {}
     reason: Annotated[str, Meta(description="Why it did not pass, in one line; else empty.")] = ""
     weight: Annotated[float, Meta(description="The weight of the case in means.")] = 1.0

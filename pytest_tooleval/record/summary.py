@@ -82,7 +82,6 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     ]
     trials: Annotated[int, Meta(ge=0, description="Trials with an answer.")]
     cached: Annotated[int, Meta(ge=0, description="Trials whose answers were not asked for now.")]
-    surplus: Annotated[int, Meta(ge=0, description="Passed cases with calls beyond the expected ones.")]
     recovered: Annotated[int, Meta(ge=0, description="Trials whose calls were written as text.")]
     fallbacks: Annotated[
         tuple[Fallback, ...], Meta(description="What was sent in place of refused parameters.")

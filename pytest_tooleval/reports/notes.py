@@ -77,11 +77,6 @@ def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:
         yield f"{counted(row.recovered, 'answer')} had calls written as text (recovered)"
     if row.cached:
         yield f"{row.cached} of {row.trials} answers {_SOURCES[run.answers]}"
-    if row.surplus:
-        yield (
-            f"{counted(row.surplus, 'passed case')} made more calls than expected; "
-            "expected_calls would count them"
-        )
     unpriced = row.trials - row.priced - row.cached
     if run.max_cost_usd is not None and unpriced > 0 and row.model != LEXICAL:
         yield (

@@ -15,7 +15,6 @@ from ..errors import ScoringError
 from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN
 from ..record.results import FailureCategory
-from ..record.results import Score
 from ..record.results import TrialResult
 from ..record.transcript import Transcript
 from ..record.transcript import measures_of
@@ -23,13 +22,20 @@ from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
 from ..suite.model import resolve
+from ..text import printable
+from ..text import shorten
+from .analysis import Analysis
 from .analysis import analyse
 from .analysis import failure_category
+from .drafts import Draft
+from .forbidden import forbidden_call
 from .no_answer import without_answer
 from .problems import CannotCompare
 from .registry import Scorer
 from .registry import run_scorer
 from .thresholds import missed_thresholds
+from .thresholds import over_budget
+from .wrong import what_was_wrong
 
 __all__ = ["explained", "score_calls", "score_transcript"]
 
@@ -57,27 +63,48 @@ def score_transcript(
     suite asks for something that cannot be carried out, when a scorer misbehaves, or when no
     thresholded metric applies to a right answer.
     """
-    failure: FailureCategory | None = None
+    measures = structs.asdict(measures_of(transcript))
     with _placing(case):
         analysis, drafts = analyse(case, transcript)
         scores = {metric: draft.score(explained=False) for metric, draft in drafts.items()}
         if transcript.no_answer is not None:
-            failure = transcript.no_answer.category
-            scores = without_answer(failure, scores, scorers)
+            scores = without_answer(transcript.no_answer.category, scores, scorers)
         else:
             for scorer in scorers:
                 scores.update(run_scorer(scorer, case, transcript))
-            if failing := _failing(case, scores, scorers):
-                failure = failure_category(case, transcript, analysis, failing)
-    return TrialResult(
-        trial=trial,
-        passed=failure is None,
-        failure=failure,
-        extra_calls=analysis.extra_calls,
-        scores=scores,
-        transcript=transcript,
-        **structs.asdict(measures_of(transcript)),
-    )
+        result = TrialResult(
+            trial=trial,
+            scores=scores,
+            transcript=transcript,
+            calls_made=len(transcript.calls),
+            **measures,
+        )
+        failure, wrong = _failure(case, result, analysis, drafts, scorers)
+    return structs.replace(result, passed=failure is None, failure=failure, wrong=wrong)
+
+
+def _failure(
+    case: ResolvedCase,
+    trial: TrialResult,
+    analysis: Analysis,
+    drafts: Mapping[str, Draft],
+    scorers: Sequence[Scorer],
+) -> tuple[FailureCategory | None, str]:
+    """The category of a failure, and what was wrong in one line; (None, "") when nothing was."""
+    transcript = trial.transcript or Transcript()
+    if text := forbidden_call(case, transcript.calls):
+        return "forbidden_call", text
+    if transcript.no_answer is not None:
+        return transcript.no_answer.category, shorten(printable(str(transcript.no_answer)), 200)
+    failing = _failing(case, trial.values, scorers)
+    if failing:
+        category = failure_category(case, transcript, analysis, failing)
+        return category, what_was_wrong(category, trial.values, failing, drafts)
+    try:
+        over = over_budget(trial.spent, case.budgets)
+    except ScoringError as error:
+        raise ScoringError(f"{case.suite}::{case.id}: {error}") from None
+    return ("over_budget", over) if over else (None, "")
 
 
 def explained(case: ResolvedCase, trial: TrialResult) -> TrialResult:
@@ -99,14 +126,15 @@ def _placing(case: ResolvedCase) -> Iterator[None]:
         raise ScoringError(f"{case.suite}::{case.id}: {error.place}: {error.message}") from None
 
 
-def _failing(case: ResolvedCase, scores: Mapping[str, Score], scorers: Sequence[Scorer]) -> list[str]:
-    """The metrics that miss their thresholds."""
+def _failing(
+    case: ResolvedCase, values: Mapping[str, float | None], scorers: Sequence[Scorer]
+) -> dict[str, tuple[float | None, float]]:
+    """The metrics that miss their thresholds, with score and threshold."""
     for metric in case.thresholds:
-        if metric not in scores:
+        if metric not in values:
             _require_known(case, metric, scorers)
-    values = {metric: score.value for metric, score in scores.items()}
     try:
-        return list(missed_thresholds(values, case.thresholds))
+        return missed_thresholds(values, case.thresholds)
     except ScoringError as error:
         raise ScoringError(f"{case.suite}::{case.id}: {error}") from None
 

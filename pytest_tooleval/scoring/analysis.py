@@ -11,7 +11,7 @@ from ..record.metrics import BUILT_IN
 from ..record.results import FailureCategory
 from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
-from . import tool_selection
+from .arguments_schema import argument_flaw
 from .arguments_schema import score_arguments
 from .drafts import Draft
 from .multi_turn import Chain
@@ -22,8 +22,6 @@ from .single_turn import SeveralCallsExpected
 
 class Analysis(Protocol):
     """What each kind of case makes of its calls. Explanations are built when they are read."""
-
-    extra_calls: int
 
     def scores(self) -> dict[str, Draft]:
         """The metrics of this kind of case, all but `arguments_valid`."""
@@ -65,17 +63,15 @@ def failure_category(
     own = {metric for metric in failing if metric in BUILT_IN}
     if not own:
         return "below_threshold"
-    if own == {"arguments_valid"}:
-        return _invalid(case, transcript)
     if own == {"efficiency"}:
         return "inefficient_chain"
-    found = analysis.parameter_failure() if own == {"parameter_accuracy"} else None
-    found = found or analysis.failure()
-    if found is not None:
-        return found
-    return _invalid(case, transcript) if "arguments_valid" in own else "below_threshold"
-
-
-def _invalid(case: ResolvedCase, transcript: Transcript) -> FailureCategory:
-    unknown = any(tool_selection.find_tool(case, call.name) is None for call in transcript.calls)
-    return "hallucinated_tool" if unknown else "invalid_arguments"
+    if not own <= {"arguments_valid", "no_extra_calls"}:
+        found = analysis.parameter_failure() if own == {"parameter_accuracy"} else None
+        found = found or analysis.failure()
+        if found is not None:
+            return found
+    if "arguments_valid" in own:
+        found = argument_flaw(case, transcript.calls)
+        if found == "hallucinated_tool" or "no_extra_calls" not in own:
+            return found
+    return "surplus_call" if "no_extra_calls" in own else "below_threshold"

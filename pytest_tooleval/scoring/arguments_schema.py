@@ -1,53 +1,136 @@
-"""`arguments_valid`: do the arguments of every call validate against the called tool's own schema?"""
+"""`arguments_valid`: do all calls keep to the called tool's own schema, without invented parameters?"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from ..record.calls import ToolCall
 from ..record.results import Check
+from ..record.results import FailureCategory
 from ..suite.model import ResolvedCase
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from .drafts import Draft
-from .json_schema import errors
 from .json_schema import is_valid
+from .json_schema import violations
+from .matchers import RULES
+from .matchers import is_optional
+from .matchers import matches
 from .problems import CannotCompare
+from .tool_selection import NOT_OFFERED
+from .tool_selection import accepts
 from .tool_selection import find_tool
 from .tool_selection import shown_call
+
+_IN_PLACE = ("allOf", "anyOf", "oneOf")
+# With one of these at the top of a schema, what it declares is not all that it takes.
+_OPEN = ("additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "if")
 
 
 def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
     """1.0 when all arguments are valid, else 0.0; None without a call.
 
-    A call to a tool that was not offered, or with arguments that are not a JSON object, is not
-    valid. A schema that cannot be used is the suite's mistake: CannotCompare when the case has a
-    threshold on this metric, else None.
+    A call to a tool that was not offered, with arguments that are not a JSON object, or with a
+    parameter that the tool does not have, is not valid. What the case itself expects is never held
+    against the model: None where nothing else breaks the schema. A schema that cannot be used is the
+    suite's mistake: CannotCompare when the case has a threshold on this metric, else None.
     """
     if not calls:
         return Draft(None, "no tool was called")
     try:
-        valid = all(_valid(case, call) for call in calls)
+        invalid = [call for call in calls if not _is_valid(case, call)]
+        if invalid and not any(_faults(case, call) for call in invalid):
+            return Draft(None, "only the case's own expected values break the schema")
     except CannotCompare as error:
         if "arguments_valid" in case.thresholds:
             raise
         return Draft(None, f"{error.place}: {error.message}")
-    return Draft(float(valid), partial(_explain, case, calls))
+    return Draft(float(not invalid), partial(_explain, case, calls))
 
 
-def _valid(case: ResolvedCase, call: ToolCall) -> bool:
-    if call.arguments is None:
-        return False
+def argument_flaw(case: ResolvedCase, calls: Sequence[ToolCall]) -> FailureCategory:
+    """The category of calls of which some are not valid."""
+    invalid = [call for call in calls if not _is_valid(case, call)]
+    if any(find_tool(case, call.name) is None for call in invalid):
+        return "hallucinated_tool"
+    invented = all(undeclared(_schema(case, call), call.arguments or {}) for call in invalid)
+    return "unexpected_parameter" if invented else "invalid_arguments"
+
+
+def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
+    """The arguments that a schema does not declare, if it declares any and does not allow more."""
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict) or arguments.keys() <= properties.keys():
+        return []
+    declared: set[str] = set()
+    waiting: list[Any] = [schema]
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, dict):
+            continue
+        if any(part.get(keyword, False) is not False for keyword in _OPEN):
+            return []
+        declared.update(part.get("properties", {}), part.get("required", ()))
+        waiting += [member for keyword in _IN_PLACE for member in part.get(keyword, ())]
+    return [name for name in arguments if name not in declared] if declared else []
+
+
+def _schema(case: ResolvedCase, call: ToolCall) -> dict[str, Any]:
     tool = find_tool(case, call.name)
-    if tool is None:
+    return (tool.function.parameters if tool else None) or {}
+
+
+def _is_valid(case: ResolvedCase, call: ToolCall) -> bool:
+    if call.arguments is None or find_tool(case, call.name) is None:
         return False
-    schema = tool.function.parameters
+    schema = _schema(case, call)
     try:
-        return schema is None or is_valid(schema, call.arguments)
+        return is_valid(schema, call.arguments) and not undeclared(schema, call.arguments)
     except CannotCompare as error:
-        raise error.within(f"tools.{printable(tool.name)}.parameters") from None
+        raise error.within(f"tools.{printable(call.name)}.parameters") from None
+
+
+def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
+    """What is wrong with the arguments of a call, less what the case asks for."""
+    if call.arguments is None:
+        return ["the arguments are not a JSON object"]
+    if find_tool(case, call.name) is None:
+        return [NOT_OFFERED]
+    schema = _schema(case, call)
+    found = [*violations(schema, call.arguments)]
+    found += [
+        (name, f"the tool has no parameter {json_text(name)}")
+        for name in undeclared(schema, call.arguments)
+    ]
+    return [text for name, text in found if name is None or not _is_expected(case, call, name)]
+
+
+def _is_expected(case: ResolvedCase, call: ToolCall, name: str) -> bool:
+    """Whether the case expects of this call that the parameter is just as it is."""
+    rules = RULES[case.param_scoring]
+    for params in _expected_params(case, call):
+        if name in params and call.arguments is not None:
+            expected = params[name]
+            if name not in call.arguments:
+                return is_optional(expected)
+            if matches(expected, call.arguments[name], rules):
+                return True
+    return False
+
+
+def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str, Any]]:
+    """The params that the case expects of calls to this tool."""
+    test, mode = case.case, case.param_scoring
+    for expected in test.expected_calls or ():
+        if expected.params and accepts(expected.tools, call.name, mode):
+            yield expected.params
+    if test.expected_params and accepts(test.expected_tools, call.name, mode):
+        yield test.expected_params
 
 
 def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[Check]]:
@@ -55,19 +138,18 @@ def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[C
     wrong = [check for check in checks if not check.value]
     if not wrong:
         return "the arguments of every call are valid under its tool's schema", checks
-    return f"{len(wrong)} of {len(calls)} calls: {wrong[0].what}: {wrong[0].reason}", checks
+    text = f"{len(wrong)} of {len(calls)} calls: {wrong[0].what}: {wrong[0].reason}"
+    if argument_flaw(case, calls) == "unexpected_parameter":
+        text += '; to let it pass: "thresholds": {"arguments_valid": null}'
+    return text, checks
 
 
 def _check(case: ResolvedCase, call: ToolCall) -> Check:
     what, expected = shown_call(call), "arguments valid under the tool's schema"
     if call.arguments is None:
         got = shorten(printable(shorten(call.raw_arguments or "", 81))) or "(empty)"
-        return Check(what, expected, got, 0.0, "the arguments are not a JSON object")
-    got = json_text(call.arguments)
-    tool = find_tool(case, call.name)
-    if tool is None:
-        return Check(what, expected, got, 0.0, "a tool that was not offered")
-    if _valid(case, call):
-        return Check(what, expected, got, 1.0, "valid")
-    why = "; ".join(errors(tool.function.parameters, call.arguments))
-    return Check(what, expected, got, 0.0, shorten(printable(why), 200))
+    else:
+        got = json_text(call.arguments)
+    faults = [] if _is_valid(case, call) else _faults(case, call)
+    why = shorten(printable("; ".join(faults)), 200)
+    return Check(what, expected, got, float(not faults), why or "valid")

@@ -49,18 +49,24 @@ def _validator(source: Any) -> Any:
 
 def is_valid(schema: Any, value: Any) -> bool:
     """Whether the value is valid. Raises CannotCompare when the schema cannot be used."""
-    return not errors(schema, value, limit=1)
+    return not violations(schema, value, limit=1)
 
 
 def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
     """Why the value is not valid: at most `limit` lines such as `city: 5 is not of type 'string'`."""
+    return [text for _, text in violations(schema, value, limit)]
+
+
+def violations(schema: Any, value: Any, limit: int = 20) -> list[tuple[str | None, str]]:
+    """Why the value is not valid, as `errors`, each with the member of the object that it is about."""
     from jsonschema.exceptions import SchemaError
     from jsonschema.exceptions import UnknownType
     from referencing.exceptions import Unresolvable
 
     _clock.end = time.monotonic() + TIMEOUT_S
     try:
-        return [_line(error) for error in islice(_validator(schema).iter_errors(value), limit)]
+        found = islice(_validator(schema).iter_errors(value), limit)
+        return [(_member(error), _line(error)) for error in found]
     except Unresolvable as error:
         raise CannotCompare(
             f"the JSON Schema has a $ref that leads nowhere in it ({error}); put its target into $defs"
@@ -70,13 +76,24 @@ def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
         raise CannotCompare(f"the JSON Schema is not valid: {first}") from None
     except RecursionError:
         if is_nested_deeper(value, _DEEP):
-            return [f"nested deeper than {_DEEP} levels"]
+            return [(None, f"nested deeper than {_DEEP} levels")]
         raise CannotCompare("the JSON Schema refers to itself without end") from None
     except OverflowError as error:
-        return [f"a number is too large: {error}"]
+        return [(None, f"a number is too large: {error}")]
     except (TypeError, AttributeError, KeyError, ValueError) as error:
         # A keyword with a value of the wrong type; suites from files are checked when loaded.
         raise CannotCompare(f"the JSON Schema is not valid: {error!r}") from None
+
+
+def _member(error: ValidationError) -> str | None:
+    """The member of the outermost object that an error is about, be it missing; None: none alone."""
+    if error.path:
+        return str(error.path[0])
+    if error.validator == "required":
+        # jsonschema reports each missing name by itself, and has it in the message only.
+        required: Any = error.validator_value
+        return next((name for name in required if error.message.startswith(repr(name))), None)
+    return None
 
 
 def _line(error: ValidationError) -> str:

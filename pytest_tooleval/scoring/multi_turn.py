@@ -49,7 +49,6 @@ class Chain:
             raise CannotCompare("a multi-turn case needs expected_tool instead", "expected_calls")
         self.hops, self._final = _walk(case, transcript)
         optimal = case.case.optimal_hops
-        self.extra_calls = max(0, len(self.hops) - optimal) if optimal else 0
         if case.case.expects_nothing:
             self._completion = 0.0 if self.hops else 1.0
         elif self._final is None:

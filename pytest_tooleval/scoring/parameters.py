@@ -26,6 +26,10 @@ from .matchers import is_optional
 from .matchers import matches
 from .problems import CannotCompare
 from .reasons import reason
+from .tool_selection import NO_TOOL
+
+# What stands in a comparison where a parameter is not there, or should not be.
+ABSENT = "(absent)"
 
 
 class Share(NamedTuple):
@@ -97,11 +101,11 @@ def checks(
     """One row per expected parameter, and under `bfcl` one per unexpected parameter."""
 
     def row(name: str, got: str, why: str, right: bool = False) -> Check:
-        wanted = json_text(expected[name]) if name in expected else "(absent)"
+        wanted = json_text(expected[name]) if name in expected else ABSENT
         return Check(prefix + printable(shorten(name, 60)), wanted, got, float(right), why)
 
     if call is None:
-        return [row(name, "(no call)", "") for name in expected]
+        return [row(name, NO_TOOL, "") for name in expected]
     arguments = call.arguments
     if arguments is None:
         got = shorten(printable(shorten(call.raw_arguments or "", 81))) or "(empty)"
@@ -114,9 +118,9 @@ def checks(
             right, why = reason(value, arguments[name], rules)
             rows.append(row(name, json_text(arguments[name]), why, right))
         elif is_optional(value):
-            rows.append(row(name, "(absent)", "may be absent", True))
+            rows.append(row(name, ABSENT, "may be absent", True))
         else:
-            rows.append(row(name, "(absent)", _missing(name, expected, arguments)))
+            rows.append(row(name, ABSENT, _missing(name, expected, arguments)))
     if rules.mode == "bfcl":
         unexpected = [name for name in arguments if name not in expected]
         rows += [row(name, json_text(arguments[name]), "is not expected") for name in unexpected]

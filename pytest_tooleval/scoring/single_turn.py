@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
+from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
-from ..text import printable
+from ..text import counted
 from . import parameters
 from . import tool_selection
 from .calls import MAX_ACTUAL
@@ -25,6 +27,40 @@ from .overall import formula
 from .overall import overall
 from .parameters import Share
 from .problems import CannotCompare
+from .tool_selection import NO_TOOL
+
+# As many surplus calls as an explanation lists.
+_SHOWN = 50
+
+
+def _no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
+    """`no_extra_calls`: nothing where any number of calls is right."""
+    if case.param_scoring == "bfcl" or ANY_TOOL in case.case.expected_tools:
+        return Draft(None, "any number of calls is right")
+    return Draft(0.0 if extra else 1.0, partial(_explain_extra, case, extra))
+
+
+def _explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
+    if not extra:
+        return "no more calls than expected", []
+    rows = [
+        Check("surplus call", NO_TOOL, tool_selection.shown_call(call), 0.0, _why_extra(case, call))
+        for call in extra[:_SHOWN]
+    ]
+    text = f"{counted(len(extra), 'call')} more than expected"
+    if case.case.expected_tools:  # elsewhere `overall` counts them as well
+        text += '; to let it pass: "thresholds": {"no_extra_calls": null}'
+    return text, rows
+
+
+def _why_extra(case: ResolvedCase, call: ToolCall) -> str:
+    if tool_selection.find_tool(case, call.name) is None:
+        return tool_selection.NOT_OFFERED
+    if not tool_selection.is_expected(call.name, case):
+        return "no one asked for it"
+    if case.case.call_order == "strict":
+        return "more often than expected, or elsewhere in the order"
+    return "more often than expected"
 
 
 class NoCallExpected:
@@ -33,7 +69,6 @@ class NoCallExpected:
     def __init__(self, case: ResolvedCase, calls: Sequence[ToolCall]) -> None:
         self._case = case
         self._calls = calls
-        self.extra_calls = len(calls)
 
     def scores(self) -> dict[str, Draft]:
         value = 0.0 if self._calls else 1.0
@@ -41,6 +76,7 @@ class NoCallExpected:
             "tool_selection": Draft(value, self._explain),
             "parameter_accuracy": Draft(None, "no call is expected"),
             "overall": Draft(value, self._explain),
+            "no_extra_calls": _no_extra_calls(self._case, self._calls),
         }
 
     def failure(self) -> FailureCategory | None:
@@ -52,12 +88,10 @@ class NoCallExpected:
     def _explain(self) -> Explained:
         if not self._calls:
             return "no tool was called, as expected", [
-                Check("tool", "(no call)", "(no call)", 1.0, "as expected")
+                Check("tool", NO_TOOL, NO_TOOL, 1.0, "as expected")
             ]
         rows = [
-            Check(
-                "tool", "(no call)", tool_selection.shown_call(call), 0.0, "called though none should be"
-            )
+            Check("tool", NO_TOOL, tool_selection.shown_call(call), 0.0, "no tool should be called")
             for call in self._calls
         ]
         return f"{len(rows)} called where no tool should be", rows
@@ -101,7 +135,6 @@ class OneCallExpected:
     def __init__(self, case: ResolvedCase, calls: Sequence[ToolCall]) -> None:
         self._case = case
         self._calls = calls
-        self.extra_calls = max(0, len(calls) - 1)
         choice = choose(case, calls)
         self._tool = 0.0 if choice is None else 1.0
         # Parameters are scored even when the tool is wrong: the seed's two scores are independent.
@@ -112,6 +145,7 @@ class OneCallExpected:
         self._share = choice.share if choice else None
         if choice is None and case.case.expected_params is not None:
             self._share = parameters.NO_CALL
+        self._extra = [call for call in calls if call is not self._call]
 
     def scores(self) -> dict[str, Draft]:
         accuracy = None if self._share is None else self._share.value
@@ -119,6 +153,7 @@ class OneCallExpected:
             "tool_selection": Draft(self._tool, self._explain_tool),
             "parameter_accuracy": Draft(accuracy, self._explain_parameters),
             "overall": Draft(overall(self._tool, accuracy), self._explain_overall),
+            "no_extra_calls": _no_extra_calls(self._case, self._extra),
         }
 
     def failure(self) -> FailureCategory | None:
@@ -133,8 +168,7 @@ class OneCallExpected:
 
     def _explain_tool(self) -> Explained:
         row = tool_selection.check(self._case, self._case.case.expected_tools, self._call)
-        extra = f"; {self.extra_calls} more called" if self.extra_calls else ""
-        return f"expected {row.expected}, got {row.actual}{extra}", [row]
+        return f"expected {row.expected}, got {row.actual}", [row]
 
     def _explain_parameters(self) -> Explained:
         expected = self._case.case.expected_params
@@ -171,10 +205,11 @@ class SeveralCallsExpected:
                 "expected_calls",
             )
         self._most = max(len(self._expected), len(calls))
-        self.extra_calls = max(0, len(calls) - len(self._expected))
         self._scored = sum(expected.params is not None for expected in self._expected)
         self._rows: dict[int, Row] = {}
         self._pairing = self._as_listed() or self._pair(self._in_order)
+        more = len(calls) > len(self._expected)
+        self._extra = self._surplus(self._pairing) if more else []
 
     def _as_listed(self) -> Assignment | None:
         """The pairing of each expected call with the one at its place, if no other is better for it."""
@@ -230,6 +265,7 @@ class SeveralCallsExpected:
             "tool_selection": Draft(len(pairing.pairs) / self._most, self._explain_tools),
             "parameter_accuracy": Draft(accuracy, self._explain_parameters),
             "overall": Draft(pairing.total / self._most, self._explain_overall),
+            "no_extra_calls": _no_extra_calls(self._case, self._extra),
         }
 
     def failure(self) -> FailureCategory | None:
@@ -297,18 +333,16 @@ class SeveralCallsExpected:
         return None if j is None else self._calls[j]
 
     def _surplus_rows(self) -> list[Check]:
-        surplus = self._surplus(self._pairing)[:50]
         return [
-            Check("surplus call", "(no call)", tool_selection.shown_call(call), 0.0, printable(why))
-            for call, why in ((call, self._why_surplus(call)) for call in surplus)
+            Check(
+                "surplus call",
+                NO_TOOL,
+                tool_selection.shown_call(call),
+                0.0,
+                _why_extra(self._case, call),
+            )
+            for call in self._surplus(self._pairing)[:_SHOWN]
         ]
-
-    def _why_surplus(self, call: ToolCall) -> str:
-        if tool_selection.find_tool(self._case, call.name) is None:
-            return "a tool that was not offered"
-        if self._in_order and tool_selection.is_expected(call.name, self._case):
-            return "expected only so often, or elsewhere in the order"
-        return "not expected, or expected less often"
 
     def _counts(self) -> str:
         if len(self._expected) == len(self._calls):

@@ -18,6 +18,10 @@ from ..suite.modes import ParamScoring
 from ..text import printable
 from ..text import shorten
 
+# What stands in a comparison where no tool is expected, or none was called.
+NO_TOOL = "(no call)"
+NOT_OFFERED = "a tool that was not offered"
+
 
 def same_name(expected: str, called: str, mode: ParamScoring) -> bool:
     """Whether a called name is the expected one."""
@@ -62,14 +66,14 @@ def wrong_name(case: ResolvedCase, call: ToolCall) -> FailureCategory:
 def shown_names(tools: Sequence[str]) -> str:
     """Expected tools as a short text."""
     if not tools:
-        return "(no call)"
+        return NO_TOOL
     names = ["any tool" if tool == ANY_TOOL else printable(tool) for tool in tools]
     return shorten(" or ".join(names))
 
 
 def shown_call(call: ToolCall | None) -> str:
     """The name of a call as a short text."""
-    return "(no call)" if call is None else printable(shorten(call.name, 80)) or "(no name)"
+    return NO_TOOL if call is None else printable(shorten(call.name, 80)) or "(no name)"
 
 
 def check(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, what: str = "tool") -> Check:
@@ -81,5 +85,5 @@ def check(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, what:
         why = "called" if same else "called; the name is spelled otherwise"
         return Check(what, shown_names(tools), shown_call(call), 1.0, why)
     known = find_tool(case, call.name) is not None
-    why = "another tool" if known else "a tool that was not offered"
+    why = "another tool" if known else NOT_OFFERED
     return Check(what, shown_names(tools), shown_call(call), 0.0, why)

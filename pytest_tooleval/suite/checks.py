@@ -12,6 +12,8 @@ from collections.abc import Callable
 from collections.abc import Collection
 from typing import Any
 
+from ..record.calls import is_number
+from ..record.metrics import BUDGETS
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
 from .explain import describe
@@ -66,6 +68,11 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings
     if not isinstance(cases, list):
         return
     suite_scoring = data.get("param_scoring")
+    everywhere = ToolNames(
+        [tool for each in (data, *cases) for tool in _list_of(each, "tools")], "the suite or its cases"
+    )
+    everywhere.complete = everywhere.complete and suite_tools.complete
+    yield from _forbidden(data, (), everywhere, suite_scoring)
     for index, case in enumerate(cases):
         if not isinstance(case, dict):
             continue
@@ -81,6 +88,8 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings
         if "thresholds" in case:
             yield from _thresholds(case["thresholds"], (*loc, "thresholds"), known)
         yield from _pass_rule(case, loc, data)
+        yield from _forbidden(case, loc, tools, scoring)
+        yield from _contradiction(case, loc, data)
         yield from _live_tools(case, loc, data, tools)
         if "tags" in case:
             yield from _tags(case["tags"], (*loc, "tags"))
@@ -198,6 +207,54 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
                 yield from matcher_findings(call["params"], (*at, "params"), scoring)
 
 
+def _list_of(holder: Any, field: str) -> list[Any]:
+    value = holder.get(field) if isinstance(holder, dict) else None
+    return value if isinstance(value, list) else []
+
+
+def _forbidden(holder: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
+    """`forbidden_calls` of the suite or a case."""
+    calls, at = holder.get("forbidden_calls"), (*loc, "forbidden_calls")
+    if calls is not None and calls != ANY_TOOL and not isinstance(calls, list):
+        yield Finding(at, wrong_value(at, calls))
+    for index, call in enumerate(_list_of(holder, "forbidden_calls")):
+        place = (*at, index)
+        if isinstance(call, str) and call:
+            yield from _tool_names(call, place, tools, nullable=False)
+        elif not isinstance(call, dict):
+            yield Finding(place, wrong_value(place, call))
+        else:
+            for name in call:
+                if name not in ("tool", "params"):
+                    yield Finding((*place, name), unknown_field("call", name, call), at_key=True)
+            yield from _tool_names(call.get("tool"), (*place, "tool"), tools, nullable=False)
+            params = call.get("params")
+            if isinstance(params, dict):
+                yield from matcher_findings(params, (*place, "params"), scoring)
+            elif params is not None:
+                yield Finding((*place, "params"), wrong_value((*place, "params"), params))
+
+
+def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findings:
+    """A tool that the case expects and forbids."""
+    holder = case if case.get("forbidden_calls") is not None else suite
+    forbidden = {
+        name.casefold() for name in _list_of(holder, "forbidden_calls") if isinstance(name, str)
+    }
+    expected = [((*loc, "expected_tool"), case.get("expected_tool"))]
+    expected += [
+        ((*loc, "expected_calls", index, "tool"), call.get("tool"))
+        for index, call in enumerate(_list_of(case, "expected_calls"))
+        if isinstance(call, dict)
+    ]
+    for at, name in expected:
+        if isinstance(name, str) and name.casefold() in forbidden:
+            message = (
+                f"{show(name)} is among forbidden_calls, so no answer can pass; correct one of the two"
+            )
+            yield Finding(at, message)
+
+
 def _is_misspelt(case: dict[str, Any]) -> bool:
     return misspells("case", "expected_tool", case) or misspells("case", "expected_calls", case)
 
@@ -261,15 +318,20 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
 def _thresholds(thresholds: Any, at: Loc, known: Collection[str]) -> Findings:
     if not isinstance(thresholds, dict):
         return
-    for metric in thresholds:
+    for metric, value in thresholds.items():
+        if metric in BUDGETS:
+            continue
         if metric in known:
+            if is_number(value) and value > 1:
+                yield Finding((*at, metric), wrong_value((*at, metric), value))
             continue
         if metric in PENALTIES:
             message = "lower is better, so it cannot have a threshold; use overall, which subtracts it"
         else:
-            near = nearest(metric, known)
+            names = (*known, *BUDGETS)
+            near = nearest(metric, names)
             message = (
-                f"unknown metric{f', did you mean {near}?' if near else f'; known are {listing(known)}'}"
+                f"unknown metric{f', did you mean {near}?' if near else f'; known are {listing(names)}'}"
             )
         yield Finding((*at, metric), message, at_key=True)
 

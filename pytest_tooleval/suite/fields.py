@@ -37,7 +37,8 @@ Kind = Literal["suite", "case", "tool", "function", "call", "xfail", "message", 
 
 # Fields that may hold several types: pydantic reports once for each type, `suite.checks` once.
 UNIONS = {
-    "case": ("prompt", "expected_tool", "skip", "xfail"),
+    "suite": ("forbidden_calls",),
+    "case": ("prompt", "expected_tool", "forbidden_calls", "skip", "xfail"),
     "call": ("tool",),
     "message": ("content",),
     "mcp": ("stdio",),
@@ -69,6 +70,8 @@ _SHARED = {
     "pass": '"mean", "all", "any", or "K/N" such as "4/5"',
     "param_scoring": _any_of(*MODES),
     "thresholds": 'an object of metric and least score, such as {"overall": 0.8}',
+    "forbidden_calls": 'a list of names of tools and calls such as [{"tool": "pay", "params": '
+    '{"amount": 0}}], or "*" for all tools but the expected',
 }
 _PARAMS = "an object of parameter names and expected values, or null when they are not scored"
 EXPECTED: Mapping[Kind, Mapping[str, str]] = {
@@ -138,7 +141,8 @@ _ITEMS = {
     "live_tools": "the name of a tool",
     "env": "the name of a variable",
     "headers": "the name of a variable",
-    "thresholds": "a number from 0 to 1",
+    "thresholds": "a number from 0 to 1, or null for no threshold",
+    "forbidden_calls": 'the name of a tool, or an object such as {"tool": "pay", "params": {...}}',
 }
 _MODELS: Mapping[Kind, type[BaseModel]] = {
     "suite": Suite,
@@ -210,11 +214,13 @@ def kind_at(loc: Loc) -> Kind | None:
             return "case"
         if rest == ("xfail",):
             return "xfail"
-        if len(rest) == 2 and rest[0] == "expected_calls":
+        if len(rest) == 2 and rest[0] in ("expected_calls", "forbidden_calls"):
             return "call"
         if len(rest) == 2 and rest[0] == "prompt":
             return "message"
         loc = rest
+    if loc[0] == "forbidden_calls" and len(loc) == 2:
+        return "call"
     if loc == ("tools_from",):
         return "tools_from"
     if loc == ("tools_from", "mcp"):

@@ -36,6 +36,8 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
         case.param_scoring or suite.param_scoring,
         {**(suite.thresholds or {}), **(case.thresholds or {})},
     ]
+    if forbidden := suite.forbidden_calls if case.forbidden_calls is None else case.forbidden_calls:
+        parts.append([call if isinstance(call, str) else [call.tool, call.params] for call in forbidden])
     if case.multi_turn:
         parts += [case.max_rounds, case.optimal_hops, case.valid_prerequisites, case.mock_responses]
     return content_of_bytes(_SORTED.encode(parts).encode())

@@ -19,13 +19,20 @@ from pydantic import Field
 from pydantic import PrivateAttr
 
 from ..errors import ConfigError
+from ..record.metrics import BUDGETS
 from .modes import DEFAULT_MODE
 from .modes import ParamScoring
 
 ToolChoice = Literal["required", "auto", "none"]
 CallOrder = Literal["any", "strict"]
 
-DEFAULT_THRESHOLDS: Mapping[str, float] = {"overall": 1.0}
+DEFAULT_THRESHOLDS: Mapping[str, float] = {
+    "overall": 1.0,
+    "arguments_valid": 1.0,
+    "no_extra_calls": 1.0,
+}
+# The leaderboard judges what `overall` judges, and nothing else.
+BFCL_THRESHOLDS: Mapping[str, float] = {"overall": 1.0}
 DEFAULT_MAX_ROUNDS = 10
 # Beyond this somebody has mistyped: each trial of each case is kept in memory.
 MAX_TRIALS = 10_000
@@ -33,7 +40,8 @@ ANY_TOOL = "*"
 
 
 Name = Annotated[str, Field(min_length=1)]
-Threshold = Annotated[float, Field(ge=0.0, le=1.0)]
+Threshold = Annotated[float, Field(ge=0.0)]
+Thresholds = dict[str, Threshold | None]
 Temperature = Annotated[float, Field(ge=0.0, le=2.0)]
 Count = Annotated[int, Field(ge=1)]
 Trials = Annotated[int, Field(ge=1, le=MAX_TRIALS)]
@@ -81,7 +89,7 @@ class PromptMessage(BaseModel):
 
 
 class ExpectedCall(_Strict):
-    """One of several expected calls."""
+    """One of several expected calls, or a call that is forbidden."""
 
     tool: Name | Annotated[list[Name], Field(min_length=1)] = Field(
         description='The tool to call; a list of acceptable tools; or "*" for any tool.'
@@ -93,6 +101,9 @@ class ExpectedCall(_Strict):
     @property
     def tools(self) -> tuple[str, ...]:
         return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
+
+
+Forbidden = Literal["*"] | list[Name | ExpectedCall]
 
 
 class XFail(_Strict):
@@ -133,8 +144,15 @@ class TestCase(_Strict):
     tool_choice: ToolChoice | None = Field(None, description="Whether the model must call a tool.")
     temperature: Temperature | None = None
     max_tokens: Count | None = None
-    thresholds: dict[str, Threshold] | None = Field(
-        None, description="Metric to the least score that passes."
+    thresholds: Thresholds | None = Field(
+        None,
+        description="Metric to the least score that passes, or budget to the most that a trial may "
+        "take; null takes one away.",
+    )
+    forbidden_calls: Forbidden | None = Field(
+        None,
+        description="Calls that fail the case whatever else is right: names of tools, "
+        '{"tool": ..., "params": {...}} with matchers; or "*" for all tools but the expected.',
     )
     trials: Trials | None = Field(None, description="How many times the model is asked.")
     pass_rule: PassRule | None = Field(
@@ -243,7 +261,8 @@ class Suite(_Strict):
     temperature: Temperature | None = None
     max_tokens: Count | None = None
     param_scoring: ParamScoring | None = None
-    thresholds: dict[str, Threshold] | None = None
+    thresholds: Thresholds | None = None
+    forbidden_calls: Forbidden | None = None
     trials: Trials | None = None
     pass_rule: PassRule | None = Field(None, alias="pass")
     metadata: dict[str, Any] = Field(default_factory=dict)
@@ -265,7 +284,7 @@ class Overrides:
     max_tokens: int | None = None
     trials: int | None = None
     pass_rule: str | None = None
-    thresholds: Mapping[str, float] | None = None
+    thresholds: Mapping[str, float | None] | None = None
     reasoning_effort: str | None = None
 
 
@@ -291,6 +310,8 @@ class ResolvedCase:
     thresholds: Mapping[str, float]
     trials: int
     pass_rule: str = "mean"
+    budgets: Mapping[str, float] = field(default_factory=dict)
+    forbidden_calls: tuple[str | ExpectedCall, ...] = ()
     live_tools: tuple[str, ...] = ()
     reasoning_effort: str | None = None
     set_by: Mapping[str, str] = field(default_factory=dict)
@@ -303,13 +324,16 @@ class ResolvedCase:
 def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) -> ResolvedCase:
     """Apply defaults: the command line wins over the case, the case over the suite.
 
-    Thresholds merge metric by metric. `DEFAULT_THRESHOLDS` hold where neither suite nor case names
-    any; a threshold on the command line adds to them, and never takes one away. Raises ConfigError
-    when the number of trials is not the N of a rule `K/N`.
+    Thresholds merge metric by metric over the default ones; null takes one away. Raises ConfigError
+    when none is left, or when the number of trials is not the N of a rule `K/N`.
     """
     over = overrides or Overrides()
-    named = {**(suite.thresholds or {}), **(case.thresholds or {})}
-    thresholds = {**(named or DEFAULT_THRESHOLDS), **(over.thresholds or {})}
+    param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
+    limits = _limits(param_scoring, suite.thresholds, case.thresholds, over.thresholds)
+    thresholds = {name: value for name, value in limits.items() if name not in BUDGETS}
+    if not thresholds:
+        raise ConfigError('every threshold is taken away; leave one, such as "overall": 0.8')
+    forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
     rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
     # A rule K/N on the command line says how many trials, too.
     of_rule = needed_of(over.pass_rule or "")
@@ -324,8 +348,10 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         tool_choice=over.tool_choice or case.tool_choice or suite.tool_choice or default_choice,
         temperature=_first(over.temperature, case.temperature, suite.temperature),
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),
-        param_scoring=case.param_scoring or suite.param_scoring or DEFAULT_MODE,
+        param_scoring=param_scoring,
         thresholds=thresholds,
+        budgets={name: value for name, value in limits.items() if name in BUDGETS},
+        forbidden_calls=tuple(forbidden),
         trials=_trials(trials, rule),
         pass_rule=rule,
         live_tools=tuple(_first(case.live_tools, suite.live_tools) or ()),
@@ -336,6 +362,14 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
             if (place := _place(name, suite, case, over)) is not None
         },
     )
+
+
+def _limits(param_scoring: ParamScoring, *layers: Mapping[str, float | None] | None) -> dict[str, float]:
+    """Thresholds and budgets, each from the last layer that names it."""
+    merged: dict[str, float | None] = {}
+    for layer in (BFCL_THRESHOLDS if param_scoring == "bfcl" else DEFAULT_THRESHOLDS, *layers):
+        merged.update(layer or {})
+    return {name: value for name, value in merged.items() if value is not None}
 
 
 def _place(name: str, suite: Suite, case: TestCase, over: Overrides) -> str | None:

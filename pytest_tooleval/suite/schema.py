@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..record.metrics import METRICS
+from ..record.metrics import BUDGETS
 from .checks import MAX_ID_LENGTH
 from .mocks import SEQUENCE
 from .mocks import WHEN
@@ -30,7 +30,10 @@ _DESCRIPTIONS = {
     "Suite.temperature": "The sampling temperature of every case; default 0.",
     "Suite.max_tokens": "Most tokens of an answer.",
     "Suite.param_scoring": "How plain expected values compare; default: exact.",
-    "Suite.thresholds": 'Metric to the least score that passes; default: {"overall": 1.0}.',
+    "Suite.thresholds": "Metric to the least score that passes, or budget to the most that a trial may "
+    "take; null takes one away. Default: overall, arguments_valid and no_extra_calls at 1.0; with "
+    "bfcl overall alone.",
+    "Suite.forbidden_calls": "Calls that fail every case, as in a case.",
     "Suite.trials": "How many times the model is asked each case; default 1.",
     "Suite.pass": "How several trials of a case make one verdict; default: mean.",
     "Suite.metadata": "Yours; never sent.",
@@ -58,13 +61,24 @@ def suite_schema() -> dict[str, Any]:
     definitions["ExpectedCall"]["properties"]["params"].update(_nullable(_VALUES))
     _finish_tool(definitions)
     for properties in (made["properties"], case["properties"]):
-        properties["thresholds"]["examples"] = [dict.fromkeys(METRICS[:2], 1.0)]
+        properties["thresholds"].update(_thresholds())
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
         "title": "pytest-tooleval suite",
     }
     return {**head, **made, "$defs": dict(sorted(definitions.items()))}
+
+
+def _thresholds() -> dict[str, Any]:
+    score = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+    budgets = {
+        budget.name: {"type": ["number", "null"], "minimum": 0, "description": f"Most {budget.text}."}
+        for budget in BUDGETS.values()
+    }
+    example = {"overall": 0.8, "no_extra_calls": None, "max_calls": 3}
+    kinds = [{"type": "object", "properties": budgets, "additionalProperties": score}, {"type": "null"}]
+    return {"anyOf": kinds, "examples": [example]}
 
 
 def schema_text() -> str:

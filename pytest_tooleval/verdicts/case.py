@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 
+from ..record.metrics import BUDGETS
 from ..record.results import Outcome
 from ..record.results import TrialResult
 from ..scoring.thresholds import TOLERANCE
 from ..scoring.thresholds import missed_thresholds
+from ..scoring.thresholds import over_budget
+from ..suite.model import ResolvedCase
 from ..suite.model import needed_of
-from ..text import printable
-from ..text import shorten
 
 Judgement = tuple[Outcome, dict[str, float | None], str]
 
@@ -27,50 +28,60 @@ def mean_scores(trials: Sequence[TrialResult]) -> dict[str, float | None]:
     return {metric: sum(v) / len(v) if v else None for metric, v in values.items()}
 
 
-def judge(
-    trials: Sequence[TrialResult],
-    thresholds: Mapping[str, float],
-    rule: str = "mean",
-    planned: int | None = None,
-) -> Judgement:
+def judge(trials: Sequence[TrialResult], case: ResolvedCase) -> Judgement:
     """The outcome of a case, its mean scores, and the reason in one line (empty when it passed).
 
-    By `mean` the mean scores must reach the thresholds, and a trial without an answer makes the case
-    an error: its mean would be of other questions than were asked. By `all`, `any` and `K/N` the
+    A forbidden call in any trial fails the case. By `mean` the mean scores must reach the thresholds,
+    and what the trials took on average must keep to the budgets; a trial without an answer makes the
+    case an error: its mean would be of other questions than were asked. By `all`, `any` and `K/N` the
     trials that pass are counted; trials without an answer make an error only if the verdict hangs
-    on them. `planned` is the number of trials if asking stopped early. Raises ScoringError when no
-    thresholded metric applies to right answers.
+    on them. Raises ScoringError when no thresholded metric applies to right answers.
     """
-    scores = mean_scores([trial for trial in trials if trial.error is None])
+    answered = [trial for trial in trials if trial.error is None]
+    scores = mean_scores(answered)
     errors = [trial.error for trial in trials if trial.error is not None]
+    forbidden = next((trial for trial in answered if trial.failure == "forbidden_call"), None)
+    if forbidden is not None:
+        return "failed", scores, _of_trial(forbidden, trials)
+    rule, planned = case.pass_rule, case.trials
     counted = rule != "mean"
-    planned = planned or len(trials)
     decided = _counted_verdict(trials, rule, planned) if counted else None
     if errors and decided is None:
         several = f" ({len(errors)} of {len(trials)} trials)" if len(trials) > 1 else ""
         return "error", scores, errors[0].message + several
-    failures = dict.fromkeys(text for trial in trials if (text := _failure(trial)))
-    categories = f" ({', '.join(failures)})" if failures else ""
+    failed = [trial for trial in answered if not trial.passed]
     if counted:
         if decided:
             return "passed", scores, ""
-        passes = sum(trial.passed for trial in trials)
         needed = needed_passes(rule, planned)
         of = "" if planned == len(trials) else f" of {planned}"
-        what = f"{passes} of {len(trials)} trials passed, needs {needed}{of}"
-        return "failed", scores, what + categories
-    missed = missed_thresholds(scores, thresholds)
-    if not missed and not all(trial.no_answer for trial in trials):
+        what = f"{len(answered) - len(failed)} of {len(trials)} trials passed, needs {needed}{of}"
+        return "failed", scores, f"{what}: {failed[0].wrong}" if failed else what
+    missed = missed_thresholds(scores, case.thresholds)
+    over = over_budget(_mean_spent(answered), case.budgets)
+    if not missed and not over and not all(trial.no_answer for trial in trials):
         return "passed", scores, ""
-    parts = [f"{metric} {_below(score, bound)}" for metric, (score, bound) in missed.items()]
-    return "failed", scores, (", ".join(parts) or "no usable answer") + categories
+    if over and not missed:
+        return "failed", scores, over
+    return "failed", scores, _of_trial(failed[0], trials)
 
 
-def _failure(trial: TrialResult) -> str:
-    """The category of a failed trial in words, with the provider's where there is no answer."""
-    if trial.no_answer is not None:
-        return shorten(printable(str(trial.no_answer)), 200)
-    return (trial.failure or "").replace("_", " ")
+def _of_trial(failed: TrialResult, trials: Sequence[TrialResult]) -> str:
+    """What was wrong with a trial, and how many of several failed."""
+    if len(trials) == 1:
+        return failed.wrong
+    count = sum(trial.error is None and not trial.passed for trial in trials)
+    return f"{failed.wrong} ({count} of {len(trials)} trials failed)"
+
+
+def _mean_spent(trials: Sequence[TrialResult]) -> dict[str, float | None]:
+    """What the trials took on average; None where it is unknown of one of them."""
+    spent = [trial.spent for trial in trials]
+    means: dict[str, float | None] = {}
+    for name in BUDGETS:
+        values = [value for each in spent if (value := each[name]) is not None]
+        means[name] = sum(values) / len(values) if values and len(values) == len(spent) else None
+    return means
 
 
 def needed_passes(rule: str, trials: int) -> int:
@@ -91,25 +102,30 @@ def _counted_verdict(trials: Sequence[TrialResult], rule: str, planned: int) -> 
     return False if passes + open_ < needed else None
 
 
-def fewest_to_decide(
-    trials: Sequence[TrialResult], planned: int, thresholds: Mapping[str, float], rule: str
-) -> int:
+def fewest_to_decide(trials: Sequence[TrialResult], case: ResolvedCase) -> int:
     """How many more trials could decide the verdict at the earliest; 0 when it is decided.
 
-    `trials` are those answered so far, of `planned`.
+    `trials` are those answered so far.
     """
+    planned, rule = case.trials, case.pass_rule
     left = planned - len(trials)
+    if any(trial.failure == "forbidden_call" for trial in trials):
+        return 0
     if rule != "mean":
-        if _counted_verdict(trials, rule, planned) is not None:
-            return 0
+        decided = _counted_verdict(trials, rule, planned)
+        if decided is not None:
+            # A trial that is not asked has not shown that it keeps from forbidden calls.
+            return left if decided and case.forbidden_calls else 0
         passes = sum(trial.passed for trial in trials)
         failures = sum(trial.error is None for trial in trials) - passes
         needed = needed_passes(rule, planned)
         return min(left, needed - passes, planned - needed + 1 - failures)
     if any(trial.error is not None for trial in trials):
         return 0  # an error, whatever the others say
+    if case.budgets or case.forbidden_calls:
+        return left
     for more in range(left):
-        if _mean_decided(trials, more, left - more, thresholds):
+        if _mean_decided(trials, more, left - more, case.thresholds):
             return more
     return left
 
@@ -130,14 +146,3 @@ def _mean_decided(
         passes = passes and least >= bound - TOLERANCE
         fails = fails or most < bound - TOLERANCE
     return passes or fails
-
-
-def _below(score: float | None, bound: float) -> str:
-    """`0.60 < 1.00`, with as many digits as it takes to tell the two apart."""
-    if score is None:
-        return f"has no score, needs {bound:.2f}"
-    for digits in range(2, 10):
-        low, high = f"{score:.{digits}f}", f"{bound:.{digits}f}"
-        if low != high:
-            break
-    return f"{low} < {high}"

@@ -66,7 +66,7 @@ def evaluate(
     """
     try:
         trials = score_trials(case, answers, scorers)
-        outcome, scores, reason = judge(trials, case.thresholds, case.pass_rule, case.trials)
+        outcome, scores, reason = judge(trials, case)
         if explain or outcome != "passed":
             trials = tuple(explained(case, trial) for trial in trials)
     except ScoringError as error:
@@ -103,6 +103,7 @@ def _result(
         outcome=outcome,
         scores=scores,
         thresholds=dict(case.thresholds),
+        budgets=dict(case.budgets),
         asked=shorten(" ".join(said), _ASKED),
         called=tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls)),
         passes=sum(trial.passed for trial in trials),

@@ -135,7 +135,6 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         reliability=reliability([(case.scored, case.passes, case.weight) for case in scored]),
         trials=len(trials),
         cached=sum(trial.cached for trial in trials),
-        surplus=sum(_has_surplus(case) for case in cases),
         recovered=sum(trial.format == "recovered" for trial in trials),
         fallbacks=_fallbacks(cases),
         tokens=Tokens(
@@ -171,11 +170,6 @@ def _mean(cases: Sequence[tuple[float, float, int]], interval: bool) -> Mean:
 def _total(values: Iterable[int | None]) -> int | None:
     known = [value for value in values if value is not None]
     return sum(known) if known else None
-
-
-def _has_surplus(case: CaseRow) -> bool:
-    """Whether a case passed although more was called than it expects."""
-    return case.outcome == "passed" and any(trial.extra_calls for trial in case.trials)
 
 
 def _fallbacks(cases: Iterable[CaseRow]) -> tuple[Fallback, ...]:

@@ -399,7 +399,7 @@ def _hostile_row(number: int, text: str, model: str) -> CaseResult:
         Transcript(prompt, (Round(reply, answers),)),
         scores=scores,
         failure="wrong_value",
-        extra_calls=1,
+        calls_made=1,
     )
     failed = TrialResult(error=TrialError("timeout", text), trial=1)
     return result_of(

@@ -52,7 +52,7 @@ def test_a_wrong_answer_is_for_the_test_to_judge(project: Project) -> None:
             assert not result.passed
             assert result.outcome == "failed"
             assert abs(result.scores["overall"] - 0.6) < 1e-9
-            assert "wrong value" in result.reason
+            assert 'got "London"' in result.reason
         """,
     )
     project.run("test_agent.py").assert_outcomes(passed=1)

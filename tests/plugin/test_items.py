@@ -203,13 +203,15 @@ def test_the_line_of_a_failure_is_where_everybody_looks(project: Project) -> Non
     path = project.suite(right("a"), wrong("b"), raising("c"))
     line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if '"id": "b"' in text) - 1
     result = project.run("--tb=line", "--junitxml=out.xml")
-    result.stdout.fnmatch_lines([f"weather.tooleval.json:{line}: overall 0.60 < 1.00*"])
+    result.stdout.fnmatch_lines([f'weather.tooleval.json:{line}: city: expected "Paris", got "London"*'])
     assert "assistant" not in result.stdout.str()
     written = (project.path / "out.xml").read_text()
-    assert 'message="overall 0.60 &lt; 1.00' in written
+    assert 'message="city: expected &quot;Paris&quot;' in written
     assert "agent: my_agent:answer raised" in written
     result = project.run()
-    result.stdout.fnmatch_lines(["FAILED weather.tooleval.json::b[[]agent] - overall 0.60 < 1.00*"])
+    result.stdout.fnmatch_lines(
+        ['FAILED weather.tooleval.json::b[[]agent] - city: expected "Paris", got "London"*']
+    )
     result.stdout.fnmatch_lines(["ERROR weather.tooleval.json::c[[]agent] - agent: my_agent:answer*"])
 
 

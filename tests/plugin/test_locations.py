@@ -45,7 +45,7 @@ def test_items_know_their_place_for_editors(project: Project) -> None:
 def test_the_one_line_style_names_the_place(project: Project) -> None:
     project.suite(right("a"), wrong("b"))
     result = project.run("--tb=line")
-    result.stdout.fnmatch_lines(["*overall 0.60 < 1.00*"])
+    result.stdout.fnmatch_lines(['*city: expected "Paris", got "London"*'])
 
 
 def test_skips_are_listed_with_their_file(project: Project) -> None:

@@ -25,7 +25,7 @@ def test_a_failure_says_what_was_compared(project: Project, style: str) -> None:
     project.suite(wrong("london"))
     result = project.run(f"--tb={style}")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*overall 0.60 < 1.00*", "*weather.tooleval.json*"])
+    result.stdout.fnmatch_lines(['*city: expected "Paris", got "London"*', "*weather.tooleval.json*"])
     output = result.stdout.str()
     assert "Traceback" not in output
     assert "collection.py" not in output
@@ -44,30 +44,42 @@ def test_a_failure_says_what_was_compared(project: Project, style: str) -> None:
 def test_no_traceback_style_still_names_the_failure(project: Project) -> None:
     project.suite(wrong("london"))
     result = project.run("--tb=no")
-    result.stdout.fnmatch_lines([failed("overall 0.60 < 1.00", "london[[]agent]")])
+    result.stdout.fnmatch_lines([failed('city: expected "Paris", got "London"', "london[[]agent]")])
 
 
 @pytest.mark.parametrize(
-    ("script", "reason"),
+    ("script", "failure", "reason"),
     [
-        ({"calls": [call("get_time", city="Paris")]}, "wrong tool"),
-        ({"calls": [call("get_wether", city="Paris")]}, "hallucinated tool"),
-        ({"text": "It is sunny."}, "missing call"),
-        ({"calls": [{"name": "get_weather", "arguments": "Paris"}]}, "invalid arguments"),
-        ({"calls": [call()]}, "missing parameter"),
-        ({"calls": [call(city="London")]}, "wrong value"),
+        (
+            {"calls": [call("get_time", city="Paris")]},
+            "wrong_tool",
+            "expected get_weather, called get_time",
+        ),
+        (
+            {"calls": [call("get_wether", city="Paris")]},
+            "hallucinated_tool",
+            "expected get_weather, called get_wether: a tool that was not offered",
+        ),
+        ({"text": "It is sunny."}, "missing_call", "expected get_weather, no tool was called"),
+        (
+            {"calls": [{"name": "get_weather", "arguments": "Paris"}]},
+            "invalid_arguments",
+            "the arguments are not a JSON object: Paris",
+        ),
+        ({"calls": [call()]}, "missing_parameter", 'city is missing (expected "Paris")'),
+        ({"calls": [call(city="London")]}, "wrong_value", 'city: expected "Paris", got "London"'),
     ],
 )
-def test_the_reason_names_the_kind_of_failure(
-    project: Project, script: dict[str, object], reason: str
+def test_the_reason_says_what_was_wrong(
+    project: Project, script: dict[str, object], failure: str, reason: str
 ) -> None:
     project.suite(case("a", script))
     result = project.run("--tooleval-json=out.json")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([failed(f"({reason})", "a[[]agent]")])
+    result.stdout.fnmatch_lines([failed(reason, "a[[]agent]")])
     row = project.rows()["a[agent]"]
     assert row["outcome"] == "failed"
-    assert row["trials"][0]["failure"] == reason.replace(" ", "_")
+    assert row["trials"][0]["failure"] == failure
 
 
 def test_an_answer_without_calls_is_right_where_nothing_is_expected(project: Project) -> None:
@@ -224,7 +236,9 @@ def test_what_cannot_be_scored_is_an_error(project: Project) -> None:
 
 
 def test_thresholds_that_never_apply_are_an_error_not_a_pass(project: Project) -> None:
-    project.suite(right("a", expected_params=None, thresholds={"parameter_accuracy": 1.0}))
+    project.suite(
+        right("a", expected_params=None, thresholds={"overall": None, "parameter_accuracy": 1.0})
+    )
     result = project.run()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*cannot be scored*parameter_accuracy*overall*"])

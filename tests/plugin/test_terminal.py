@@ -46,7 +46,7 @@ def test_the_short_summary_keeps_the_plain_words(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "PASSED weather.tooleval.json::a[[]agent]",
-            failed("overall 0.60 < 1.00", "b[[]agent]"),
+            failed('city: expected "Paris", got "London"', "b[[]agent]"),
         ]
     )
 

@@ -21,7 +21,8 @@ from .project import wrong
         (None, None, [], "failed"),
         ({"overall": 0.6}, None, [], "passed"),
         ({"overall": 0.61}, None, [], "failed"),
-        ({"tool_selection": 1.0}, None, [], "passed"),
+        ({"tool_selection": 1.0}, None, [], "failed"),
+        ({"tool_selection": 1.0, "overall": None}, None, [], "passed"),
         ({"overall": 0.5, "parameter_accuracy": 1.0}, None, [], "failed"),
         (None, {"overall": 0.6}, [], "passed"),
         ({"overall": 0.1}, {"overall": 1.0}, [], "failed"),
@@ -29,8 +30,9 @@ from .project import wrong
         (None, None, ["0.5"], "passed"),
         ({"overall": 0.1}, {"overall": 0.1}, ["0.9"], "failed"),
         ({"overall": 1.0}, None, ["overall=0.6"], "passed"),
-        # The command line adds to the default and takes nothing away.
         (None, None, ["tool_selection=1.0"], "failed"),
+        (None, None, ["tool_selection=1.0", "overall=null"], "passed"),
+        ({"overall": None, "tool_selection": 1.0}, {"overall": 1.0}, [], "failed"),
         (None, None, ["tool_selection=1.0", "overall=0.6"], "passed"),
         (None, None, ["tool_selection=1.0", "parameter_accuracy=0.5"], "failed"),
         (None, None, ["0.9", "0.5"], "passed"),
@@ -39,8 +41,8 @@ from .project import wrong
 )
 def test_the_narrowest_threshold_holds(
     project: Project,
-    suite: dict[str, float] | None,
-    one: dict[str, float] | None,
+    suite: dict[str, float | None] | None,
+    one: dict[str, float | None] | None,
     options: list[str],
     outcome: str,
 ) -> None:
@@ -51,10 +53,62 @@ def test_the_narrowest_threshold_holds(
     result.assert_outcomes(**{outcome: 1})
 
 
-def test_each_missed_metric_is_named(project: Project) -> None:
-    project.suite(wrong("a"), thresholds={"overall": 0.9, "parameter_accuracy": 0.5})
+def test_the_reason_says_what_was_wrong(project: Project) -> None:
+    project.suite(wrong("a"), thresholds={"overall": 0.9})
     result = project.run()
-    result.stdout.fnmatch_lines([failed("overall 0.60 < 0.90, parameter_accuracy 0.00 < 0.50")])
+    result.stdout.fnmatch_lines([failed('city: expected "Paris", got "London"')])
+
+
+@pytest.mark.parametrize(
+    ("calls", "metric", "reason"),
+    [
+        (
+            [call(city="Paris"), call("get_time")],
+            "no_extra_calls",
+            "called get_time: no one asked for it",
+        ),
+        ([call(city="Paris", color="red")], "arguments_valid", 'the tool has no parameter "color"'),
+    ],
+)
+def test_a_further_call_and_an_invented_argument_fail_by_default(
+    project: Project, calls: list[dict[str, Any]], metric: str, reason: str
+) -> None:
+    project.suite(case("a", {"calls": calls}))
+    result = project.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f'*to let it pass: "thresholds": {{"{metric}": null}}', failed(reason)])
+    project.suite(case("a", {"calls": calls}, thresholds={metric: None}))
+    project.run().assert_outcomes(passed=1)
+
+
+def test_a_forbidden_call_fails_the_run_under_every_rule_and_gate(project: Project) -> None:
+    calls = [call(city="Paris"), call("get_time")]
+    loose = {"overall": 0.1, "no_extra_calls": None}
+    project.suite(
+        right("a"), case("b", {"calls": calls}, thresholds=loose), forbidden_calls=["get_time"]
+    )
+    result = project.run("--tooleval-fail-under=0.1", "--tooleval-pass=1/3", "--tooleval-early-stop")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines([failed("called get_time, which is forbidden")])
+    assert project.calls.count("a") == 3  # a trial that is not asked has shown nothing
+
+
+def test_budgets(project: Project) -> None:
+    twice = [call(city="Paris"), call(city="Paris")]
+    both = [{"tool": "get_weather"}, {"tool": "get_weather"}]
+    one = case("a", {"calls": twice}, expected_calls=both, thresholds={"max_calls": 2})
+    one = {
+        name: value for name, value in one.items() if name not in ("expected_tool", "expected_params")
+    }
+    project.suite(one)
+    project.run("--tooleval-threshold=max_latency_s=60").assert_outcomes(passed=1)
+    result = project.run("--tooleval-threshold=max_calls=1", "--tooleval-json=out.json")
+    result.stdout.fnmatch_lines([failed("max_calls: 2 calls, at most 1 allowed")])
+    row = project.rows()["a[agent]"]
+    assert (row["budgets"], row["trials"][0]["failure"]) == ({"max_calls": 1.0}, "over_budget")
+    result = project.run("--tooleval-threshold=max_cost_usd=1")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*max_cost_usd: the price of the answer is unknown*"])
 
 
 @pytest.mark.parametrize("value", ["", "high", "1.5", "-0.1", "nan", "inf", "=0.5", "overall=", "a=b"])

@@ -84,7 +84,7 @@ def test_the_rule_makes_the_verdict(trials: Project, rule: str, cities: list[str
 
 def test_the_reason_counts(trials: Project) -> None:
     result = ask(trials, [P, F, F], "--tooleval-pass=2/3")
-    result.stdout.fnmatch_lines(["1 of 3 trials passed, needs 2 (wrong value)"])
+    result.stdout.fnmatch_lines(['1 of 3 trials passed, needs 2: city: expected "Paris", got "London"'])
 
 
 def test_the_table_has_pass_at_k(trials: Project) -> None:

@@ -62,7 +62,7 @@ def test_failures_read_the_same(mixed: Project) -> None:
         [
             "*FAILED 0.60*weather.tooleval.json::b[[]agent]*",
             "weather.tooleval.json:*: b on agent",
-            failed("overall 0.60 < 1.00", "b[[]agent]"),
+            failed('city: expected "Paris", got "London"', "b[[]agent]"),
         ]
     )
     assert "tooleval.score.overall" in (mixed.path / "out.xml").read_text()

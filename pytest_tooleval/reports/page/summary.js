@@ -291,7 +291,6 @@ function remarksOn(row) {
   return [
     row.fallbacks.length && `${name}: ${row.fallbacks.map(fallbackText).join("; ")}`,
     row.recovered && `${name}: ${plural(row.recovered, "answer")} had calls written as text (recovered)`,
-    row.surplus && `${name}: ${plural(row.surplus, "passed case")} made more calls than expected`,
   ].filter(Boolean);
 }
 

@@ -16,7 +16,7 @@ import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdTex
  * @typedef {{message: Message, calls: Call[], format: string, finish_reason: string | null,
  *   no_answer: {category: string, reason: string} | null, latency_s: number | null}} Reply
  * @typedef {{prompt: Message[], rounds: {reply: Reply, answers: Message[]}[]}} Transcript
- * @typedef {{trial: number, passed: boolean, failure: string | null, extra_calls: number, format: string | null,
+ * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, format: string | null,
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
  *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, fallbacks: Record<string, string | null>,
  *   cost_usd: number | null, cached: boolean, tool_choice: string | null,
@@ -58,7 +58,6 @@ function trialFacts(trial) {
     ["Cost", usdText(trial.cost_usd)],
     ["Answer", trial.error ? "" : trial.cached ? "replayed" : "asked in this run"],
     ["Format", trial.format === "recovered" && "recovered from text"],
-    ["Extra calls", trial.extra_calls ? countText(trial.extra_calls) : ""],
     ["Served by", [trial.served_model, trial.system_fingerprint].filter((each) => each).map((each) => shown(String(each))).join(", ")],
     ["tool_choice sent", trial.tool_choice && shown(trial.tool_choice)],
     ["Sent otherwise", shown(Object.keys(trial.fallbacks).join(", "))],

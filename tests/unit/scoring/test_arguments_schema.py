@@ -73,10 +73,62 @@ def test_failures_of_a_threshold_on_it(made: list[ToolCall], failure: str | None
 def test_a_schema_that_cannot_be_used_is_an_error_only_if_it_decides() -> None:
     tools = [tool("a", {"$ref": "http://localhost:1/x"})]
 
-    result = score([call("a")], tools, expected_tool="a")
+    result = score([call("a")], tools, expected_tool="a", thresholds={"arguments_valid": None})
 
     assert result.passed
     assert result.values["arguments_valid"] is None
     assert "tools.a.parameters: " in result.scores["arguments_valid"].explanation
     with pytest.raises(ScoringError, match=r"suite::one: tools\.a\.parameters: .*leads nowhere"):
-        score([call("a")], tools, expected_tool="a", thresholds={"arguments_valid": 1.0})
+        score([call("a")], tools, expected_tool="a")
+
+
+def with_schema(**schema: Any) -> list[dict[str, Any]]:
+    return [tool("a", {"type": "object", **schema})]
+
+
+X = {"x": {"type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "invented"),
+    [
+        ({"properties": X}, True),
+        ({"properties": X, "additionalProperties": False}, True),
+        ({"properties": X, "additionalProperties": True}, False),
+        ({"properties": X, "additionalProperties": {"type": "string"}}, False),
+        ({"properties": X, "patternProperties": {"^y": {}}}, False),
+        ({"properties": X, "required": ["y"]}, False),
+        ({"properties": X, "anyOf": [{"properties": {"y": {}}}, {"required": ["x"]}]}, False),
+        ({"properties": X, "allOf": [{"properties": {"z": {}}}]}, True),
+        ({"properties": {}}, False),
+        ({}, False),
+    ],
+)
+def test_invented_arguments(schema: dict[str, Any], invented: bool) -> None:
+    result = score([call("a", x=1, y="2")], with_schema(**schema), expected_tool="a")
+
+    assert result.passed is not invented
+    if invented:
+        assert result.failure in ("unexpected_parameter", "invalid_arguments")
+        assert '"y"' in result.wrong or "'y'" in result.wrong
+
+
+@pytest.mark.parametrize(
+    ("expected", "made", "value"),
+    [
+        ({"x": "one"}, {"x": "one"}, None),
+        ({"y": 1}, {"y": 1}, None),
+        ({"x": {"$optional": 1}}, {}, None),
+        ({"x": "one"}, {"x": "two"}, 0.0),
+        ({"x": "one"}, {"x": "one", "y": 1}, 0.0),
+    ],
+)
+def test_what_the_case_itself_expects_is_not_held_against_the_model(
+    expected: dict[str, Any], made: dict[str, Any], value: float | None
+) -> None:
+    tools = with_schema(properties=X, required=["x"] if made == {} else [])
+
+    result = score([call("a", **made)], tools, expected_tool="a", expected_params=expected)
+
+    assert result.values["arguments_valid"] == value
+    assert result.passed is (value is None)

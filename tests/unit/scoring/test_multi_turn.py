@@ -26,7 +26,7 @@ def test_every_call_of_a_reply_is_a_hop() -> None:
     result = score_live([[A, B], [A, B], [C]], **CHAIN)
 
     assert result.values["efficiency"] == pytest.approx(3 / 5)
-    assert result.extra_calls == 2
+    assert result.values.get("no_extra_calls") is None
 
 
 def test_the_chain_ends_with_the_reply_that_reaches_the_tool() -> None:
@@ -112,7 +112,7 @@ def test_a_chain_that_should_call_nothing() -> None:
 
 
 def test_a_threshold_on_efficiency_alone() -> None:
-    case = {**CHAIN, "thresholds": {"efficiency": 1.0}}
+    case = {**CHAIN, "thresholds": {"overall": None, "efficiency": 1.0}}
 
     assert score_live([[A], [B], [B], [call("c", x=2)]], **case).failure == "inefficient_chain"
     assert score_live([[A], [B], [call("c", x=2)]], **case).passed

@@ -62,7 +62,7 @@ def test_its_metric_may_not_apply() -> None:
     assert run({"brevity": Score(None)}).values["brevity"] is None
     assert "brevity" not in run({}).values
     with pytest.raises(ScoringError, match="none of the metrics with a threshold"):
-        run({}, thresholds={"brevity": 1.0})
+        run({}, thresholds={"overall": None, "brevity": 1.0})
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_any_order(
 
     metrics = ("tool_selection", "parameter_accuracy", "overall")
     assert [result.values[metric] for metric in metrics] == pytest.approx(list(figures))
-    assert result.extra_calls == extra
+    assert result.values["no_extra_calls"] == float(not extra)
     assert result.failure == failure
     assert result.passed is (failure is None)
 
@@ -85,7 +85,7 @@ def test_calls_without_params_are_not_scored_for_them() -> None:
 
 
 def test_any_tool_among_several() -> None:
-    assert score([call("zzz"), A], expected_calls=[{"tool": "*"}, AB[0]]).passed
+    assert score([call("c"), A], expected_calls=[{"tool": "*"}, AB[0]]).passed
 
 
 def test_the_explanation_shows_which_call_stood_for_which() -> None:
@@ -116,7 +116,6 @@ def test_a_flood_of_calls_is_scored() -> None:
     result = score([A] * 5000, expected_calls=AB)
 
     assert result.values["overall"] == pytest.approx(1 / 5000)
-    assert result.extra_calls == 4998
 
 
 def test_too_many_expected_calls_are_the_suites_mistake() -> None:

@@ -23,8 +23,12 @@ def test_several_calls_with_one_expected_score_the_best_of_them() -> None:
 
     result = score(made, **WEATHER)
 
-    assert result.passed
-    assert result.extra_calls == 2
+    assert result.values["overall"] == 1.0
+    assert result.values["no_extra_calls"] == 0.0
+    assert not result.passed
+    assert result.failure == "surplus_call"
+    assert result.wrong == "called search: no one asked for it"
+    assert score(made, **WEATHER, thresholds={"no_extra_calls": None}).passed
 
 
 def test_without_the_expected_tool_parameters_are_compared_on_the_first_call() -> None:
@@ -77,7 +81,8 @@ def test_unexpected_parameters_count_under_bfcl_only() -> None:
 
 def test_any_tool() -> None:
     assert score([call("search")], expected_tool="*").passed
-    assert score([call("made_up")], expected_tool="*").passed
+    assert score([call("made_up")], expected_tool="*").failure == "hallucinated_tool"
+    assert score([call("a"), call("b")], expected_tool="*").passed
     assert score([], expected_tool="*").failure == "missing_call"
     assert score([call("a", x=1)], expected_tool="*", expected_params={"x": 1}).passed
 
@@ -89,13 +94,15 @@ def test_abstention(case: dict[str, Any]) -> None:
     assert result.values["tool_selection"] == 0.0
     assert result.values["overall"] == 0.0
     assert result.values["parameter_accuracy"] is None
-    assert result.extra_calls == 2
+    assert result.values["no_extra_calls"] == 0.0
     assert result.failure == "unexpected_call"
+    assert result.wrong == "called a: no tool should be called"
 
 
 def test_names_under_bfcl_are_case_sensitive_and_a_dot_becomes_an_underscore() -> None:
     def passes(expected: str, called: str, mode: str) -> bool:
-        return score([call(called)], expected_tool=expected, param_scoring=mode).passed
+        made = score([call(called)], expected_tool=expected, param_scoring=mode)
+        return made.values["tool_selection"] == 1.0
 
     assert passes("math_hypot", "MATH_HYPOT", "exact")
     assert not passes("math_hypot", "MATH_HYPOT", "bfcl")

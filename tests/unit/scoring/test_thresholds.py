@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_transcript
@@ -24,14 +25,23 @@ def test_the_default_is_everything_right() -> None:
 def test_every_threshold_must_be_reached() -> None:
     made = [call("a", x=1, y=2)]
 
-    def passes(**thresholds: float) -> bool:
+    def passes(**thresholds: float | None) -> bool:
         return score(made, expected_tool="a", expected_params=PARAMS, thresholds=thresholds).passed
 
     assert passes(overall=0.8, tool_selection=1.0)
     assert not passes(overall=0.8, parameter_accuracy=0.7)
-    assert passes(parameter_accuracy=2 / 3)
-    assert passes(parameter_accuracy=2 / 3 + 5e-10)
-    assert not passes(parameter_accuracy=2 / 3 + 5e-9)
+    assert passes(overall=None, parameter_accuracy=2 / 3)
+    assert passes(overall=None, parameter_accuracy=2 / 3 + 5e-10)
+    assert not passes(overall=None, parameter_accuracy=2 / 3 + 5e-9)
+
+
+def test_thresholds_merge_over_the_default_ones_by_metric() -> None:
+    case = resolved(None, expected_tool="a", thresholds={"overall": 0.5, "no_extra_calls": None})
+    assert case.thresholds == {"overall": 0.5, "arguments_valid": 1.0}
+    assert resolved(None, expected_tool="a", param_scoring="bfcl").thresholds == {"overall": 1.0}
+    none = dict.fromkeys(("overall", "arguments_valid", "no_extra_calls"))
+    with pytest.raises(ConfigError, match="every threshold is taken away"):
+        resolved(None, expected_tool="a", thresholds=none)
 
 
 def test_metrics_that_do_not_apply_are_skipped() -> None:
@@ -43,7 +53,7 @@ def test_metrics_that_do_not_apply_are_skipped() -> None:
 @pytest.mark.parametrize("metric", ["parameter_accuracy", "completion"])
 def test_a_gate_that_judges_nothing_is_an_error(metric: str) -> None:
     with pytest.raises(ScoringError, match=rf"none of the metrics with a threshold \({metric}\)"):
-        score([call("a")], expected_tool="a", thresholds={metric: 1.0})
+        score([call("a")], expected_tool="a", thresholds={"overall": None, metric: 1.0})
 
 
 def test_a_threshold_on_a_metric_that_nobody_reports_is_an_error() -> None:
@@ -56,7 +66,7 @@ def test_only_parameters_decide_when_only_they_have_a_threshold() -> None:
         [call("b", x=2)],
         expected_tool="a",
         expected_params={"x": 1},
-        thresholds={"parameter_accuracy": 1.0},
+        thresholds={"overall": None, "parameter_accuracy": 1.0},
     )
 
     assert result.failure == "wrong_value"

@@ -366,7 +366,7 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     (
         {"thresholds": {"overall": 2}},
         "thresholds.overall",
-        "expected a number from 0 to 1, got the number 2",
+        "expected a number from 0 to 1, or null for no threshold, got the number 2",
     ),
     (
         {"thresholds": {"detour_penalty": 0}},

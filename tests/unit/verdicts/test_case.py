@@ -15,14 +15,36 @@ from pytest_tooleval.record.transcript import NoAnswer
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.scoring.thresholds import below
 from pytest_tooleval.scoring.thresholds import missed_thresholds
+from pytest_tooleval.suite.model import Overrides
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.model import TestCase
+from pytest_tooleval.suite.model import resolve
+from pytest_tooleval.verdicts.case import Judgement
 from pytest_tooleval.verdicts.case import judge
 from pytest_tooleval.verdicts.case import mean_scores
 
 
-def trial(failure: FailureCategory | None = None, **values: float | None) -> TrialResult:
+def trial(
+    wrong: str = "", failure: FailureCategory = "wrong_value", **values: float | None
+) -> TrialResult:
     scores = {metric: Score(value) for metric, value in values.items()}
-    return TrialResult(scores=scores, failure=failure)
+    return TrialResult(
+        scores=scores, passed=not wrong, failure=failure if wrong else None, wrong=wrong, calls_made=1
+    )
+
+
+def judged(
+    trials: list[TrialResult], overall: float = 1.0, rule: str = "mean", **thresholds: float
+) -> Judgement:
+    """The verdict on a case with this threshold, and budgets among the others."""
+    case = TestCase.model_validate(
+        {"prompt": "p", "expected_tool": None, "thresholds": {"overall": overall, **thresholds}}
+    )
+    trials_or_rule = {"pass_rule": rule} if "/" in rule else {"pass_rule": rule, "trials": len(trials)}
+    suite = Suite(name="s", test_cases=[case])
+    return judge(trials, resolve(suite, case, Overrides(**trials_or_rule)))
 
 
 FAILED = TrialResult(error=TrialError("timeout", "no answer within 5 s"))
@@ -63,59 +85,76 @@ def test_thresholds_that_can_never_fail_are_refused(thresholds: dict[str, float]
 
 
 def test_passed() -> None:
-    assert judge([trial(overall=1.0)], {"overall": 1.0}) == ("passed", {"overall": 1.0}, "")
+    assert judged([trial(overall=1.0)]) == ("passed", {"overall": 1.0}, "")
 
 
-def test_failed_says_by_how_much_and_why() -> None:
-    outcome, scores, reason = judge([trial("wrong_value", overall=0.6)], {"overall": 0.9})
-    assert (outcome, scores) == ("failed", {"overall": 0.6})
-    assert reason == "overall 0.60 < 0.90 (wrong value)"
+def test_failed_says_what_was_wrong() -> None:
+    outcome, scores, reason = judged([trial("amount: expected 250, got 25", overall=0.6)], 0.9)
+    assert (outcome, scores, reason) == ("failed", {"overall": 0.6}, "amount: expected 250, got 25")
 
 
-def test_each_kind_of_failure_is_named_once() -> None:
-    trials = [
-        trial("wrong_tool", overall=0.0),
-        trial("missing_call", overall=0.0),
-        trial("wrong_tool", overall=0.0),
-    ]
-    assert judge(trials, {"overall": 1.0})[2] == "overall 0.00 < 1.00 (wrong tool, missing call)"
+def test_of_several_trials_the_first_failure_is_told_and_how_many_there_were() -> None:
+    trials = [trial(overall=1.0), trial("wrong tool", overall=0.0), trial("no call", overall=0.0)]
+    assert judged(trials)[2] == "wrong tool (2 of 3 trials failed)"
+    assert judged(trials, rule="all")[2] == "1 of 3 trials passed, needs 3: wrong tool"
 
 
 def test_the_mean_over_trials_decides() -> None:
-    trials = [trial(overall=1.0), trial("wrong_value", overall=0.6)]
-    assert judge(trials, {"overall": 0.8})[0] == "passed"
-    assert judge(trials, {"overall": 0.81})[0] == "failed"
+    trials = [trial(overall=1.0), trial("wrong", overall=0.6)]
+    assert judged(trials, 0.8)[0] == "passed"
+    assert judged(trials, 0.81)[0] == "failed"
+
+
+@pytest.mark.parametrize("rule", ["mean", "any", "4/5"])
+def test_a_forbidden_call_is_never_outvoted(rule: str) -> None:
+    bad = trial("called delete_all, which is forbidden", "forbidden_call", overall=1.0)
+    trials = [*[trial(overall=1.0)] * 3, bad, trial(overall=1.0)]
+    outcome, _, reason = judged(trials, rule=rule)
+    assert outcome == "failed"
+    assert reason == "called delete_all, which is forbidden (1 of 5 trials failed)"
+
+
+def test_a_mean_over_budget_fails() -> None:
+    assert judged([trial(overall=1.0)], max_calls=1)[0] == "passed"
+    reason = "max_calls: 1 calls, at most 0 allowed"
+    assert judged([trial(reason, "over_budget", overall=1.0)], max_calls=0)[::2] == ("failed", reason)
+    with pytest.raises(ScoringError, match="max_cost_usd: the price of the answer is unknown"):
+        judged([trial(overall=1.0)], max_cost_usd=1)
 
 
 @pytest.mark.parametrize("position", [0, 1, 2])
 def test_a_trial_without_answer_is_an_error_and_in_no_mean(position: int) -> None:
     trials = [trial(overall=1.0), trial(overall=0.5)]
     trials.insert(position, FAILED)
-    outcome, scores, reason = judge(trials, {"overall": 0.1})
+    outcome, scores, reason = judged(trials, 0.1)
     assert outcome == "error"
     assert scores == {"overall": 0.75}
     assert reason == "no answer within 5 s (1 of 3 trials)"
 
 
 def test_nothing_but_errors_has_no_scores() -> None:
-    assert judge([FAILED], {"overall": 1.0}) == ("error", {}, "no answer within 5 s")
+    assert judged([FAILED]) == ("error", {}, "no answer within 5 s")
 
 
 @pytest.mark.parametrize("score", [0.994999, 0.9999])
 def test_a_miss_never_reads_as_if_it_were_none(score: float) -> None:
-    reason = judge([trial("below_threshold", overall=score)], {"overall": 1.0})[2]
-    assert "1.00 < 1.00" not in reason
+    assert "1.00 < 1.00" not in below(score, 1.0)
 
 
 def unanswered() -> TrialResult:
-    reply = Reply(message={}, no_answer=NoAnswer("blocked", "SAFETY: \x1bNo."))
-    scores = {"overall": Score(0.0)}
-    return TrialResult(scores=scores, failure="blocked", transcript=Transcript((), (Round(reply),)))
+    reply = Reply(message={}, no_answer=NoAnswer("blocked", "SAFETY: No."))
+    transcript = Transcript((), (Round(reply),))
+    return TrialResult(
+        scores={"overall": Score(0.0)},
+        failure="blocked",
+        wrong="blocked: SAFETY: No.",
+        transcript=transcript,
+    )
 
 
 @pytest.mark.parametrize("rule", ["mean", "all", "any", "1/2"])
 @pytest.mark.parametrize("bound", [0.0, 1.0])
 def test_no_usable_answer_never_passes(rule: str, bound: float) -> None:
-    outcome, _, reason = judge([unanswered(), unanswered()], {"overall": bound}, rule)
+    outcome, _, reason = judged([unanswered(), unanswered()], bound, rule)
     assert outcome == "failed"
-    assert reason.endswith(r"(blocked: SAFETY: \x1bNo.)")
+    assert "blocked: SAFETY: No." in reason

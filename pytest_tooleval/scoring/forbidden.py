@@ -1,0 +1,56 @@
+"""Calls that a case forbids: whatever else is right, one of them fails it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..record.calls import ToolCall
+from ..suite.model import ANY_TOOL
+from ..suite.model import ExpectedCall
+from ..suite.model import ResolvedCase
+from ..text import json_text
+from ..text import printable
+from . import parameters
+from .matchers import RULES
+from .problems import CannotCompare
+from .tool_selection import accepts
+from .tool_selection import is_expected
+from .tool_selection import same_name
+from .tool_selection import shown_call
+
+
+def forbidden_call(case: ResolvedCase, calls: Iterable[ToolCall]) -> str | None:
+    """What is said of the first call that the case forbids; None when there is none."""
+    for index, forbidden in enumerate(case.forbidden_calls):
+        for call in calls:
+            try:
+                if _is_meant(case, forbidden, call):
+                    return f"called {_shown(call, forbidden)}, which is forbidden"
+            except CannotCompare as error:
+                raise error.within(f"forbidden_calls[{index}].params") from None
+    return None
+
+
+def _is_meant(case: ResolvedCase, forbidden: str | ExpectedCall, call: ToolCall) -> bool:
+    mode = case.param_scoring
+    if forbidden == ANY_TOOL:
+        on_the_way = accepts(case.case.valid_prerequisites, call.name, mode)
+        return not (on_the_way or is_expected(call.name, case))
+    if isinstance(forbidden, str):
+        return same_name(forbidden, call.name, mode)
+    if not accepts(forbidden.tools, call.name, mode):
+        return False
+    # Arguments that cannot be read may be the forbidden ones.
+    params = forbidden.params
+    if params is None or call.arguments is None:
+        return True
+    present = all(name in call.arguments for name in params)
+    return present and parameters.compare(params, call.arguments, RULES[mode]).correct == len(params)
+
+
+def _shown(call: ToolCall, forbidden: str | ExpectedCall) -> str:
+    name = shown_call(call)
+    if isinstance(forbidden, str) or forbidden.params is None or call.arguments is None:
+        return name
+    pairs = (f"{printable(key)}={json_text(call.arguments[key], 60)}" for key in forbidden.params)
+    return f"{name}({', '.join(pairs)})"

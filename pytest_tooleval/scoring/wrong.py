@@ -1,0 +1,79 @@
+"""What was wrong with an answer, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..record.metrics import PENALTIES
+from ..record.results import Check
+from ..record.results import FailureCategory
+from ..text import shorten
+from .drafts import Draft
+from .parameters import ABSENT
+from .thresholds import below
+from .tool_selection import NO_TOOL
+from .tool_selection import NOT_OFFERED
+
+# What `overall` is made of, in the order in which a reader wants to know.
+_PARTS = ("tool_selection", "parameter_accuracy", *PENALTIES, "efficiency")
+_LONGEST = 300
+
+
+def what_was_wrong(
+    category: FailureCategory,
+    values: Mapping[str, float | None],
+    failing: Mapping[str, tuple[float | None, float]],
+    drafts: Mapping[str, Draft],
+) -> str:
+    """The first thing that made an answer miss its thresholds: `amount: expected 250, got "250 EUR"`.
+
+    `failing` maps the metrics that are too low to score and threshold.
+    """
+    if category == "wrong_order":
+        return "the right calls in another order"
+    if category == "unfinished_chain":
+        return drafts["completion"].score(explained=True).explanation
+    for metric in (*(_PARTS if {"overall", "completion"} & failing.keys() else ()), *failing):
+        if metric not in drafts or _is_right(metric, values.get(metric)):
+            continue
+        score = drafts[metric].score(explained=True)
+        check = next((check for check in score.checks if check.value < 1.0), None)
+        if check is not None and metric not in PENALTIES:
+            return shorten(_phrase(metric, category, check), _LONGEST)
+        if metric not in ("overall", "tool_selection"):
+            return shorten(score.explanation, _LONGEST)
+    return ", ".join(f"{metric} {below(*pair)}" for metric, pair in failing.items())
+
+
+def _is_right(metric: str, value: float | None) -> bool:
+    if value is None:
+        return True
+    return value == 0.0 if metric in PENALTIES else value >= 1.0
+
+
+def _phrase(metric: str, category: FailureCategory, check: Check) -> str:
+    if metric in ("tool_selection", "no_extra_calls"):
+        return _tool_phrase(check)
+    if metric == "arguments_valid":
+        return f"{check.what}: {check.reason}"
+    if metric != "parameter_accuracy":
+        return f"{check.what}: {check.reason}"
+    if category == "invalid_arguments":
+        return f"{check.reason}: {check.actual}"
+    if check.actual == ABSENT:
+        return f"{check.what} {check.reason} (expected {check.expected})"
+    if check.expected == ABSENT:
+        return f"{check.what}: {check.actual} {check.reason}"
+    return f"{check.what}: expected {check.expected}, got {check.actual}"
+
+
+def _tool_phrase(check: Check) -> str:
+    if check.expected == NO_TOOL:
+        return f"called {check.actual}: {check.reason}"
+    place = "" if check.what == "tool" else f"{check.what}: "
+    if check.actual == NO_TOOL:
+        return f"{place}expected {check.expected}, " + (
+            "which was not called" if place else "no tool was called"
+        )
+    reason = f": {check.reason}" if check.reason == NOT_OFFERED else ""
+    return f"{place}expected {check.expected}, called {check.actual}{reason}"
