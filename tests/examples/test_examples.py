@@ -46,7 +46,7 @@ RECORDED = {
         "Weather API Suite": (6, 0),
     },
     "qwen2.5-coder-1.5b": {
-        "Personal assistant": (9, 7),
+        "Personal assistant": (8, 8),
         "Smart home": (2, 5),
         "Airline agent": (1, 4),
         "Weather API Suite": (6, 0),
