@@ -24,6 +24,7 @@ from .known import known_models
 from .known import known_providers
 from .known import near
 from .known import unserved
+from .spec import EFFORTS
 from .spec import LEXICAL
 from .spec import SAMPLING
 from .spec import Effort
@@ -139,9 +140,11 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     output_price: float | None = None
 
 
-# In place of msgspec's words, where those would be a regular expression. What was got is never shown:
+# In place of msgspec's words, where those would not say what is expected. What was got is never shown:
 # it may be the key itself.
 _EXPECTED = {
+    "api": 'expected "openai" or "litellm"',
+    "reasoning_effort": f"expected one of {', '.join(EFFORTS)}",
     "callable": 'expected "module:function"',
     "api_base": 'expected a URL without credentials and query, such as "http://localhost:8000/v1"',
     "api_key_env": "expected the name of an environment variable, such as OPENAI_API_KEY",
