@@ -99,7 +99,8 @@ def _summary(row: tuple[Any, ...], figures: list[tuple[Any, ...]], dead: Contain
     _, gates_passed, gates_failed, *columns = row
     run = stored_run(columns, dead)
     models, *sums = zip(*figures, strict=True) if figures else ((), *[()] * 9)
-    cases, passed, failed, missed, errors, skipped, total, weight, cost = map(_sum, sums)
+    *counts, total, weight, cost = map(_sum, sums)
+    names = ("cases", "passed", "failed", "missed", "errors", "skipped")
     return RunSummary(
         id=run.id,
         started=run.started,
@@ -108,12 +109,7 @@ def _summary(row: tuple[Any, ...], figures: list[tuple[Any, ...]], dead: Contain
         exitstatus=run.exitstatus,
         git=run.git,
         models=models,
-        cases=cases or 0,
-        passed=passed or 0,
-        failed=failed or 0,
-        missed=missed or 0,
-        errors=errors or 0,
-        skipped=skipped or 0,
+        **{name: count or 0 for name, count in zip(names, counts, strict=True)},
         overall=total / weight if weight else None,
         cost_usd=cost,
         gates_passed=gates_passed,

@@ -9,6 +9,7 @@ from typing import Any
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
+from .cases import expected_value
 from .tool_names import provider_name
 from .values import required_values
 
@@ -33,7 +34,7 @@ def draft_case(tool: Mapping[str, Any]) -> dict[str, Any]:
         "id": provider_name(name),
         "prompt": f"{_EDIT} {_request(name, function.get('description'))}{_stated(params)}",
         "expected_tool": name,
-        "expected_params": {key: _plain_or_exact(value) for key, value in params.items()},
+        "expected_params": {key: expected_value(value) for key, value in params.items()},
         "skip": DRAFT,
     }
 
@@ -56,14 +57,3 @@ def _stated(params: Mapping[str, Any]) -> str:
     values = [f"{printable(name)} {json_text(value, _LONGEST_VALUE)}" for name, value in params.items()]
     listed = ", ".join(values[:-1]) + " and " + values[-1] if len(values) > 1 else values[0]
     return f", with {listed}."
-
-
-def _plain_or_exact(value: Any) -> Any:
-    """The value as an expected one: what holds a key with `$` would be read as a matcher."""
-    return {"$exact": value} if _has_dollar_key(value) else value
-
-
-def _has_dollar_key(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(key.startswith("$") or _has_dollar_key(member) for key, member in value.items())
-    return isinstance(value, list) and any(_has_dollar_key(member) for member in value)

@@ -289,17 +289,16 @@ def _system(messages: Sequence[Message]) -> str | None:
 
 
 def _expectation(answer: Answer) -> dict[str, Any]:
-    calls = [(name, expected_params(arguments)) for name, arguments in answer.calls]
+    calls = [
+        (name, {key: expected_value(value) for key, value in arguments.items()})
+        for name, arguments in answer.calls
+    ]
     if not calls:
         return {"expected_tool": None}
     if len(calls) == 1:
         ((name, params),) = calls
         return {"expected_tool": name, "expected_params": params}
     return {"expected_calls": [{"tool": name, "params": params} for name, params in calls]}
-
-
-def expected_params(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: expected_value(value) for name, value in arguments.items()}
 
 
 def _clean(answer: Answer) -> tuple[Answer, int]:

@@ -43,24 +43,12 @@ def provider_names(names: Iterable[str], known: Mapping[str, str] | None = None)
     metadata): these are given again. Names that are accepted as they stand come before others.
     """
     originals = dict.fromkeys(names)
-    earlier = _usable(known or {})
+    earlier = {original: accepted for accepted, original in (known or {}).items()}
     given = {name: earlier[name] for name in originals if name in earlier}
     rest = (name for name in originals if name not in given)
     for name in sorted(rest, key=lambda name: (_ACCEPTED.fullmatch(name) is None, name)):
         given[name] = provider_name(name, given.values())
     return {name: given[name] for name in originals}
-
-
-def _usable(known: Mapping[str, str]) -> dict[str, str]:
-    """Originals with their accepted names, without what somebody may have broken by hand."""
-    spellings = [accepted.casefold() for accepted in known]
-    return {
-        original: accepted
-        for accepted, original in known.items()
-        if isinstance(original, str)
-        and _ACCEPTED.fullmatch(accepted)
-        and spellings.count(accepted.casefold()) == 1
-    }
 
 
 def _spelled(name: str) -> str:

@@ -81,8 +81,3 @@ def test_names_of_an_earlier_time_are_given_again() -> None:
     after = provider_names(["a/b", "c"], known)
     assert after["a/b"] == before["a/b"]
     assert provider_names(["a.b", "a_b"], {"z": "a.b"}) == {"a.b": "z", "a_b": "a_b"}
-
-
-@pytest.mark.parametrize("known", [{"bad name": "a.b"}, {"x": 5}, {"X": "a.b", "x": "c.d"}])
-def test_earlier_names_that_were_broken_by_hand_are_passed_over(known: dict[str, str]) -> None:
-    assert provider_names(["a.b", "c.d"], known) == {"a.b": "a_b", "c.d": "c_d"}
