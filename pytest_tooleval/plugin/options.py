@@ -79,6 +79,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="how many cases may have no answer without failing the run",
     )
     group.addoption(
+        "--tooleval-budget",
+        action="append",
+        metavar="NAME=VALUE",
+        help="most that the trials of each model may take on average: max_calls, max_tokens_used, "
+        "max_cost_usd or max_latency_s; may be repeated",
+    )
+    group.addoption(
         "--tooleval-confidence",
         type=float,
         metavar="C",
@@ -191,6 +198,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("tooleval_cassette", "default of --tooleval-cassette")
     parser.addini("tooleval_record", "default of --tooleval-record")
     parser.addini("tooleval_fail_under", "default of --tooleval-fail-under", type="args")
+    parser.addini("tooleval_budget", "default of --tooleval-budget", type="args")
     parser.addini("tooleval_max_errors", "default of --tooleval-max-errors")
     parser.addini("tooleval_strict", "default of --tooleval-strict", type="bool")
     parser.addini("tooleval_history", "whether runs are kept in the history", type="bool", default=True)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
     from ..engine.models.tables import ModelTables
     from ..record.document import RowsDocument
+    from ..verdicts.budgets import RunBudget
     from ..verdicts.gates import FailUnder
     from ..verdicts.gates import MostErrors
 
@@ -40,10 +41,11 @@ class Gates:
     fail_under: tuple[FailUnder, ...] = ()
     max_errors: MostErrors | None = None
     confidence: float | None = None
+    budgets: tuple[RunBudget, ...] = ()
     asked: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.fail_under or self.max_errors)
+        return bool(self.fail_under or self.max_errors or self.budgets)
 
 
 @dataclass(frozen=True)
@@ -274,10 +276,12 @@ def _gates(config: pytest.Config) -> Gates:
         raise pytest.UsageError(
             "--tooleval-confidence: there is no gate; name one with --tooleval-fail-under"
         )
+    budgets, budgets_where = _given(config, "budget")
     asks_errors = errors_where.startswith("--")
-    if not entries and not errors and not asks_errors:
+    if not entries and not errors and not asks_errors and not budgets:
         return Gates()
     from ..errors import ConfigError
+    from ..verdicts.budgets import RunBudget
     from ..verdicts.gates import FailUnder
     from ..verdicts.gates import MostErrors
 
@@ -288,7 +292,8 @@ def _gates(config: pytest.Config) -> Gates:
             tuple(FailUnder.parse(entry, where) for entry in entries),
             MostErrors.parse(errors, errors_where) if errors or asks_errors else None,
             confidence,
-            asks_errors or where.startswith("--"),
+            tuple(RunBudget.parse(entry, budgets_where) for entry in budgets),
+            asks_errors or where.startswith("--") or budgets_where.startswith("--"),
         )
     except ConfigError as error:
         raise pytest.UsageError(str(error)) from None

@@ -54,11 +54,13 @@ def judge_run(cases: Sequence[CaseRow], settings: Settings) -> list[Gate]:
     gates = settings.gates
     if not gates or (not gates.asked and not any(case.model for case in cases)):
         return []
+    from ..verdicts.budgets import judge_budgets
     from ..verdicts.gates import judge_gates
 
-    return judge_gates(
+    judged = judge_gates(
         cases, gates.fail_under, gates.max_errors, gates.confidence, strict=settings.strict
     )
+    return judged + judge_budgets(cases, gates.budgets)
 
 
 def compare_run(

@@ -14,7 +14,7 @@ Verdict = Literal["passed", "failed", "inconclusive"]
 class Gate(Struct, frozen=True, kw_only=True, gc=False):
     """A gate over many cases, and its verdict."""
 
-    kind: Annotated[Literal["fail_under", "errors"], Meta(description="The kind of gate.")]
+    kind: Annotated[Literal["fail_under", "errors", "budget"], Meta(description="The kind of gate.")]
     name: Annotated[str, Meta(description="A short name.")]
     verdict: Annotated[
         Verdict,
@@ -34,7 +34,7 @@ class Gate(Struct, frozen=True, kw_only=True, gc=False):
     low: Annotated[float | None, Meta(description="The lower bound of its interval.")] = None
     high: Annotated[float | None, Meta(description="The upper bound of its interval.")] = None
     confidence: Annotated[float | None, Meta(description="The value of --tooleval-confidence.")] = None
-    cases: Annotated[int, Meta(ge=0, description="The cases judged.")] = 0
+    cases: Annotated[int, Meta(ge=0, description="The cases judged; the trials by a budget.")] = 0
     errors: Annotated[int, Meta(ge=0, description="The cases among them without an answer.")] = 0
     more_trials: Annotated[
         int | None,
