@@ -20,6 +20,7 @@ from pytest_tooleval.record.results import FAILURES
 from pytest_tooleval.record.schema import events_schema
 from pytest_tooleval.record.schema import results_schema
 from pytest_tooleval.record.schema import schema_text
+from pytest_tooleval.suite.matchers import MATCHERS
 from pytest_tooleval.suite.modes import DEFAULT_MODE
 from pytest_tooleval.suite.modes import MODES
 from pytest_tooleval.suite.schema import schema_text as suite_schema_text
@@ -64,6 +65,11 @@ def modes() -> str:
     return table(("mode", "strings", "numbers"), rows)
 
 
+def matchers() -> str:
+    rows = [(f'`{{"{key}": {one.example}}}`', one.meaning) for key, one in MATCHERS.items()]
+    return table(("matcher", "matches"), rows)
+
+
 def options() -> str:
     parser = pytest.Parser(_ispytest=True)
     add_options(parser)
@@ -96,6 +102,7 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/scoring.md", "budgets"): budgets,
     ("docs/scoring.md", "failures"): failures,
     ("docs/suite-format.md", "modes"): modes,
+    ("docs/suite-format.md", "matchers"): matchers,
     ("docs/options.md", "options"): options,
     ("docs/mutation.md", "mutants"): mutants,
     ("docs/mutation.md", "destructive"): destructive,

@@ -14,6 +14,7 @@ which may stand in place of any value. Under every mode
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -24,9 +25,11 @@ from typing import Any
 
 from ..record.calls import is_number
 from ..suite import matchers as shape
+from ..suite.dates import read_date
 from ..suite.modes import ParamScoring
 from ..text import json_text
 from . import regexes
+from .dates import same_date
 from .problems import CannotCompare
 
 Number = int | float
@@ -175,8 +178,10 @@ def matches(expected: Any, actual: Any, rules: Rules) -> bool:
     if kind is dict:
         for key in expected:
             if key[:1] == "$":
-                matcher = _MATCHERS.get(key) or _unknown(key)
-                return matcher(expected[key], actual, rules)
+                problem = shape.operand_problem(expected, key)
+                if problem is not None:
+                    raise CannotCompare(f"{key}: {problem}")
+                return _MATCHERS[key](expected[key], actual, rules)
         return isinstance(actual, dict) and _same_object(expected, actual, rules)
     if kind is bool or expected is None:
         return actual is expected
@@ -223,8 +228,40 @@ def identical(expected: Any, actual: Any) -> bool:
     return type(expected) is type(actual) and bool(expected == actual)
 
 
+def unpaired(expected: Sequence[Any], actual: Sequence[Any], rules: Rules) -> int | None:
+    """The place of an expected member for which no actual one is left, each being used once, or None.
+
+    Searches for a perfect matching by augmenting paths (Kuhn 1955): no greedy choice can spoil it.
+    """
+    fits: list[list[int]] = []
+    user_of: dict[int, int] = {}
+
+    def place(i: int, seen: set[int]) -> bool:
+        for j in fits[i]:
+            if j not in seen:
+                seen.add(j)
+                if j not in user_of or place(user_of[j], seen):
+                    user_of[j] = i
+                    return True
+        return False
+
+    for i, wanted in enumerate(expected):
+        fits.append([j for j, got in enumerate(actual) if matches(wanted, got, rules)])
+        if not place(i, set()):
+            return i
+    return None
+
+
 def _any_of(operand: Any, actual: Any, rules: Rules) -> bool:
-    return any(matches(member, actual, rules) for member in _list(shape.ANY_OF, operand))
+    return any(matches(member, actual, rules) for member in operand)
+
+
+def _all_of(operand: Any, actual: Any, rules: Rules) -> bool:
+    return all(matches(member, actual, rules) for member in operand)
+
+
+def _not(operand: Any, actual: Any, rules: Rules) -> bool:
+    return not matches(operand, actual, rules)
 
 
 def _exact(operand: Any, actual: Any, rules: Rules) -> bool:
@@ -232,8 +269,6 @@ def _exact(operand: Any, actual: Any, rules: Rules) -> bool:
 
 
 def _regex(operand: Any, actual: Any, rules: Rules) -> bool:
-    if not isinstance(operand, str):
-        raise CannotCompare(f"{shape.REGEX} needs a string, got {json_text(operand)}")
     return isinstance(actual, str) and regexes.search(operand, actual)
 
 
@@ -247,14 +282,33 @@ def _contains(operand: Any, actual: Any, rules: Rules) -> bool:
     return False
 
 
+def _unordered(operand: Any, actual: Any, rules: Rules) -> bool:
+    if not isinstance(actual, (list, tuple)) or len(actual) != len(operand):
+        return False
+    return unpaired(operand, actual, rules) is None
+
+
+def _bound(holds: Callable[[Number, Number], bool]) -> _Matcher:
+    return lambda operand, actual, rules: is_number(actual) and holds(actual, operand)
+
+
 def _approx(operand: Any, actual: Any, rules: Rules) -> bool:
-    fields = operand if isinstance(operand, dict) else {}
-    value, absolute, relative = fields.get("value"), fields.get("abs", 0), fields.get("rel", 0)
-    if not (is_number(value) and is_number(absolute) and is_number(relative)):
-        raise CannotCompare(
-            f'{shape.APPROX} needs numbers: {{"value": 1.5, "abs": 0.1}}, got {json_text(operand)}'
-        )
-    return is_number(actual) and near(value, actual, absolute, relative)
+    tolerances = operand.get("abs", 0), operand.get("rel", 0)
+    return is_number(actual) and near(operand["value"], actual, *tolerances)
+
+
+def _date(operand: Any, actual: Any, rules: Rules) -> bool:
+    expected, written = read_date(operand), read_date(actual)
+    return expected is not None and written is not None and same_date(expected, written)
+
+
+def _len(operand: Any, actual: Any, rules: Rules) -> bool:
+    return isinstance(actual, (str, list, tuple, dict)) and matches(operand, len(actual), rules)
+
+
+def _type(operand: Any, actual: Any, rules: Rules) -> bool:
+    names = [operand] if isinstance(operand, str) else operand
+    return any(_TYPES[name](actual) for name in names)
 
 
 def _schema(operand: Any, actual: Any, rules: Rules) -> bool:
@@ -263,24 +317,37 @@ def _schema(operand: Any, actual: Any, rules: Rules) -> bool:
     return is_valid(operand, actual)
 
 
+def _is(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kinds)
+
+
+_TYPES: Mapping[str, Callable[[Any], bool]] = {
+    "array": _is(list, tuple),
+    "boolean": _is(bool),
+    "integer": lambda value: is_number(value) and (isinstance(value, int) or value.is_integer()),
+    "null": _is(type(None)),
+    "number": is_number,
+    "object": _is(dict),
+    "string": _is(str),
+}
+
 _Matcher = Callable[[Any, Any, Rules], bool]
 _MATCHERS: Mapping[str, _Matcher] = {
     shape.ANY_OF: _any_of,
+    shape.ALL_OF: _all_of,
+    shape.NOT: _not,
     shape.OPTIONAL: matches,
     shape.EXACT: _exact,
     shape.REGEX: _regex,
     shape.CONTAINS: _contains,
+    shape.UNORDERED: _unordered,
+    "$gte": _bound(operator.ge),
+    "$lte": _bound(operator.le),
+    "$gt": _bound(operator.gt),
+    "$lt": _bound(operator.lt),
     shape.APPROX: _approx,
+    shape.DATE: _date,
+    shape.LEN: _len,
+    shape.TYPE: _type,
     shape.SCHEMA: _schema,
 }
-
-
-def _unknown(key: str) -> _Matcher:
-    known = ", ".join(shape.MATCHERS)
-    raise CannotCompare(f"unknown matcher {json_text(key)}; known are {known}")
-
-
-def _list(key: str, operand: Any) -> list[Any]:
-    if not isinstance(operand, list):
-        raise CannotCompare(f"{key} needs a list, got {json_text(operand)}")
-    return operand

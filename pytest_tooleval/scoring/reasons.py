@@ -6,9 +6,12 @@ from typing import Any
 
 from ..record.calls import is_number
 from ..suite import matchers as shape
+from ..suite.dates import read_date
+from ..text import counted
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
+from .dates import difference
 from .matchers import FUZZY_SIMILARITY
 from .matchers import RELATIVE_TOLERANCE
 from .matchers import Rules
@@ -16,6 +19,7 @@ from .matchers import digits
 from .matchers import is_optional
 from .matchers import matches
 from .matchers import similarity
+from .matchers import unpaired
 from .problems import CannotCompare
 
 
@@ -67,20 +71,72 @@ def _why_wrong(expected: Any, actual: Any, rules: Rules) -> str:
 def _why_no_match(key: str, operand: Any, actual: Any, rules: Rules) -> str:
     if key == shape.OPTIONAL:
         return _why_wrong(operand, actual, rules)
-    if key == shape.ANY_OF:
-        return "none of these" if operand else "an empty $any_of never matches"
-    if key == shape.REGEX:
-        found = isinstance(actual, str)
-        return "the pattern is not found" if found else f"is {_shown(actual)}, not a string"
-    if key == shape.CONTAINS:
-        return "is not contained in it"
-    if key == shape.APPROX:
-        return "not near enough" if is_number(actual) else f"is {_shown(actual)}, not a number"
+    if key == shape.ALL_OF:
+        missed = next(member for member in operand if not matches(member, actual, rules))
+        return _why_wrong(missed, actual, rules)
     if key == shape.SCHEMA:
         from .json_schema import errors
 
         return shorten(printable("; ".join(errors(operand, actual, limit=1))), 120)
-    return "not of the same type and value"
+    if _type(actual) != _COMPARABLE.get(key, _type(actual)):
+        return f"is {_shown(actual)}, not {_TYPE_NAMES[_COMPARABLE[key]]}"
+    if key in shape.BOUNDS:
+        return f"is {json_text(actual, 30)}, not {shape.BOUNDS[key]} {operand}"
+    if key == shape.LEN:
+        return _wrong_length(operand, actual, rules)
+    if key == shape.UNORDERED:
+        return _wrong_members(operand, actual, rules)
+    if key == shape.DATE:
+        return _wrong_date(operand, actual)
+    if key == shape.TYPE:
+        return f"is {_shown(actual)}, not of type {json_text(operand)}"
+    return "none of these" if key == shape.ANY_OF and operand else _NO_MATCH[key]
+
+
+_NO_MATCH = {
+    shape.ANY_OF: "an empty $any_of never matches",
+    shape.NOT: "is what it must not be",
+    shape.EXACT: "not of the same type and value",
+    shape.REGEX: "the pattern is not found",
+    shape.CONTAINS: "is not contained in it",
+    shape.APPROX: "not near enough",
+}
+# The one type that a matcher compares with.
+_COMPARABLE = {
+    shape.REGEX: "string",
+    shape.DATE: "string",
+    shape.APPROX: "number",
+    **dict.fromkeys(shape.BOUNDS, "number"),
+    shape.UNORDERED: "list",
+}
+_UNITS = {"string": "character", "list": "member", "object": "key"}
+
+
+def _wrong_length(operand: Any, actual: Any, rules: Rules) -> str:
+    unit = _UNITS.get(_type(actual))
+    if unit is None:
+        return f"is {_shown(actual)}, which has no length"
+    has = f"has {counted(len(actual), unit)}"
+    key = shape.matcher_key(operand)
+    if key is None:
+        return f"{has}, not {operand}"
+    if key in shape.BOUNDS:
+        return f"{has}, not {shape.BOUNDS[key]} {operand[key]}"
+    return f"{has}: {_why_wrong(operand, len(actual), rules)}"
+
+
+def _wrong_members(expected: list[Any], actual: Any, rules: Rules) -> str:
+    if len(expected) != len(actual):
+        return f"has {counted(len(actual), 'member')}, not {len(expected)}"
+    left = unpaired(expected, actual, rules)
+    return f"no member is left for {json_text(None if left is None else expected[left], 40)}"
+
+
+def _wrong_date(operand: str, actual: str) -> str:
+    expected, written = read_date(operand), read_date(actual)
+    if expected is None or written is None:
+        return "is no date or time in ISO 8601"
+    return difference(expected, written, actual)
 
 
 def _wrong_object(expected: dict[str, Any], actual: dict[str, Any], rules: Rules) -> str:
@@ -96,25 +152,13 @@ def _wrong_object(expected: dict[str, Any], actual: dict[str, Any], rules: Rules
 
 def _wrong_list(expected: Any, actual: Any, rules: Rules) -> str:
     if len(expected) != len(actual):
-        return f"has {len(actual)} members, not {len(expected)}"
+        return f"has {counted(len(actual), 'member')}, not {len(expected)}"
     for index, (wanted, got) in enumerate(zip(expected, actual, strict=True)):
         if not matches(wanted, got, rules):
-            if _same_members(expected, actual, rules):
-                return "the same members in another order"
+            if len(expected) <= shape.MAX_UNORDERED and unpaired(expected, actual, rules) is None:
+                return "the same members in another order, which $unordered would allow"
             return f"at [{index}]: {_why_wrong(wanted, got, rules)}"
     return "another value"
-
-
-def _same_members(expected: Any, actual: Any, rules: Rules) -> bool:
-    if len(expected) > 50:
-        return False
-    rest = list(actual)
-    for wanted in expected:
-        found = next((i for i, got in enumerate(rest) if matches(wanted, got, rules)), None)
-        if found is None:
-            return False
-        del rest[found]
-    return True
 
 
 def _wrong_text(expected: str, actual: str, rules: Rules) -> str:

@@ -18,6 +18,7 @@ from .explain import show
 from .matchers import ANY_OF
 from .matchers import EXACT
 from .matchers import OPTIONAL
+from .matchers import UNORDERED
 from .matchers import matcher_key
 from .mocks import WHEN
 from .model import ANY_TOOL
@@ -312,8 +313,8 @@ def _literal(expected: Any) -> tuple[bool, Any]:
     key = matcher_key(expected)
     if key == EXACT:
         return True, expected[EXACT]
-    if key == OPTIONAL:
-        return _literal(expected[OPTIONAL])
+    if key in (OPTIONAL, UNORDERED):
+        return _literal(expected[key])
     if key is not None:
         return False, None
     if isinstance(expected, list):

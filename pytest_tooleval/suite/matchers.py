@@ -1,43 +1,64 @@
-"""The shape of matchers: which `$` keys there are and what may stand behind them.
+"""The matchers: which `$` keys there are, what they mean, and what may stand behind them.
 
-A matcher is an object with one `$` key that stands in place of an expected value. What a matcher
-accepts is decided in `scoring.matchers`; here is only what may be written, so that a suite with a
-typo is refused when it is loaded and not when a model answers.
+A matcher is an object with one `$` key that stands in place of an expected value. Here is what may be
+written, so that a suite with a typo is refused when it is loaded and not when a model answers;
+`scoring.matchers` compares.
 """
 
 from __future__ import annotations
 
-import difflib
-import json
 import math
-import re
+from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
+from typing import NamedTuple
 
-from ..record.calls import is_nested_deeper
 from ..record.calls import is_number
+from .dates import read_date
+from .explain import describe
+from .explain import nearest
+from .explain import show
 from .modes import DEFAULT_MODE
+from .patterns import pattern_problem
+from .tool_schemas import TYPES
+from .tool_schemas import is_type
+from .tool_schemas import json_schema_findings
 
 Path = tuple["str | int", ...]
 Found = Iterator[tuple[Path, str]]
 
 ANY_OF = "$any_of"
+ALL_OF = "$all_of"
+NOT = "$not"
 OPTIONAL = "$optional"
 EXACT = "$exact"
 REGEX = "$regex"
 CONTAINS = "$contains"
+UNORDERED = "$unordered"
 APPROX = "$approx"
+DATE = "$date"
+LEN = "$len"
+TYPE = "$type"
 SCHEMA = "$schema"
-MATCHERS = (ANY_OF, OPTIONAL, EXACT, REGEX, CONTAINS, APPROX, SCHEMA)
+BOUNDS = {"$gte": "at least", "$lte": "at most", "$gt": "more than", "$lt": "less than"}
 
-MAX_DEPTH = 100
-_APPROX_KEYS = ("value", "abs", "rel")
-_MOST_PIECES = 100_000  # some 30 MB
-_ASIDE = re.compile(r"\s|\(\?(?:#[^)]*|[a-zA-Z-]+)\)")  # what may stand between a piece and its count
-_PIECE = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<open>\()|(?P<close>\))"
-    r"|(?P<count>[?*+]|\{(?P<least>\d*)(?P<range>,\d*)?\})|."
-)
+# Each member may have to be compared with each of the model's.
+MAX_UNORDERED = 200
+
+
+class Matcher(NamedTuple):
+    """A matcher: an operand as an example, what it then matches (in Markdown), and what it takes.
+
+    `expected` says in words what `takes` lets through. With `holds_values` the operand is an expected
+    value itself, or a list of them.
+    """
+
+    example: str
+    meaning: str
+    expected: str
+    takes: Callable[[Any], bool]
+    holds_values: bool = False
 
 
 def matcher_key(value: Any) -> str | None:
@@ -46,6 +67,139 @@ def matcher_key(value: Any) -> str | None:
         for key in value:
             if key.startswith("$"):
                 return str(key)
+    return None
+
+
+def _anything(_: Any) -> bool:
+    return True
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _is_finite(value: Any) -> bool:
+    return is_number(value) and (isinstance(value, int) or math.isfinite(value))
+
+
+def _is_part(value: Any) -> bool:
+    return value not in ("", []) and not (isinstance(value, list) and "" in value)
+
+
+def _is_tolerance(value: Any) -> bool:
+    if not isinstance(value, dict) or not {"value"} < value.keys() <= {"value", "abs", "rel"}:
+        return False
+    return all(_is_finite(number) and (key == "value" or number >= 0) for key, number in value.items())
+
+
+def _is_length(value: Any) -> bool:
+    return matcher_key(value) is not None or (isinstance(value, int) and is_number(value) and value >= 0)
+
+
+_VALUES = "a list of values or matchers"
+MATCHERS: Mapping[str, Matcher] = {
+    ANY_OF: Matcher("[a, b]", "any of these values or matchers", _VALUES, _is_list, holds_values=True),
+    ALL_OF: Matcher(
+        "[a, b]",
+        "what every one of these values or matchers matches",
+        "a non-empty list of values or matchers",
+        lambda operand: _is_list(operand) and bool(operand),
+        holds_values=True,
+    ),
+    NOT: Matcher(
+        "a",
+        "anything but `a`; the key must be there",
+        "a value or matcher",
+        _anything,
+        holds_values=True,
+    ),
+    OPTIONAL: Matcher(
+        "a", "`a`, and the key may be left out", "a value or matcher", _anything, holds_values=True
+    ),
+    EXACT: Matcher(
+        "a",
+        "the same JSON value of the same type, case and all; also the way to expect an object that has "
+        "a `$` key",
+        "a value",
+        _anything,
+    ),
+    REGEX: Matcher(
+        '"^P"',
+        "a string in which the pattern is found",
+        "a regular expression that is not empty, as a string",
+        lambda operand: isinstance(operand, str) and operand != "",
+    ),
+    CONTAINS: Matcher(
+        '"x"',
+        "a string that contains it (case ignored, as `exact` does); a list that has such an item; "
+        "behind it may stand a list of what must all be there",
+        "what must be contained (an empty string or list is contained in everything)",
+        _is_part,
+        holds_values=True,
+    ),
+    UNORDERED: Matcher(
+        "[a, b]",
+        "a list of just these values or matchers, in any order",
+        f"a list of at most {MAX_UNORDERED} values or matchers",
+        lambda operand: _is_list(operand) and len(operand) <= MAX_UNORDERED,
+        holds_values=True,
+    ),
+    **{
+        key: Matcher("1", f"a number that is {words} 1", "a finite number", _is_finite)
+        for key, words in BOUNDS.items()
+    },
+    APPROX: Matcher(
+        '{"value": 3.14, "abs": 0.01}',
+        'a number that near; or `"rel": 0.01`, a share of the value',
+        'an object such as {"value": 3.14, "abs": 0.01}, with "abs", "rel" or both, at least 0',
+        _is_tolerance,
+    ),
+    DATE: Matcher(
+        '"2026-03-02"',
+        "the same day (a date, or a date-time on it), instant (`2026-03-02T10:00Z`) or time (`10:00`), "
+        "however it is written in ISO 8601; clocks compare unless both have a zone",
+        "a date, date-time or time in ISO 8601, as a string",
+        lambda operand: read_date(operand) is not None,
+    ),
+    LEN: Matcher(
+        "2",
+        'a string, list or object of that length; or of one that matches: `{"$len": {"$gte": 2}}`',
+        "a whole number of at least 0, or a matcher for it",
+        _is_length,
+        holds_values=True,
+    ),
+    TYPE: Matcher(
+        '"integer"',
+        "a value of that type in JSON Schema, or of one of a list of types; 5.0 is an integer, too",
+        f"one of {', '.join(map(show, TYPES))}, or a list of them",
+        is_type,
+    ),
+    SCHEMA: Matcher(
+        "{...}",
+        "what is valid under this JSON Schema",
+        "a JSON Schema: an object, true or false",
+        lambda operand: isinstance(operand, (dict, bool)),
+    ),
+}
+
+
+def operand_problem(value: Mapping[str, Any], key: str) -> str | None:
+    """What is wrong with an object that has this `$` key, apart from what is inside its operand."""
+    matcher = MATCHERS.get(key)
+    if matcher is None:
+        near = nearest(key, MATCHERS)
+        hint = f", did you mean {show(near)}?" if near else f"; known are {', '.join(MATCHERS)};"
+        return (
+            f'unknown matcher{hint} data that really has such a key is written as {{"{EXACT}": {{...}}}}'
+        )
+    if len(value) > 1:
+        others = ", ".join(show(other) for other in value if other != key)
+        return (
+            f'a matcher is an object with one "$" key, but "{key}" stands beside {others}; '
+            f'write data that really has such a key as {{"{EXACT}": {{...}}}}'
+        )
+    if not matcher.takes(value[key]):
+        return f"expected {matcher.expected}, got {describe(value[key])}"
     return None
 
 
@@ -58,211 +212,48 @@ def matcher_problems(value: Any, path: Path = (), *, param_scoring: str = DEFAUL
     patterns = param_scoring == "regex"
     if isinstance(value, dict):
         for name, expected in value.items():
-            yield from _value(expected, (*path, name), 1, optional=True, patterns=patterns)
+            yield from _value(expected, (*path, name), optional=True, patterns=patterns)
     else:
-        yield from _value(value, path, 1, optional=False, patterns=patterns)
+        yield from _value(value, path, optional=False, patterns=patterns)
 
 
-def _value(value: Any, path: Path, depth: int, *, optional: bool, patterns: bool) -> Found:
-    if depth > MAX_DEPTH:
-        yield path, f"nested deeper than {MAX_DEPTH} levels; make the expected value flatter"
-        return
+def _value(value: Any, path: Path, *, optional: bool, patterns: bool) -> Found:
     key = matcher_key(value)
     if key is not None:
-        yield from _matcher(value, key, path, depth, optional=optional, patterns=patterns)
+        yield from _matcher(value, key, path, optional=optional, patterns=patterns)
     elif isinstance(value, dict):
         for name, expected in value.items():
-            yield from _value(expected, (*path, name), depth + 1, optional=True, patterns=patterns)
+            yield from _value(expected, (*path, name), optional=True, patterns=patterns)
     elif isinstance(value, list):
         for index, expected in enumerate(value):
-            yield from _value(expected, (*path, index), depth + 1, optional=False, patterns=patterns)
+            yield from _value(expected, (*path, index), optional=False, patterns=patterns)
     elif isinstance(value, str) and patterns:
-        yield from _regex(value, path)
+        if not value:
+            yield path, "an empty regular expression matches everything; write one that tests something"
+        yield from _pattern(value, path)
 
 
-def _matcher(
-    value: dict[str, Any], key: str, path: Path, depth: int, *, optional: bool, patterns: bool
-) -> Found:
-    if key not in MATCHERS:
-        yield (*path, key), _unknown(key)
-        return
-    if len(value) > 1:
-        others = ", ".join(json.dumps(other) for other in value if other != key)
-        yield (
-            path,
-            f'a matcher is an object with one "$" key, but "{key}" stands beside {others}; '
-            f'write data that really has such a key as {{"{EXACT}": {{...}}}}',
-        )
-        return
+def _matcher(value: dict[str, Any], key: str, path: Path, *, optional: bool, patterns: bool) -> Found:
     operand, inside = value[key], (*path, key)
-    if key == ANY_OF:
-        yield from _any_of(operand, inside, depth, patterns=patterns)
-    elif key == OPTIONAL:
-        if not optional:
-            yield (
-                path,
-                f'"{OPTIONAL}" says that a key may be absent, so it must be the value of a key; '
-                "here it has no meaning",
-            )
-        yield from _value(operand, inside, depth + 1, optional=False, patterns=patterns)
-    elif key == EXACT:
-        if is_nested_deeper(operand, MAX_DEPTH):
-            yield inside, f"nested deeper than {MAX_DEPTH} levels; make the expected value flatter"
+    problem = operand_problem(value, key)
+    if problem is not None:
+        yield inside, problem
+        return
+    if key == OPTIONAL and not optional:
+        message = (
+            "says that a key may be absent, so it must be the value of a key; here it has no meaning"
+        )
+        yield path, f'"{OPTIONAL}" {message}'
+    if MATCHERS[key].holds_values:
+        # What is contained is compared as it stands, under every mode.
+        yield from _value(operand, inside, optional=False, patterns=patterns and key != CONTAINS)
     elif key == REGEX:
-        yield from _regex(operand, inside)
-    elif key == CONTAINS:
-        yield from _contains(operand, inside, depth)
-    elif key == APPROX:
-        yield from _approx(operand, inside)
-    else:
-        yield from schema_problems(operand, inside)
+        yield from _pattern(operand, inside)
+    elif key == SCHEMA:
+        yield from ((found.loc, found.message) for found in json_schema_findings(operand, inside))
 
 
-def _unknown(key: str) -> str:
-    near = difflib.get_close_matches(key.lower(), MATCHERS, n=1)
-    meant = f', did you mean "{near[0]}"?' if near else ";"
-    return (
-        f"unknown matcher{meant} known are {', '.join(MATCHERS)}; "
-        f'data that really has such a key is written as {{"{EXACT}": {{...}}}}'
-    )
-
-
-def _any_of(operand: Any, path: Path, depth: int, *, patterns: bool) -> Found:
-    if not isinstance(operand, list):
-        yield path, f"expected a list of values or matchers, got {_kind(operand)}"
-        return
-    for index, member in enumerate(operand):
-        yield from _value(member, (*path, index), depth + 1, optional=False, patterns=patterns)
-
-
-def _regex(operand: Any, path: Path) -> Found:
-    if not isinstance(operand, str):
-        yield path, f"expected a regular expression as a string, got {_kind(operand)}"
-        return
-    problem = pattern_problem(operand)
+def _pattern(pattern: str, path: Path) -> Found:
+    problem = pattern_problem(pattern)
     if problem is not None:
         yield path, problem
-
-
-def pattern_problem(pattern: str) -> str | None:
-    """Why a regular expression cannot be used, or None."""
-    import regex
-
-    if not pattern:
-        return "an empty regular expression matches everything; write one that tests something"
-    if _pieces(_ASIDE.sub("", pattern)) > _MOST_PIECES:
-        return (
-            f"the regular expression repeats too much: with its counts written out, it has more than "
-            f"{_MOST_PIECES:,} pieces; use smaller counts, or *"
-        )
-    try:
-        # Not cached: of patterns that nobody has vetted, all would stay in memory.
-        regex.compile(pattern, cache_pattern=False)
-    except (regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        reason = str(error) or type(error).__name__
-        return f"the regular expression does not compile: {reason}"
-    return None
-
-
-def _pieces(pattern: str) -> int:
-    """About how many pieces `regex` makes of a pattern: it writes out what must be there.
-
-    `((a{100}){100}){100}` is a million, and takes 300 MB. A server's schema may ask for more than that.
-    """
-    groups, last = [0], 0
-    for piece in _PIECE.finditer(pattern):
-        kind = piece.lastgroup
-        if kind == "open":
-            groups.append(0)
-            last = 0
-        elif kind == "close":
-            last = groups.pop() if len(groups) > 1 else 0
-            groups[-1] += last
-        elif kind == "count":
-            last *= max(1, _copies(piece)) - 1
-            groups[-1] += last
-        else:
-            last = 1
-            groups[-1] += 1
-        if groups[-1] > _MOST_PIECES:
-            break
-    return sum(groups)
-
-
-def _copies(count: re.Match[str]) -> int:
-    """As often as it must be there, and once for the rest."""
-    if count["least"] is None:
-        return 2 if count[0] == "+" else 1
-    return int(count["least"].lstrip("0")[:9] or 0) + (count["range"] is not None)
-
-
-def _contains(operand: Any, path: Path, depth: int) -> Found:
-    if operand in ("", []):
-        yield path, f"an empty {_kind(operand)[2:]} is contained in everything; name what must be there"
-        return
-    members = operand if isinstance(operand, list) else [operand]
-    for index, member in enumerate(members):
-        inside = (*path, index) if isinstance(operand, list) else path
-        if member == "":
-            yield inside, "an empty string is contained in everything; name what must be there"
-        yield from _value(member, inside, depth + 1, optional=False, patterns=False)
-
-
-def _approx(operand: Any, path: Path) -> Found:
-    if not isinstance(operand, dict):
-        yield path, f'expected an object such as {{"value": 3.14, "abs": 0.01}}, got {_kind(operand)}'
-        return
-    for key in operand:
-        if key not in _APPROX_KEYS:
-            near = difflib.get_close_matches(str(key), _APPROX_KEYS, n=1)
-            meant = f', did you mean "{near[0]}"?' if near else ""
-            yield (*path, key), f"unknown field{meant or '; known are value, abs and rel'}"
-    if "value" not in operand:
-        yield path, '"value" is missing: the number to be near to'
-    elif not _is_finite(operand["value"]):
-        yield (*path, "value"), f"expected a finite number, got {_kind(operand['value'])}"
-    if "abs" not in operand and "rel" not in operand:
-        yield path, 'a tolerance is missing: "abs" (absolute) or "rel" (a share of the value)'
-    for key in ("abs", "rel"):
-        if key in operand and not (_is_finite(operand[key]) and operand[key] >= 0):
-            got = operand[key] if _is_finite(operand[key]) else _kind(operand[key])
-            yield (*path, key), f"expected a finite number of at least 0, got {got}"
-
-
-def schema_problems(schema: Any, path: Path = ()) -> Found:
-    """What is wrong with a JSON Schema (draft 2020-12), as pairs of a path and a message."""
-    if not isinstance(schema, (dict, bool)):
-        yield path, f"expected a JSON Schema as an object, got {_kind(schema)}"
-        return
-    from jsonschema import Draft202012Validator
-    from jsonschema import FormatChecker
-
-    checker = FormatChecker(formats=())
-    checker.checks("regex", raises=ValueError)(_check_pattern)
-    metaschema = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=checker)
-    try:
-        for error in metaschema.iter_errors(schema):
-            reason = str(error.cause) if error.cause is not None else error.message[:200]
-            yield (*path, *error.absolute_path), f"not a valid JSON Schema: {reason}"
-    except RecursionError:
-        yield path, "the JSON Schema is nested too deeply; make it flatter"
-
-
-def _check_pattern(text: object) -> bool:
-    problem = pattern_problem(text) if isinstance(text, str) and text else None
-    if problem is not None:
-        raise ValueError(problem)
-    return True
-
-
-def _is_finite(value: object) -> bool:
-    return is_number(value) and (isinstance(value, int) or math.isfinite(value))
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    names = {int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
-    return names.get(type(value), type(value).__name__)

@@ -10,10 +10,12 @@ import json
 from typing import Any
 
 from ..record.metrics import BUDGETS
+from . import matchers
 from .checks import MAX_ID_LENGTH
 from .mocks import SEQUENCE
 from .mocks import WHEN
 from .model import Suite
+from .tool_schemas import TYPES
 
 SCHEMA_ID = (
     "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/tooleval.schema.json"
@@ -135,6 +137,40 @@ def _finish_tool(definitions: dict[str, Any]) -> None:
     parameters.update(_nullable({"type": "object", "properties": {"type": {"const": "object"}}}))
 
 
+_TOLERANCE = {
+    "type": "object",
+    "properties": {
+        "value": {"type": "number", "description": "The number to be near to."},
+        "abs": {"type": "number", "minimum": 0, "description": "The largest distance."},
+        "rel": {
+            "type": "number",
+            "minimum": 0,
+            "description": "The largest distance, as a share of the value.",
+        },
+    },
+    "required": ["value"],
+    "anyOf": [{"required": ["abs"]}, {"required": ["rel"]}],
+    "additionalProperties": False,
+}
+_TYPE = {"enum": list(TYPES)}
+_LIST = {"type": "array", "items": _VALUE}
+_OPERANDS: dict[str, dict[str, Any] | bool] = {
+    matchers.ANY_OF: _LIST,
+    matchers.ALL_OF: {**_LIST, "minItems": 1},
+    matchers.UNORDERED: {**_LIST, "maxItems": matchers.MAX_UNORDERED},
+    matchers.EXACT: True,
+    matchers.REGEX: {"type": "string", "minLength": 1},
+    **{key: {"type": "number"} for key in matchers.BOUNDS},
+    matchers.APPROX: _TOLERANCE,
+    matchers.DATE: {"type": "string"},
+    matchers.LEN: {"anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/Matcher"}]},
+    matchers.TYPE: {
+        "anyOf": [_TYPE, {"type": "array", "items": _TYPE, "minItems": 1, "uniqueItems": True}]
+    },
+    matchers.SCHEMA: {"type": ["object", "boolean"]},
+}
+
+
 def _matcher(key: str, operand: dict[str, Any] | bool, description: str) -> dict[str, Any]:
     return {
         "type": "object",
@@ -146,30 +182,9 @@ def _matcher(key: str, operand: dict[str, Any] | bool, description: str) -> dict
 
 
 def _matchers() -> dict[str, Any]:
-    approx = {
-        "type": "object",
-        "properties": {
-            "value": {"type": "number", "description": "The number to be near to."},
-            "abs": {"type": "number", "minimum": 0, "description": "The largest distance."},
-            "rel": {
-                "type": "number",
-                "minimum": 0,
-                "description": "The largest distance, as a share of the value.",
-            },
-        },
-        "required": ["value"],
-        "anyOf": [{"required": ["abs"]}, {"required": ["rel"]}],
-        "additionalProperties": False,
-    }
-    schema = {"type": ["object", "boolean"]}
-    matchers = [
-        _matcher("$any_of", {"type": "array", "items": _VALUE}, "Any of these values or matchers."),
-        _matcher("$optional", _VALUE, "The key may be absent; when it is there, this must match."),
-        _matcher("$exact", True, "The same JSON type and value."),
-        _matcher("$regex", {"type": "string", "minLength": 1}, "A regular expression."),
-        _matcher("$contains", _VALUE, "A part of a string, or members of a list."),
-        _matcher("$approx", approx, "A number within a tolerance."),
-        _matcher("$schema", schema, "A JSON Schema that the value must satisfy."),
+    known = [
+        _matcher(key, _OPERANDS.get(key, _VALUE), f'{{"{key}": {one.example}}}: {one.meaning}.')
+        for key, one in matchers.MATCHERS.items()
     ]
     plain = {
         "type": "object",
@@ -196,7 +211,7 @@ def _matchers() -> dict[str, Any]:
     special = [
         _matcher(SEQUENCE, {"type": "array", "minItems": 1}, "The answers of the calls, in order."),
         _matcher(WHEN, when, "The answer of the first entry whose params match."),
-        _matcher("$exact", True, "The answer itself, even if it looks like one of these."),
+        _matcher(matchers.EXACT, True, "The answer itself, even if it looks like one of these."),
     ]
     named = {
         "type": "object",
@@ -210,7 +225,7 @@ def _matchers() -> dict[str, Any]:
         },
         "Matcher": {
             "description": "Stands in place of an expected value and says what else may match.",
-            "oneOf": matchers,
+            "oneOf": known,
         },
         "MockResponse": {
             "description": "The answer to every call, any JSON value; or one of the special forms.",

@@ -1,4 +1,4 @@
-"""Whether the `parameters` of a tool are a JSON Schema (draft 2020-12) of an object."""
+"""Whether a JSON Schema (draft 2020-12) is one, and the `parameters` of a tool one of an object."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..record.calls import is_number
 from .explain import describe
 from .explain import nearest
 from .explain import show
-from .matchers import pattern_problem
+from .patterns import pattern_problem
 from .source import Finding
 from .source import Findings
 from .source import Loc
@@ -51,12 +51,17 @@ def parts(schema: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
 
 def schema_findings(parameters: dict[str, Any], loc: Loc) -> Findings:
     """What is wrong with a tool's `parameters`, which stand at `loc`."""
-    root = parameters.get("type", "object")
-    if root != "object":
-        message = f'the parameters of a tool are an object: expected "object", got {describe(root)}'
+    kind = parameters.get("type", "object")
+    if kind != "object":
+        message = f'the parameters of a tool are an object: expected "object", got {describe(kind)}'
         yield Finding((*loc, "type"), message)
-        return
-    for at, schema in parts(parameters):
+    else:
+        yield from json_schema_findings(parameters, loc)
+
+
+def json_schema_findings(root: dict[str, Any] | bool, loc: Loc) -> Findings:
+    """What is wrong with a JSON Schema, which stands at `loc`."""
+    for at, schema in parts(root):
         if isinstance(schema, dict):
             for key, value in schema.items():
                 problem = _problem(key, value)
@@ -66,8 +71,8 @@ def schema_findings(parameters: dict[str, Any], loc: Loc) -> Findings:
             hint = _PREFIX_ITEMS if at[-1:] == ("items",) and isinstance(schema, list) else ""
             expected = "a schema: an object, true or false"
             yield Finding((*loc, *at), f"expected {expected}, got {describe(schema)}{hint}")
-    for at, target in references(parameters):
-        if target.startswith("#/") and not _resolves(parameters, target):
+    for at, target in references(root):
+        if target.startswith("#/") and not _resolves(root, target):
             yield Finding((*loc, *at), f"{show(target)} refers to nothing in this schema")
 
 
@@ -91,7 +96,8 @@ class _Keyword(NamedTuple):
     hint: str = ""
 
 
-def _is_type(value: Any) -> bool:
+def is_type(value: Any) -> bool:
+    """Whether it may stand behind `type`."""
     if isinstance(value, str):
         return value in TYPES
     return _is_names(value) and bool(value) and all(name in TYPES for name in value)
@@ -143,7 +149,7 @@ _KEYWORDS = {
     ),
     "multipleOf": _Keyword(_is_positive, "a number above 0"),
     "pattern": _Keyword(_is(str), "a string"),
-    "type": _Keyword(_is_type, f"one of {', '.join(map(show, TYPES))}, or a list of them"),
+    "type": _Keyword(is_type, f"one of {', '.join(map(show, TYPES))}, or a list of them"),
     "required": _Keyword(
         _is_names,
         "a list of different property names",
@@ -158,7 +164,7 @@ _TYPE_NAMES = {
 }  # fmt: skip
 
 
-def references(schema: dict[str, Any]) -> Iterator[tuple[Loc, str]]:
+def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
     """Every `$ref` of a schema, as its path and its target.
 
     What stands under an `$id` is left out: there, references are relative to another document.

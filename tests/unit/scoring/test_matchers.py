@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import itertools
 import math
+import operator
+from random import Random
 from typing import Any
 
 import pytest
@@ -210,6 +213,42 @@ def test_modes(mode: str, expected: Any, actual: Any, right: bool) -> None:
         ({"$schema": {"type": "integer", "minimum": 3}}, 3, True),
         ({"$schema": {"type": "integer", "minimum": 3}}, 2, False),
         ({"$schema": {"type": "string", "format": "date"}}, "x", True),
+        ({"$gte": 10}, 10.0, True),
+        ({"$gte": 10}, 9, False),
+        ({"$gte": 0}, True, False),
+        ({"$gte": 0}, "1", False),
+        ({"$gt": 10}, 10, False),
+        ({"$lt": 10}, 10, False),
+        ({"$lte": 10}, 10, True),
+        ({"$lt": 10**400}, 1e300, True),
+        ({"$all_of": [{"$gte": 1}, {"$lt": 5}]}, 5, False),
+        ({"$all_of": [{"$contains": "par"}, {"$not": {"$contains": "texas"}}]}, "Paris, France", True),
+        ({"$all_of": [{"$contains": "par"}, {"$not": {"$contains": "texas"}}]}, "Paris, Texas", False),
+        ({"$not": "Paris"}, "paris", False),
+        ({"$not": "Paris"}, None, True),
+        ({"a": {"$not": 1}}, {}, False),
+        ({"a": {"$optional": {"$not": 1}}}, {}, True),
+        ({"$type": "integer"}, 5.0, True),
+        ({"$type": "integer"}, 5.5, False),
+        ({"$type": "integer"}, True, False),
+        ({"$type": "number"}, False, False),
+        ({"$type": ["string", "null"]}, None, True),
+        ({"$type": ["string", "null"]}, [], False),
+        ({"$type": "array"}, [], True),
+        ({"$type": "object"}, {}, True),
+        ({"$len": 5}, "Paris", True),
+        ({"$len": 2}, {"a": 1, "b": 2}, True),
+        ({"$len": {"$gte": 2}}, [1], False),
+        ({"$len": {"$any_of": [1, 3]}}, [1, 2, 3], True),
+        ({"$len": {"$gte": 0}}, 5, False),
+        ({"$unordered": ["a", "B"]}, ["b", "A"], True),
+        ({"$unordered": ["a", "b"]}, ["a", "a"], False),
+        ({"$unordered": ["a"]}, ["a", "a"], False),
+        ({"$unordered": ["a"]}, "a", False),
+        ({"$unordered": []}, [], True),
+        # A greedy choice gives 5 to the first, and leaves nothing for the second.
+        ({"$unordered": [{"$gte": 1}, {"$gte": 5}]}, [5, 1], True),
+        ({"$unordered": [{"$unordered": [1, 2]}, 3]}, [3, [2, 1]], True),
         ([{"to": {"$any_of": ["a", "b"]}}], [{"to": "B"}], True),
         ([{"to": {"$any_of": ["a", "b"]}}], [{"to": "c"}], False),
     ],
@@ -219,15 +258,91 @@ def test_matchers(expected: Any, actual: Any, right: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("expected", "actual", "right"),
+    [
+        ("2026-03-02", "2026-03-02", True),
+        ("2026-03-02", "2026-03-02T23:30:00-05:00", True),
+        ("2026-03-02", "2026-03-03T00:00Z", False),
+        ("2026-03-02", "10:00", False),
+        ("2026-03-02", "March 2, 2026", False),
+        ("2026-03-02", "2026-02-30", False),
+        ("2026-03-02", 1772409600, False),
+        ("2026-03-02", "1772409600", False),
+        ("2026-03-02", "٢٠٢٦-٠٣-٠٢", False),
+        ("2026-03-02T10:00", "2026-03-02 10:00:00.000", True),
+        ("2026-03-02T10:00", "2026-03-02T10:00:01", False),
+        ("2026-03-02T10:00", "2026-03-02T10:00:00+02:00", True),
+        ("2026-03-02T10:00Z", "2026-03-02T12:00:00+0200", True),
+        ("2026-03-02T10:00Z", "2026-03-02t12:00+02", True),
+        ("2026-03-02T10:00Z", "2026-03-02T10:00:00+02:00", False),
+        ("2026-03-02T00:30+01:00", "2026-03-01T23:30Z", True),
+        ("2026-03-02T00:00", "2026-03-02", False),
+        ("0001-01-01T00:00+14:00", "0001-01-01T00:00Z", False),
+        ("10:00", "10:00:00", True),
+        ("10:00", "10:01", False),
+        ("10:00", "2026-03-02T10:00", False),
+        ("00:30+01:00", "23:30Z", True),
+    ],
+)
+def test_dates(expected: str, actual: Any, right: bool) -> None:
+    assert same({"$date": expected}, actual) is right
+
+
+BOUND = st.sampled_from(
+    [("$gte", operator.ge), ("$lte", operator.le), ("$gt", operator.gt), ("$lt", operator.lt)]
+)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(BOUND, NUMBERS), min_size=1, max_size=4), NUMBERS)
+def test_all_of_bounds_compares_as_python_does(bounds: list[Any], actual: Any) -> None:
+    expected = {"$all_of": [{key: limit} for (key, _), limit in bounds]}
+
+    assert same(expected, actual) is all(holds(actual, limit) for (_, holds), limit in bounds)
+
+
+@given(VALUES, VALUES, st.sampled_from(sorted(set(RULES) - {"regex"})))
+def test_not_is_the_complement(expected: Any, actual: Any, mode: str) -> None:
+    for value in (expected, actual):
+        assert same({"$not": value}, actual, mode) is not same(value, actual, mode)
+
+
+SMALL = st.lists(st.integers(0, 3), max_size=5)
+
+
+@given(SMALL, SMALL, st.randoms(use_true_random=False))
+def test_unordered_is_any_permutation(limits: list[int], actual: list[int], random: Random) -> None:
+    expected = [random.choice([limit, {"$gte": limit}, {"$lt": limit}]) for limit in limits]
+
+    assert same({"$unordered": expected}, actual) is any(
+        same(list(order), actual) for order in itertools.permutations(expected)
+    )
+
+
+def test_unordered_takes_its_time_on_a_list_made_to_be_hard() -> None:
+    """Each search for a pair has to move all the others."""
+    expected = [{"$gte": limit} for limit in range(200)]
+
+    assert same({"$unordered": expected}, list(range(199, -1, -1)))
+    assert not same({"$unordered": expected}, [198, *range(198, -1, -1)])
+
+
+@pytest.mark.parametrize(
     ("expected", "words"),
     [
         ({"$anyof": [1]}, "unknown matcher"),
-        ({"$any_of": "a"}, "needs a list"),
-        ({"$regex": 5}, "needs a string"),
+        ({"$any_of": "a"}, "expected a list of values or matchers, got the string"),
+        ({"$any_of": ["a"], "x": 1}, "stands beside"),
+        ({"$regex": 5}, "as a string, got the number 5"),
         ({"$regex": "("}, "does not compile"),
-        ({"$approx": 5}, "needs numbers"),
+        ({"$approx": 5}, "expected an object"),
         ({"$regex": "(a|a)*$"}, "ran longer than"),
         ({"$schema": {"type": "text"}}, "JSON Schema is not valid"),
+        ({"$gte": "5"}, "expected a finite number"),
+        ({"$not": {"$len": -1}}, "expected a whole number"),
+        ({"$unordered": "aaa"}, "expected a list of at most 200"),
+        ({"$date": "tomorrow"}, "ISO 8601"),
+        ({"$type": "text"}, "expected one of"),
     ],
 )
 def test_what_cannot_be_compared(expected: Any, words: str) -> None:

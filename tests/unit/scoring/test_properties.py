@@ -28,6 +28,11 @@ MATCHERS = st.one_of(
     st.lists(RAW, max_size=3).map(lambda v: {"$any_of": v}),
     st.just({"$regex": "^x"}),
     st.just({"$approx": {"value": 2, "abs": 1}}),
+    st.just({"$gte": 2}),
+    st.just({"$len": {"$lt": 2}}),
+    st.just({"$type": ["integer", "null"]}),
+    RAW.map(lambda v: {"$not": v}),
+    st.lists(RAW, max_size=3).map(lambda v: {"$unordered": v}),
 )
 PARAMS = st.none() | st.dictionaries(KEYS, MATCHERS, max_size=3)
 MODES = st.sampled_from(

@@ -105,10 +105,16 @@ def test_the_explanation_shows_which_call_stood_for_which() -> None:
     ]
 
 
-def test_a_place_inside_expected_calls_is_named() -> None:
-    expected = [AB[0], {"tool": "b", "params": {"x": {"$nope": 1}}}]
+@pytest.mark.parametrize(
+    ("matcher", "words"),
+    [({"$nope": 1}, "unknown matcher"), ({"$gte": "5"}, 'expected a finite number, got the string "5"')],
+)
+def test_a_place_inside_expected_calls_is_named(matcher: dict[str, Any], words: str) -> None:
+    expected = [AB[0], {"tool": "b", "params": {"x": matcher}}]
 
-    with pytest.raises(ScoringError, match=r"expected_calls\[1\]\.params\.x: unknown matcher"):
+    with pytest.raises(
+        ScoringError, match=rf"expected_calls\[1\]\.params\.x: \{next(iter(matcher))}: {words}"
+    ):
         score([A, B], expected_calls=expected)
 
 

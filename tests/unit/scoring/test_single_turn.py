@@ -162,7 +162,7 @@ def test_the_explanation_says_why_each_parameter_counted_or_not() -> None:
         "opt": (1.0, "may be absent"),
         "x": (0.0, 'is missing; "X" is another name'),
         "code": (0.0, "is the number 5, not a string"),
-        "stops": (0.0, "the same members in another order"),
+        "stops": (0.0, "the same members in another order, which $unordered would allow"),
         "box": (0.0, 'at "h": is the string "2", not a number'),
     }
     assert score_.checks[0].expected == '"Paris"'

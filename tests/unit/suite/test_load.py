@@ -455,8 +455,9 @@ CALL_MISTAKES: list[tuple[Any, str, str]] = [
     (
         {"tool": "search", "params": {"a": {"$approx": {"value": 1}}}},
         ".params.a.$approx",
-        "tolerance is missing",
+        'with "abs", "rel" or both',
     ),
+    ({"tool": "search", "params": {"a": {"$gte": "5"}}}, ".params.a.$gte", "expected a finite number"),
 ]
 
 TOOL_MISTAKES: list[tuple[Any, str, str]] = [

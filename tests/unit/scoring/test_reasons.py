@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.scoring.matchers import RULES
+from pytest_tooleval.scoring.reasons import reason
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "why"),
+    [
+        ({"$gte": 10}, 7, "is 7, not at least 10"),
+        ({"$lt": 10}, 10, "is 10, not less than 10"),
+        ({"$lte": 10}, "7", 'is the string "7", not a number'),
+        ({"$all_of": [{"$gte": 1}, {"$lte": 5}]}, 7, "is 7, not at most 5"),
+        ({"$not": "Paris"}, "Paris", "is what it must not be"),
+        ({"$type": "integer"}, 5.5, 'is the number 5.5, not of type "integer"'),
+        ({"$type": ["string", "null"]}, [], 'is a list, not of type ["string", "null"]'),
+        ({"$len": 2}, [1, 2, 3], "has 3 members, not 2"),
+        ({"$len": {"$gte": 2}}, "a", "has 1 character, not at least 2"),
+        ({"$len": {"$any_of": [1, 3]}}, {}, "has 0 keys: none of these"),
+        ({"$len": 2}, 12, "is the number 12, which has no length"),
+        ({"$unordered": [1, 2]}, [1, 2, 3], "has 3 members, not 2"),
+        ({"$unordered": [1, 2]}, [1, 1], "no member is left for 2"),
+        ({"$unordered": [1]}, "1", 'is the string "1", not a list'),
+        ([1, 2], [2, 1], "the same members in another order, which $unordered would allow"),
+        ({"$date": "2026-03-01"}, "2026-03-02", "another day: 2026-03-02"),
+        ({"$date": "2026-03-01"}, "2026-03-02T10:00", "another day: 2026-03-02T10:00"),
+        ({"$date": "2026-03-02T10:00"}, "2026-03-02", "is a date, not a date-time"),
+        (
+            {"$date": "2026-03-02T10:00Z"},
+            "2026-03-02T10:00+01:00",
+            "another instant: 2026-03-02T10:00+01:00",
+        ),
+        ({"$date": "10:00"}, "10:30", "another time: 10:30"),
+        ({"$date": "2026-03-02"}, "March 2", "is no date or time in ISO 8601"),
+        ({"$date": "2026-03-02"}, 5, "is the number 5, not a string"),
+    ],
+)
+def test_why_a_matcher_does_not_match(expected: Any, actual: Any, why: str) -> None:
+    assert reason(expected, actual, RULES["exact"]) == (False, why)
+
+
+@pytest.mark.parametrize("expected", [{"$gte": 1}, {"$not": 6}, {"$any_of": [{"$type": "number"}]}])
+def test_a_matcher_that_matches_is_named(expected: dict[str, Any]) -> None:
+    assert reason(expected, 5, RULES["exact"]) == (True, f"matches {next(iter(expected))}")
