@@ -124,7 +124,7 @@ def test_which_client_a_table_means(table: dict[str, Any], client: type) -> None
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"model": "openai/m", "api": "opanai"}, 'api: expected "openai" or "litellm", got \'opanai\''),
+        ({"model": "openai/m", "api": "opanai"}, 'api: expected "openai" or "litellm"'),
         ({"callable": "a:b", "api": "openai"}, "api: only for a model that is called over the network"),
         ({"model": LEXICAL, "api": "litellm"}, "api: only for a model"),
         ({"model": "anthropic/claude-sonnet-4-5", "api": "openai"}, "without api_base asks OpenAI"),
