@@ -13,7 +13,10 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 from typing import Any
+
+from msgspec import Meta
 
 from ..errors import Problem
 from ..errors import SuiteError
@@ -21,6 +24,8 @@ from ..suite.explain import describe
 from ..suite.explain import listing
 from ..suite.explain import show
 from .cases import case_problem
+from .openai_tools import UnusableError
+from .openai_tools import typed
 from .records import Record
 from .records import read_records
 from .tool_names import provider_name
@@ -52,10 +57,6 @@ _WITHOUT_ANSWERS = ("irrelevance", "relevance")
 _FAMILIES = {"multi_turn": _MULTI_TURN, "exec": _EXECUTED}
 
 
-class _UnusableError(Exception):
-    """A line that cannot become a case; says why."""
-
-
 def bfcl_suite(
     questions: Path, answers: Path | None = None, *, limit: int | None = None
 ) -> dict[str, Any]:
@@ -85,12 +86,12 @@ def bfcl_suite(
             case = _case(record.value, truths)
             first = seen.setdefault(case["id"], record.line)
             if first != record.line:
-                raise _UnusableError(f"the id {show(case['id'])} is taken by line {first}")
+                raise UnusableError(f"the id {show(case['id'])} is taken by line {first}")
             problem = case_problem(case)
             if problem is not None:
-                raise _UnusableError(problem)
+                raise UnusableError(problem)
             cases.append(case)
-        except _UnusableError as error:
+        except UnusableError as error:
             problems.append(Problem(str(questions), record.line, 1, "", str(error)))
     if problems:
         raise SuiteError(sorted(problems, key=lambda problem: (problem.path, problem.line)))
@@ -139,11 +140,11 @@ def _id(entry: Any) -> str | None:
 def _case(entry: Any, truths: Mapping[str, Record]) -> dict[str, Any]:
     name = _id(entry)
     if name is None:
-        raise _UnusableError(f'expected an object with an "id", got {describe(entry)}')
+        raise UnusableError(f'expected an object with an "id", got {describe(entry)}')
     category = _category(name)
     functions = entry.get("function")
     if not isinstance(functions, list):
-        raise _UnusableError(f'"function": expected a list of functions, got {describe(functions)}')
+        raise UnusableError(f'"function": expected a list of functions, got {describe(functions)}')
     names = _tool_names(functions)
     case: dict[str, Any] = {
         "id": name,
@@ -178,9 +179,9 @@ def _check_category(questions: Path, record: Record) -> None:
 def _prompt(question: Any) -> Any:
     """The one turn of a question: a text, or its messages when there is more than the user's."""
     if not isinstance(question, list) or not all(isinstance(turn, list) for turn in question):
-        raise _UnusableError(f'"question": expected a list of turns, got {describe(question)}')
+        raise UnusableError(f'"question": expected a list of turns, got {describe(question)}')
     if len(question) != 1:
-        raise _UnusableError(f'"question": expected one turn, got {len(question)}')
+        raise UnusableError(f'"question": expected one turn, got {len(question)}')
     messages = question[0]
     if len(messages) == 1 and isinstance(messages[0], dict) and messages[0].get("role") == "user":
         return messages[0].get("content")
@@ -192,9 +193,9 @@ def _tool_names(functions: Sequence[Any]) -> dict[str, str]:
     for function in functions:
         name = function.get("name") if isinstance(function, dict) else None
         if not isinstance(name, str) or not name:
-            raise _UnusableError(f'expected a function with a "name", got {describe(function)}')
+            raise UnusableError(f'expected a function with a "name", got {describe(function)}')
         if name in names:
-            raise _UnusableError(f"the function {show(name)} is there twice")
+            raise UnusableError(f"the function {show(name)} is there twice")
         names[name] = provider_name(name.replace(".", "_"), names.values())
     return names
 
@@ -227,39 +228,23 @@ def json_schema(schema: Any) -> Any:
 def _calls(
     truth: Any, functions: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    if not isinstance(truth, list) or not truth:
-        raise _UnusableError(
-            f"the answer's ground_truth: expected a list of calls, got {describe(truth)}"
-        )
     calls = []
-    for call in truth:
-        if not isinstance(call, dict) or len(call) != 1:
-            raise _UnusableError(
-                "the answer's ground_truth: expected an object of one function and its parameters, "
-                f"got {describe(call)}"
-            )
+    for call in typed(truth, _GroundTruth, "the answer's ground_truth"):
         ((name, allowed),) = call.items()
         if name not in functions:
-            raise _UnusableError(f"the answer calls {show(name)}, which is not among the functions")
+            raise UnusableError(f"the answer calls {show(name)}, which is not among the functions")
         schema = functions[name].get("parameters")
-        calls.append({"tool": names[name], "params": _params(allowed, schema, name)})
+        calls.append({"tool": names[name], "params": _params(allowed, schema)})
     return calls
 
 
-def _params(allowed: Any, schema: Any, function: str) -> dict[str, Any]:
-    if not isinstance(allowed, dict):
-        raise _UnusableError(
-            f"the answer's parameters of {show(function)}: expected an object, got {describe(allowed)}"
-        )
+def _params(allowed: Mapping[str, list[Any]], schema: Any) -> dict[str, Any]:
     schema = schema if isinstance(schema, dict) else {}
     properties, required = schema.get("properties"), schema.get("required")
     properties = properties if isinstance(properties, dict) else {}
     required = required if isinstance(required, list) else []
     params: dict[str, Any] = {}
     for name, values in allowed.items():
-        if not isinstance(values, list):
-            message = f"expected a list of allowed values, got {describe(values)}"
-            raise _UnusableError(f"the answer's {show(name)} of {show(function)}: {message}")
         alternatives = _distinct(allowed_values(values, properties.get(name)))
         if "" not in values or name in required:
             params[name] = _any_of(alternatives)
@@ -304,10 +289,13 @@ def allowed_values(values: list[Any], schema: Any) -> list[Any]:
             return [_object(value) for value in values if isinstance(value, dict)]
         return _raw(values, {dict, first})
     if kind not in _SIMPLE_TYPES:
-        raise _UnusableError(f"a parameter of the type {show(kind)}, which BFCL does not have")
+        raise UnusableError(f"a parameter of the type {show(kind)}, which BFCL does not have")
     return _raw(values, {*_SIMPLE_TYPES[kind], first})
 
 
+# Calls of one function each, and for each parameter the values that are allowed.
+_Call = Annotated[dict[str, dict[str, list[Any]]], Meta(min_length=1, max_length=1)]
+_GroundTruth = Annotated[list[_Call], Meta(min_length=1)]
 _ANY_TYPE: set[Any] = {str, bool, int, float, list, dict, type(None)}
 _SIMPLE_TYPES: dict[Any, tuple[type, ...]] = {
     "integer": (int,),
@@ -385,13 +373,13 @@ def _item(value: Any, types: set[Any]) -> Any:
 def _object(value: Any) -> Any:
     """An object whose keys have lists of allowed values."""
     if not isinstance(value, dict):
-        raise _UnusableError(f"expected an object of allowed values, got {describe(value)}")
+        raise UnusableError(f"expected an object of allowed values, got {describe(value)}")
     return {key: _member(allowed) for key, allowed in value.items()}
 
 
 def _member(allowed: Any) -> Any:
     if not isinstance(allowed, list):
-        raise _UnusableError(f"expected a list of allowed values, got {describe(allowed)}")
+        raise UnusableError(f"expected a list of allowed values, got {describe(allowed)}")
     alternatives = [value if isinstance(value, str) else _raw_inside(value) for value in allowed]
     expected = _any_of(_distinct(alternatives))
     return {"$optional": expected} if "" in allowed else expected

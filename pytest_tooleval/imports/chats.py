@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from typing import Literal
-from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +23,7 @@ from ..suite.explain import describe
 from ..suite.explain import show
 from .openai_tools import UnusableError
 from .openai_tools import tool_definitions
+from .openai_tools import typed
 
 Message = dict[str, Any]
 Call = tuple[str, dict[str, Any]]  # the name of the tool, and the arguments
@@ -42,8 +42,6 @@ _CUT_OFF = ("length", "content_filter", "max_tokens", "incomplete")
 _CHUNKS = ("chat.completion.chunk", "text_completion.chunk")
 _STREAMED = "the answer is a stream in pieces; record it assembled"
 _NO_ANSWER = "no answer is recorded"
-
-_T = TypeVar("_T")
 
 
 class _Function(Struct):
@@ -146,15 +144,6 @@ def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
     return answers, reasons
 
 
-def _typed(value: Any, type: type[_T], what: str) -> _T:
-    """The value as this type. UnusableError when it is not."""
-    try:
-        return msgspec.convert(value, type)
-    except msgspec.ValidationError as error:
-        message, _, place = str(error).replace("`", "").partition(" - at $")
-        raise UnusableError(f"{what}{place}: {message[:1].lower()}{message[1:]}") from None
-
-
 def _decoded(value: Any) -> Any:
     """A value that some tools keep as JSON text inside JSON."""
     if isinstance(value, str) and value[:1] in ("{", "["):
@@ -200,7 +189,7 @@ def _messages(parts: Sequence[Mapping[str, Any]]) -> list[_Item]:
 def _chat(values: list[Any], what: str) -> list[_Item]:
     """Chat messages, or the items of the Responses API, as chat messages."""
     messages: list[_Item] = []
-    for item in _typed(values, list[_Item], what):
+    for item in typed(values, list[_Item], what):
         if item.type == "function_call":
             if not messages or messages[-1].role != "assistant":
                 messages.append(_Item("assistant"))
@@ -290,7 +279,7 @@ def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]] | N
     if not tools or not isinstance(choice, dict):
         return tools, None
     # A choice of named tools is the choice among these alone.
-    named = _typed(choice, _ToolChoice, "tool_choice")
+    named = typed(choice, _ToolChoice, "tool_choice")
     names = set(named.names())
     if not names:
         return tools, None
@@ -331,7 +320,7 @@ def _replies_in(value: Any, depth: int = 0) -> list[list[_Call]]:
     if not isinstance(value, dict):
         return []
     if isinstance(value.get("choices"), list):
-        return [_chosen(choice) for choice in _typed(value["choices"], list[_Choice], "choices")]
+        return [_chosen(choice) for choice in typed(value["choices"], list[_Choice], "choices")]
     if value.get("role") == "assistant":
         return _output([value])
     if value.get("error"):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from typing import TypeVar
+
+import msgspec
 
 from ..suite.explain import describe
 from ..suite.explain import show
@@ -18,8 +21,20 @@ _HOSTED = re.compile(
 _FORMATS = {"input_schema": "Anthropic's", "inputSchema": "MCP's"}
 
 
+_T = TypeVar("_T")
+
+
 class UnusableError(Exception):
     """Something that cannot be imported; says why."""
+
+
+def typed(value: Any, type: type[_T], what: str) -> _T:
+    """The value as this type. UnusableError when it is not."""
+    try:
+        return msgspec.convert(value, type)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).replace("`", "").partition(" - at $")
+        raise UnusableError(f"{what}{place}: {message[:1].lower()}{message[1:]}") from None
 
 
 def looks_like_a_tool(value: Any) -> bool:

@@ -318,12 +318,12 @@ def test_every_line_that_cannot_be_used_is_named_and_nothing_is_imported(tmp_pat
 @pytest.mark.parametrize(
     ("truth", "reason"),
     [
-        (None, "expected a list of calls, got null"),
-        ([], "expected a list of calls, got an empty list"),
-        (["f(1)"], "expected an object of one function and its parameters"),
+        (None, "ground_truth: expected array, got null"),
+        ([], "ground_truth: expected array of length >= 1"),
+        (["f(1)"], "ground_truth[0]: expected object, got str"),
         ([{"other": {}}], 'the answer calls "other", which is not among the functions'),
-        ([{"geo.area": []}], "expected an object, got an empty list"),
-        ([{"geo.area": {"a": "x"}}], "expected a list of allowed values"),
+        ([{"geo.area": []}], "expected object, got array"),
+        ([{"geo.area": {"a": "x"}}], "expected array, got str"),
         ([{"geo.area": {"o": [{"k": "x"}]}}], "expected a list of allowed values"),
     ],
 )
