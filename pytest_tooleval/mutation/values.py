@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
@@ -73,11 +74,22 @@ def _guesses(expected: Any, schema: Any, rules: Rules) -> Iterator[Any]:
         yield from _plain(expected, schema, rules)
     elif key == shape.OPTIONAL:
         yield from _guesses(operand, schema, rules)
-    elif key == shape.ANY_OF:
+    elif key in (shape.ANY_OF, shape.ALL_OF):
         for member in operand:
             yield from _guesses(member, schema, rules)
-    elif key == shape.EXACT:
+    elif key == shape.UNORDERED:
+        yield from _plain(operand, schema, rules)
+    elif key in (shape.EXACT, shape.DATE):
         yield operand
+    elif key in shape.BOUNDS:
+        yield from (operand, math.floor(operand) + 1, math.ceil(operand) - 1)
+    elif key == shape.LEN:
+        length = right_value(operand, True, rules)
+        if isinstance(length, int):
+            yield "x" * length
+            yield [right_value({"$not": None}, inside(schema, None), rules)] * length
+    elif key == shape.TYPE:
+        yield stand_in({"type": operand}, "value")
     elif key == shape.REGEX:
         yield example(operand)
     elif key == shape.CONTAINS:
@@ -93,6 +105,8 @@ def _guesses(expected: Any, schema: Any, rules: Rules) -> Iterator[Any]:
     if key is not None and isinstance(schema, Mapping):
         yield from schema.get("enum", ())
         yield stand_in(schema, "value")
+    if key in (shape.NOT, shape.ALL_OF):
+        yield from ("x", "y", 1, 2, 1.5, True, [], {}, None)
 
 
 def _plain(expected: Any, schema: Any, rules: Rules) -> Iterator[Any]:
