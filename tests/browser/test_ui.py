@@ -77,7 +77,13 @@ class Site:
             [sys.executable, "-u", "-c", _COMMAND, "ui", str(folder), "--port", "0", "--no-browser"],
             stdout=self.log,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(Path(__file__).parents[2]),
+                # Other plugins take long to start in each run.
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+                "PYTEST_ADDOPTS": "-p tooleval",
+            },
         )
         self.url = self._wait_for_url()
         self.base = self.url.partition("?")[0]

@@ -168,12 +168,12 @@ class Project:
 
     def run(self, *args: str, model: str | None = "agent") -> pytest.RunResult:
         """pytest inside this process."""
-        return self.pytester.runpytest_inprocess(*_with_model(args, model))
+        return self.pytester.runpytest_inprocess(*_command(args, model))
 
     def run_subprocess(
         self, *args: str, model: str | None = "agent", timeout: float = 180
     ) -> pytest.RunResult:
-        return self.pytester.runpytest_subprocess(*_with_model(args, model), timeout=timeout)
+        return self.pytester.runpytest_subprocess(*_command(args, model), timeout=timeout)
 
     def log(self, name: str) -> list[Any]:
         path = self.path / f"{name}.log"
@@ -197,5 +197,20 @@ class Project:
         return {f"{row['case']}[{row['model']}]": row for row in self.document(name)["cases"]}
 
 
-def _with_model(args: tuple[str, ...], model: str | None) -> list[str]:
-    return [*args] if model is None else [f"--tooleval-model={model}", *args]
+# The plugins that these options are of.
+_PLUGINS = {
+    "-n": "xdist",
+    "--reruns": "rerunfailures",
+    "--asyncio-mode": "asyncio",
+    "--timeout": "timeout",
+}
+
+
+def _command(args: tuple[str, ...], model: str | None) -> list[str]:
+    plugins = [
+        f"-p{plugin}"
+        for option, plugin in _PLUGINS.items()
+        if any(arg.startswith(option) for arg in args)
+    ]
+    models = [] if model is None else [f"--tooleval-model={model}"]
+    return [*plugins, *models, *args]

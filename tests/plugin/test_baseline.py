@@ -31,8 +31,7 @@ def before(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-@pytest.mark.parametrize("baseline", ["old.json", "latest"])
+@pytest.mark.parametrize(("baseline", "workers"), [("old.json", ()), ("latest", ("-n", "2"))])
 def test_a_drop_fails_the_run(before: Project, baseline: str, workers: Sequence[str]) -> None:
     before.suite(*many(10))
     run = before.run_subprocess if workers else before.run

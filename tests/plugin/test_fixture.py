@@ -119,7 +119,7 @@ def test_an_async_test_is_skipped_too(project: Project) -> None:
     pytest.importorskip("pytest_asyncio")
     project.suite(right("paris"))
     project.write("test_agent.py", "import pytest\n" + ASYNC)
-    project.run("test_agent.py", model=None).assert_outcomes(skipped=1)
+    project.run("test_agent.py", "--asyncio-mode=strict", model=None).assert_outcomes(skipped=1)
 
 
 @pytest.mark.parametrize(

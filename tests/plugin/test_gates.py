@@ -25,10 +25,8 @@ def three(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_a_gate_that_holds_lets_misses_pass(three: Project, workers: Sequence[str]) -> None:
-    run = three.run_subprocess if workers else three.run
-    result = run("--tooleval-fail-under=0.8", "--tooleval-json=out.json", *workers)
+def test_a_gate_that_holds_lets_misses_pass(three: Project) -> None:
+    result = three.run("--tooleval-fail-under=0.8", "--tooleval-json=out.json")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
@@ -45,8 +43,21 @@ def test_a_gate_that_holds_lets_misses_pass(three: Project, workers: Sequence[st
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_a_gate_that_fails_is_a_failure(three: Project, workers: Sequence[str]) -> None:
+    """And every plugin is told so."""
+    three.write(
+        "conftest.py",
+        """
+        def pytest_sessionfinish(exitstatus):
+            print("finish:", int(exitstatus))
+
+        def pytest_terminal_summary(terminalreporter, exitstatus):
+            terminalreporter.write_line(f"summary: {int(exitstatus)}")
+        """,
+    )
     run = three.run_subprocess if workers else three.run
-    result = run("--tooleval-fail-under=0.9", "--junitxml=out.xml", "--tooleval-json=out.json", *workers)
+    options = ("-s", "--tooleval-fail-under=0.9", "--junitxml=out.xml", "--tooleval-json=out.json")
+    result = run(*options, *workers)
+    result.stdout.fnmatch_lines(["*finish: 1", "summary: 1"])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
         [
@@ -185,11 +196,9 @@ def test_the_gate_of_the_ini_file_says_nothing_of_other_tests(three: Project) ->
     assert three.run("test_other.py").ret == 0
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_a_gate_asked_for_does_not_pass_without_a_case(three: Project, workers: Sequence[str]) -> None:
+def test_a_gate_asked_for_does_not_pass_without_a_case(three: Project) -> None:
     three.write("test_other.py", "def test_it(): pass\n")
-    run = three.run_subprocess if workers else three.run
-    result = run("test_other.py", "--tooleval-fail-under=0.9", *workers)
+    result = three.run("test_other.py", "--tooleval-fail-under=0.9")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*no case of any model was evaluated*"])
 
@@ -370,25 +379,6 @@ def test_files_of_one_name_outside_the_root_are_told_apart(project: Project) -> 
     result = project.run("-c", "ci/pytest.ini", "a", "b", "--tooleval-fail-under=0.9")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["gate FAILED: overall of agent: 0.80 < 0.90, over 2 cases"])
-
-
-def test_every_plugin_is_told_that_a_gate_failed(project: Project) -> None:
-    project.suite(wrong("a"))
-    project.write(
-        "conftest.py",
-        """
-        def pytest_sessionfinish(exitstatus):
-            print("finish:", int(exitstatus))
-
-        def pytest_terminal_summary(terminalreporter, exitstatus):
-            terminalreporter.write_line(f"summary: {int(exitstatus)}")
-        """,
-    )
-    for run in (project.run, project.run_subprocess):
-        for options in ((), ("-n2",)) if run == project.run_subprocess else ((),):
-            result = run("-s", "--tooleval-fail-under=0.9", *options)
-            assert result.ret == pytest.ExitCode.TESTS_FAILED
-            result.stdout.fnmatch_lines(["*finish: 1", "summary: 1"])
 
 
 @pytest.mark.parametrize("option", ["--setup-plan", "--setup-only"])

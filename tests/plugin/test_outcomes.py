@@ -254,7 +254,7 @@ def test_a_missing_key_says_which_variable(project: Project) -> None:
         api_key_env = "MY_TEAM_KEY"
         """,
     )
-    result = project.run_subprocess(model="hosted")
+    result = project.run(model="hosted")
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(["*MY_TEAM_KEY is not set*'hosted'*tooleval.toml*"])
     assert "Traceback" not in result.stdout.str()
@@ -273,7 +273,7 @@ def test_a_dead_endpoint_is_an_error_that_names_it(project: Project) -> None:
         api_base = "http://127.0.0.1:{port}/v1"
         """,
     )
-    result = project.run_subprocess(model="local")
+    result = project.run(model="local")
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines([f"*no connection to http://127.0.0.1:{port}/v1*"])
     assert "Traceback" not in result.stdout.str()

@@ -42,11 +42,11 @@ def app(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Starlette]:
     from pytest_tooleval.web.app import create_app
     from pytest_tooleval.web.security import Access
 
-    # Runs are pytests of their own, and know nothing of this one.
+    # Runs are pytests of their own, and know nothing of this one. Other plugins take long to start.
     for name in [name for name in os.environ if name.startswith("PYTEST")]:
         monkeypatch.delenv(name)
-    options = "-p no:randomly -p no:hypothesispytest -o asyncio_default_fixture_loop_scope=function"
-    monkeypatch.setenv("PYTEST_ADDOPTS", options)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p tooleval")
     app = create_app(folder, Access(PORT, TOKEN))
     yield app
     app.state.runs.close()

@@ -1,4 +1,4 @@
-"""Through litellm, over a socket, as with a real provider."""
+"""Over a socket, as with a real provider."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_whole_run_over_a_socket(project: Project) -> None:
     project.suite(*(town(name.lower(), name) for name in names))
     with MockServer(latency=0.3) as server:
         configure(project, server)
-        result = project.run_subprocess("--tooleval-json=out.json", model="local")
+        result = project.run("--tooleval-json=out.json", model="local")
     result.assert_outcomes(passed=6)
     assert server.requests == 6
     assert server.max_in_flight == 6
@@ -52,7 +52,7 @@ def test_no_usable_answer_is_no_abstention(project: Project) -> None:
     document = {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
     with MockServer(respond=lambda path, request: (200, document)) as server:
         configure(project, server)
-        result = project.run_subprocess("--tooleval-json=out.json", model="local")
+        result = project.run("--tooleval-json=out.json", model="local")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*(refused: I can't help with \\x1bthat.*"])
     for row in project.rows().values():
@@ -68,35 +68,29 @@ def test_a_failure_of_the_provider_is_asked_again(project: Project) -> None:
     ]
     with MockServer(respond=lambda path, request: (200, answers.pop()) if answers else None) as server:
         configure(project, server)
-        result = project.run_subprocess(model="local")
+        result = project.run(model="local")
     result.assert_outcomes(passed=1)
     assert server.requests == 2
 
 
-def test_a_refused_tool_choice_is_noted(project: Project) -> None:
-    project.suite(town("paris", "Paris"), town("rome", "Rome"))
+def test_a_refused_tool_choice_is_noted_and_remembered(project: Project) -> None:
+    names = ["Paris", "Tokyo", "Lima", "Oslo", "Rome", "Bern"]
+    project.suite(*(town(name.lower(), name) for name in names))
     with MockServer(faults={"refuse-required": 1}) as server:
         configure(project, server)
-        result = project.run_subprocess("--tooleval-json=out.json", model="local")
-    result.assert_outcomes(passed=2)
+        options = ("--tooleval-json=out.json", "--tooleval-concurrency=2")
+        result = project.run(*options, model="local")
+    result.assert_outcomes(passed=6)
+    # Only requests that were on their way at the first refusal are refused, too.
+    assert server.requests < 2 * 6
     result.stdout.fnmatch_lines(
-        ["local: asked with tool_choice 'auto', as this model refuses what the case asks for (2 cases)"]
+        ["local: asked with tool_choice 'auto', as this model refuses what the case asks for (6 cases)"]
     )
     [reply] = [
         round_["reply"] for round_ in project.rows()["paris[local]"]["trials"][0]["transcript"]["rounds"]
     ]
     assert reply["tool_choice"] == "auto"
     assert reply["fallbacks"] == {"tool_choice": "auto"}
-
-
-def test_a_refused_tool_choice_is_remembered(project: Project) -> None:
-    names = ["Paris", "Tokyo", "Lima", "Oslo", "Rome", "Bern"]
-    project.suite(*(town(name.lower(), name) for name in names))
-    with MockServer(faults={"refuse-required": 1}) as server:
-        configure(project, server)
-        project.run_subprocess("--tooleval-concurrency=2", model="local")
-    # At most the requests that were under way at the first refusal are refused.
-    assert server.requests <= 6 + 2
 
 
 def test_a_replayed_run_never_loads_litellm(project: Project) -> None:
