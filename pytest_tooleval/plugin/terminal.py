@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .session import EvalSession
 
 _HEARTBEAT_S = 15.0
-_MISSES_SHOWN = 20
+_CASES_SHOWN = 20
 _FILES = {"json": "results", "html": "report", "markdown": "summary", "csv": "table"}
 _COLOURS = {"passed": "green", "failed": "red", "error": "red"}
 
@@ -114,6 +114,7 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
     reporter.write_sep("=", "tool calling")
     for number, line in enumerate(score_table(document)):
         reporter.write_line(line, bold=number == 0)
+    _write_cases(reporter, "forbidden", [c for c in document.cases if c.called_forbidden], red=True)
     for line in notes(document):
         reporter.write_line(line, yellow=True)
     for path, lines in session.damaged_cassettes.items():
@@ -127,7 +128,8 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
         reporter.write_line(f"{cases} NOT EVALUATED: {NO_MODEL}", red=True, bold=True)
     if session.keeper is not None and session.keeper.problem:
         reporter.write_line(printable(session.keeper.problem), yellow=True)
-    _write_missed(reporter, document.cases)
+    missed = [case for case in document.cases if case.outcome == "missed" and not case.was_expected]
+    _write_cases(reporter, "missed", missed, yellow=True)
     if session.comparison is not None:
         *rows, verdict = render_comparison(session.comparison)
         for line in rows:
@@ -146,10 +148,11 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
             reporter.write_line(f"{_FILES[format]}: {file}")
 
 
-def _write_missed(reporter: pytest.TerminalReporter, cases: Sequence[CaseRow]) -> None:
-    """One line for each case that a gate let pass by, as pytest shows no section for them."""
-    missed = [case for case in cases if case.outcome == "missed" and not case.was_expected]
-    for case in missed[:_MISSES_SHOWN]:
-        reporter.write_line(f"missed: {printable(case.nodeid)} - {printable(case.reason)}", yellow=True)
-    if len(missed) > _MISSES_SHOWN:
-        reporter.write_line(f"missed: {len(missed) - _MISSES_SHOWN} more", yellow=True)
+def _write_cases(
+    reporter: pytest.TerminalReporter, word: str, cases: Sequence[CaseRow], **markup: bool
+) -> None:
+    """One line for each case, of which pytest shows no section, or which must not be missed."""
+    for case in cases[:_CASES_SHOWN]:
+        reporter.write_line(f"{word}: {printable(case.nodeid)} - {printable(case.reason)}", **markup)
+    if len(cases) > _CASES_SHOWN:
+        reporter.write_line(f"{word}: {len(cases) - _CASES_SHOWN} more", **markup)

@@ -33,12 +33,11 @@ def soften(
     """
     if not report.failed or not of_the_model:
         return None
-    forbidden = any(trial.failure == "forbidden_call" for trial in result.trials)
     missed = (
         result.outcome == "failed"
         and bool(settings.gates.fail_under)
         and report.when == "call"
-        and not forbidden
+        and not result.called_forbidden
     )
     allowed = result.outcome == "error" and settings.gates.max_errors is not None and result.trials
     if not missed and not allowed:

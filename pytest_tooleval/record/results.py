@@ -206,6 +206,11 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         return self.outcome == "passed"
 
     @property
+    def called_forbidden(self) -> bool:
+        """Whether a trial made a call that the case forbids."""
+        return any(trial.failure == "forbidden_call" for trial in self.trials)
+
+    @property
     def was_expected(self) -> bool:
         """Whether the case is marked `xfail`, and the model failed on it."""
         return self.outcome == "missed" and self.reason.startswith(EXPECTED_FAILURE)

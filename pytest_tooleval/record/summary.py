@@ -70,6 +70,7 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
             ge=0, description="Cases below their thresholds in a run with an aggregate gate, or xfail."
         ),
     ]
+    forbidden: Annotated[int, Meta(ge=0, description="Cases in which a forbidden call was made.")]
     errors: Annotated[int, Meta(ge=0, description="Cases without an answer to judge.")]
     skipped: Annotated[int, Meta(ge=0, description="Cases that were not run.")]
     metrics: Annotated[

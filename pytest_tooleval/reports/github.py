@@ -51,7 +51,7 @@ def annotations(
         workspace = Path(os.environ["GITHUB_WORKSPACE"])
     for outcome in levels if failures else ("error", "missed"):
         level = levels[outcome]
-        for case in document.cases:
+        for case in sorted(document.cases, key=lambda case: not case.called_forbidden):
             if case.outcome == outcome and not case.was_expected:
                 file = _file(case.file, rootpath, workspace)
                 found[level].append(_case(level, case, file))

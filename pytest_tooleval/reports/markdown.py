@@ -126,6 +126,7 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
         yield _Section("\n", replaced)
     for outcome, what in _OUTCOMES:
         cases = [case for case in document.cases if case.outcome == outcome]
+        cases.sort(key=lambda case: not case.called_forbidden)
         if cases:
             yield _cases(cases, what, shown=outcome == "failed")
     if several:
@@ -153,6 +154,8 @@ def _verdict(document: RowsDocument) -> str:
         word = "PASSED"
     counts = {"failed": total.failed, "missed": total.missed, "skipped": total.skipped}
     parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
+    if total.forbidden:
+        parts.append(f"**{counted(total.forbidden, 'case')} with a forbidden call**")
     if total.errors:
         parts.append(counted(total.errors, "error"))
     models = sum(bool(row.model) for row in document.models)

@@ -28,6 +28,8 @@ from .fields import wrong_value
 from .mocks import mock_findings
 from .model import ANY_TOOL
 from .model import MAX_TRIALS
+from .model import NOTHING_JUDGES
+from .model import limits_of
 from .model import needed_of
 from .source import Finding
 from .source import Findings
@@ -87,6 +89,11 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings
         yield from _chain(case, loc, tools, scoring)
         if "thresholds" in case:
             yield from _thresholds(case["thresholds"], (*loc, "thresholds"), known)
+        layers = [
+            each["thresholds"] for each in (data, case) if isinstance(each.get("thresholds"), dict)
+        ]
+        if not limits_of(str(scoring), *layers).keys() - BUDGETS.keys():
+            yield Finding((*loc, "thresholds") if "thresholds" in case else loc, NOTHING_JUDGES)
         yield from _pass_rule(case, loc, data)
         yield from _forbidden(case, loc, tools, scoring)
         yield from _contradiction(case, loc, data)

@@ -86,11 +86,12 @@ def _findings(suite: Suite) -> Findings:
         tools = suite.tools if case.tools is None else case.tools
         yield from _impossible(suite, case, loc, tools)
         for metric in case.thresholds or ():
-            if not _produces(case, metric):
+            if not _produces(suite, case, metric):
                 message = f"{_WHY[metric]}, so this threshold never applies"
                 yield Finding((*loc, "thresholds", metric), message, at_key=True)
-        if "efficiency" in (case.thresholds or ()) and not {"completion", "overall"} & set(
-            case.thresholds or ()
+        named = {**(suite.thresholds or {}), **(case.thresholds or {})}
+        if "efficiency" in (case.thresholds or ()) and not (
+            named.get("overall", 1.0) or named.get("completion")
         ):
             message = "a chain that is given up can be efficient; add a threshold for completion"
             yield Finding((*loc, "thresholds", "efficiency"), message, at_key=True)
@@ -174,11 +175,15 @@ _WHY = {
     "completion": "completion is measured in multi-turn cases only",
     "efficiency": "efficiency is measured in multi-turn cases only",
     "parameter_accuracy": "no expected params are given",
+    "no_extra_calls": "any number of calls is right here",
 }
 
 
-def _produces(case: TestCase, metric: str) -> bool:
+def _produces(suite: Suite, case: TestCase, metric: str) -> bool:
     """Whether a case can have a value for a metric; metrics of other scorers always may."""
+    if metric == "no_extra_calls":
+        mode = case.param_scoring or suite.param_scoring
+        return not (case.multi_turn or mode == "bfcl" or ANY_TOOL in case.expected_tools)
     if metric in ("completion", "efficiency"):
         return case.multi_turn
     if metric == "parameter_accuracy":
@@ -189,7 +194,7 @@ def _produces(case: TestCase, metric: str) -> bool:
 
 def _suite_thresholds(suite: Suite) -> Findings:
     for metric in suite.thresholds or ():
-        if suite.test_cases and not any(_produces(case, metric) for case in suite.test_cases):
+        if suite.test_cases and not any(_produces(suite, case, metric) for case in suite.test_cases):
             message = f"{_WHY[metric]}, so this threshold applies to none of the cases"
             yield Finding(("thresholds", metric), message, at_key=True)
 

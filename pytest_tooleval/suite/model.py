@@ -34,6 +34,7 @@ DEFAULT_THRESHOLDS: Mapping[str, float] = {
 # The leaderboard judges what `overall` judges, and nothing else.
 BFCL_THRESHOLDS: Mapping[str, float] = {"overall": 1.0}
 DEFAULT_MAX_ROUNDS = 10
+NOTHING_JUDGES = 'every threshold is taken away; leave one, such as "overall": 0.8'
 # Beyond this somebody has mistyped: each trial of each case is kept in memory.
 MAX_TRIALS = 10_000
 ANY_TOOL = "*"
@@ -329,10 +330,10 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     """
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
-    limits = _limits(param_scoring, suite.thresholds, case.thresholds, over.thresholds)
+    limits = limits_of(param_scoring, suite.thresholds, case.thresholds, over.thresholds)
     thresholds = {name: value for name, value in limits.items() if name not in BUDGETS}
     if not thresholds:
-        raise ConfigError('every threshold is taken away; leave one, such as "overall": 0.8')
+        raise ConfigError(NOTHING_JUDGES)
     forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
     rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
     # A rule K/N on the command line says how many trials, too.
@@ -364,7 +365,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     )
 
 
-def _limits(param_scoring: ParamScoring, *layers: Mapping[str, float | None] | None) -> dict[str, float]:
+def limits_of(param_scoring: str, *layers: Mapping[str, float | None] | None) -> dict[str, float]:
     """Thresholds and budgets, each from the last layer that names it."""
     merged: dict[str, float | None] = {}
     for layer in (BFCL_THRESHOLDS if param_scoring == "bfcl" else DEFAULT_THRESHOLDS, *layers):

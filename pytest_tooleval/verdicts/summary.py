@@ -129,6 +129,7 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         passed=counts["passed"],
         failed=counts["failed"],
         missed=counts["missed"],
+        forbidden=sum(case.called_forbidden for case in cases),
         errors=counts["error"],
         skipped=counts["skipped"],
         metrics=_means(scored, intervals),

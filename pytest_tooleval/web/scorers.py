@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..record.metrics import BUDGETS
 from ..record.metrics import PENALTIES
 
 _HOOK = "pytest_tooleval_register_scorers"
@@ -33,7 +34,7 @@ def _registers(path: Path) -> bool:
 
 def named_metrics(data: Any) -> set[str]:
     """Every metric that a suite's data sets a threshold for."""
-    return {name for thresholds in _thresholds(data) for name in thresholds} - set(PENALTIES)
+    return {name for thresholds in _thresholds(data) for name in thresholds} - {*PENALTIES, *BUDGETS}
 
 
 def _thresholds(data: Any) -> Iterator[dict[str, Any]]:

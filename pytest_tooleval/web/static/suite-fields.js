@@ -18,7 +18,8 @@ const SHARED = [
   { key: "param_scoring", label: "Parameter scoring", kind: "choice", options: SCORING, unset: "exact" },
   { key: "trials", label: "Trials per case", kind: "number", unset: "1" },
   { key: "pass", label: "Passes when", kind: "text", unset: "mean", hint: "mean, all, any, or K/N such as 4/5" },
-  { key: "thresholds", label: "Thresholds", kind: "json", wide: true, unset: '{"overall": 1.0}', hint: 'The least score per metric, such as {"overall": 0.8}' },
+  { key: "thresholds", label: "Thresholds", kind: "json", wide: true, unset: "everything right", hint: 'The least score per metric, or the most of a budget, such as {"overall": 0.8, "max_calls": 3}; null takes one away.' },
+  { key: "forbidden_calls", label: "Forbidden calls (JSON)", kind: "json", wide: true, hint: 'Tools that must never be called, such as ["delete_all"], or "*" for all but the expected.' },
 ];
 
 /** @type {Field[]} */

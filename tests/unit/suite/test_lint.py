@@ -239,7 +239,8 @@ def test_thresholds_that_never_apply() -> None:
 def test_an_efficiency_says_nothing_of_arriving() -> None:
     chain = {"multi_turn": True, "optimal_hops": 1, "mock_responses": {}}
     field = "test_cases[0].thresholds.efficiency"
-    assert "given up" in warnings({**chain, "thresholds": {"efficiency": 1}})[field]
+    assert "given up" in warnings({**chain, "thresholds": {"overall": None, "efficiency": 1}})[field]
+    assert field not in warnings({**chain, "thresholds": {"efficiency": 1}})
     assert warnings({**chain, "thresholds": {"efficiency": 1, "completion": 1}}) == {}
 
 

@@ -605,3 +605,33 @@ def test_messages_hold_nothing_that_a_terminal_obeys() -> None:
     with pytest.raises(SuiteError) as caught:
         parse_suite(text)
     assert all(line.isprintable() for line in str(caught.value).splitlines())
+
+
+def test_a_case_that_nothing_judges_is_a_problem() -> None:
+    nothing = dict.fromkeys(("overall", "arguments_valid", "no_extra_calls"))
+    found = problems(suite(case(), case(prompt="B?", thresholds={**nothing, "max_calls": 3})))
+    assert list(found) == ["test_cases[1].thresholds"]
+    assert "every threshold is taken away" in found["test_cases[1].thresholds"]
+    bfcl = case(param_scoring="bfcl", thresholds={"overall": None})
+    assert list(problems(suite(bfcl))) == ["test_cases[0].thresholds"]
+
+
+def test_forbidden_calls() -> None:
+    def found(forbidden: Any, **fields: Any) -> dict[str, str]:
+        return problems(
+            suite(case(forbidden_calls=forbidden, **fields), forbidden_calls=["get_weather"])
+        )
+
+    expected = "test_cases[0].expected_tool"
+    assert "among forbidden_calls" in problems(suite(case(), forbidden_calls=["GET_weather"]))[expected]
+    for lifted in ([], "*", ["*"], [{"tool": "get_weather", "params": {"city": "x"}}]):
+        parse_suite(suite(case(forbidden_calls=lifted), forbidden_calls=["get_weather"]))
+    at = "test_cases[0].forbidden_calls"
+    assert "expected a list of names of tools" in found(5)[at]
+    assert "did you mean" in found(["get_wether"])[f"{at}[0]"]
+    assert "expected the name of a tool" in found([5])[f"{at}[0]"]
+    assert "did you mean params?" in found([{"tool": "get_weather", "parms": {}}])[f"{at}[0].parms"]
+    assert (
+        "unknown matcher"
+        in found([{"tool": "get_weather", "params": {"x": {"$nope": 1}}}])[f"{at}[0].params.x.$nope"]
+    )
