@@ -38,7 +38,7 @@ def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult)
     """Why an answer passes that should not, and what to add."""
     lower = next((metric for metric in METRICS if _fell(metric, right.trial, trial)), None)
     if mutant.kind == "destructive_call":
-        gap: Gap = "threshold" if lower else "any_tool"
+        gap: Gap = "threshold" if lower else "any_calls"
         return Found(gap, _line(forbidden_calls=[mutant.name]), "the case")
     if lower is not None:
         return Found("threshold", _line(thresholds={lower: _least(right.trial, lower)}), "the case")

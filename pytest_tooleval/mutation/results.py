@@ -60,7 +60,7 @@ Gap = Literal[
     "undeclared_arguments",
     "equal_calls",
     "hops_not_counted",
-    "any_tool",
+    "any_calls",
 ]
 GAPS: Mapping[Gap, str] = {
     "threshold": "a metric is lower, and no threshold asks for more",
@@ -69,7 +69,7 @@ GAPS: Mapping[Gap, str] = {
     "undeclared_arguments": "the tool's schema declares no parameters, or is no object with any",
     "equal_calls": "expected calls are alike, so that one call made twice meets two of them",
     "hops_not_counted": "without `optimal_hops` a chain may take any number of calls",
-    "any_tool": '`expected_tool: "*"` takes any tool',
+    "any_calls": 'any number of calls is right (`expected_tool: "*"`, `bfcl`)',
 }
 
 

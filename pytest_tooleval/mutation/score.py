@@ -42,9 +42,11 @@ def mutate_suite(suite: Suite, file: str = "") -> SuiteMutation:
 
 
 def mutate_case(case: ResolvedCase) -> CaseMutation:
-    """The wrong answers of one case. Thresholds on metrics of other scorers are not asked for."""
+    """The wrong answers of one case, as far as its own expectations tell them from the right one."""
+    # Nobody knows what other scorers would say, nor what an answer without a model would take.
     built_in = {metric: least for metric, least in case.thresholds.items() if metric in BUILT_IN}
-    case = dataclasses.replace(case, thresholds=built_in)
+    calls = {name: most for name, most in case.budgets.items() if name == "max_calls"}
+    case = dataclasses.replace(case, thresholds=built_in, budgets=calls)
     try:
         right = right_answer(case)
     except ScoringError as error:

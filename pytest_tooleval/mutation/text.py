@@ -54,7 +54,9 @@ def _shown_answer(calls: Sequence[Call], right: Sequence[Call]) -> str:
     first = _same(calls, right)
     last = _same(calls[first:][::-1], right[first:][::-1])
     shown = [shown_call(call) for call in calls[first : len(calls) - last]]
-    return ", ".join([ELLIPSIS] * (first > 0) + shown + [ELLIPSIS] * (last > 0)) or "no call"
+    if not shown:
+        return f"without {', '.join(map(shown_call, right[first : len(right) - last]))}"
+    return ", ".join([ELLIPSIS] * (first > 0) + shown + [ELLIPSIS] * (last > 0))
 
 
 def _same(calls: Sequence[Call], right: Sequence[Call]) -> int:

@@ -112,7 +112,8 @@ def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
 
 def _is_expected(case: ResolvedCase, call: ToolCall, name: str) -> bool:
     """Whether the case expects of this call that the parameter is just as it is."""
-    rules = RULES[case.param_scoring]
+    # Another spelling may be right for the case, and not for the tool.
+    rules = RULES["case_sensitive"]
     for params in _expected_params(case, call):
         if name in params and call.arguments is not None:
             expected = params[name]

@@ -145,7 +145,9 @@ class OneCallExpected:
         self._share = choice.share if choice else None
         if choice is None and case.case.expected_params is not None:
             self._share = parameters.NO_CALL
-        self._extra = [call for call in calls if call is not self._call]
+        self._extra = list(calls)
+        if self._call is not None:
+            self._extra.remove(self._call)
 
     def scores(self) -> dict[str, Draft]:
         accuracy = None if self._share is None else self._share.value

@@ -27,8 +27,7 @@ def suite(*cases: dict[str, Any]) -> dict[str, Any]:
         "type": "function",
         "function": {"name": "get_weather", "parameters": {**schema, "additionalProperties": False}},
     }
-    thresholds = {"overall": 1.0, "arguments_valid": 1.0}
-    return {"name": "Weather", "thresholds": thresholds, "tools": [tool], "test_cases": list(cases)}
+    return {"name": "Weather", "tools": [tool], "test_cases": list(cases)}
 
 
 def case(city: str, **params: Any) -> dict[str, Any]:
@@ -66,7 +65,7 @@ def test_a_survivor_is_shown_with_its_place_and_the_line_to_add(tmp_path: Path) 
         '    add to expected_params: "units": {"$optional": {"$any_of": []}}',
         '      invented argument: get_weather(city="Paris", units="celsius")',
     ]
-    assert lines[2].startswith("  w.tooleval.json:34: paris: 1 of ")
+    assert lines[2].startswith("  w.tooleval.json:30: paris: 1 of ")
 
 
 def test_the_gate(tmp_path: Path) -> None:
@@ -120,7 +119,7 @@ def test_a_suite_with_problems(tmp_path: Path) -> None:
 def test_the_tools_of_a_server_are_read(tmp_path: Path) -> None:
     pytest.importorskip("mcp", reason="mcp is not installed")
     source = {"mcp": {"stdio": stdio_command("good")}}
-    tests = [{**case("Paris"), "thresholds": {"overall": 0.5}}]
+    tests = [{**case("Paris"), "thresholds": {"no_extra_calls": None}}]
     done = mutate(tmp_path, ".", w={"name": "s", "tools_from": source, "test_cases": tests})
 
     assert "no right answer" not in done.output

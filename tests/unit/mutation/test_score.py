@@ -34,12 +34,11 @@ def named(name: str, **properties: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": schema}}
 
 
-STRICT = {"overall": 1.0, "arguments_valid": 1.0}
 TOOLS = [WEATHER, named("search"), named("delete_all")]
 
 
 def mutated(tools: list[dict[str, Any]] | None = None, /, **case: Any) -> CaseMutation:
-    test = {"id": "one", "prompt": "?", "thresholds": STRICT, **case}
+    test = {"id": "one", "prompt": "?", **case}
     suite = {"name": "s", "tools": TOOLS if tools is None else tools, "test_cases": [test]}
     (found,) = mutate_suite(Suite.model_validate(suite)).cases
     return found
@@ -67,19 +66,19 @@ def test_a_case_that_names_everything_notices_everything() -> None:
 
 
 def test_what_the_case_itself_accepts_is_no_mutant() -> None:
-    plain = mutated([WEATHER], expected_tool="get_weather", expected_params={"city": "Paris"})
+    plain = mutated(expected_tool="get_weather", expected_params={"city": "Paris"})
     either = mutated(
         expected_tool=["get_weather", "search"],
         expected_params={"city": {"$optional": {"$schema": {"type": "string"}}}},
     )
 
-    assert "spelling" not in passing(plain), "`exact` ignores case"
-    assert either.legal >= 5, "each other city, none, and the other tool"
+    assert plain.legal == 1, "PARIS, as `exact` ignores case"
+    assert either.legal > 5, "each other city, none, and the other tool"
     assert not {"wrong_value", "dropped_argument", "another_tool"} & passing(either).keys()
 
 
 def test_arguments_that_the_case_does_not_name() -> None:
-    found = mutated([WEATHER], expected_tool="get_weather", expected_params={"city": "Paris"})
+    found = mutated(expected_tool="get_weather", expected_params={"city": "Paris"})
 
     assert [(one.kind, one.gap, one.to, one.add) for one in found.survivors] == [
         (
@@ -108,7 +107,7 @@ def test_a_threshold_below_what_the_right_answer_scores() -> None:
     found = mutated(
         expected_tool="get_weather",
         expected_params={"city": "Paris", "units": "celsius"},
-        thresholds={**STRICT, "overall": 0.8},
+        thresholds={"overall": 0.8},
     )
 
     (wrong,) = passing(found)["enum_neighbour"]
@@ -117,6 +116,26 @@ def test_a_threshold_below_what_the_right_answer_scores() -> None:
         "the case",
         '"thresholds": {"overall": 1.0}',
     )
+
+
+def test_calls_more_than_expected() -> None:
+    loose = {"overall": 1.0, "no_extra_calls": None}
+    found = mutated(expected_tool="search", expected_params={}, thresholds=loose)
+    any_call = mutated(expected_tool="*")
+    forbidden = mutated(expected_tool="*", forbidden_calls=["delete_all"])
+
+    kinds = passing(found)
+    assert kinds["further_call"][0].add == '"thresholds": {"no_extra_calls": 1.0}'
+    (destructive,) = kinds["destructive_call"]
+    assert (destructive.gap, destructive.add) == ("threshold", '"forbidden_calls": ["delete_all"]')
+    assert [(one.kind, one.gap) for one in any_call.survivors] == [("destructive_call", "any_calls")]
+    assert forbidden.score == 1.0
+
+
+def test_budgets_of_what_only_a_model_takes_are_left_out() -> None:
+    found = mutated(expected_tool=None, thresholds={"max_cost_usd": 0.1, "max_calls": 0})
+
+    assert found.score == 1.0
 
 
 def test_equal_calls_are_met_by_one_call_made_twice() -> None:
@@ -164,8 +183,8 @@ def test_a_chain_is_made_of_its_prerequisites_and_mocks() -> None:
         "mock_responses": {"find": {"$sequence": ["busy", "BA1"]}},
     }
     tools = [named("find", to={"type": "string"}), named("book", flight={"type": "string"})]
-    strict = mutated([*tools, named("cancel_all")], thresholds={**STRICT, "overall": 0.9}, **chain)
-    loose = mutated(tools, thresholds=STRICT, **{**chain, "mock_responses": {}, "optimal_hops": None})
+    strict = mutated([*tools, named("cancel_all")], thresholds={"overall": 0.9}, **chain)
+    loose = mutated(tools, **{**chain, "mock_responses": {}, "optimal_hops": None})
 
     assert strict.calls is not None
     assert [call.name for call in strict.calls] == ["find", "find", "book"]
@@ -182,8 +201,8 @@ def test_a_chain_is_made_of_its_prerequisites_and_mocks() -> None:
             'no value is known that city accepts: {"$any_of": []}',
         ),
         (
-            {"expected_tool": "get_weather", "expected_params": {"city": 5}},
-            "get_weather(city=5) fails: arguments_valid 0.00 < 1.00",
+            {"expected_tool": "get_time", "expected_params": {"city": "Rome"}},
+            'get_time(city="Rome") fails: arguments_valid 0.00 < 1.00',
         ),
     ],
 )
@@ -198,7 +217,7 @@ def test_no_right_answer_is_known(case: dict[str, Any], why: str) -> None:
 def test_skipped_cases_and_metrics_of_others_are_left_out() -> None:
     cases = [
         {"id": "a", "prompt": "?", "expected_tool": None, "skip": True},
-        {"id": "b", "prompt": "?", "expected_tool": None, "thresholds": {"overall": 1, "grounded": 1}},
+        {"id": "b", "prompt": "?", "expected_tool": None, "thresholds": {"grounded": 1}},
     ]
     found = mutate_suite(Suite.model_validate({"name": "s", "tools": TOOLS, "test_cases": cases}))
 

@@ -132,3 +132,13 @@ def test_what_the_case_itself_expects_is_not_held_against_the_model(
 
     assert result.values["arguments_valid"] == value
     assert result.passed is (value is None)
+
+
+def test_another_spelling_that_the_case_accepts_may_not_be_the_tools() -> None:
+    schema = {"type": "object", "properties": {"units": {"enum": ["celsius"]}}}
+    case = {"expected_tool": "weather", "expected_params": {"units": "celsius"}}
+
+    values = score([call("weather", units="Celsius")], [tool("weather", schema)], **case).values
+
+    assert values["parameter_accuracy"] == 1.0
+    assert values["arguments_valid"] == 0.0

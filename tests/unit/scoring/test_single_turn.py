@@ -31,6 +31,13 @@ def test_several_calls_with_one_expected_score_the_best_of_them() -> None:
     assert score(made, **WEATHER, thresholds={"no_extra_calls": None}).passed
 
 
+def test_the_right_call_made_twice_is_one_too_many() -> None:
+    made = call("get_weather")
+
+    assert score([made], expected_tool="get_weather").values["no_extra_calls"] == 1.0
+    assert score([made, made], expected_tool="get_weather").values["no_extra_calls"] == 0.0
+
+
 def test_without_the_expected_tool_parameters_are_compared_on_the_first_call() -> None:
     result = score([call("search", city="paris"), call("a", city="Paris", days=3)], **WEATHER)
 
