@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from pytest_tooleval.cli import main
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -67,6 +70,17 @@ def test_the_failure_and_the_table_are_what_a_run_prints(pytester: pytest.Pytest
     printed = re.sub(r"^(my-agent .*)\d\.\d\d$", r"\g<1>0.00", output, flags=re.MULTILINE)
     for text in shown:
         assert text.strip() in printed
+
+
+def test_mutating_the_suite_finds_what_the_docs_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = (ROOT / "docs/mutation.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```text\n(.*?)^```", docs, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
+
+    assert CliRunner().invoke(main, ["mutate", "."]).output == shown
 
 
 def test_the_python_tests_run(pytester: pytest.Pytester) -> None:
