@@ -52,8 +52,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, whether or not there is a suite.
     settings = config.stash[_settings_key] = read_settings(config)
-    if settings.estimate:
-        # Nothing is run, so there is nothing for workers to do.
+    if settings.estimate or settings.most_trials is not None:
+        # Nothing is run, so there is nothing for workers to do; or one process must see all answers to
+        # decide whether to ask again. Requests are under way together all the same.
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
     if settings.files or settings.estimate or settings.gates.asked or settings.baseline is not None:
         eval_session(config)
@@ -70,7 +71,8 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if settings is None or not settings.models:
         return None
     names = ", ".join(spec.label for spec in settings.models)
-    return f"tooleval: {names}; {settings.concurrency} requests at a time"
+    rounds = f"; up to {settings.most_trials} trials, in one process" if settings.most_trials else ""
+    return f"tooleval: {names}; {settings.concurrency} requests at a time{rounds}"
 
 
 class _Results:

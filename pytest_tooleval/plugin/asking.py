@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -29,8 +30,10 @@ from ..engine.runner import Runner
 from ..engine.runner import Trial
 from ..engine.runner import settled
 from ..errors import ModelError
+from ..record.results import CaseRow
 from ..record.transcript import Transcript
 from ..suite.discovery import SUITE_ENDING
+from ..suite.model import needed_of
 from .items import CaseItem
 from .settings import Settings
 from .workers import lookahead
@@ -61,6 +64,9 @@ class Asking:
         self.settings = worker_settings(config, settings) if self._is_worker else settings
         # Called with the seconds that one answer has been waited for.
         self.on_wait: list[Callable[[float], None]] = []
+        # Called after each round of --tooleval-trials=auto: which cases to ask again, by node id.
+        self.undecided: Callable[[Sequence[CaseRow]], Collection[str]] = lambda rows: ()
+        self._in_rounds: list[CaseItem] = []
         self._asked = 0
         self._known: list[pytest.Item] = []
         self._runner: Runner | None = None
@@ -73,6 +79,8 @@ class Asking:
             return
         if not is_skipped(item):
             self._submit(item)
+            if self.settings.most_trials is not None:
+                self._in_rounds.append(item)
 
     def next(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """In a worker of xdist: these two come next; ask for all that it has been given so far."""
@@ -94,17 +102,9 @@ class Asking:
             self.ahead(item)
 
     def _submit(self, item: CaseItem) -> Pending:
-        assert item.spec is not None
         # A rerun by pytest-rerunfailures wants a new answer, not the recorded one again.
         fresh, item.runs = item.runs > 0, item.runs + 1
-        # The baseline is not kept: asking it costs nothing.
-        cassette = None if item.spec.model == LEXICAL else self.cassette_for(item.path)
-        live = item.origin.live
-        trials = [
-            Trial(item.case, item.spec, number, self._asked + number, cassette, fresh, live)
-            for number in range(item.case.trials)
-        ]
-        self._asked += len(trials)
+        trials = [self._trial(item, number, fresh=fresh) for number in range(item.case.trials)]
         pending: Pending
         if self.settings.early_stop and len(trials) > 1:
             pending = self.runner.submit_until(trials, item.further_trials)
@@ -112,6 +112,51 @@ class Asking:
             pending = [self._begin_trial(trial) for trial in trials]
         self._pending[item.nodeid] = pending
         return pending
+
+    def _trial(self, item: CaseItem, number: int, *, fresh: bool = False) -> Trial:
+        assert item.spec is not None
+        # The baseline is not kept: asking it costs nothing.
+        cassette = None if item.spec.model == LEXICAL else self.cassette_for(item.path)
+        self._asked += 1
+        return Trial(item.case, item.spec, number, self._asked, cassette, fresh, item.origin.live)
+
+    def _ask_in_rounds(self) -> None:
+        """Ask all that was asked ahead once more, and again, while a verdict over them is open.
+
+        Whole cases stay in or out, by the verdicts over many: to stop by a case's own answers would
+        bend its mean.
+        """
+        items = [item for item in self._in_rounds if item.nodeid in self._pending]
+        self._in_rounds, again = [], items
+        while again:
+            spent = list(map(self._is_spent, again))
+            if any(spent):
+                return
+            rows = [item.row(list(map(self.wait, self._trials_of(item)))) for item in items]
+            found = set(self.undecided(rows)).difference(r.nodeid for r in rows if r.outcome == "error")
+            again = [item for item in again if item.nodeid in found and self._may_go_on(item)]
+            for item in again:
+                asked = self._trials_of(item)
+                asked.append(self._begin_trial(self._trial(item, len(asked))))
+
+    def _trials_of(self, item: CaseItem) -> list[concurrent.futures.Future[Transcript]]:
+        pending = self._pending[item.nodeid]
+        assert isinstance(pending, list)  # one future for all is that of --tooleval-early-stop
+        return pending
+
+    def _may_go_on(self, item: CaseItem) -> bool:
+        """A rule K/N says itself how many trials there are."""
+        most = self.settings.most_trials or 0
+        return len(self._trials_of(item)) < most and needed_of(item.case.pass_rule) is None
+
+    def _is_spent(self, item: CaseItem) -> bool:
+        """Whether --tooleval-max-cost left the last trial without an answer. Further ones go."""
+        asked = self._trials_of(item)
+        last = self.wait(asked[-1])
+        spent = isinstance(last, ModelError) and last.kind == "budget"
+        if spent and len(asked) > item.case.trials:
+            asked.pop()
+        return spent
 
     def _begin_trial(self, trial: Trial) -> concurrent.futures.Future[Transcript]:
         if trial.cassette is not None and not trial.fresh:
@@ -127,6 +172,8 @@ class Asking:
 
     def take(self, item: CaseItem) -> list[Answer]:
         """The answer to each trial of a case, waited for; asks now if nobody has asked ahead."""
+        if self._in_rounds:
+            self._ask_in_rounds()
         pending = self._pending.pop(item.nodeid, None) or self._take_submitted(item)
         try:
             if not isinstance(pending, list):

@@ -18,6 +18,7 @@ from ..engine.runner import Answer
 from ..errors import ScoringError
 from ..record.encoding import to_json
 from ..record.results import CaseResult
+from ..record.results import CaseRow
 from ..record.results import Outcome
 from ..reports.text import render_case
 from ..reports.text import render_transcript
@@ -131,6 +132,11 @@ class CaseItem(pytest.Item):
             suite_content=self.origin.content,
             suite_cases=len(suite.test_cases),
         )
+
+    def row(self, answers: Sequence[Answer]) -> CaseRow:
+        """What these answers come to."""
+        found = evaluate(self.case, self._model, self._place, answers, self._scorers, explain=False)
+        return found.row()
 
     def further_trials(self, answers: Sequence[Answer]) -> int:
         """With --tooleval-early-stop: how many more trials to ask; 0 when the verdict is decided."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+# The most trials of --tooleval-trials=auto.
+DEFAULT_MOST = 10
 RECORD_MODES = ("none", "once", "new", "all")
 DEFAULTS: dict[str, Any] = {
     "tooleval_concurrency": 32,
@@ -51,9 +53,11 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--tooleval-trials",
-        type=int,
-        metavar="N",
-        help="how often each case is asked (default: the suite's, else 1)",
+        type=lambda text: int(text) if text.removeprefix("-").isdecimal() else text,
+        metavar="N|auto[:MAX]",
+        help="how often each case is asked (default: the suite's, else 1); auto asks in rounds "
+        "until the comparison with the baseline and gates with --tooleval-confidence are decided, "
+        "MAX times at most (default: 10)",
     )
     group.addoption(
         "--tooleval-pass",
@@ -195,6 +199,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini(
         "tooleval_models", "models to evaluate when --tooleval-model is not given", type="args"
     )
+    parser.addini("tooleval_trials", "default of --tooleval-trials")
     parser.addini("tooleval_cassette", "default of --tooleval-cassette")
     parser.addini("tooleval_record", "default of --tooleval-record")
     parser.addini("tooleval_fail_under", "default of --tooleval-fail-under", type="args")

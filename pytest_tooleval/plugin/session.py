@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import platform
 import time
+from collections.abc import Callable
 from collections.abc import Generator
 from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from datetime import timezone
@@ -46,6 +48,7 @@ from .verdicts import compare_run
 from .verdicts import fail_run
 from .verdicts import judge_run
 from .verdicts import remember_misses
+from .verdicts import undecided
 
 
 class EvalSession:
@@ -59,6 +62,9 @@ class EvalSession:
         self.settings = settings
         self.asking = Asking(config, settings)
         self.asking.on_wait.append(self._waited)
+        self.asking.undecided = self._undecided
+        # Called after each round of --tooleval-trials=auto with the number of cases without a verdict.
+        self.on_round: list[Callable[[int], None]] = []
         self.cases: dict[str, KeptCase] = {}
         self.unwritten: list[str] = []
         self.annotations: list[str] = []
@@ -101,6 +107,9 @@ class EvalSession:
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
             write_estimate(reporter, rows)
+            if self.settings.most_trials is not None:
+                most = self.settings.most_trials
+                reporter.write_line(f"a first round of --tooleval-trials=auto; up to {most} trials each")
         return True
 
     @pytest.hookimpl(tryfirst=True)
@@ -249,8 +258,7 @@ class EvalSession:
         rows = self.rows
         self.gates = judge_run(rows, self.settings)
         try:
-            store = self.config.rootpath / ".tooleval"
-            self.comparison = compare_run(rows, self.about(), self.settings, store)
+            self.comparison = self._compared(rows)
         except ToolevalError as error:  # a model of --tooleval-baseline-model that has no case here
             fail_run(session, "baseline", str(error))
         for gate in self.gates:
@@ -262,6 +270,20 @@ class EvalSession:
             fail_run(session, "baseline", self.comparison.message)
         if self.events is not None:
             self.events.judged(self.gates, self.comparison)
+
+    def _compared(self, rows: Sequence[CaseRow]) -> Comparison | None:
+        return compare_run(rows, self.about(), self.settings, self.config.rootpath / ".tooleval")
+
+    def _undecided(self, rows: Sequence[CaseRow]) -> set[str]:
+        """With --tooleval-trials=auto: the cases whose verdict more trials may decide."""
+        try:
+            comparison = self._compared(rows)
+        except ToolevalError:
+            comparison = None  # said in the end
+        found = undecided(rows, judge_run(rows, self.settings), comparison)
+        for tell in self.on_round:
+            tell(len(found))
+        return found
 
     @property
     def unjudged(self) -> bool:

@@ -16,6 +16,7 @@ from typing import cast
 
 import pytest
 
+from .options import DEFAULT_MOST
 from .options import RECORD_MODES
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class Settings:
     """What options, ini file and config tables say, checked.
 
     `overrides` are the arguments of `suite.model.Overrides`, which is not imported before a suite
-    is met. `files` are those to write at the end, by format.
+    is met. `most_trials` are those of `--tooleval-trials=auto`, None without it. `files` are those to
+    write at the end, by format.
     """
 
     models: tuple[ModelSpec, ...]
@@ -72,6 +74,7 @@ class Settings:
     concurrency: int
     timeout_s: float
     early_stop: bool
+    most_trials: int | None
     gates: Gates
     baseline: Baseline | None
     strict: bool
@@ -94,9 +97,7 @@ class Settings:
 def read_settings(config: pytest.Config) -> Settings:
     """Check and combine everything; `pytest.UsageError` with the way out when something is wrong."""
     _check_numbers(config)
-    trials = config.getoption("tooleval_trials")
-    if trials is not None and not 1 <= trials <= _most_trials():
-        raise pytest.UsageError(f"--tooleval-trials: expected 1 to {_most_trials()}, got {trials}")
+    trials, most_trials = _trials(config)
     overrides = {
         "tool_choice": config.getoption("tooleval_tool_choice"),
         "temperature": config.getoption("tooleval_temperature"),
@@ -106,6 +107,9 @@ def read_settings(config: pytest.Config) -> Settings:
         "thresholds": _thresholds(config.getoption("tooleval_threshold")),
     }
     cassette = _cassette(config)
+    gates, baseline = _gates(config), _baseline(config)
+    if most_trials is not None:
+        _check_auto(config, gates, baseline)
     if config.getoption("tooleval_resume") and cassette is not None:
         raise pytest.UsageError(
             "--tooleval-resume: this run has a cassette, which keeps its answers already; "
@@ -118,8 +122,9 @@ def read_settings(config: pytest.Config) -> Settings:
         concurrency=config.getoption("tooleval_concurrency"),
         timeout_s=config.getoption("tooleval_timeout"),
         early_stop=config.getoption("tooleval_early_stop"),
-        gates=_gates(config),
-        baseline=_baseline(config),
+        most_trials=most_trials,
+        gates=gates,
+        baseline=baseline,
         strict=config.getoption("tooleval_strict") or _ini_flag(config, "tooleval_strict"),
         files=_files(config),
         events=config.getoption("tooleval_events"),
@@ -243,6 +248,39 @@ def _allowed_tools(config: pytest.Config) -> tuple[str, ...]:
                 "a file of arguments"
             )
     return tuple(name.strip() for entry in entries for name in entry.split(",") if name.strip())
+
+
+def _trials(config: pytest.Config) -> tuple[int | None, int | None]:
+    """The number of trials, and the most of `auto`: one of them, or None for both."""
+    given: str | int | None = config.getoption("tooleval_trials")
+    text = config.getini("tooleval_trials") if given is None else str(given)
+    if not text:
+        return None, None
+    auto, _, most = text.partition(":")
+    number = (most or str(DEFAULT_MOST)) if auto == "auto" and not text.endswith(":") else text
+    if not (number.isdecimal() and 1 <= int(number) <= _most_trials()):
+        expected = f"1 to {_most_trials()}, auto, or auto:MAX"
+        raise pytest.UsageError(f"--tooleval-trials: expected {expected}, got {text}")
+    return (None, int(number)) if auto == "auto" else (int(number), None)
+
+
+def _check_auto(config: pytest.Config, gates: Gates, baseline: Baseline | None) -> None:
+    """Refuse what does not go with trials in rounds: their number is not known before."""
+    option = "--tooleval-trials=auto"
+    if config.getoption("tooleval_early_stop"):
+        raise pytest.UsageError(f"{option}: asks whole rounds, leave out --tooleval-early-stop")
+    if "/" in (config.getoption("tooleval_pass") or ""):
+        raise pytest.UsageError(f"{option}: --tooleval-pass=K/N says how many trials; leave one out")
+    if baseline is None and not (gates.fail_under and gates.confidence):
+        raise pytest.UsageError(
+            f"{option}: there is nothing to decide; name --tooleval-baseline, or a gate "
+            "(--tooleval-fail-under) and --tooleval-confidence"
+        )
+    if gates.confidence and any(gate.metric == "pass_rate" for gate in gates.fail_under):
+        raise pytest.UsageError(
+            f"{option}: how many cases pass depends on how often they are asked; in place of pass_rate "
+            "name pass^1, the share of trials that pass"
+        )
 
 
 def _most_trials() -> int:

@@ -16,6 +16,7 @@ from ..reports.comparison import render_comparison
 from ..reports.notes import notes
 from ..reports.run_text import VERDICTS
 from ..reports.tables import score_table
+from ..text import counted
 from ..text import printable
 from .settings import NO_MODEL
 
@@ -35,8 +36,10 @@ class Terminal:
         self._config = config
         self._session = session
         self._summarising = False
+        self._rounds = 0
         self._last_sign = time.monotonic()
         session.asking.on_wait.append(self._heartbeat)
+        session.on_round.append(self._round)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_teststatus(
@@ -64,17 +67,25 @@ class Terminal:
 
     def _heartbeat(self, waited_s: float) -> None:
         """One line on a long silence, so that a slow model does not look like a hang."""
-        now = time.monotonic()
+        if time.monotonic() - self._last_sign >= _HEARTBEAT_S:
+            self._say(f"waiting for answers, {waited_s:.0f} s for this one, {self._progress}")
+
+    def _round(self, undecided: int) -> None:
+        """One line for each round of --tooleval-trials=auto, of which nothing else is to be seen."""
+        self._rounds += 1
+        verdict = f"no verdict yet on {counted(undecided, 'case')}" if undecided else "all is decided"
+        self._say(f"round {self._rounds}: {verdict}")
+
+    def _say(self, text: str) -> None:
         reporter = self._reporter
-        if reporter is None or now - self._last_sign < _HEARTBEAT_S:
+        if reporter is None:
             return
-        self._last_sign = now
+        self._last_sign = time.monotonic()
         capture: Any = self._config.pluginmanager.getplugin("capturemanager")
-        text = f"tooleval: waiting for answers, {waited_s:.0f} s for this one, {self._progress}"
         with capture.global_and_fixture_disabled() if capture else nullcontext():
             if reporter._tw.width_of_current_line:  # after the dots, too
                 reporter.write_line("")
-            reporter.write_line(text)
+            reporter.write_line(f"tooleval: {text}")
 
     @property
     def _progress(self) -> str:

@@ -56,10 +56,44 @@ def judge_run(cases: Sequence[CaseRow], settings: Settings) -> list[Gate]:
     from ..verdicts.budgets import judge_budgets
     from ..verdicts.gates import judge_gates
 
-    judged = judge_gates(
-        cases, gates.fail_under, gates.max_errors, gates.confidence, strict=settings.strict
-    )
+    confidence = gates.confidence
+    if confidence is not None:
+        confidence = 1 - _of_each_look(1 - confidence, settings)
+    judged = judge_gates(cases, gates.fail_under, gates.max_errors, confidence, strict=settings.strict)
     return judged + judge_budgets(cases, gates.budgets)
+
+
+def _of_each_look(error: float, settings: Settings) -> float:
+    """The part of a chance of error that each round may use up.
+
+    With --tooleval-trials=auto there are at most so many looks at the verdict as trials. As much for
+    each is alpha spending (Lan & DeMets 1983) at a steady rate (Kim & DeMets 1987), and by
+    Bonferroni's inequality it holds for all looks together, however they hang together.
+    """
+    return error / (settings.most_trials or 1)
+
+
+def undecided(
+    cases: Sequence[CaseRow], gates: Sequence[Gate], comparison: Comparison | None
+) -> set[str]:
+    """The node ids of the cases on which a verdict hangs that more trials may decide."""
+    found = {
+        case.nodeid
+        for gate in gates
+        # pass^3 has no value yet after two trials.
+        if gate.verdict == "inconclusive" or (gate.kind == "fail_under" and gate.value is None)
+        for case in cases
+        if case.model == gate.model
+        and gate.suite in (None, case.suite)
+        and (gate.tag is None or gate.tag in case.tags)
+    }
+    if comparison is None:
+        return found
+    models = {model.new for model in comparison.models if model.verdict == "inconclusive"}
+    apart = {(c.suite, c.case) for c in (*comparison.cases.added, *comparison.cases.changed)}
+    return found | {
+        case.nodeid for case in cases if case.model in models and (case.suite, case.case) not in apart
+    }
 
 
 def compare_run(
@@ -73,6 +107,7 @@ def compare_run(
     if baseline is None:
         return None
     from ..history import load_document
+    from ..verdicts.baseline import ALPHA
     from ..verdicts.baseline import Side
     from ..verdicts.baseline import compare
 
@@ -87,6 +122,7 @@ def compare_run(
         Side(baseline.name, document.run, _selected(document.cases, evaluated)),
         Side("this run", run, evaluated),
         models=baseline.models,
+        alpha=_of_each_look(ALPHA, settings),
         max_drop=baseline.max_drop,
         strict=settings.strict,
     )

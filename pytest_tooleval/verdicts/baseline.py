@@ -55,6 +55,8 @@ from .statistics import summed
 from .summary import SCORED
 
 PASS = "pass"
+# The chance of a false alarm.
+ALPHA = 0.05
 # The drop that a comparison must rule out to pass, unless --tooleval-max-drop names one.
 MARGIN = 0.10
 
@@ -137,7 +139,7 @@ def compare(
     new: Side,
     *,
     models: Collection[tuple[str, str]] = (),
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     max_drop: float = 0.0,
     strict: bool = False,
 ) -> Comparison:

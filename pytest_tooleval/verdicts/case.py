@@ -43,7 +43,8 @@ def judge(trials: Sequence[TrialResult], case: ResolvedCase) -> Judgement:
     forbidden = next((trial for trial in answered if trial.failure == "forbidden_call"), None)
     if forbidden is not None:
         return "failed", scores, _of_trial(forbidden, trials)
-    rule, planned = case.pass_rule, case.trials
+    # --tooleval-trials=auto asks more than the case says.
+    rule, planned = case.pass_rule, max(case.trials, len(trials))
     counted = rule != "mean"
     decided = _counted_verdict(trials, rule, planned) if counted else None
     if errors and decided is None:

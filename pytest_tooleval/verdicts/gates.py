@@ -295,7 +295,7 @@ def _verdict(
             break
     if confidence is None:
         return ("passed", f"{shown} >= {bound}") if passed else ("failed", f"{shown} < {bound}")
-    interval = f"{shown}, its {100 * confidence:g}% interval"
+    interval = f"{shown}, its {100 * confidence:.4g}% interval"
     if passed:
         return "passed", f"{interval} begins at {begin} >= {bound}"
     if failed:

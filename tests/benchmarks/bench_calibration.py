@@ -1,6 +1,6 @@
 """How often the baseline gate cries wolf, which drops it sees, and how well the intervals cover.
 
-    python tests/benchmarks/bench_calibration.py [--pairs N] [--seed N] [--power | --gate | --intervals]
+    python tests/benchmarks/bench_calibration.py [--pairs N] [--seed N] [--gate | --rounds | ...]
 
 Prints the tables of docs/statistics.md; without a choice all of them, in about ten minutes.
 
@@ -18,8 +18,11 @@ import argparse
 import itertools
 import random
 import sys
+from collections import Counter
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +34,20 @@ from power import after_drop
 from power import power
 from power import typical_pass_rates
 
+from pytest_tooleval.plugin.options import DEFAULT_MOST
+from pytest_tooleval.record.gates import Verdict
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import statistics
+from pytest_tooleval.verdicts.baseline import ALPHA
 from pytest_tooleval.verdicts.baseline import Side
 from pytest_tooleval.verdicts.baseline import compare
+from pytest_tooleval.verdicts.gates import FailUnder
+from pytest_tooleval.verdicts.gates import judge_gates
 
-RIGHT = (1.0, 1.0, 1.0)  # tool, parameters, validity
+# Tool, parameters and validity of an answer.
+Answer = tuple[float, float, float]
+RIGHT: Answer = (1.0, 1.0, 1.0)  # tool, parameters, validity
 SIZES = (50, 100, 400)
 DROPS = (0.02, 0.05, 0.10, 0.20)
 POWER_CASES = (25, 50, 100, 200, 400)
@@ -51,20 +61,34 @@ MIXES = {
     "weak": (0.20, 0.50, (1.0,)),
     "typical, weights 1 and 3": (0.55, 0.15, (1.0, 3.0)),
 }
+# Cases, trials of the baseline (0: itself asked in rounds), change, drop, whether cases broke.
+IN_ROUNDS: list[tuple[str, int, str, float, bool]] = [
+    ("typical", 5, "none", 0.0, False),
+    ("typical", 1, "none", 0.0, False),
+    ("typical", 0, "none", 0.0, False),
+    ("near 1", 1, "none", 0.0, False),
+    ("typical", 5, "10 points, all less sure", 0.1, False),
+    ("typical", 5, "10 points, some broken", 0.1, True),
+    ("typical", 5, "5 points, all less sure", 0.05, False),
+    ("typical", 5, "20 points, all less sure", 0.2, False),
+]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pairs", type=int, default=2000, help="simulated pairs of runs (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
-    for name in ("gate", "intervals", "power"):
+    for name in ("gate", "rounds", "intervals", "power"):
         parser.add_argument(f"--{name}", action="store_true", help=f"only the {name} tables")
     options = parser.parse_args()
-    everything = not (options.gate or options.intervals or options.power)
+    everything = not (options.gate or options.rounds or options.intervals or options.power)
     if options.gate or everything:
         print_table(false_alarms(options.pairs, options.seed))
         print_table(detection(options.pairs, options.seed))
         print_table(stress(options.pairs, options.seed))
+    if options.rounds or everything:
+        print_table(compared_in_rounds(options.pairs, options.seed))
+        print_table(gated_in_rounds(options.pairs, options.seed))
     if options.intervals or everything:
         print_table(coverage(options.pairs, options.seed))
     if options.power or everything:
@@ -108,19 +132,28 @@ def simulate(
             wrong = (place for place, answer in enumerate(answers, start=1) if answer != RIGHT)
             answers = answers[: next(wrong, trials)]
         answers *= trials if alike else 1
-        tool, parameters, valid = (sum(column) / len(answers) for column in zip(*answers, strict=True))
-        scores = {
-            "overall": 0.6 * tool + 0.4 * parameters,
-            "tool_selection": tool,
-            "parameter_accuracy": parameters,
-            "arguments_valid": valid,
-        }
-        passes = sum(answer == RIGHT for answer in answers)
-        suite = f"suite-{number % suites}"
-        names = {"suite": suite, "case": f"case-{number}", "model": f"model-{model}"}
-        counts = {"outcome": "failed", "passes": passes, "scored": len(answers)}
-        row = {**names, "nodeid": "", "content": f"{number:016x}", **counts, "scores": scores}
-        rows.append(msgspec.convert(row, CaseRow))
+        rows.append(_row(number, answers, f"model-{model}", f"suite-{number % suites}"))
+    return _side(rows, early=early)
+
+
+def _row(
+    number: int, answers: Sequence[Answer], model: str = "model-0", suite: str = "suite-0"
+) -> CaseRow:
+    tool, parameters, valid = (sum(column) / len(answers) for column in zip(*answers, strict=True))
+    scores = {
+        "overall": 0.6 * tool + 0.4 * parameters,
+        "tool_selection": tool,
+        "parameter_accuracy": parameters,
+        "arguments_valid": valid,
+    }
+    passes = sum(answer == RIGHT for answer in answers)
+    names = {"suite": suite, "case": f"case-{number}", "model": model}
+    counts = {"outcome": "failed", "passes": passes, "scored": len(answers)}
+    row = {**names, "nodeid": "", "content": f"{number:016x}", **counts, "scores": scores}
+    return msgspec.convert(row, CaseRow)
+
+
+def _side(rows: Sequence[CaseRow], *, early: bool = False) -> Side:
     run = Run(
         id="",
         started="",
@@ -132,8 +165,7 @@ def simulate(
     return Side("simulated", run, rows)
 
 
-def _answer(right: bool, chance: random.Random) -> tuple[float, float, float]:
-    """Tool, parameters and validity of one trial."""
+def _answer(right: bool, chance: random.Random) -> Answer:
     if right:
         return RIGHT
     expected = chance.randint(1, 4)
@@ -204,6 +236,86 @@ def detection(pairs: int, seed: int) -> Iterable[list[str]]:
                 for broken in (False, True)
             ]
             yield [str(cases), str(trials), *map(percent, shares)]
+
+
+# Trials in rounds
+
+
+def in_rounds(
+    rates: Sequence[float], judge: Callable[[Side], Verdict], chance: random.Random
+) -> tuple[Verdict, int, Side]:
+    """The verdict of `--tooleval-trials=auto`, after how many trials of each case, and the run."""
+    answers: list[list[Answer]] = [[] for _ in rates]
+    verdict: Verdict = "inconclusive"
+    trials = 0
+    while verdict == "inconclusive" and trials < DEFAULT_MOST:
+        trials += 1
+        for mine, rate in zip(answers, rates, strict=True):
+            mine.append(_answer(chance.random() < rate, chance))
+        run = _side(list(itertools.starmap(_row, enumerate(answers))))
+        verdict = judge(run)
+    return verdict, trials, run
+
+
+def compared_in_rounds(pairs: int, seed: int) -> Iterable[list[str]]:
+    """Against baselines of 100 cases; beside it a plan of five trials, which is what it would cost."""
+    shares: tuple[Verdict, ...] = ("failed", "inconclusive")
+    yield [
+        *("cases", "trials of the baseline", "change"),
+        *(*shares, "mean trials", "5 trials: failed", "inconclusive"),
+    ]
+    for mix, trials, change, drop, broken in IN_ROUNDS:
+        chance = random.Random(f"{seed} {mix} {trials} {change}")
+        runs = 2 * pairs if (mix, trials, drop) == ("typical", 5, 0.0) else pairs // 2
+        auto: Counter[Verdict] = Counter()
+        fixed: Counter[Verdict] = Counter()
+        asked = 0
+        for _ in range(runs):
+            rates = typical_pass_rates(100, chance, *MIXES[mix][:2])
+            after = after_drop(rates, drop, chance, broken=broken) if drop else rates
+            old = simulate(rates, trials or 5, chance)
+            if not trials:  # the baseline was itself asked until it passed against another one
+                first, passed = old, False
+                while not passed:
+                    verdict, _, old = in_rounds(rates, partial(_compared, first), chance)
+                    passed = verdict == "passed"
+            verdict, rounds, _ = in_rounds(after, partial(_compared, old), chance)
+            auto[verdict] += 1
+            asked += rounds
+            fixed[compare(old, simulate(after, 5, chance)).verdict] += 1
+        yield [
+            *(mix, str(trials) if trials else "asked in rounds", change),
+            *(percent(auto[share] / runs) for share in shares),
+            f"{asked / runs:.2f}",
+            *(percent(fixed[share] / runs) for share in shares),
+        ]
+
+
+def _compared(old: Side, new: Side) -> Verdict:
+    return compare(old, new, alpha=ALPHA / DEFAULT_MOST).verdict
+
+
+def gated_in_rounds(pairs: int, seed: int) -> Iterable[list[str]]:
+    """A gate on the share of trials that pass, at a confidence of 0.95, over 100 and 400 cases."""
+    yield ["cases", "value needed", "passed", "failed", "inconclusive", "mean trials"]
+    mean = _mean(*MIXES["typical"][:2], "pass")
+    for cases, above in itertools.product((100, 400), (0.0, -0.1, 0.1)):
+        chance = random.Random(f"{seed} {cases} {above}")
+        gate = FailUnder("pass^1", mean + above)
+
+        def judge(run: Side, gate: FailUnder = gate) -> Verdict:
+            return judge_gates(run.cases, [gate], confidence=1 - 0.05 / DEFAULT_MOST)[0].verdict
+
+        found: Counter[Verdict] = Counter()
+        asked = 0
+        for _ in range(pairs // 2):
+            verdict, trials, _ = in_rounds(typical_pass_rates(cases, chance), judge, chance)
+            found[verdict] += 1
+            asked += trials
+        where = {0.0: "the true mean", -0.1: "10 points below", 0.1: "10 points above"}[above]
+        verdicts: tuple[Verdict, ...] = ("passed", "failed", "inconclusive")
+        shares = [percent(found[verdict] / (pairs // 2)) for verdict in verdicts]
+        yield [str(cases), where, *shares, f"{asked / (pairs // 2):.2f}"]
 
 
 # The intervals

@@ -148,7 +148,10 @@ def test_stopping_early_under_xdist(trials: Project) -> None:
         (["--tooleval-pass=0/5"], "expected mean, all, any, or K/N"),
         (["--tooleval-pass=4/5", "--tooleval-trials=3"], "--tooleval-trials=3 says otherwise"),
         (["--tooleval-pass=4/10001"], "expected at most 10000 trials"),
-        (["--tooleval-trials=99999999"], "--tooleval-trials: expected 1 to 10000, got 99999999"),
+        (
+            ["--tooleval-trials=99999999"],
+            "--tooleval-trials: expected 1 to 10000, auto, or auto:MAX, got 99999999",
+        ),
     ],
 )
 def test_rules_that_cannot_be(trials: Project, options: list[str], message: str) -> None:

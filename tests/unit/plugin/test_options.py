@@ -103,7 +103,10 @@ def test_the_option_wins_over_the_ini_file(tmp_path: Path) -> None:
         ({"tooleval_concurrency": 0}, "--tooleval-concurrency: expected at least 1, got 0"),
         ({"tooleval_timeout": 0.0}, "--tooleval-timeout: expected seconds above 0, got 0"),
         ({"tooleval_timeout": float("nan")}, "--tooleval-timeout: .*got nan"),
-        ({"tooleval_trials": -1}, "--tooleval-trials: expected 1 to 10000, got -1"),
+        ({"tooleval_trials": -1}, "--tooleval-trials: expected 1 to 10000, auto, or auto:MAX, got -1"),
+        ({"tooleval_trials": "auto:"}, "expected 1 to 10000, auto, or auto:MAX, got auto:"),
+        ({"tooleval_trials": "some"}, "expected 1 to 10000, auto, or auto:MAX, got some"),
+        ({"tooleval_trials": "auto"}, "there is nothing to decide"),
         ({"tooleval_temperature": 2.5}, "--tooleval-temperature: expected 0 to 2, got 2.5"),
         ({"tooleval_temperature": float("nan")}, "--tooleval-temperature: .*got nan"),
         (
