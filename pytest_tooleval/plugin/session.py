@@ -45,9 +45,9 @@ from .outputs import tell_github
 from .outputs import write_files
 from .settings import Settings
 from .verdicts import compare_run
-from .verdicts import fail_run
 from .verdicts import judge_run
 from .verdicts import remember_misses
+from .verdicts import report_verdict
 from .verdicts import undecided
 
 
@@ -260,14 +260,15 @@ class EvalSession:
         try:
             self.comparison = self._compared(rows)
         except ToolevalError as error:  # a model of --tooleval-baseline-model that has no case here
-            fail_run(session, "baseline", str(error))
+            report_verdict(session, "baseline", str(error))
         for gate in self.gates:
-            if gate.failed:
-                fail_run(session, f"gate {gate.name}", gate.message)
+            if gate.verdict != "passed":
+                report_verdict(session, f"gate {gate.name}", gate.message, failed=gate.failed)
         if any(gate.failed for gate in self.gates):
             remember_misses(session, rows)
-        if self.comparison is not None and self.comparison.failed:
-            fail_run(session, "baseline", self.comparison.message)
+        if self.comparison is not None and self.comparison.verdict != "passed":
+            failed = self.comparison.failed
+            report_verdict(session, "baseline", self.comparison.message, failed=failed)
         if self.events is not None:
             self.events.judged(self.gates, self.comparison)
 

@@ -19,6 +19,7 @@ from ..reports.tables import score_table
 from ..text import counted
 from ..text import printable
 from .settings import NO_MODEL
+from .verdicts import GATE_FILE
 
 if TYPE_CHECKING:
     from .session import EvalSession
@@ -46,6 +47,8 @@ class Terminal:
         self, report: pytest.TestReport | pytest.CollectReport
     ) -> Generator[None, Any, Any]:
         status = yield
+        if report.skipped and report.nodeid.startswith(f"{GATE_FILE}::"):
+            return "inconclusive", "i", ("INCONCLUSIVE", {"yellow": True})
         row = self._session.row_of(report)
         # The short summary calls this as well; there the plain word is what people search for.
         if row is None or self._summarising:

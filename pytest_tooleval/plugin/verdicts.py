@@ -155,10 +155,11 @@ def remember_misses(session: pytest.Session, cases: Sequence[CaseRow]) -> None:
             remembered[case.nodeid] = True
 
 
-def fail_run(session: pytest.Session, name: str, message: str) -> None:
+def report_verdict(session: pytest.Session, name: str, message: str, *, failed: bool = True) -> None:
     """Report a failure that belongs to no item, as xdist does for a worker that crashed.
 
     So it stands in the terminal, in JUnit's file and in annotations, and not only in the exit code.
+    What is inconclusive and does not fail the run stands there as skipped, with the reason.
     """
     report = pytest.TestReport(
         nodeid=f"{GATE_FILE}::{printable(name)}",
@@ -166,15 +167,15 @@ def fail_run(session: pytest.Session, name: str, message: str) -> None:
         # and writes the dots in it as `::`.
         location=(GATE_FILE, None, printable(name) + " "),
         keywords={},
-        outcome="failed",
-        longrepr=printable(message),
+        outcome="failed" if failed else "skipped",
+        longrepr=printable(message) if failed else (GATE_FILE, 0, printable(message)),
         when="call",
     )
     terminal: Any = session.config.pluginmanager.getplugin("terminalreporter")
     if terminal is not None:
         terminal.ensure_newline()  # the line of dots ends with [100%]
     session.testscollected += 1
-    session.testsfailed += 1
+    session.testsfailed += failed
     # Not for those who would stop the run or begin the next one with it: all tests have run, and no
     # later run could report it as passed.
     manager = session.config.pluginmanager

@@ -60,9 +60,13 @@ def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> Non
     before.suite(*many(1))
     options = ("--tooleval-baseline=old.json", "--tooleval-fail-under=0.5")
     told = "*went from 1.00 to 0.97 over 30 cases*up to 0.15 is not ruled out; about 2 more trials*"
-    result = before.run(*options)
+    result = before.run(*options, "--junitxml=out.xml")
     assert result.ret == 0
-    result.stdout.fnmatch_lines([f"baseline INCONCLUSIVE: {told}"])
+    result.stdout.fnmatch_lines(
+        [f"baseline INCONCLUSIVE: {told}", "*29 passed, 1 missed, 1 inconclusive*"]
+    )
+    (skipped,) = ET.parse(before.path / "out.xml").getroot().iterfind(".//*[@name='baseline']/skipped")
+    assert "is not ruled out; about 2 more trials" in str(skipped.get("message"))
     result = before.run(*options, "--tooleval-strict")
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"baseline INCONCLUSIVE: {told}which fails the run: --tooleval-strict"])
