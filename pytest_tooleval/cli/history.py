@@ -93,23 +93,34 @@ def history(
 @click.argument("run")
 @click.argument("case", required=False)
 @click.option("--failed", is_flag=True, help="All failed cases; with CASE, only its failed trials.")
+@click.option(
+    "--confusion", is_flag=True, help="Which tools were called in place of which; without CASE."
+)
 @click.option("--model", help="Only this model.")
 @_folder_option
-def show(run: str, case: str | None, failed: bool, model: str | None, folder: Path | None) -> None:
+def show(
+    run: str, case: str | None, failed: bool, confusion: bool, model: str | None, folder: Path | None
+) -> None:
     """Show the table of a run and what failed, or every trial of one case.
 
     RUN is latest, latest~2, latest:BRANCH, or the beginning of an id. CASE is a case's id,
     SUITE::CASE, FILE::CASE or a node id.
     """
     from .showing import case_lines
+    from .showing import confusion_lines
     from .showing import run_lines
 
     store = _open(folder)
     id = store.find(run)
-    document = store.rows_document(id)
+    document = store.rows_document(id, intervals=confusion)
     models = [row.model for row in document.models]
     if model is not None and model not in models:
         raise ToolevalError(f"the run {id} has no model {model}, only {', '.join(models) or 'none'}")
+    if confusion:
+        if case is not None:
+            raise click.UsageError("--confusion is of a whole run: leave out the case")
+        _print_lines(confusion_lines(document, model))
+        return
     if case is None:
         _print_lines(run_lines(document, model, all_failed=failed))
         return

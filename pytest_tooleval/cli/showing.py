@@ -12,6 +12,7 @@ from ..record.results import CaseRow
 from ..record.results import TrialResult
 from ..record.run import Run
 from ..reports.comparison import render_comparison
+from ..reports.confusion import confusion_text
 from ..reports.notes import notes
 from ..reports.run_text import VERDICTS
 from ..reports.run_text import ending
@@ -66,6 +67,15 @@ def _wrong_cases(rows: Sequence[CaseRow], most: int) -> Iterator[str]:
         yield f"{row.outcome}  {name} [{short(row.model)}]: {short(row.reason, 200)}"
     if len(rows) > most:
         yield f"and {len(rows) - most} more; --failed shows all"
+
+
+def confusion_lines(document: RowsDocument, model: str | None) -> Iterator[str]:
+    """The confusion matrix of each model, or of one."""
+    found = [each for each in document.confusion if model in (None, each.model)]
+    if not found:
+        yield "no case expects a tool, or that none is called, and has an answer"
+    for each in found:
+        yield from [*confusion_text(each), ""]
 
 
 def case_lines(result: CaseResult, *, only_failed: bool) -> Iterator[str]:

@@ -9,6 +9,7 @@ from msgspec import Meta
 from msgspec import Struct
 
 from .comparison import Comparison
+from .confusion import Confusion
 from .gates import Gate
 from .results import CaseResult
 from .results import CaseRow
@@ -36,6 +37,10 @@ class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
         Meta(description="Every case on every model, in the order of the files."),
     ]
     gates: Annotated[tuple[Gate, ...], Meta(description="The gates of the run.")] = ()
+    confusion: Annotated[
+        tuple[Confusion, ...],
+        Meta(description="A model's tools, expected against called; of models that were to choose one."),
+    ] = ()
     baseline: Annotated[
         Comparison | None, Meta(description="The comparison with the baseline; null without one.")
     ] = None

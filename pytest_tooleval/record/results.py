@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from ..errors import ErrorKind
 from .calls import ToolCall
+from .confusion import Choice
 from .transcript import Measures
 from .transcript import NoAnswer
 from .transcript import NoAnswerCategory
@@ -110,6 +111,10 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         Meta(description="The one category that a failed trial counts under."),
     ] = None
     calls_made: Annotated[int, Meta(ge=0, description="The calls in all replies of the model.")] = 0
+    choices: Annotated[
+        tuple[Choice, ...],
+        Meta(description="Each expected call and each call that was made, once; scoring.md has more."),
+    ] = ()
     wrong: Annotated[
         str, Meta(description="What was wrong, in one line; empty when the trial passed.")
     ] = ""

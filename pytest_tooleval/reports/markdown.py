@@ -20,6 +20,7 @@ from ..record.comparison import Comparison
 from ..record.comparison import Flip
 from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
+from ..record.confusion import Confusion
 from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.gates import Verdict
@@ -30,6 +31,9 @@ from ..text import counted
 from ..text import printable
 from ..text import score_text
 from ..text import shorten
+from .confusion import heading
+from .confusion import matrix_rows
+from .confusion import notes
 from .run_text import ending
 from .run_text import fallbacks_text
 from .tables import score_columns
@@ -129,6 +133,8 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
         cases.sort(key=lambda case: not case.called_forbidden)
         if cases:
             yield _cases(cases, what, shown=outcome == "failed")
+    for confusion in document.confusion:
+        yield _confusion(confusion)
     if several:
         yield _details("Scores by suite", _scores(suites, "", suites=True))
     if document.baseline:
@@ -250,6 +256,15 @@ def _case(case: CaseRow) -> str:
         f"- {_code(case.case)} on {_code(case.model)}{trials}: "
         f"{_code(case.reason, _LINE)} ({_code(place, _LINE)})\n"
     )
+
+
+def _confusion(found: Confusion) -> _Section:
+    """A model's tools, expected against called."""
+    rows = matrix_rows(found, partial(_code, table=True))
+    texts = [f"{_code(found.model)}\n", *(f"\n{note}\n" for note in notes(found))]
+    table = "\n" + _table_head(rows[0], 1) if rows else ""
+    section = _Section("".join(texts) + table, [_table_row(row) for row in rows[1:]])
+    return _details(f"Tools called: {heading(found)}", section)
 
 
 def _changed_cases(cases: ComparedCases) -> Iterable[_Section]:

@@ -11,6 +11,7 @@ from msgspec import structs
 from ..record.document import RowsDocument
 from ..record.metrics import ordered_metrics
 from ..record.metrics import title_of
+from ..record.summary import Mean
 from ..record.summary import ModelSummary
 from ..record.summary import SuiteSummary
 from ..text import printable
@@ -101,7 +102,14 @@ def _mean(row: ModelSummary, metric: str, intervals: bool) -> str:
     found = row.metrics.get(metric)
     if found is None:
         return "-"
-    if not intervals or metric != "overall" or found.low is None or found.high is None:
+    return interval_text(found) if intervals and metric == "overall" else f"{found.mean:.2f}"
+
+
+def interval_text(found: Mean | None) -> str:
+    """`0.85 (0.80 to 0.90)`, as far as it is known."""
+    if found is None:
+        return "-"
+    if found.low is None or found.high is None:
         return f"{found.mean:.2f}"
     return f"{found.mean:.2f} ({found.low:.2f} to {found.high:.2f})"
 

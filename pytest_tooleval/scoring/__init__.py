@@ -27,6 +27,7 @@ from ..text import shorten
 from .analysis import Analysis
 from .analysis import analyse
 from .analysis import failure_category
+from .choices import choices_of
 from .drafts import Draft
 from .forbidden import forbidden_call
 from .no_answer import without_answer
@@ -77,6 +78,7 @@ def score_transcript(
             scores=scores,
             transcript=transcript,
             calls_made=len(transcript.calls),
+            choices=choices_of(case, transcript, analysis),
             **measures,
         )
         failure, wrong = _failure(case, result, analysis, drafts, scorers)

@@ -14,6 +14,7 @@ from ..suite.model import ResolvedCase
 from .arguments_schema import argument_flaw
 from .arguments_schema import score_arguments
 from .drafts import Draft
+from .drafts import Pair
 from .multi_turn import Chain
 from .single_turn import NoCallExpected
 from .single_turn import OneCallExpected
@@ -31,6 +32,9 @@ class Analysis(Protocol):
 
     def parameter_failure(self) -> FailureCategory | None:
         """What is wrong with the parameters alone."""
+
+    def pairs(self) -> list[Pair]:
+        """Each expected call with the one in its place, and each further call with nothing."""
 
 
 def analyse(case: ResolvedCase, transcript: Transcript) -> tuple[Analysis, dict[str, Draft]]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import Score
 
 Explained = tuple[str, list[Check]]
+# The tools of which one is expected, or none, and the call that was made in their place.
+Pair = tuple[Sequence[str], ToolCall | None]
 
 
 class Draft(NamedTuple):

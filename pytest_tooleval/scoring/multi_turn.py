@@ -27,11 +27,13 @@ from . import parameters
 from . import tool_selection
 from .drafts import Draft
 from .drafts import Explained
+from .drafts import Pair
 from .matchers import RULES
 from .matchers import identical
 from .overall import overall
 from .problems import CannotCompare
 from .single_turn import Choice
+from .single_turn import called_for_nothing
 from .single_turn import choose
 
 PENALTY = 0.1
@@ -103,6 +105,13 @@ class Chain:
 
     def parameter_failure(self) -> FailureCategory | None:
         return self._final.share.flaw if self._final and self._final.share else None
+
+    def pairs(self) -> list[Pair]:
+        """The call that the chain ended with; those on the way are nobody's mistake."""
+        if self._case.case.expects_nothing:
+            return called_for_nothing(self.hops)
+        last = self.hops[-1] if self.hops else None
+        return [(self._case.case.expected_tools, self._final.call if self._final else last)]
 
     def _explain_completion(self) -> Explained:
         if self._case.case.expects_nothing:

@@ -22,6 +22,7 @@ from .calls import pair
 from .calls import total_of
 from .drafts import Draft
 from .drafts import Explained
+from .drafts import Pair
 from .matchers import RULES
 from .overall import formula
 from .overall import overall
@@ -35,9 +36,13 @@ _SHOWN = 50
 
 def _no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
     """`no_extra_calls`: nothing where any number of calls is right."""
-    if case.param_scoring == "bfcl" or ANY_TOOL in case.case.expected_tools:
+    if _any_number_is_right(case):
         return Draft(None, "any number of calls is right")
     return Draft(0.0 if extra else 1.0, partial(_explain_extra, case, extra))
+
+
+def _any_number_is_right(case: ResolvedCase) -> bool:
+    return case.param_scoring == "bfcl" or ANY_TOOL in case.case.expected_tools
 
 
 def _explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
@@ -63,6 +68,11 @@ def _why_extra(case: ResolvedCase, call: ToolCall) -> str:
     return "more often than expected"
 
 
+def called_for_nothing(calls: Sequence[ToolCall]) -> list[Pair]:
+    """Where nothing is expected: each call, or that there was none."""
+    return [((), call) for call in calls] or [((), None)]
+
+
 class NoCallExpected:
     """`expected_tool: null` or `expected_calls: []`: right only if nothing was called."""
 
@@ -84,6 +94,9 @@ class NoCallExpected:
 
     def parameter_failure(self) -> FailureCategory | None:
         return None
+
+    def pairs(self) -> list[Pair]:
+        return called_for_nothing(self._calls)
 
     def _explain(self) -> Explained:
         if not self._calls:
@@ -167,6 +180,10 @@ class OneCallExpected:
 
     def parameter_failure(self) -> FailureCategory | None:
         return None if self._share is None else self._share.flaw
+
+    def pairs(self) -> list[Pair]:
+        extra = [] if _any_number_is_right(self._case) else self._extra
+        return [(self._case.case.expected_tools, self._call), *(((), call) for call in extra)]
 
     def _explain_tool(self) -> Explained:
         row = tool_selection.check(self._case, self._case.case.expected_tools, self._call)
@@ -274,7 +291,7 @@ class SeveralCallsExpected:
         if not self._calls:
             return "missing_call"
         if len(self._pairing.pairs) < self._most:
-            free = self._pair(in_order=False) if self._in_order else self._pairing
+            free = self._free()
             surplus = self._surplus(free)
             missing = len(free.pairs) < len(self._expected)
             if any(tool_selection.find_tool(self._case, call.name) is None for call in surplus):
@@ -289,6 +306,21 @@ class SeveralCallsExpected:
 
     def parameter_failure(self) -> FailureCategory | None:
         return next((share.flaw for share in self._pairing.shares if share.flaw is not None), None)
+
+    def pairs(self) -> list[Pair]:
+        """Calls that fit nothing stand for the expected ones that were not made, in order."""
+        free = self._free()
+        surplus = iter(self._surplus(free))
+        found: list[Pair] = []
+        for index, expected in enumerate(self._expected):
+            j = free.pairs.get(index)
+            found.append((expected.tools, next(surplus, None) if j is None else self._calls[j]))
+        found += [((), call) for call in surplus]
+        return found or [((), None)]
+
+    def _free(self) -> Assignment:
+        """The best pairing in any order."""
+        return self._pair(in_order=False) if self._in_order else self._pairing
 
     def _surplus(self, pairing: Assignment) -> list[ToolCall]:
         paired = set(pairing.pairs.values())

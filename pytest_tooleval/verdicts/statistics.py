@@ -7,11 +7,13 @@ Pure functions of numbers. docs/statistics.md says what each means to a reader o
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 
 from ..record.results import CaseRow
+from ..record.summary import Mean
 from ..record.summary import Reliability
 
 # What the spread of scores is measured with besides the scores themselves, see `mean_interval`.
@@ -106,6 +108,15 @@ def summed(values: Sequence[float], clusters: Sequence[int]) -> list[float]:
     for value, cluster in zip(values, clusters, strict=True):
         sums[cluster] += value
     return sums
+
+
+def mean_of(cases: Sequence[tuple[float, float, int]], *, intervals: bool = True) -> Mean:
+    """The mean over cases, each its value, weight and cluster; with its interval, if asked for."""
+    values, weights, clusters = zip(*cases, strict=True)
+    mean = sum(map(operator.mul, values, weights)) / sum(weights)
+    if not intervals:
+        return Mean(mean, len(cases))
+    return Mean(mean, len(cases), *mean_interval(values, weights, clusters=clusters))
 
 
 def mean_interval(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from ..record.comparison import Comparison
+from ..record.confusion import Confusion
 from ..record.document import Document
 from ..record.document import RowsDocument
 from ..record.gates import Gate
@@ -26,8 +26,9 @@ from ..record.summary import ModelSummary
 from ..record.summary import SuiteSummary
 from ..record.summary import Summary
 from ..record.summary import Tokens
+from .confusion import confusion_of
 from .statistics import clusters_of
-from .statistics import mean_interval
+from .statistics import mean_of
 from .statistics import reliability
 
 SCORED: tuple[Outcome, ...] = ("passed", "failed", "missed")
@@ -44,7 +45,10 @@ def rows_document(
     *,
     intervals: bool = False,
 ) -> RowsDocument:
-    """The document without explanations and transcripts. With `intervals` each mean has its bounds."""
+    """The document without explanations and transcripts.
+
+    With `intervals` each mean has its bounds, and each model its confusion matrix.
+    """
     summed, models, suites = _sums(run, cases, intervals)
     return RowsDocument(
         run=summed,
@@ -52,6 +56,7 @@ def rows_document(
         suites=suites,
         cases=tuple(cases),
         gates=tuple(gates),
+        confusion=_confusion(cases) if intervals else (),
         baseline=baseline,
     )
 
@@ -94,6 +99,13 @@ def _sums(
         ).items()
     )
     return SummedRun(total=total, **_fields(run)), models, suites  # type: ignore[arg-type]
+
+
+def _confusion(cases: Sequence[CaseRow]) -> tuple[Confusion, ...]:
+    judged = [case for case in cases if case.outcome in SCORED]
+    by_model = grouped(judged, lambda case: case.model)
+    found = (confusion_of(model, group) for model, group in by_model.items())
+    return tuple(each for each in found if each.cells)
 
 
 def _fields(of: Run | Summary | RowsDocument) -> dict[str, object]:
@@ -156,16 +168,7 @@ def _means(cases: Sequence[CaseRow], intervals: bool) -> dict[str, Mean]:
         for metric, value in case.scores.items():
             if value is not None:
                 found.setdefault(metric, []).append((value, case.weight, cluster))
-    return {metric: _mean(found[metric], intervals) for metric in ordered_metrics(found)}
-
-
-def _mean(cases: Sequence[tuple[float, float, int]], interval: bool) -> Mean:
-    """The mean of a metric over cases, each its value, weight and cluster."""
-    values, weights, clusters = zip(*cases, strict=True)
-    mean = sum(map(operator.mul, values, weights)) / sum(weights)
-    if not interval:
-        return Mean(mean, len(cases))
-    return Mean(mean, len(cases), *mean_interval(values, weights, clusters=clusters))
+    return {metric: mean_of(found[metric], intervals=intervals) for metric in ordered_metrics(found)}
 
 
 def _total(values: Iterable[int | None]) -> int | None:

@@ -24,6 +24,7 @@ from pytest_tooleval.cli import main
 from pytest_tooleval.cli.tables import sparkline
 from pytest_tooleval.history import History
 from pytest_tooleval.record.comparison import Flip
+from pytest_tooleval.record.confusion import Choice
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.encoding import read_document
 from pytest_tooleval.record.encoding import to_json
@@ -155,6 +156,26 @@ def test_no_history_and_a_damaged_one(
     assert done.exit_code == (2 if "compare" in arguments else 1)
     assert "not a history, or a damaged one" in done.output
     assert len(done.output.splitlines()) == 1
+
+
+def test_the_tools_that_were_called_in_place_of_others(history: History, invoke: Invoke) -> None:
+    cases = []
+    for name, called in (("one", "a"), ("two", HOSTILE), ("three", "c")):
+        case = case_of(name, outcome="failed")
+        choice = Choice(expected="a", called=called, hallucinated=called == "c")
+        trials = tuple(structs.replace(trial, choices=(choice,)) for trial in case.trials)
+        cases.append(structs.replace(case, trials=trials))
+    keep(history, 1, *cases)
+
+    title, *table = invoke("show", "latest", "--confusion").output.splitlines()
+    assert title == "claude-3: 1 of 3 choices right, 2 tools"
+    assert [line.split() for line in table[:3]] == [
+        "expected 1 2 hallucinated precision recall F1".split(),
+        r"1 \x1b[31m\u202e\n . . . 0.00 (0.00 to 0.79) - 0.00 (0.00 to 0.79)".split(),
+        "2 a 1 1 1 1.00 (0.21 to 1.00) 0.33 (0.06 to 0.79) 0.50 (0.12 to 0.88)".split(),
+    ]
+    keep(history, 2, case_of())
+    assert "no case expects a tool" in invoke("show", "latest", "--confusion").output
 
 
 def test_a_run_in_short(history: History, invoke: Invoke) -> None:

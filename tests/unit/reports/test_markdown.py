@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from msgspec import structs
 
+from pytest_tooleval.record.confusion import Choice
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.reports.markdown import COMMENT_LIMIT
@@ -223,6 +225,23 @@ def test_a_limit_below_what_any_report_needs_is_refused() -> None:
         markdown_text(document(), 100)
 
 
+def test_confused_tools_are_a_table_and_others_a_number() -> None:
+    pairs = [("a", "b"), ("a", "a"), ("c", "c"), (None, None)]
+    trials = [
+        structs.replace(trial(n), choices=(Choice(expected=expected, called=called),))
+        for n, (expected, called) in enumerate(pairs)
+    ]
+    text = report(row("failed", *trials), intervals=True)
+
+    assert "<summary>Tools called: 3 of 4 choices right, 3 tools</summary>" in text
+    assert "\n1 other tool always right\n" in text
+    head, *rows = table(text, "1 other tool always right\n")
+    assert head == ["expected", "1", "2", "none", "precision", "recall", "F1"]
+    assert rows[0][:4] == ["1 `a`", "1", "1", "."]
+    assert rows[0][5].startswith("0.50 (")
+    assert rows[2] == ["none", ".", ".", "1", "-", "-", "-"]
+
+
 # --------------------------------------------------------------------------------- hostile text
 
 
@@ -232,11 +251,14 @@ def everywhere(evil: str, limit: int = SUMMARY_LIMIT) -> str:
     outcomes: list[Outcome] = ["failed", "error", "missed"]
     cases = [row(outcome, trial(0, 0.6), trial(1), **names) for outcome in outcomes]
     cases[0]["scores"][evil] = 0.5
+    confused = (Choice(expected=evil, called="b"), Choice(called=evil, hallucinated=True))
+    cases[0]["trials"] = [structs.replace(trial(), choices=confused)]
     cases.append(row("passed", trial(), **{**names, "suite": "other"}))
     found = document(
         *cases,
         gates=(gate(False, evil, name=evil), gate(True, evil)),
         baseline=comparison(name=evil, model=evil, metric=evil, suite=evil, case=evil, message=evil),
+        intervals=True,
         id=evil,
         git={"commit": evil, "branch": evil, "dirty": True},
     )

@@ -1,0 +1,90 @@
+"""A confusion matrix as a table of texts, for terminals and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..record.confusion import Cell
+from ..record.confusion import Confusion
+from ..text import counted
+from ..text import printable
+from .tables import aligned
+from .tables import interval_text
+
+# As many tools as a matrix of texts has room for.
+_MOST = 15
+_HALLUCINATED = "\0"  # the column of all names that were made up; no tool is called so
+_FIGURES = ("precision", "recall", "F1")
+
+
+def heading(confusion: Confusion) -> str:
+    """How many of the choices were right, in words."""
+    total, wrong = (sum(cell.count for cell in each) for each in (confusion.cells, _wrong(confusion)))
+    return f"{total - wrong} of {total} choices right, {counted(len(confusion.tools), 'tool')}"
+
+
+def matrix_rows(confusion: Confusion, quote: Callable[[str], str]) -> list[list[str]]:
+    """Expected tools as rows, called ones as columns with the rows' numbers: what was confused most.
+
+    The header comes first; empty when nothing was confused. `quote` is for names of tools.
+    """
+    if not _wrong(confusion):
+        return []
+    names = _confused(confusion)
+    counts = {_place(cell): cell.count for cell in confusion.cells}
+    numbers = [str(number) for number in range(1, len(names) + 1)]
+    columns = [*zip(numbers, names, strict=True), ("none", None), ("hallucinated", _HALLUCINATED)]
+    rows: list[str | None] = [*names]
+    if any(cell.expected is None for cell in confusion.cells):
+        rows.append(None)
+    columns = [
+        (title, called) for title, called in columns if any((row, called) in counts for row in rows)
+    ]
+    figures = {each.tool: each for each in confusion.tools}
+    table = [["expected", *(title for title, _ in columns), *_FIGURES]]
+    for number, name in zip([*numbers, ""], rows, strict=False):
+        shown = "none" if name is None else f"{number} {quote(name)}"
+        means = ["-"] * len(_FIGURES)
+        if name is not None:
+            found = figures[name]
+            means = [interval_text(mean) for mean in (found.precision, found.recall, found.f1)]
+        table.append([shown, *(str(counts.get((name, called), ".")) for _, called in columns), *means])
+    return table
+
+
+def notes(confusion: Confusion) -> list[str]:
+    """What the rows leave out."""
+    wrong = _wrong(confusion)
+    involved = {name for cell in wrong for name in (cell.expected, cell.called)} - {None}
+    shown = len(_confused(confusion)) if wrong else 0
+    right = len(confusion.tools) - len(involved)
+    found = [f"{counted(right, 'other tool' if shown else 'tool')} always right"] if right else []
+    if len(involved) > shown:
+        found.append(f"{len(involved) - shown} more were confused, which the JSON has")
+    return found
+
+
+def confusion_text(confusion: Confusion) -> list[str]:
+    """The matrix for a terminal."""
+    rows = matrix_rows(confusion, printable)
+    table = [f"  {line}" for line in aligned(rows, texts=(0,))] if rows else []
+    title = printable(f"{confusion.model}: {heading(confusion)}")
+    return [title, *table, *(f"  {note}" for note in notes(confusion))]
+
+
+def _place(cell: Cell) -> tuple[str | None, str | None]:
+    return cell.expected, _HALLUCINATED if cell.hallucinated else cell.called
+
+
+def _wrong(confusion: Confusion) -> list[Cell]:
+    return [cell for cell in confusion.cells if cell.hallucinated or cell.expected != cell.called]
+
+
+def _confused(confusion: Confusion) -> list[str]:
+    """The tools of the largest wrong cells, by name."""
+    names: dict[str, None] = {}
+    for cell in _wrong(confusion):
+        names.update({name: None for name in (cell.expected, cell.called) if name is not None})
+        if len(names) >= _MOST:
+            break
+    return sorted(list(names)[:_MOST])

@@ -1,0 +1,56 @@
+"""Each expected call against the call that was made in its place: what a confusion matrix counts.
+
+Every expected call and every call that was made stands in exactly one choice, with these exceptions:
+where any tool is right (`"*"`) there is nothing to confuse; where any number of calls is right, further
+ones say nothing; and of a chain only the end counts, as calls on the way are nobody's mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+
+from ..record.calls import ToolCall
+from ..record.confusion import Choice
+from ..record.transcript import Transcript
+from ..suite.model import ANY_TOOL
+from ..suite.model import ResolvedCase
+from .analysis import Analysis
+from .analysis import analyse
+from .drafts import Pair
+from .tool_selection import accepts
+from .tool_selection import find_tool
+
+
+def choices_of(case: ResolvedCase, transcript: Transcript, analysis: Analysis) -> tuple[Choice, ...]:
+    """The choices of a trial. An answer that broke off called nothing, and is no abstention either."""
+    if transcript.no_answer is None:
+        return tuple(_named(case, analysis.pairs()))
+    empty, _ = analyse(case, Transcript())
+    return tuple(choice for choice in _named(case, empty.pairs()) if choice.expected is not None)
+
+
+def _named(case: ResolvedCase, pairs: Iterable[Pair]) -> Iterator[Choice]:
+    for tools, call in pairs:
+        if ANY_TOOL not in tools:
+            called, hallucinated = _called(case, call)
+            if not tools:
+                expected = None
+            elif call is not None and accepts(tools, call.name, case.param_scoring):
+                expected = called
+            else:
+                expected = _offered(case, tools[0]) or tools[0]
+            yield Choice(expected=expected, called=called, hallucinated=hallucinated)
+
+
+def _called(case: ResolvedCase, call: ToolCall | None) -> tuple[str | None, bool]:
+    if call is None:
+        return None, False
+    offered = _offered(case, call.name)
+    return (call.name, True) if offered is None else (offered, False)
+
+
+def _offered(case: ResolvedCase, name: str) -> str | None:
+    """The name as the suite spells it."""
+    tool = find_tool(case, name)
+    return None if tool is None else tool.name
