@@ -1,6 +1,7 @@
 """A small MCP server over stdio, for live chains: `python live_server.py LOG`. Every call is logged.
 
-While there is a file LOG.fewer, one of its tools is gone.
+It speaks plain JSON, as the SDK takes longer to import than most tests last. While there is a file
+LOG.fewer, one of its tools is gone.
 """
 
 from __future__ import annotations
@@ -10,49 +11,63 @@ import os
 import sys
 from typing import Any
 
-import anyio
-import mcp_types as types
-from mcp.server.lowlevel.server import Server
-from mcp.server.stdio import stdio_server
-
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-READ_ONLY = types.ToolAnnotations(read_only_hint=True)
+
+
+def tool(name: str, description: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "description": description, "inputSchema": CITY, **more}
+
+
+READS = {"annotations": {"readOnlyHint": True}}
 TOOLS = [
-    types.Tool(
-        name="find.station", description="Find a station", input_schema=CITY, annotations=READ_ONLY
-    ),
-    types.Tool(name="get_weather", description="Weather at a station", input_schema=CITY),
-    types.Tool(name="delete_station", description="Delete a station", input_schema=CITY),
-    types.Tool(name="slow", description="Takes long", input_schema=CITY, annotations=READ_ONLY),
-    types.Tool(name="huge", description="Answers a lot", input_schema=CITY, annotations=READ_ONLY),
-    types.Tool(name="dies", description="Ends the server", input_schema=CITY, annotations=READ_ONLY),
-    types.Tool(name="fails", description="Reports an error", input_schema=CITY, annotations=READ_ONLY),
+    tool("find.station", "Find a station", **READS),
+    tool("get_weather", "Weather at a station"),
+    tool("delete_station", "Delete a station"),
+    tool("slow", "Takes long", **READS),
+    tool("huge", "Answers a lot", **READS),
+    tool("dies", "Ends the server", **READS),
+    tool("fails", "Reports an error", **READS),
 ]
 
 
-async def list_tools(context: Any, parameters: Any) -> types.ListToolsResult:
+def initialize(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "protocolVersion": parameters["protocolVersion"],
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "stations", "version": "1"},
+    }
+
+
+def list_tools(parameters: dict[str, Any]) -> dict[str, Any]:
     fewer = os.path.exists(sys.argv[1] + ".fewer")
-    return types.ListToolsResult(tools=TOOLS[:-1] if fewer else TOOLS)
+    return {"tools": TOOLS[:-1] if fewer else TOOLS}
 
 
-async def call_tool(context: Any, parameters: types.CallToolRequestParams) -> types.CallToolResult:
-    arguments = parameters.arguments or {}
+def call_tool(parameters: dict[str, Any]) -> dict[str, Any]:
+    name, arguments = parameters["name"], parameters.get("arguments") or {}
     with open(sys.argv[1], "a", encoding="utf-8") as log:
-        log.write(json.dumps([parameters.name, arguments]) + "\n")
-    if parameters.name == "slow":
-        await anyio.sleep(60)
-    if parameters.name == "dies":
+        log.write(json.dumps([name, arguments]) + "\n")
+    if name == "slow":
+        sys.stdin.read()  # until its client is gone
+        sys.exit()
+    if name == "dies":
         os._exit(3)
-    text = "x" * 2_000_000 if parameters.name == "huge" else f"station of {arguments.get('city')}: S7"
-    is_error = parameters.name == "fails"
-    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
+    text = "x" * 2_000_000 if name == "huge" else f"station of {arguments.get('city')}: S7"
+    return {"content": [{"type": "text", "text": text}], "isError": name == "fails"}
 
 
-async def main() -> None:
-    server: Any = Server("stations", on_list_tools=list_tools, on_call_tool=call_tool)
-    async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())
+METHODS = {"initialize": initialize, "tools/list": list_tools, "tools/call": call_tool}
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    method = METHODS.get(request["method"])
+    if method is None:
+        return {"error": {"code": -32601, "message": "Method not found"}}
+    return {"result": method(request.get("params") or {})}
 
 
 if __name__ == "__main__":
-    anyio.run(main)
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" in request:
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer(request)}), flush=True)

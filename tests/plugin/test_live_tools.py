@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.mcp.servers import stdio_command
 
 from .project import Project
 
@@ -46,10 +47,10 @@ class Live(Project):
 
 
 @pytest.fixture
-def live(pytester: pytest.Pytester) -> Live:
-    project = Live(pytester)
-    project.write("my_agent.py", _AGENT)
-    return project
+def live(pytester: pytest.Pytester, project: Project) -> Live:
+    live = Live(pytester)
+    live.write("my_agent.py", _AGENT)
+    return live
 
 
 def write(project: Project, *calls: Any, source: Any = None, **fields: Any) -> None:
@@ -96,6 +97,20 @@ def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Live) -> 
     assert live.rows()["chain[agent]"]["scores"] == before
     assert answers(live) == ["station of Paris: S7"]
     assert not (live.path / "server.log").exists()
+
+
+def test_a_chain_on_a_server_of_the_sdk(live: Live) -> None:
+    calls = ["get_weather", {"city": "Paris"}], ["delete_all", {}]
+    write(
+        live,
+        *calls,
+        source={"mcp": {"stdio": stdio_command("good")}},
+        valid_prerequisites=["get_weather"],
+        expected_tool="delete_all",
+        expected_params={},
+    )
+    live.run("--tooleval-json=out.json").assert_outcomes(passed=1)
+    assert answers(live) == ["get_weather was run"]
 
 
 def test_each_trial_has_a_session_and_an_answer_of_its_own(live: Live) -> None:
@@ -175,7 +190,7 @@ def test_only_the_command_line_allows_tools(
     if place == "ini":
         live.write("pytest.ini", "[pytest]\naddopts = --tooleval-allow-tools=*")
     else:
-        monkeypatch.setenv("PYTEST_ADDOPTS", "--tooleval-allow-tools=find_station")
+        monkeypatch.setenv("PYTEST_ADDOPTS", "-p tooleval --tooleval-allow-tools=find_station")
     result = live.run(allow=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--tooleval-allow-tools: expected on the command line itself*"])
@@ -231,13 +246,13 @@ def test_what_a_tool_calls_an_error_is_an_answer(live: Live) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "message"), [("dies", "dies: *"), ("slow", "*within 6 s*"), ("huge", "*")]
+    ("tool", "message"), [("dies", "dies: *"), ("slow", "*within 3 s*"), ("huge", "*")]
 )
 def test_a_server_that_fails_is_an_error_and_no_failure(live: Live, tool: str, message: str) -> None:
     write(live, [tool, {"city": "Paris"}], LAST)
     path = live.path / "s.tooleval.json"
     suite = json.loads(path.read_text())
-    suite["tools_from"]["mcp"]["timeout"] = 6 if tool == "slow" else 30
+    suite["tools_from"]["mcp"]["timeout"] = 3 if tool == "slow" else 30
     path.write_text(json.dumps(suite))
     result = live.run("--tooleval-json=out.json")
     result.assert_outcomes(errors=1)
