@@ -32,7 +32,7 @@ from .limits.retry import RetryPolicy
 from .limits.retry import with_retries
 from .limits.slots import Pace
 from .limits.slots import Slots
-from .limits.spending import Budget
+from .limits.spending import Spending
 from .limits.spending import price
 from .models.spec import LEXICAL
 from .models.spec import SAMPLING
@@ -128,7 +128,7 @@ class Shared:
 
     concurrency: int
     slots: Slots
-    budget: Budget
+    spending: Spending
     timeout_s: float
     policy: RetryPolicy
     rng: random.Random
@@ -229,7 +229,7 @@ class Asker:
         await self._pace.wait(self._pause)
         async with self._shared.slots.hold(options.priority):
             self._check_not_over()
-            self._shared.budget.check()
+            self._shared.spending.check()
             # Only now, as much may have been learned while this one was waiting for its turn.
             sent, fallbacks = self._fallbacks.apply(request, options.set_by, tried)
             if self._client is None:
@@ -237,7 +237,7 @@ class Asker:
             answer = await self._client.complete(sent, self._timeout_s)
         self._answered = True
         answer = structs.replace(self._priced(answer), fallbacks={**fallbacks, **answer.fallbacks})
-        self._shared.budget.add(answer.cost_usd)
+        self._shared.spending.add(self.spec.label, answer.cost_usd)
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
         if is_nested_deeper(answer.message, MAX_DEPTH):
             raise ModelError(

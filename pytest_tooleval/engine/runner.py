@@ -33,7 +33,7 @@ from .executors.live import Live
 from .executors.live import LiveTools
 from .limits.retry import RetryPolicy
 from .limits.slots import Slots
-from .limits.spending import Budget
+from .limits.spending import Spending
 from .models.spec import ModelSpec
 from .threads import DaemonThreads
 
@@ -68,12 +68,12 @@ class Runner:
         concurrency: int = DEFAULT_CONCURRENCY,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         policy: RetryPolicy | None = None,
-        budget: Budget | None = None,
+        spending: Spending | None = None,
     ) -> None:
         self._shared = Shared(
             concurrency=concurrency,
             slots=Slots(concurrency),
-            budget=budget or Budget(None),
+            spending=spending or Spending(),
             timeout_s=timeout_s,
             policy=policy or RetryPolicy(),
             # Its own generator: test plugins reseed the global one before every item.

@@ -5,8 +5,11 @@ What it needs of the rest is imported when the first suite file, model option or
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Generator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -15,6 +18,7 @@ import pytest
 
 from ..suite.discovery import SUITE_ENDING
 from .options import add_options
+from .settings import LEDGER
 from .settings import Settings
 from .settings import read_settings
 
@@ -145,15 +149,20 @@ def pytest_configure_node(node: Any) -> None:
         if _recorded_key not in config.stash:
             config.stash[_recorded_key] = [str(path) for path in settings.cassette.rglob("*.jsonl")]
         node.workerinput["tooleval_recorded"] = config.stash[_recorded_key]
-    if settings.max_cost is not None:
-        node.workerinput["tooleval_ledger"] = str(eval_session(config).asking.ledger)
+    if LEDGER not in config.stash:
+        folder = Path(tempfile.mkdtemp(prefix="tooleval-"))
+        config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
+        config.stash[LEDGER] = folder / "spent"
+    node.workerinput["tooleval_ledger"] = str(config.stash[LEDGER])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    damaged = getattr(node, "workeroutput", {}).get("tooleval_damaged")
-    if damaged:
-        eval_session(node.config).damaged_elsewhere.update(damaged)
+    output = getattr(node, "workeroutput", {})
+    if output.get("tooleval_damaged"):
+        eval_session(node.config).damaged_elsewhere.update(output["tooleval_damaged"])
+    if output.get("tooleval_spent"):
+        eval_session(node.config).add_spent(output["tooleval_spent"])
 
 
 @pytest.hookimpl(optionalhook=True)

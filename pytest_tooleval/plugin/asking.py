@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from collections.abc import Collection
@@ -16,6 +14,7 @@ from typing import Any
 from typing import TypeVar
 from typing import Union
 
+import msgspec
 import pytest
 
 from ..engine.cassettes.cassette import Cassette
@@ -23,7 +22,7 @@ from ..engine.cassettes.folders import last_run
 from ..engine.cassettes.folders import make_room
 from ..engine.cassettes.folders import new_run
 from ..engine.cassettes.replay import recorded
-from ..engine.limits.spending import Budget
+from ..engine.limits.spending import Spending
 from ..engine.models.spec import LEXICAL
 from ..engine.runner import Answer
 from ..engine.runner import Runner
@@ -31,11 +30,13 @@ from ..engine.runner import Trial
 from ..engine.runner import settled
 from ..errors import ModelError
 from ..record.results import CaseRow
+from ..record.run import Spent
 from ..record.transcript import Transcript
 from ..suite.discovery import SUITE_ENDING
 from ..suite.model import needed_of
 from .items import CaseItem
 from .settings import Settings
+from .workers import ledger_of
 from .workers import lookahead
 from .workers import queued
 from .workers import worker_count
@@ -214,24 +215,31 @@ class Asking:
     def runner(self) -> Runner:
         if self._runner is None:
             settings = self.settings
-            self._runner = Runner(settings.concurrency, settings.timeout_s, budget=self._budget())
+            self._runner = Runner(settings.concurrency, settings.timeout_s, spending=self._spending)
         return self._runner
 
-    def _budget(self) -> Budget:
-        most = self.settings.max_cost
-        if most is None or not self._is_worker:
-            return Budget(most)
-        if self.ledger.parent.is_dir():
-            return Budget(most, self.ledger)
-        # A worker on another machine cannot share the file; it may spend its part.
-        return Budget(most / worker_count(self._config))
-
     @cached_property
-    def ledger(self) -> Path:
-        """The file in which all processes of a run note what they spend."""
-        if self._is_worker:
-            return Path(self._config.workerinput["tooleval_ledger"])  # type: ignore[attr-defined]
-        return Path(tempfile.mkdtemp(prefix="tooleval-")) / "spent"
+    def _spending(self) -> Spending:
+        most, ledger = self.settings.max_cost, ledger_of(self._config)
+        if self._is_remote:
+            # A worker on another machine cannot share the file; it may spend its part.
+            return Spending(most and most / worker_count(self._config))
+        return Spending(most, ledger)
+
+    @property
+    def _is_remote(self) -> bool:
+        ledger = ledger_of(self._config)
+        return ledger is not None and not ledger.parent.is_dir()
+
+    @property
+    def spent(self) -> dict[str, Spent]:
+        """What was spent on each model by this process and all that share its ledger."""
+        return dict(self._spending.by_model)
+
+    @property
+    def spent_apart(self) -> dict[str, Any]:
+        """What a worker on another machine has spent, in plain values; empty for all others."""
+        return msgspec.to_builtins(self.spent) if self._is_remote else {}
 
     def cassette_for(self, suite_path: Path) -> Cassette | None:
         """Where a suite's answers are kept: its path below the root folder, inside that folder."""
@@ -282,8 +290,6 @@ class Asking:
             self._runner.close()
             self._runner = None
         self._pending.clear()
-        if not self._is_worker and "ledger" in vars(self):
-            shutil.rmtree(self.ledger.parent, ignore_errors=True)
 
 
 def _futures(pending: Pending) -> Sequence[concurrent.futures.Future[Any]]:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from datetime import timezone
 from functools import cached_property
+from typing import Any
 from typing import Literal
 
 import msgspec
@@ -30,6 +31,7 @@ from ..record.results import KeptCase
 from ..record.run import AskedModel
 from ..record.run import Git
 from ..record.run import Run
+from ..record.run import Spent
 from ..verdicts.summary import file_order
 from ..verdicts.summary import rows_document
 from ..verdicts.summary import whole_document
@@ -71,6 +73,7 @@ class EvalSession:
         self.gates: list[Gate] = []
         self.comparison: Comparison | None = None
         self.damaged_elsewhere: dict[str, list[int]] = {}
+        self._spent_elsewhere: dict[str, Spent] = {}
         self.events: EventStream | None = None
         self._judged = False
         self._collection_errors = 0
@@ -140,6 +143,18 @@ class EvalSession:
         """Line numbers that could not be read, per cassette file; of all workers together."""
         return {**self.damaged_elsewhere, **self.asking.damaged}
 
+    def add_spent(self, spent: dict[str, Any]) -> None:
+        """Count what a worker on another machine has spent."""
+        for model, more in msgspec.convert(spent, dict[str, Spent]).items():
+            self._spent_elsewhere[model] = self._spent_elsewhere.get(model, Spent()) + more
+
+    @property
+    def _spent(self) -> dict[str, Spent]:
+        spent = self.asking.spent
+        for model, more in self._spent_elsewhere.items():
+            spent[model] = spent.get(model, Spent()) + more
+        return spent
+
     def add(self, json: bytes) -> None:
         """Keep a case by the JSON of its result; the last one of a case that was run again holds."""
         kept = KeptCase(msgspec.json.decode(json, type=CaseRow), json)
@@ -185,6 +200,7 @@ class EvalSession:
             exitstatus=self._exitstatus,
             collection_errors=self._collection_errors,
             max_cost_usd=self.settings.max_cost,
+            spent=self._spent,
             answers=self._answers,
             models=tuple(AskedModel(spec.label, spec.identity) for spec in self.settings.models),
             options=given_options(self.config),
@@ -233,6 +249,7 @@ class EvalSession:
         if self._is_worker:
             damaged = self.asking.damaged
             self.config.workeroutput["tooleval_damaged"] = damaged  # type: ignore[attr-defined]
+            self.config.workeroutput["tooleval_spent"] = self.asking.spent_apart  # type: ignore[attr-defined]
         try:
             return (yield)
         finally:

@@ -35,6 +35,10 @@ NO_MODEL = (
 )
 
 
+# In the controller of xdist: the file in which all processes of a run note what they spend.
+LEDGER: pytest.StashKey[Path] = pytest.StashKey()
+
+
 @dataclass(frozen=True)
 class Gates:
     """The aggregate gates of the run; `asked` when the command line and not the ini file names one."""

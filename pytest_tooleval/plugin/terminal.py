@@ -105,7 +105,8 @@ class Terminal:
     ) -> Generator[None, object, object]:
         self._summarising = True
         result = yield
-        if self._session.cases and not self._silent:
+        told = self._session.cases or self._session.about().spent
+        if told and not self._silent:
             write_summary(terminalreporter, self._session)
         for problem in self._session.unwritten:
             terminalreporter.write_line(problem, red=True, bold=True)
@@ -126,7 +127,7 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
     """The table of models and suites, then what a reader must not miss."""
     document = session.document()
     reporter.write_sep("=", "tool calling")
-    for number, line in enumerate(score_table(document)):
+    for number, line in enumerate(score_table(document) if document.cases else ()):
         reporter.write_line(line, bold=number == 0)
     _write_cases(reporter, "forbidden", [c for c in document.cases if c.called_forbidden], red=True)
     for line in notes(document):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from ..engine.models.spec import ModelSpec
+from .settings import LEDGER
 from .settings import Settings
 
 
@@ -32,6 +34,13 @@ def queued(config: pytest.Config, items: Sequence[pytest.Item], most: int) -> li
                 told = list(itertools.islice(queue, most))
             return [items[index] for index in told if isinstance(index, int)]
     return []
+
+
+def ledger_of(config: pytest.Config) -> Path | None:
+    """The file in which the processes of a run note what they spend; None without xdist."""
+    if hasattr(config, "workerinput"):
+        return Path(config.workerinput["tooleval_ledger"])
+    return config.stash.get(LEDGER, None)
 
 
 def worker_count(config: pytest.Config) -> int:

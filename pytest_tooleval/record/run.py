@@ -31,6 +31,22 @@ class AskedModel(Struct, frozen=True, gc=False):
     calls: Annotated[str, Meta(description="What is asked under that label, such as a litellm name.")]
 
 
+class Spent(Struct, frozen=True, gc=False):
+    """What was answered in a run, and so paid for, whatever became of the answers."""
+
+    answers: Annotated[int, Meta(ge=0, description="Answers of the model, none of them cached.")] = 0
+    priced: Annotated[int, Meta(ge=0, description="Those of them whose price is known.")] = 0
+    usd: Annotated[float, Meta(description="What these cost, in US dollars.")] = 0.0
+
+    @classmethod
+    def of(cls, cost_usd: float | None) -> Spent:
+        """One answer; None is an unknown price."""
+        return cls(1, int(cost_usd is not None), cost_usd or 0.0)
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.answers + other.answers, self.priced + other.priced, self.usd + other.usd)
+
+
 class Run(Struct, frozen=True, kw_only=True, gc=False):
     """The run as a whole."""
 
@@ -49,6 +65,9 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     )
     collection_errors: Annotated[int, Meta(ge=0, description="Files that could not be collected.")] = 0
     max_cost_usd: Annotated[float | None, Meta(description="The value of --tooleval-max-cost.")] = None
+    spent: Annotated[
+        dict[str, Spent], Meta(description="The label of a model to what was spent on it.")
+    ] = {}
     answers: Annotated[
         Literal["replayed", "resumed", "shared"],
         Meta(description="Where cached answers came from: a cassette, the run before, this run."),

@@ -92,10 +92,6 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
         float | None,
         Meta(description="What the answers cost, cached ones too, in US dollars. Null: unknown."),
     ]
-    spent_usd: Annotated[
-        float | None,
-        Meta(description="What the answers cost that were asked for now. Null: unknown."),
-    ]
     priced: Annotated[int, Meta(ge=0, description="Trials whose cost is known.")]
     latency_s: Annotated[
         float | None, Meta(description="The mean latency of a trial in seconds. Null: unknown.")

@@ -13,6 +13,8 @@ from ..text import counted
 from ..text import printable
 from .run_text import fallbacks_text
 
+_AS_KNOWN = ", as far as prices are known"
+_LEAST_USD = 0.00005  # less is not seen in four digits
 _SOURCES = {
     "replayed": "replayed from the cassette",
     "resumed": "taken over from the last run",
@@ -35,11 +37,27 @@ def notes(document: RowsDocument) -> list[str]:
     run, total = document.run, document.run.total
     if run.answers == "resumed" and not total.cached:
         lines.append("--tooleval-resume: there was no answer to take over from a run before")
-    if total.cost_usd is not None and (len(document.models) > 1 or total.cached):
-        known = "" if total.priced == total.trials else ", as far as prices are known"
-        lines.append(
-            f"cost: ${total.cost_usd:.4f}, of which spent in this run: ${total.spent_usd:.4f}{known}"
-        )
+    return lines + _money(document)
+
+
+def _money(document: RowsDocument) -> list[str]:
+    """What was paid in this run, also for answers that no case shows, as the run was cut short."""
+    shown: dict[str, float] = {}
+    for case in document.cases:
+        new = (trial.cost_usd or 0.0 for trial in case.trials if not trial.cached)
+        shown[case.model] = shown.get(case.model, 0.0) + sum(new)
+    spent = document.run.spent
+    lines = [
+        f"{printable(model)}: spent ${each.usd:.4f} in this run, "
+        f"${each.usd - shown.get(model, 0.0):.4f} of it for answers that no case shows"
+        for model, each in spent.items()
+        if each.usd - shown.get(model, 0.0) > _LEAST_USD
+    ]
+    total = document.run.total
+    if lines or (total.cost_usd is not None and (len(document.models) > 1 or total.cached)):
+        known = "" if all(each.priced == each.answers for each in spent.values()) else _AS_KNOWN
+        now = sum(each.usd for each in spent.values())
+        lines.append(f"cost: ${total.cost_usd or 0.0:.4f}; spent in this run: ${now:.4f}{known}")
     return lines
 
 

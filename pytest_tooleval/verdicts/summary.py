@@ -135,7 +135,6 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
     trials = [trial for case in cases for trial in case.trials if trial.error is None]
     latencies = [trial.latency_s for trial in trials if trial.latency_s is not None]
     costs = [trial.cost_usd for trial in trials if trial.cost_usd is not None]
-    spent = [trial.cost_usd or 0.0 for trial in trials if not trial.cached]
     return Summary(
         cases=len(cases),
         passed=counts["passed"],
@@ -156,7 +155,6 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
             reasoning=_total(trial.reasoning_tokens for trial in trials),
         ),
         cost_usd=sum(costs) if costs else None,
-        spent_usd=sum(spent, 0.0) if costs else None,
         priced=len(costs),
         latency_s=sum(latencies) / len(latencies) if latencies else None,
     )

@@ -29,6 +29,39 @@ def test_the_cap_stops_asking_and_says_so(project: Project) -> None:
         assert project.document()["models"][0]["cost_usd"] == pytest.approx(0.05 * server.answered)
 
 
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_what_was_answered_is_counted_although_no_case_shows_it(
+    project: Project, workers: tuple[str, ...]
+) -> None:
+    if workers:
+        pytest.importorskip("xdist")
+    with MockServer() as server:
+        with_server(project, server, input_price=1000, output_price=0)  # 0.05 USD an answer
+        served_cases(project, 30)
+        project.write(
+            "test_first.py",
+            """
+            import time
+
+            def test_fails_when_answers_have_come():
+                time.sleep(1)
+                assert False
+            """,
+        )
+        run = project.run_subprocess if workers else project.run
+        result = run("-x", "--tooleval-json=out.json", *workers, "test_first.py", ".", model="served")
+        paid = server.answered * 0.05
+        assert paid > 0
+        spent = project.document()["run"]["spent"]["served"]
+        assert (spent["answers"], spent["usd"]) == (server.answered, pytest.approx(paid))
+        if not workers:
+            result.stdout.fnmatch_lines(
+                [
+                    f"served: spent ${paid:.4f} in this run, ${paid:.4f} of it for answers that no case shows"
+                ]
+            )
+
+
 def test_workers_share_the_cap(project: Project) -> None:
     pytest.importorskip("xdist")
     with MockServer(latency=0.05) as server:
@@ -122,5 +155,5 @@ def test_what_is_replayed_costs_nothing_now(project: Project, option: str) -> No
         project.run(before, model="served").assert_outcomes(passed=2)
         result = project.run(option, "--tooleval-json=out.json", model="served")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["cost: $0.1000, of which spent in this run: $0.0000"])
-    assert project.document()["run"]["total"]["spent_usd"] == 0.0
+    result.stdout.fnmatch_lines(["cost: $0.1000; spent in this run: $0.0000"])
+    assert project.document()["run"]["spent"] == {}

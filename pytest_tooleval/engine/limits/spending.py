@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from ...errors import ModelError
+from ...record.run import Spent
 
 _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
 
 
-class Budget:
-    """At most so many US dollars for a run; None is no limit. Belongs to one event loop.
+class Spending:
+    """What the answers of a run cost, counted as they come, whatever becomes of them.
 
-    Processes that work on one run share a ledger, a file to which each appends what it spends.
-    A price is known only when an answer has come, so requests under way when the limit is reached
-    are still paid for.
+    At most `most_usd` dollars may be spent; None is no limit. A price is known only when an answer has
+    come, so requests under way when the limit is reached are still paid for. Processes that work on one
+    run share a ledger, a file to which each appends a line for each answer. Belongs to one event loop.
     """
 
-    def __init__(self, most_usd: float | None, ledger: Path | None = None) -> None:
-        self.most_usd = most_usd
+    def __init__(self, most_usd: float | None = None, ledger: Path | None = None) -> None:
+        self._most_usd = most_usd
         self._ledger = ledger
-        self._spent_usd = 0.0
         self._read = 0
+        self._spent: dict[str, Spent] = {}
 
     @property
-    def spent_usd(self) -> float:
-        """By this process or, with a ledger, by all that share it."""
+    def by_model(self) -> Mapping[str, Spent]:
+        """By the labels of the models; of all processes that share the ledger."""
         if self._ledger is not None and self._ledger.exists():
             with self._ledger.open("rb") as file:
                 file.seek(self._read)
@@ -34,33 +37,35 @@ class Budget:
             whole, _, _ = new.rpartition(b"\n")
             if whole:
                 self._read += len(whole) + 1
-                self._spent_usd += sum(map(float, whole.split()))
-        return self._spent_usd
+                for line in whole.splitlines():
+                    self._count(*json.loads(line))
+        return self._spent
 
     def check(self) -> None:
         """Raise ModelError when nothing more may be asked."""
-        if self.most_usd is None:
+        if self._most_usd is None:
             return
-        spent = self.spent_usd
-        if spent >= self.most_usd - _ROUNDING:
+        spent = sum(each.usd for each in self.by_model.values())
+        if spent >= self._most_usd - _ROUNDING:
             raise ModelError(
                 f"not asked: the run has spent ${spent:.4f} of the "
-                f"${self.most_usd:g} that --tooleval-max-cost allows",
+                f"${self._most_usd:g} that --tooleval-max-cost allows",
                 kind="budget",
             )
 
-    def add(self, cost_usd: float | None) -> None:
-        """Count an answer; an unknown price counts nothing."""
-        if not cost_usd:
-            return
+    def add(self, model: str, cost_usd: float | None) -> None:
+        """Count an answer of the model with this label; None is an unknown price."""
         if self._ledger is None:
-            self._spent_usd += cost_usd
+            self._count(model, cost_usd)
             return
         descriptor = os.open(self._ledger, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            os.write(descriptor, f"{cost_usd!r}\n".encode())
+            os.write(descriptor, f"{json.dumps([model, cost_usd])}\n".encode())
         finally:
             os.close(descriptor)
+
+    def _count(self, model: str, cost_usd: float | None) -> None:
+        self._spent[model] = self._spent.get(model, Spent()) + Spent.of(cost_usd)
 
 
 def price(

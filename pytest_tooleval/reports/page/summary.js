@@ -96,7 +96,7 @@ function runFacts({ run, models, suites }) {
     ["Took", isKnown(run.duration_s) && secondsText(run.duration_s)],
     ["Commit", run.git && isolated(commitText(run.git))],
     ["Answers", answersText(run)],
-    ["Cost", costText(run.total)],
+    ["Cost", costText(run)],
     ["Options", options.length > 0 && el("span", {}, ...options.slice(1))],
     ["Run", run.id && isolated(shortened(run.id, 40))],
     ["Versions", versions.map((each) => each.join(" ")).join(", ")],
@@ -130,11 +130,13 @@ function answersText({ answers, total }) {
   return total.cached ? `${countText(total.cached)} of ${countText(total.trials)} ${sources[answers] || "from a cassette"}` : "";
 }
 
-/** @param {any} total */
-function costText(total) {
-  if (!isKnown(total.cost_usd)) return "";
-  const partly = total.priced < total.trials ? ", as far as prices are known" : "";
-  return `${usdText(total.cost_usd)}, of which spent in this run ${usdText(total.spent_usd)}${partly}`;
+/** What the cases cost, and what was paid in this run, also for answers that no case shows. @param {any} run */
+function costText({ total, spent }) {
+  /** @type {{answers: number, priced: number, usd: number}[]} */
+  const each = Object.values(spent);
+  if (!isKnown(total.cost_usd) && !each.some(({ priced }) => priced)) return "";
+  const partly = each.some(({ priced, answers }) => priced < answers) ? ", as far as prices are known" : "";
+  return `${usdText(total.cost_usd)}; spent in this run ${usdText(each.reduce((sum, { usd }) => sum + usd, 0))}${partly}`;
 }
 
 // ---- gates ----

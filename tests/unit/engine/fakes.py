@@ -15,7 +15,7 @@ from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
-from pytest_tooleval.engine.limits.spending import Budget
+from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.suite.model import ResolvedCase
@@ -99,7 +99,7 @@ def asker_for(
     run = Shared(
         concurrency=32,
         slots=slots or Slots(8),
-        budget=Budget(None),
+        spending=Spending(None),
         timeout_s=60.0,
         policy=policy,
         rng=random.Random(1),

@@ -1,4 +1,4 @@
-"""The budget of a run."""
+"""What a run spends."""
 
 from __future__ import annotations
 
@@ -6,49 +6,50 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tooleval.engine.limits.spending import Budget
+from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.limits.spending import price
 from pytest_tooleval.errors import ModelError
+from pytest_tooleval.record.run import Spent
 
 
 def test_without_a_limit_nothing_is_refused() -> None:
-    budget = Budget(None)
-    budget.add(1e9)
-    budget.check()
+    spending = Spending()
+    spending.add("m", 1e9)
+    spending.check()
 
 
 def test_it_refuses_once_the_limit_is_reached() -> None:
-    budget = Budget(1.0)
-    budget.add(0.6)
-    budget.check()
-    budget.add(None)
-    budget.add(0.4)
+    spending = Spending(1.0)
+    spending.add("one", 0.6)
+    spending.check()
+    spending.add("one", None)
+    spending.add("other", 0.4)
     with pytest.raises(
         ModelError, match=r"spent \$1\.0000 of the \$1 that --tooleval-max-cost"
     ) as raised:
-        budget.check()
+        spending.check()
     assert raised.value.kind == "budget"
     assert not raised.value.retryable
+    assert spending.by_model == {"one": Spent(2, 1, 0.6), "other": Spent(1, 1, 0.4)}
 
 
 def test_processes_share_a_ledger(tmp_path: Path) -> None:
-    one, other = Budget(1.0, tmp_path / "spent"), Budget(1.0, tmp_path / "spent")
-    one.add(0.5)
-    assert other.spent_usd == 0.5
-    other.add(0.25)
-    other.add(0.25)
-    assert one.spent_usd == other.spent_usd == 1.0
+    one, other = Spending(1.0, tmp_path / "spent"), Spending(1.0, tmp_path / "spent")
+    one.add("m", 0.5)
+    assert other.by_model == {"m": Spent(1, 1, 0.5)}
+    other.add("m", 0.5)
+    assert one.by_model == other.by_model == {"m": Spent(2, 2, 1.0)}
     with pytest.raises(ModelError):
         one.check()
 
 
 def test_a_line_that_is_still_being_written_counts_later(tmp_path: Path) -> None:
     ledger = tmp_path / "spent"
-    budget = Budget(1.0, ledger)
-    ledger.write_bytes(b"0.5\n0.2")
-    assert budget.spent_usd == 0.5
-    ledger.write_bytes(b"0.5\n0.25\n")
-    assert budget.spent_usd == 0.75
+    spending = Spending(1.0, ledger)
+    ledger.write_bytes(b'["m", 0.5]\n["m", 0.2')
+    assert spending.by_model["m"].usd == 0.5
+    ledger.write_bytes(b'["m", 0.5]\n["m", 0.25]\n')
+    assert spending.by_model["m"].usd == 0.75
 
 
 def test_prices_are_per_million_tokens() -> None:
