@@ -57,7 +57,8 @@ def test_what_was_answered_is_counted_although_no_case_shows_it(
         if not workers:
             result.stdout.fnmatch_lines(
                 [
-                    f"served: spent ${paid:.4f} in this run, ${paid:.4f} of it for answers that no case shows"
+                    f"served: spent ${paid:.4f} in this run, "
+                    f"${paid:.4f} of it for answers that no case shows"
                 ]
             )
 
