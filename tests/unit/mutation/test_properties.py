@@ -56,15 +56,16 @@ def add_line(suite: dict[str, Any], survivor: Survivor) -> None:
     elif survivor.to == "expected_params":
         place = place["expected_params"]
     for name, value in json.loads(f"{{{survivor.add}}}").items():
-        known = place.get(name)
-        if isinstance(known, dict) and isinstance(value, dict):
-            place[name] = {**known, **value}
+        if name in ("thresholds", "expected_params", "params", "properties"):
+            place[name] = {**(place.get(name) or {}), **value}
+        elif name == "forbidden_calls":
+            place[name] = [*place.get(name, ()), *value]
         else:
-            place[name] = [*(known or ()), *value] if isinstance(value, list) else value
+            place[name] = value
 
 
 @given(CASES)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_what_is_said_of_a_case_is_so(case: dict[str, Any]) -> None:
     suite = made(case)
 
