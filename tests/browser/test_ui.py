@@ -826,7 +826,7 @@ def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: S
     expect(page.locator(".tone-skipped")).to_contain_text("2 skipped")
     started = page.locator("tbody time").first.inner_text()
     page.get_by_role("link", name="Compare runs").click()
-    expect(page.locator(".verdict-line")).to_contain_text("! cannot be compared")
+    expect(page.locator(".verdict-line")).to_contain_text("failed: nothing to compare")
     expect(page.get_by_label("New run", exact=True).locator("option").first).to_contain_text(started)
     seeded.run("agent")
     page.get_by_role("link", name="Compare", exact=True).click()

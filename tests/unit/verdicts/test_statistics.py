@@ -18,6 +18,7 @@ from power import power
 from power import typical_pass_rates
 
 from pytest_tooleval.verdicts import statistics
+from pytest_tooleval.verdicts.statistics import drop_bound
 from pytest_tooleval.verdicts.statistics import flip_test
 from pytest_tooleval.verdicts.statistics import holm
 from pytest_tooleval.verdicts.statistics import mean_interval
@@ -333,6 +334,44 @@ def test_a_cluster_shows_one_flip() -> None:
     assert flip_test(flips, range(7)) == flip_test(flips)
     # Three paraphrases of one intent: a chance of 3 in 252 that any of them flips.
     assert flip_test(flips[:3], [0, 0, 0]) == pytest.approx(3 / 252)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.005])
+def test_a_drop_of_the_margin_is_seldom_ruled_out(alpha: float) -> None:
+    # Cases that passed always and now fail in one of ten trials: exact, over all numbers of failures.
+    for answers in range(10, 300, 6):
+        passing = 0.0
+        for failures in range(answers + 1):
+            error = math.sqrt(failures) / answers
+            if drop_bound(failures / answers, error, 1 / answers, alpha) > 0.1:
+                break
+            passing += math.comb(answers, failures) * 0.1**failures * 0.9 ** (answers - failures)
+        assert passing <= alpha * 1.05, answers
+
+
+def test_what_nothing_changed_in_rules_out() -> None:
+    assert drop_bound(0.0, 0.0, 1 / 28, 0.05) < 0.1 < drop_bound(0.0, 0.0, 1 / 27, 0.05)
+
+
+@given(st.floats(-1, 1), st.floats(0, 1), st.floats(1e-6, 1), st.sampled_from([0.05, 0.005]))
+def test_a_bound_lies_above_the_drop_and_solves_its_equation(
+    drop: float, error: float, step: float, alpha: float
+) -> None:
+    bound = drop_bound(drop, error, step, alpha)
+    z = {0.05: 1.6448536, 0.005: 2.5758293}[alpha]
+    assert bound > drop
+    assert (bound - drop) ** 2 == pytest.approx(z * z * (error**2 + step * (bound - drop)), rel=1e-5)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 4), (3, 2), (2, 6)])
+def test_the_variance_of_dealing_equals_all_ways_to_deal(n: int, m: int) -> None:
+    for passes in range(1, n + m):
+        trials = [1.0] * passes + [0.0] * (n + m - passes)
+        drops = [sum(old) / n - (passes - sum(old)) / m for old in itertools.combinations(trials, n)]
+        expected = sum(drop * drop for drop in drops) / len(drops)
+        old = sum(trials[:n]) / n
+        new = (passes - sum(trials[:n])) / m
+        assert statistics.dealt_variance(old, n, new, m) == pytest.approx(expected)
 
 
 def test_very_many_flips_are_counted_about_right() -> None:
