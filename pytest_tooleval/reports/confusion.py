@@ -24,13 +24,13 @@ def heading(confusion: Confusion) -> str:
 
 
 def matrix_rows(confusion: Confusion, quote: Callable[[str], str]) -> list[list[str]]:
-    """Expected tools as rows, called ones as columns with the rows' numbers: what was confused most.
+    """Expected tools as rows, called ones as columns by the rows' numbers; of many the most confused.
 
     The header comes first; empty when nothing was confused. `quote` is for names of tools.
     """
     if not _wrong(confusion):
         return []
-    names = _confused(confusion)
+    names = _shown(confusion)
     counts = {_place(cell): cell.count for cell in confusion.cells}
     numbers = [str(number) for number in range(1, len(names) + 1)]
     columns = [*zip(numbers, names, strict=True), ("none", None), ("hallucinated", _HALLUCINATED)]
@@ -54,14 +54,12 @@ def matrix_rows(confusion: Confusion, quote: Callable[[str], str]) -> list[list[
 
 def notes(confusion: Confusion) -> list[str]:
     """What the rows leave out."""
-    wrong = _wrong(confusion)
-    involved = {name for cell in wrong for name in (cell.expected, cell.called)} - {None}
-    shown = len(_confused(confusion)) if wrong else 0
-    right = len(confusion.tools) - len(involved)
+    tools = {each.tool for each in confusion.tools}
+    involved = {name for cell in _wrong(confusion) for name in (cell.expected, cell.called)}
+    shown = set(_shown(confusion)) if involved else set()
+    right, hidden = len(tools - involved - shown), len((involved & tools) - shown)
     found = [f"{counted(right, 'other tool' if shown else 'tool')} always right"] if right else []
-    if len(involved) > shown:
-        found.append(f"{len(involved) - shown} more were confused, which the JSON has")
-    return found
+    return [*found, f"{hidden} more were confused, which the JSON has"] if hidden else found
 
 
 def confusion_text(confusion: Confusion) -> list[str]:
@@ -80,11 +78,11 @@ def _wrong(confusion: Confusion) -> list[Cell]:
     return [cell for cell in confusion.cells if cell.hallucinated or cell.expected != cell.called]
 
 
-def _confused(confusion: Confusion) -> list[str]:
-    """The tools of the largest wrong cells, by name."""
+def _shown(confusion: Confusion) -> list[str]:
+    """All tools, or those of the largest wrong cells, by name."""
+    if len(confusion.tools) <= _MOST:
+        return [each.tool for each in confusion.tools]
     names: dict[str, None] = {}
     for cell in _wrong(confusion):
         names.update({name: None for name in (cell.expected, cell.called) if name is not None})
-        if len(names) >= _MOST:
-            break
     return sorted(list(names)[:_MOST])

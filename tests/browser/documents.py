@@ -13,6 +13,7 @@ from records import trial_of
 from pytest_tooleval.history import Trends
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.comparison import Comparison
+from pytest_tooleval.record.confusion import Choice
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseResult
@@ -122,6 +123,7 @@ def trial(
         scores=scores,
         passed=overall >= 1.0 - 1e-9,
         failure=failure,
+        choices=(Choice(expected=tool, called=called),),
         trial=number,
     )
 
@@ -400,6 +402,7 @@ def _hostile_row(number: int, text: str, model: str) -> CaseResult:
         scores=scores,
         failure="wrong_value",
         calls_made=1,
+        choices=(Choice(expected=text, called="x"), Choice(called=text, hallucinated=True)),
     )
     failed = TrialResult(error=TrialError("timeout", text), trial=1)
     return result_of(

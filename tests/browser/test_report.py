@@ -153,7 +153,7 @@ def test_the_matrix_shows_every_case_on_every_model(open_page: Open, rich: Path)
 
 def test_search_looks_at_ids_prompts_reasons_and_tools(open_page: Open, rich: Path) -> None:
     opened = open_page(rich)
-    search = opened.page.get_by_label("Search")
+    search = opened.page.get_by_role("searchbox", name="Search")
     for query, expected in (
         ("case-0007", 1),
         ("request 12.", 1),
@@ -222,14 +222,14 @@ def test_sorting(open_page: Open, rich: Path) -> None:
 def test_the_address_keeps_the_view(open_page: Open, rich: Path) -> None:
     opened = open_page(rich)
     page = opened.page
-    page.get_by_label("Search").fill("tokyo")
+    page.get_by_role("searchbox", name="Search").fill("tokyo")
     page.get_by_role("combobox", name="Sort by").select_option("worst")
     page.get_by_role("button", name="failed").first.click()
     before = opened.cases()
     assert opened.hash == "#q=tokyo&outcome=failed&sort=worst"
     page.reload()
     assert opened.cases() == before
-    assert page.get_by_label("Search").input_value() == "tokyo"
+    assert page.get_by_role("searchbox", name="Search").input_value() == "tokyo"
     assert page.get_by_role("button", name="failed").first.get_attribute("aria-pressed") == "true"
     opened.assert_clean()
 

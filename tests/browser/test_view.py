@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 from records import as_json
 from unit.reports.samples import comparison
 from unit.reports.samples import document
@@ -18,6 +19,7 @@ from unit.reports.samples import trial
 
 from pytest_tooleval.history import Trends
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.confusion import Choice
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.reports.html import html_text
 
@@ -116,6 +118,43 @@ def test_means_have_their_intervals_drawn_and_said(draw: Draw) -> None:
     whisker = opened.page.locator(".interval .whisker").first
     ends = [float(str(whisker.get_attribute(name))) for name in ("x1", "x2")]
     assert ends == pytest.approx([2 + 68 * low, 2 + 68 * high])
+
+
+def test_confused_tools_are_a_matrix_whose_cells_open_their_cases(draw: Draw) -> None:
+    made_up = Choice(expected="a", called="<b>x", hallucinated=True)
+    found = {
+        "right": Choice(expected="a", called="a"),
+        "wrong": Choice(expected="a", called="b"),
+        "invented": made_up,
+        "quiet": Choice(),
+    }
+    rows = [
+        row("failed", structs.replace(trial(), choices=(choice,)), case=name)
+        for name, choice in found.items()
+    ]
+    opened = draw(document(*rows, intervals=True))
+    page = opened.page
+
+    table = page.locator(".confusion")
+    assert table.locator("thead th").all_inner_texts()[1:] == ["a", "b", "none", "hallucinated"]
+    assert [line.split() for line in table.locator("tbody tr").all_inner_texts()] == [
+        ["a", "1", "1", "1"],
+        ["b"],
+        ["none", "1"],
+    ]
+    assert "2 of 4 choices right." in words(opened)
+    for label, cases in (("b", ["wrong"]), ("(hallucinated)", ["invented"]), ("a", ["right"])):
+        cell = page.get_by_role("link", name=f"1 × a → {label}", exact=True)
+        cell.focus()
+        page.keyboard.press("Enter")
+        assert opened.cases() == cases
+        shown = page.get_by_role("combobox", name="Expected → called")
+        assert shown.input_value() == f"a → {label}"
+    page.go_back()
+    assert opened.cases() == ["invented"]
+    opened.go(str(page.get_by_role("link", name="1 × (none) → (none)").get_attribute("href")))
+    assert opened.cases() == ["quiet"]
+    assert opened.complaints == []
 
 
 def test_reliability_for_every_k(draw: Draw) -> None:

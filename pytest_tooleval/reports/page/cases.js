@@ -1,7 +1,7 @@
 // @ts-check
 // The cases of a run: which are shown, in which order, and how the address of the page tells it.
 
-import { OUTCOMES } from "./dom.js";
+import { OUTCOMES, shortened } from "./dom.js";
 import { isBelow, isKnown } from "./numbers.js";
 
 /** @import { Trial } from "./trial.js" */
@@ -13,9 +13,11 @@ import { isBelow, isKnown } from "./numbers.js";
  *   trials: Trial[], asked: string, called: string[]}} Row
  * @typedef {{key: string, suite: number, first: Row, rows: (Row | undefined)[], text?: string}} Case a row per model
  * @typedef {{label: string, key: string}} Named
+ * @typedef {{expected: string | null, called: string | null, hallucinated: boolean}} Choice the tool that was
+ *   expected and the one that was called; null for none
  * @typedef {{models: Named[], suites: Named[], cases: Case[]}} Index `key` is what an address calls it
  * @typedef {{query: string, outcomes: string[], model: string, suite: string, tag: string, failure: string,
- *   sort: string, open: string, on: string, trial: number}} State
+ *   choice: string, sort: string, open: string, on: string, trial: number}} State
  */
 
 /**
@@ -86,11 +88,27 @@ export function causeOf(trial) {
   return trial.error ? `error: ${trial.error.kind}` : trial.failure || "";
 }
 
+/** @param {Choice} choice */
+export function isRight({ expected, called, hallucinated }) {
+  return !hallucinated && expected === called;
+}
+
+/** What an address and a list call it; all names that were made up are the same. @param {Choice} choice */
+export function choiceText({ expected, called, hallucinated }) {
+  const name = (/** @type {string | null} */ tool) => (tool === null ? "(none)" : shortened(tool, 200).toWellFormed());
+  return `${name(expected)} → ${hallucinated ? "(hallucinated)" : name(called)}`;
+}
+
+/** @param {Row} row */
+export function choicesOf(row) {
+  return row.trials.flatMap((trial) => trial.choices);
+}
+
 // ---- state in the address, so that a view can be shared ----
 
 /** @returns {State} */
 export function startState() {
-  return { query: "", outcomes: [], model: "", suite: "", tag: "", failure: "", sort: "suite", open: "", on: "", trial: 0 };
+  return { query: "", outcomes: [], model: "", suite: "", tag: "", failure: "", choice: "", sort: "suite", open: "", on: "", trial: 0 };
 }
 
 /** @param {string} query what stands in the address @returns {State} */
@@ -104,6 +122,7 @@ export function readState(query) {
     suite: text("suite"),
     tag: text("tag"),
     failure: text("failure"),
+    choice: text("choice"),
     sort: text("sort") || startState().sort,
     open: text("case"),
     on: text("on"),
@@ -120,6 +139,7 @@ export function writeState(state) {
     ["suite", state.suite],
     ["tag", state.tag],
     ["failure", state.failure],
+    ["choice", state.choice],
     ["sort", state.sort === startState().sort ? "" : state.sort],
     ["case", state.open],
     ["on", state.open && state.on],
@@ -162,9 +182,14 @@ function rowsShown(each, model) {
   return model < 0 ? each.rows : [each.rows[model]];
 }
 
-/** Whether one and the same row has the outcome and the failure asked for. @param {Row | undefined} row @param {State} state */
-function rowMatches(row, state) {
-  return row && (!state.outcomes.length || state.outcomes.includes(row.outcome)) && (!state.failure || causesOf(row).includes(state.failure));
+/** Whether one and the same row has what is asked for. @param {Row | undefined} row @param {State} state */
+function rowMatches(row, { outcomes, failure, choice }) {
+  return (
+    row &&
+    (!outcomes.length || outcomes.includes(row.outcome)) &&
+    (!failure || causesOf(row).includes(failure)) &&
+    (!choice || choicesOf(row).some((each) => choiceText(each) === choice))
+  );
 }
 
 /**

@@ -219,7 +219,7 @@ function countCell(count, name) {
 }
 
 /** A mean with its interval, drawn and said. @param {any} found @param {string} metric */
-function meanCell(found, metric) {
+export function meanCell(found, metric) {
   const { mean, low, high } = found || {};
   const value = el("span", { class: metric === "overall" ? "headline" : null }, scoreText(mean));
   if (!isKnown(mean) || !isKnown(low) || !isKnown(high)) return numberCell(value);

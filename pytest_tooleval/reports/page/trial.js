@@ -6,6 +6,7 @@ import { button, el, factList, fold, isolated, numberCell, outcomeText, shown, s
 import { prettyJson } from "./json.js";
 import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdText } from "./numbers.js";
 
+/** @import { Choice } from "./cases.js" */
 /** @import { Child } from "./dom.js" */
 /** @import { Piece } from "./difference.js" */
 /**
@@ -19,7 +20,7 @@ import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdTex
  * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, format: string | null,
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
  *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, fallbacks: Record<string, string | null>,
- *   cost_usd: number | null, cached: boolean, tool_choice: string | null,
+ *   cost_usd: number | null, cached: boolean, tool_choice: string | null, choices: Choice[],
  *   error: {kind: string, message: string} | null}} Trial what is known of a trial without opening it
  * @typedef {Trial & {scores: Record<string, Score>, transcript: Transcript | null}} WholeTrial
  */

@@ -2,7 +2,9 @@
 // A run that is over, whole: what a report shows, and the page for a run of its history.
 
 import { CaseView } from "./case-view.js";
+import { startState } from "./cases.js";
 import { comparisonSection } from "./comparison.js";
+import { confusionSection } from "./confusion.js";
 import { link } from "./dom.js";
 import { plotsSection, trendsSection } from "./plots.js";
 import { gatesSection, scoresSection, verdictNode } from "./summary.js";
@@ -29,6 +31,7 @@ export class RunView {
       gatesSection(document.gates),
       comparisonSection(document.baseline, links),
       scoresSection(document),
+      confusionSection(document.confusion, this.opening(around)),
       document.cases.length ? this.cases.node : null,
       plotsSection(document),
       trendsSection(trends, models),
@@ -41,6 +44,18 @@ export class RunView {
   show(place) {
     place.replaceChildren(...this.nodes);
     this.cases.draw();
+  }
+
+  /** What shows the cases of a cell, and nothing else. @param {RunSurroundings} around */
+  opening(around) {
+    const wanted = (/** @type {string} */ model, /** @type {string} */ choice) => ({ model: this.cases.index.models.find(({ label }) => label === model)?.key ?? "", choice });
+    return {
+      href: (/** @type {string} */ model, /** @type {string} */ choice) => around.address(new URLSearchParams(wanted(model, choice)).toString()),
+      open: (/** @type {string} */ model, /** @type {string} */ choice) => {
+        this.cases.change({ ...startState(), ...wanted(model, choice) }, true);
+        this.cases.node.scrollIntoView();
+      },
+    };
   }
 
   /** @param {RunSurroundings} around @param {string} suite @param {string} id @param {string} model */
