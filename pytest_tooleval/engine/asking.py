@@ -188,37 +188,40 @@ class Asker:
         return read_reply(answer, request, cached=False)
 
     async def _ask_model(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
-        """Ask until there is an answer, each time without what was refused the time before."""
+        """Ask until there is an answer."""
         if options.refusal:
             raise ModelError(options.refusal, kind="tool_server")
         schemas = self._schemas.changes(request.tools)
         tried: set[str] = set()
-        while True:
-            try:
-                answer = await with_retries(
-                    lambda: self._attempt(request, options, tried),
-                    self._shared.policy,
-                    self._shared.rng,
-                    self._gives_up,
-                    self._pause,
-                )
-            except ParameterRefused as refused:
-                self._fallbacks.learn(refused, options.set_by, tried)
-            except ModelError as error:
-                self._learn(error)
-                raise
-            else:
-                self._fallbacks.confirm(tried)
-                return structs.replace(answer, fallbacks={**answer.fallbacks, **schemas})
+        try:
+            answer = await with_retries(
+                lambda: self._attempt(request, options, tried),
+                self._shared.policy,
+                self._shared.rng,
+                self._gives_up,
+                self._pause,
+            )
+        except ModelError as error:
+            self._learn(error)
+            raise
+        return structs.replace(answer, fallbacks={**answer.fallbacks, **schemas})
 
-    async def _attempt(self, request: ChatRequest, options: AskOptions, tried: Set[str]) -> ChatAnswer:
+    async def _attempt(self, request: ChatRequest, options: AskOptions, tried: set[str]) -> ChatAnswer:
+        """Ask, and where something is refused at once again without it, each time for one thing more."""
         # The model's own limits come first, so that a throttled model holds no slot of the others.
         async with self._own_slots.hold(options.priority):
-            try:
-                answer = await self._attempt_once(request, options, tried)
-            except ModelError as error:
-                self._own_slots.failed(error)
-                raise
+            while True:
+                try:
+                    answer = await self._attempt_once(request, options, tried)
+                except ParameterRefused as refused:
+                    # The slot is kept, as whoever took it next would be refused, too.
+                    self._fallbacks.learn(refused, options.set_by, tried)
+                except ModelError as error:
+                    self._own_slots.failed(error)
+                    raise
+                else:
+                    break
+        self._fallbacks.confirm(tried)
         self._own_slots.answered()
         return answer
 

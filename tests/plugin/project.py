@@ -61,6 +61,8 @@ async def answer(messages, tools):
     log("flight.log", in_flight)
     try:
         await asyncio.sleep(script.get("delay", 0))
+        while "until" in script and not (HERE / script["until"]).exists():
+            await asyncio.sleep(0.02)
     except asyncio.CancelledError:
         log("cancelled.log", prompt)
         raise

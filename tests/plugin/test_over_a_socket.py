@@ -81,8 +81,8 @@ def test_a_refused_tool_choice_is_noted_and_remembered(project: Project) -> None
         options = ("--tooleval-json=out.json", "--tooleval-concurrency=2")
         result = project.run(*options, model="local")
     result.assert_outcomes(passed=6)
-    # Only requests that were on their way at the first refusal are refused, too.
-    assert server.requests < 2 * 6
+    # Only the two that were on their way at the first refusal are refused.
+    assert server.requests <= 6 + 2
     result.stdout.fnmatch_lines(
         ["local: asked with tool_choice 'auto', as this model refuses what the case asks for (6 cases)"]
     )

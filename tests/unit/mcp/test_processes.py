@@ -99,12 +99,13 @@ def test_the_server_ends_after_ctrl_c(tmp_path: Path) -> None:
 
 def test_the_server_ends_after_a_time_out(tmp_path: Path) -> None:
     pids = tmp_path / "pid"
-    # Long enough for the server to start on a busy machine, and say who it is.
-    process = import_stubborn(pids, "--timeout", "5")
-    pid = server_pid(pids)
-    output, _ = process.communicate(timeout=120)
-    assert_ends(pid)
-    assert "no complete answer within 5 s" in output
+    for limit in (2, 8, 32):  # on a busy machine it takes longer to start
+        process = import_stubborn(pids, "--timeout", str(limit))
+        output, _ = process.communicate(timeout=120)
+        assert f"no complete answer within {limit} s" in output
+        if pids.exists():
+            break
+    assert_ends(server_pid(pids))
 
 
 @pytest.mark.parametrize(
