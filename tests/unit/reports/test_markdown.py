@@ -225,21 +225,27 @@ def test_a_limit_below_what_any_report_needs_is_refused() -> None:
         markdown_text(document(), 100)
 
 
-def test_confused_tools_are_a_table_and_others_a_number() -> None:
-    pairs = [("a", "b"), ("a", "a"), ("c", "c"), (None, None)]
+@pytest.mark.parametrize("others", [1, 20])
+def test_tools_are_a_table_of_which_the_right_ones_stand_aside_if_many(others: int) -> None:
+    right = [(f"t{n}", f"t{n}") for n in range(others)]
+    pairs = [("a", "b"), ("a", "a"), (None, None), *right]
     trials = [
         structs.replace(trial(n), choices=(Choice(expected=expected, called=called),))
         for n, (expected, called) in enumerate(pairs)
     ]
     text = report(row("failed", *trials), intervals=True)
 
-    assert "<summary>Tools called: 3 of 4 choices right, 3 tools</summary>" in text
-    assert "\n1 other tool always right\n" in text
-    head, *rows = table(text, "1 other tool always right\n")
-    assert head == ["expected", "1", "2", "none", "precision", "recall", "F1"]
-    assert rows[0][:4] == ["1 `a`", "1", "1", "."]
-    assert rows[0][5].startswith("0.50 (")
-    assert rows[2] == ["none", ".", ".", "1", "-", "-", "-"]
+    total = 3 + others
+    assert f"<summary>Tools called: {total - 1} of {total} choices right, {2 + others} tools" in text
+    assert ("\n20 other tools always right\n" in text) == (others == 20)
+    _, *rows = table(
+        text.partition("<summary>Tools called")[2].replace("| expected", "@| expected", 1), "@"
+    )
+    shown = ["t0"] * (others == 1)
+    assert [row[0] for row in rows] == ["1 `a`", "2 `b`", *(f"3 `{name}`" for name in shown), "none"]
+    assert rows[0][:3] == ["1 `a`", "1", "1"]
+    assert rows[0][-2].startswith("0.50 (")
+    assert rows[-1][-5:] == [".", "1", "-", "-", "-"]
 
 
 # --------------------------------------------------------------------------------- hostile text
