@@ -56,7 +56,7 @@ def test_of_two_tools_of_one_name_the_first_decides() -> None:
 
 async def good() -> tuple[McpServer, tuple[dict[str, Any], ...]]:
     """A server with get_weather, which only reads, and delete_all."""
-    server = server_of("stdio", "good")
+    server = server_of("http", "good")
     return server, (await discover(server)).tools
 
 
