@@ -51,6 +51,7 @@ def explain(
     from ..engine.cassettes.replay import first_missing
     from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models
+    from ..mcp.suite_tools import SuiteTools
     from ..suite.load import load_suite
     from ..suite.model import Overrides
     from ..suite.model import resolve
@@ -61,9 +62,10 @@ def explain(
         raise click.UsageError(f"{printable(str(cassette_file))} is a folder; name a file in it{such}")
     if not cassette_file.is_file():
         raise click.UsageError(f"there is no cassette {printable(str(cassette_file))}")
-    suite = load_suite(suite_file, metrics=metrics)
-    specs = resolve_models(models, read_tables(Path.cwd()))
     recorded = Cassette(cassette_file, "none")
+    tools = SuiteTools(recorded, ())
+    suite = load_suite(suite_file, metrics=metrics, fetch_tools=tools.fetch)
+    specs = resolve_models(models, read_tables(Path.cwd()))
     choice = cast("ToolChoice | None", tool_choice)
     overrides = Overrides(choice, temperature, trials=trials, reasoning_effort=reasoning)
     chosen = [case for case in suite.test_cases if not ids or case.id in ids]
@@ -73,7 +75,7 @@ def explain(
         for spec in specs:
             for trial in range(resolved.trials):
                 total += 1
-                asked = first_missing(resolved, spec, recorded, trial)
+                asked = first_missing(resolved, spec, recorded, trial, tools.live)
                 if asked is not None:
                     missing += 1
                     name = f"{case.id}[{spec.label}]"

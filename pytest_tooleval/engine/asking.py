@@ -177,12 +177,7 @@ class Asker:
         if found is not None:
             return read_reply(found, request, cached=True)
         if not cassette.may_ask:
-            raise ModelError(
-                f"not on the cassette {cassette.path}, and --tooleval-record={cassette.mode} forbids to "
-                f"ask {self.spec.label}: {cassette.why_missing(asked)}; --tooleval-record=new asks and "
-                "records it",
-                kind="replay",
-            )
+            raise cassette.not_recorded(asked, "ask", self.spec.label)
         answer = await self._ask_model(request, options)
         cassette.add(key, asked, answer)
         return read_reply(answer, request, cached=False)

@@ -29,6 +29,7 @@ from .asking import set_by
 from .cassettes.cassette import Cassette
 from .clients.base import ChatRequest
 from .conversation import converse
+from .executors.live import BeginAnew
 from .executors.live import Live
 from .executors.live import LiveTools
 from .limits.retry import RetryPolicy
@@ -126,7 +127,7 @@ class Runner:
         placed = set_by(trial.model, trial.case)
         live = None
         if trial.live is not None and trial.case.case.multi_turn:
-            live = LiveTools(trial.live, trial.case, trial.number, fresh=trial.fresh)
+            live = LiveTools(trial.live, trial.case, trial.model, trial.number, fresh=trial.fresh)
         refusal = live.refusal if live else ""
         options = AskOptions(trial.priority, trial.cassette, trial.fresh, placed, refusal)
 
@@ -135,7 +136,10 @@ class Runner:
 
         sampling = sampling_for(trial.model, trial.case)
         try:
-            return await converse(trial.case, ask, sampling, trial.number, live)
+            try:
+                return await converse(trial.case, ask, sampling, trial.number, live)
+            except BeginAnew:
+                return await converse(trial.case, ask, sampling, trial.number, live)
         finally:
             if live is not None:
                 await live.close()

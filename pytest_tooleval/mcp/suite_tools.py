@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from typing import Any
 
+from ..engine.executors.live import ALL_READ_ONLY
 from ..engine.executors.live import Live
 from ..errors import ConfigError
 from ..errors import McpError
+from ..suite.model import Suite
 from ..suite.model import ToolsFrom
 
 if TYPE_CHECKING:
@@ -47,6 +49,28 @@ class SuiteTools:
                 raise McpError(self.drift)
         self.live = Live(server, self._allowed, self._cassette)
         return server.tools
+
+    def shared_state(self, suite: Suite) -> str:
+        """A warning that chains of this suite see each other's changes on its server; empty if not."""
+        source = suite.tools_from
+        if self.live is None or source is None or source.mcp.stdio is not None:
+            return ""
+        wanted = set(suite.live_tools or ())
+        for case in suite.test_cases:
+            wanted.update(case.live_tools or ())
+        server = self.live.server
+        changing = [
+            name
+            for name in sorted(wanted - {ALL_READ_ONLY})
+            if server.has(name, self._allowed) and not server.has(name, (ALL_READ_ONLY,))
+        ]
+        if not changing:
+            return ""
+        return (
+            f"live_tools: {', '.join(changing)} may change what the server keeps, and over HTTP all "
+            "trials, cases and models share one server: they may see each other's changes; with stdio "
+            "each trial starts a server of its own"
+        )
 
 
 def _drift(server: LiveMcp, source: ToolsFrom, cassette: Cassette | None) -> str:

@@ -101,6 +101,11 @@ class Tooleval:
             cassette = self._session.asking.cassette_for(path)
             allowed = self._session.settings.allowed_tools
             suite, live = load(path, registry.metrics, cassette, allowed)
+        elif suite.tools_from is not None:
+            raise ConfigError(
+                f"suite {suite.name!r} takes its tools from an MCP server, which a Suite object "
+                "does not hold; give its file's path in place of the object"
+            )
         if isinstance(case, str):
             case = _find(suite, case)
         spec = self._spec(model)

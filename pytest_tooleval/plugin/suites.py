@@ -30,4 +30,7 @@ def load(
         # Also beside an error, which it may explain; without `live` it is the error.
         if tools.drift and tools.live is not None:
             warnings.warn(pytest.PytestWarning(tools.drift), stacklevel=1)
+    shared = tools.shared_state(suite)
+    if shared:
+        warnings.warn(pytest.PytestWarning(f"{path.name}: {shared}"), stacklevel=1)
     return suite, tools.live

@@ -77,7 +77,7 @@ BUILT_IN = {
             "redundancy_penalty",
             "redundancy",
             None,
-            "0.1 for each call identical to the one before it",
+            "0.1 for each call identical to the one before it, unless the two were answered differently",
             penalty=True,
         ),
         Metric(

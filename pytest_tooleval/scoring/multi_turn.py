@@ -5,7 +5,8 @@ after `max_rounds` replies. Every call of every reply up to there is a hop.
 
     completion  0.6 + 0.4 x parameters of the call to the expected tool; 0 when there is none
     efficiency  optimal_hops / hops, at most 1; None, and 1 in the formula, without optimal_hops
-    redundancy  0.1 per call identical to the one before it (tool and arguments), at most 1
+    redundancy  0.1 per call identical to the one before it (tool and arguments), at most 1; not where
+                the two were answered differently, as a second half refund is
     detours     0.1 per call, other than the completing one, to a tool that is neither a
                 prerequisite nor expected, at most 1
     overall     completion * efficiency - redundancy - detours, between 0 and 1
@@ -49,7 +50,7 @@ class Chain:
         self._case = case
         if case.case.expected_calls:
             raise CannotCompare("a multi-turn case needs expected_tool instead", "expected_calls")
-        self.hops, self._final = _walk(case, transcript)
+        self.hops, self._contents, self._final = _walk(case, transcript)
         optimal = case.case.optimal_hops
         if case.case.expects_nothing:
             self._completion = 0.0 if self.hops else 1.0
@@ -63,7 +64,9 @@ class Chain:
         self._detours = [i for i in range(len(self.hops)) if self._is_detour(i)]
 
     def _repeats(self, index: int) -> bool:
-        return same_call(self._case, self.hops[index - 1], self.hops[index])
+        before, content = self._contents[index - 1 : index + 1]
+        told_more = None not in (before, content) and before != content
+        return not told_more and same_call(self._case, self.hops[index - 1], self.hops[index])
 
     def _is_detour(self, index: int) -> bool:
         test, name = self._case.case, self.hops[index].name
@@ -184,15 +187,21 @@ class Chain:
         return Check(f"hop {index + 1}", "", shown, value, why)
 
 
-def _walk(case: ResolvedCase, transcript: Transcript) -> tuple[tuple[ToolCall, ...], Choice | None]:
+def _walk(
+    case: ResolvedCase, transcript: Transcript
+) -> tuple[tuple[ToolCall, ...], Sequence[object], Choice | None]:
+    """The calls, what each was answered (None where that is unknown), and the completing call."""
     hops: tuple[ToolCall, ...] = ()
+    contents: list[object] = []
     for round_ in transcript.rounds[: case.case.max_rounds or DEFAULT_MAX_ROUNDS]:
         calls = round_.reply.calls
         hops += calls
+        told = [answer.get("content") for answer in round_.answers]
+        contents += [*told, *[None] * len(calls)][: len(calls)]
         final = choose(case, calls)
         if final is not None or not calls:
-            return hops, final
-    return hops, None
+            return hops, contents, final
+    return hops, contents, None
 
 
 def _efficiency(optimal: int | None, hops: int) -> float | None:

@@ -1,7 +1,8 @@
 """A small MCP server over stdio, for live chains: `python live_server.py LOG`. Every call is logged.
 
 It speaks plain JSON, as the SDK takes longer to import than most tests last. While there is a file
-LOG.fewer, one of its tools is gone.
+LOG.fewer, one of its tools is gone. It keeps what it has refunded in memory; with a file LOG.clock it
+says when each time.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from typing import Any
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -18,16 +20,23 @@ def tool(name: str, description: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "description": description, "inputSchema": CITY, **more}
 
 
+AMOUNT = {"type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]}
+
+
 READS = {"annotations": {"readOnlyHint": True}}
 TOOLS = [
     tool("find.station", "Find a station", **READS),
     tool("get_weather", "Weather at a station"),
     tool("delete_station", "Delete a station"),
+    {"name": "refund", "description": "Refund a part", "inputSchema": AMOUNT},
+    {"name": "report", "description": "Report what was refunded", "inputSchema": AMOUNT},
     tool("slow", "Takes long", **READS),
     tool("huge", "Answers a lot", **READS),
     tool("dies", "Ends the server", **READS),
     tool("fails", "Reports an error", **READS),
 ]
+
+refunded: list[int] = []
 
 
 def initialize(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -52,6 +61,10 @@ def call_tool(parameters: dict[str, Any]) -> dict[str, Any]:
         sys.exit()
     if name == "dies":
         os._exit(3)
+    if name == "refund":
+        refunded.append(arguments["amount"])
+        clock = f" at {time.time_ns()}" if os.path.exists(sys.argv[1] + ".clock") else ""
+        return {"content": [{"type": "text", "text": f"{sum(refunded)}{clock}"}]}
     text = "x" * 2_000_000 if name == "huge" else f"station of {arguments.get('city')}: S7"
     return {"content": [{"type": "text", "text": text}], "isError": name == "fails"}
 

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from unit.mcp.servers import stdio_command
+
+from pytest_tooleval.cli import main
 
 from .project import Project
 
@@ -211,6 +214,39 @@ def test_from_a_python_test(live: Live) -> None:
     refused.stdout.fnmatch_lines(["*ModelError: live_tools: * may run only with *"])
 
 
+def test_a_suite_object_has_no_server(live: Live) -> None:
+    write(live, FIRST, LAST)
+    live.write(
+        "test_it.py",
+        """
+        from pytest_tooleval import load_suite
+
+        def test_it(tooleval):
+            tooleval.run_sync(load_suite("s.tooleval.json"), "chain")
+        """,
+    )
+    result = live.run("test_it.py")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*ConfigError: suite 'S' takes its tools from an MCP server, *"])
+    assert live.log("asked") == []
+
+
+def test_explain_knows_what_a_server_answered(live: Live) -> None:
+    write(live, FIRST, LAST)
+    live.run("--tooleval-cassette=tapes").assert_outcomes(passed=1)
+    (path,) = (live.path / "tapes").glob("*.jsonl")
+    command = ["cassette", "explain", str(path), "s.tooleval.json", "--model=agent"]
+    whole = CliRunner().invoke(main, command)
+    assert "1 conversation, 0 with an answer that is not recorded" in whole.output
+    listed, asked, run, *rest = [json.loads(line) for line in path.read_text().splitlines()]
+    run["key"] = "another"
+    run["asked"]["arguments"]["city"] = "Oslo"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (listed, asked, run, *rest)))
+    other = CliRunner().invoke(main, command)
+    assert other.exit_code == 1
+    assert 'differs in arguments: city recorded "Oslo", asked "Paris"' in other.output
+
+
 def test_no_cassette_makes_a_tool_run_that_may_destroy(live: Live) -> None:
     """Nor does one that is older than what the server says of its tools."""
     tape = "--tooleval-cassette=tapes"
@@ -358,3 +394,63 @@ def test_what_is_wrong_in_the_file(live: Live, change: dict[str, Any], message: 
 def test_single_turn_cases_run_nothing(live: Live) -> None:
     write(live, FIRST, multi_turn=False, valid_prerequisites=[], expected_tool="find_station")
     live.run().stdout.fnmatch_lines(['*live_tools: only for multi-turn cases; add "multi_turn": true*'])
+
+
+# Refunds twice, then reports what the server said last. Dies as it is asked again after the first, while
+# there is a file `die`.
+_CLERK = """
+import json
+import os
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def answer(messages, tools):
+    with open(HERE / "asked.log", "a") as log:
+        log.write("1\\n")
+    told = [message["content"] for message in messages if message["role"] == "tool"]
+    if told and (HERE / "die").exists():
+        os._exit(3)
+    name, amount = ("refund", 20) if len(told) < 2 else ("report", int(told[-1].split()[0]))
+    call = {"name": name, "arguments": json.dumps({"amount": amount})}
+    return {"role": "assistant", "content": None,
+            "tool_calls": [{"id": f"c{len(told)}", "type": "function", "function": call}]}
+"""
+
+
+@pytest.fixture
+def clerk(live: Live) -> Live:
+    live.write("my_agent.py", _CLERK)
+    refunds = {"expected_tool": "report", "expected_params": {"amount": 40}, "live_tools": ["refund"]}
+    write(live, **refunds, valid_prerequisites=["refund"])
+    return live
+
+
+@pytest.mark.parametrize("clock", [False, True])
+def test_a_resumed_chain_finds_the_server_as_it_left_it(clerk: Live, clock: bool) -> None:
+    """Also where the server never answers twice alike."""
+    if clock:
+        (clerk.path / "server.log.clock").touch()
+    tape = ("--tooleval-cassette=tapes", "--tooleval-allow-tools=refund")
+    die = clerk.path / "die"
+    die.touch()
+    clerk.run_subprocess(*tape, model="agent")
+    assert clerk.log("server") == [["refund", {"amount": 20}]]
+    die.unlink()
+    asked = len(clerk.log("asked"))
+    clerk.run(*tape, "--tooleval-json=out.json", allow=None).assert_outcomes(passed=1)
+    assert [answer.split()[0] for answer in answers(clerk)] == ["20", "40"]
+    # What the model has said already is asked again only if the server no longer says the same.
+    assert len(clerk.log("asked")) == asked + (3 if clock else 2)
+    replayed = clerk.run(*tape[:1], "--tooleval-record=none", allow=None)
+    replayed.assert_outcomes(passed=1)
+
+
+def test_a_second_model_has_answers_of_its_own(clerk: Live) -> None:
+    tape = "--tooleval-cassette=tapes"
+    clerk.run(tape, allow="refund").assert_outcomes(passed=1)
+    clerk.write("other_agent.py", "from my_agent import answer")
+    clerk.write("tooleval.toml", '[models.other]\ncallable = "other_agent:answer"')
+    clerk.run(tape, model="other", allow="refund").assert_outcomes(passed=1)
+    assert len(clerk.log("server")) == 4

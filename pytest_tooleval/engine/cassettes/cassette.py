@@ -33,8 +33,16 @@ from .why_missing import summary
 
 RecordMode = Literal["none", "once", "new", "all"]
 RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
-VERSION = 2
+VERSION = 3
 _EXPLAINED = 10
+
+
+class NotRecorded(ModelError):
+    """The answer to `asked` is not on the cassette, and it must not be asked for."""
+
+    def __init__(self, asked: Mapping[str, Any], message: str = "") -> None:
+        super().__init__(message, kind="replay")
+        self.asked = asked
 
 
 def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
@@ -139,6 +147,14 @@ class Cassette:
             return "nothing is recorded there"
         return f"the nearest recorded question, in line {found.line}, differs in " + "; ".join(
             found.differences or ("nothing that is shown",)
+        )
+
+    def not_recorded(self, asked: Mapping[str, Any], verb: str, whom: str) -> NotRecorded:
+        """The error that an answer is not here, and that the mode forbids to `verb` `whom` for it."""
+        return NotRecorded(
+            asked,
+            f"not on the cassette {self.path}, and --tooleval-record={self.mode} forbids to "
+            f"{verb} {whom}: {self.why_missing(asked)}; --tooleval-record=new {verb}s and records it",
         )
 
     @property

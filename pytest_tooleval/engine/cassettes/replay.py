@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from collections.abc import Coroutine
+from collections.abc import Mapping
 from typing import Any
 
 from ...record.transcript import Reply
@@ -14,33 +15,31 @@ from ..asking import sampling_for
 from ..clients.base import ChatAnswer
 from ..clients.base import ChatRequest
 from ..conversation import converse
+from ..executors.live import Live
+from ..executors.live import LiveTools
 from ..models.spec import ModelSpec
 from ..reply import read_reply
 from .cassette import Cassette
+from .cassette import NotRecorded
 from .cassette import key_of
 from .cassette import question
 
 Find = Callable[[str], "ChatAnswer | None"]
 
 
-class _MissingError(Exception):
-    def __init__(self, asked: dict[str, Any]) -> None:
-        self.asked = asked
-
-
 def _replay(
-    case: ResolvedCase, spec: ModelSpec, find: Find, trial: int
+    case: ResolvedCase, spec: ModelSpec, find: Find, trial: int, live: LiveTools | None = None
 ) -> Coroutine[Any, Any, Transcript]:
-    """The conversation with recorded answers for the model's; _MissingError at the first that lacks."""
+    """The conversation with recorded answers for the model's; NotRecorded at the first that lacks."""
 
     async def ask(request: ChatRequest) -> Reply:
         asked = question(spec, request)
         found = find(key_of(asked))
         if found is None:
-            raise _MissingError(asked)
+            raise NotRecorded(asked)
         return read_reply(found, request, cached=True)
 
-    return converse(case, ask, sampling_for(spec, case), trial)
+    return converse(case, ask, sampling_for(spec, case), trial, live)
 
 
 def recorded(
@@ -58,17 +57,23 @@ def recorded(
     except StopIteration as finished:
         transcript: Transcript = finished.value
         return transcript
-    except _MissingError:
+    except NotRecorded:
         pass
     return None
 
 
 def first_missing(
-    case: ResolvedCase, spec: ModelSpec, cassette: Cassette, trial: int = 0
-) -> dict[str, Any] | None:
-    """The first question of the case that the cassette has no answer to, or None."""
+    case: ResolvedCase, spec: ModelSpec, cassette: Cassette, trial: int = 0, server: Live | None = None
+) -> Mapping[str, Any] | None:
+    """The first question of the case that the cassette has no answer to, or None.
+
+    It may be one to the `server` of live tools, whose cassette must be one that never asks.
+    """
+    live = None
+    if server is not None and case.case.multi_turn:
+        live = LiveTools(server, case, spec, trial)
     try:
-        asyncio.run(_replay(case, spec, cassette.find, trial))
-    except _MissingError as missing:
+        asyncio.run(_replay(case, spec, cassette.find, trial, live))
+    except NotRecorded as missing:
         return missing.asked
     return None

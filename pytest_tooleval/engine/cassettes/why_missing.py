@@ -16,6 +16,8 @@ from ...text import json_text
 from ...text import shorten
 
 _FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "trial")
+# Of a call that ran on a server.
+_RUN_FIELDS = ("mcp", "model", "api_base", "messages", "tool", "arguments", "trial")
 _SHOWN = 60
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
@@ -50,12 +52,15 @@ Recorded = Sequence[tuple[int, Mapping[str, Any]]]
 
 
 def nearest(questions: Recorded, asked: Mapping[str, Any]) -> Nearest | None:
-    """The recorded question with the fewest differing fields; None when nothing is recorded."""
+    """The recorded question with the fewest differing fields; None when none of its kind is recorded."""
     wanted = summary(asked)
+    fields = _fields(wanted)
     text = canonical(wanted["messages"])
     best: tuple[float, int, Mapping[str, Any]] | None = None
     for line, recorded in questions:
-        same = sum(_same(field, wanted, recorded) for field in _FIELDS)
+        if _fields(recorded) != fields:
+            continue
+        same = sum(_same(field, wanted, recorded) for field in fields)
         # Among equals the one whose messages read most alike.
         alike = difflib.SequenceMatcher(None, text, canonical(recorded.get("messages"))).quick_ratio()
         if best is None or (same + alike) > best[0]:
@@ -63,8 +68,15 @@ def nearest(questions: Recorded, asked: Mapping[str, Any]) -> Nearest | None:
     if best is None:
         return None
     _, line, recorded = best
-    found = tuple(_difference(f, wanted, recorded) for f in _FIELDS if not _same(f, wanted, recorded))
+    found = tuple(_difference(f, wanted, recorded) for f in fields if not _same(f, wanted, recorded))
     return Nearest(line, found)
+
+
+def _fields(question: Mapping[str, Any]) -> Sequence[str]:
+    """What can differ in a question to a model, in a call, and nothing in the listing of tools."""
+    if "mcp" not in question:
+        return _FIELDS
+    return _RUN_FIELDS if "tool" in question else ()
 
 
 def recorded_questions(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

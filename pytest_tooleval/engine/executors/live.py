@@ -2,7 +2,8 @@
 
 A tool runs if the suite wants it and the command line allows it. What the server answers is kept on
 the cassette like a model's answer, so that a replay needs neither server nor permission. Each trial
-has a session of its own, opened with the first call that is not recorded.
+has a session of its own, opened with the first call that is not recorded. As a server may remember the
+calls before, the trial then begins anew and runs those, too.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..cassettes.cassette import Cassette
 from ..cassettes.cassette import key_of
 from ..cassettes.cassette import normalised
 from ..clients.base import ChatAnswer
+from ..models.spec import ModelSpec
 
 ALL_READ_ONLY = "*"
 
@@ -62,60 +64,74 @@ class Live:
     cassette: Cassette | None = None
 
 
+class BeginAnew(Exception):
+    """A call is not recorded, but earlier ones of the trial are: the trial must run those, too.
+
+    What the model has said stays recorded, so it is asked again only if the server answers otherwise.
+    """
+
+
 class LiveTools:
-    """The live tools of one trial; `close` ends its session.
+    """The live tools of one trial of a model; `close` ends its session.
 
     `refusal` says why nothing may be asked that is not recorded, neither the model nor the server,
     and is empty when all that the case may call is allowed.
     """
 
-    def __init__(self, live: Live, case: ResolvedCase, trial: int, *, fresh: bool = False) -> None:
+    def __init__(
+        self, live: Live, case: ResolvedCase, model: ModelSpec, trial: int, *, fresh: bool = False
+    ) -> None:
         self._live = live
         self._wanted = case.live_tools
+        self._model = model
         self._trial = trial
         self._fresh = fresh
+        self._replayed = False
         self.refusal = _refusal(live, case)
         self._stack = AsyncExitStack()
         self._session: ToolSession | None = None
-        self._calls = 0
 
     def runs(self, tool: str) -> bool:
         return self._live.server.has(tool, self._wanted)
 
     async def answer(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> str:
-        """What the server answers a call that was made after these messages."""
+        """What the server answers a call that was made after these messages.
+
+        Raises BeginAnew, once, when earlier calls were answered from the cassette and this one is not
+        on it.
+        """
         asked = self._question(call, messages)
         key = key_of(asked)
         cassette = self._live.cassette
-        found = None
-        if cassette is not None and not (self._fresh and cassette.may_ask):
-            found = cassette.find(key)
-        if found is not None:
-            return str(found.message.get("content", ""))
+        found = None if cassette is None else cassette.find(key)
+        recorded = None if found is None else str(found.message.get("content", ""))
+        if recorded is not None and not (self._fresh and cassette is not None and cassette.may_ask):
+            self._replayed = True
+            return recorded
         if cassette is not None and not cassette.may_ask:
-            raise ModelError(
-                f"not on the cassette {cassette.path}, and --tooleval-record={cassette.mode} forbids to "
-                f"run it: the answer of the tool {call.name}; --tooleval-record=new runs and records it",
-                kind="replay",
-            )
+            raise cassette.not_recorded(asked, "run", call.name)
         if self.refusal:
             raise ModelError(self.refusal, kind="tool_server")
+        if self._replayed and not self._fresh:
+            self._fresh = True
+            raise BeginAnew
+        self._fresh = True
         if self._session is None:
             self._session = await self._stack.enter_async_context(self._live.server.session())
         content = await self._session.call(call.name, call.arguments or {})
-        if cassette is not None:
+        if cassette is not None and content != recorded:
             cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}))
         return content
 
     def _question(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         # The same call may be answered differently after other calls, so all that was said counts.
-        self._calls += 1
         return {
             "mcp": dict(self._live.server.identity),
             "tool": call.name,
             "arguments": call.arguments,
+            "model": self._model.identity,
+            "api_base": self._model.base,
             "messages": normalised(messages),
-            "call": self._calls,
             "trial": self._trial,
         }
 

@@ -6,8 +6,13 @@ import pytest
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Round
+from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.scoring import score_transcript
 
 from .cases import call
+from .cases import resolved
 from .cases import score
 from .cases import score_live
 
@@ -54,6 +59,20 @@ def test_repeats_need_the_same_tool_and_arguments_one_after_the_other() -> None:
     assert redundancy(ToolCall.parse("a", "{"), ToolCall.parse("a", "{")) == pytest.approx(0.1)
     assert redundancy(ToolCall.parse("a", "{"), ToolCall.parse("a", "[")) == 0.0
     assert redundancy(*[A] * 20) == 1.0
+
+
+def test_a_repeat_that_is_answered_differently_is_not_redundant() -> None:
+    def redundancy(*contents: str) -> float | None:
+        message = {"role": "assistant", "content": None}
+        rounds = [
+            Round(Reply(message=message, calls=(A,)), ({"role": "tool", "content": content},))
+            for content in contents
+        ]
+        case = resolved(None, **CHAIN)
+        return score_transcript(case, Transcript((), tuple(rounds))).values["redundancy_penalty"]
+
+    assert redundancy("refunded: 20", "refunded: 40") == 0.0
+    assert redundancy("working", "working", "done") == pytest.approx(0.1)
 
 
 def test_without_optimal_hops_efficiency_is_not_scored_and_counts_1() -> None:

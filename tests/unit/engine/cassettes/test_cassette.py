@@ -114,7 +114,7 @@ def test_an_unfinished_line_costs_only_itself(path: Path) -> None:
         b"[]",
         b"{}",
         b"[" * 200_000,
-        b'{"version": 2, "key": "x", "answer": []}',
+        b'{"version": 3, "key": "x", "answer": []}',
     ],
 )
 def test_a_damaged_line_is_named_and_skipped(path: Path, line: bytes) -> None:
@@ -129,7 +129,7 @@ def test_a_damaged_line_is_named_and_skipped(path: Path, line: bytes) -> None:
 
 def test_a_file_of_another_version_is_refused_by_name(path: Path) -> None:
     recorded(path)
-    path.write_text(path.read_text().replace('"version": 2, ', ""))
+    path.write_text(path.read_text().replace('"version": 3, ', ""))
     with pytest.raises(ModelError, match=r"suite\.jsonl has version 1 .* delete it and record anew"):
         Cassette(path, "new").find(KEY)
 
