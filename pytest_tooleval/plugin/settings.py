@@ -112,8 +112,8 @@ def read_settings(config: pytest.Config) -> Settings:
     }
     cassette = _cassette(config)
     gates, baseline = _gates(config), _baseline(config)
-    if most_trials is not None:
-        _check_auto(config, gates, baseline)
+    if most_trials is not None and not _check_auto(config, gates, baseline):
+        most_trials = None
     if config.getoption("tooleval_resume") and cassette is not None:
         raise pytest.UsageError(
             "--tooleval-resume: this run has a cassette, which keeps its answers already; "
@@ -268,23 +268,29 @@ def _trials(config: pytest.Config) -> tuple[int | None, int | None]:
     return (None, int(number)) if auto == "auto" else (int(number), None)
 
 
-def _check_auto(config: pytest.Config, gates: Gates, baseline: Baseline | None) -> None:
-    """Refuse what does not go with trials in rounds: their number is not known before."""
+def _check_auto(config: pytest.Config, gates: Gates, baseline: Baseline | None) -> bool:
+    """Refuse what does not go with trials in rounds: their number is not known before.
+
+    False where there is nothing to decide and the ini file asks for them, which speaks of all runs.
+    """
     option = "--tooleval-trials=auto"
-    if config.getoption("tooleval_early_stop"):
-        raise pytest.UsageError(f"{option}: asks whole rounds, leave out --tooleval-early-stop")
-    if "/" in (config.getoption("tooleval_pass") or ""):
-        raise pytest.UsageError(f"{option}: --tooleval-pass=K/N says how many trials; leave one out")
     if baseline is None and not (gates.fail_under and gates.confidence):
+        if config.getoption("tooleval_trials") is None:
+            return False
         raise pytest.UsageError(
             f"{option}: there is nothing to decide; name --tooleval-baseline, or a gate "
             "(--tooleval-fail-under) and --tooleval-confidence"
         )
+    if config.getoption("tooleval_early_stop"):
+        raise pytest.UsageError(f"{option}: asks whole rounds, leave out --tooleval-early-stop")
+    if "/" in (config.getoption("tooleval_pass") or ""):
+        raise pytest.UsageError(f"{option}: --tooleval-pass=K/N says how many trials; leave one out")
     if gates.confidence and any(gate.metric == "pass_rate" for gate in gates.fail_under):
         raise pytest.UsageError(
             f"{option}: how many cases pass depends on how often they are asked; in place of pass_rate "
             "name pass^1, the share of trials that pass"
         )
+    return True
 
 
 def _most_trials() -> int:

@@ -65,6 +65,8 @@ def test_a_plain_drop_is_seen_at_once(before: Project) -> None:
 
 def test_at_the_most_trials_it_stays_inconclusive(before: Project) -> None:
     before.write("pytest.ini", "[pytest]\ntooleval_trials = auto:2\n")
+    assert before.run().ret == 0  # nothing to decide, and nothing asked again
+    before.forget_calls()
     result = before.run(*COMPARED, "--tooleval-max-drop=0.05", "--tooleval-strict")
     assert result.ret == 1
     assert len(before.calls) == 2 * CASES
