@@ -34,7 +34,6 @@ from .test_openai_chat import http
 from .test_openai_chat import raw_server
 
 KEY = "sk-planted-0123456789"
-ROOT = Path(__file__).parents[3]
 REQUEST = ChatRequest(
     [{"role": "user", "content": "What's the weather in Paris?"}],
     [WEATHER],
@@ -482,118 +481,23 @@ async def test_broken_arguments_in_a_chain_are_the_models_failure() -> None:
     assert server.bodies[0]["messages"][1]["content"][0]["input"] == {"invalid_arguments": "{broken"}
 
 
-SCRIPT = """
-import sys, threading
-sys.path.insert(0, "tests")
-from mock_server import MockServer
-from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.limits.retry import RetryPolicy
-from pytest_tooleval.engine.runner import Runner, Trial
-from pytest_tooleval.errors import ModelError
-from pytest_tooleval.suite.model import Suite, resolve
-
-tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
-cases = [{"prompt": f"How is it in Town{n}?", "expected_tool": "f"} for n in range(COUNT)]
-suite = Suite.model_validate({"name": "s", "tools": [tool], "test_cases": cases})
-
-def run(server, **fields):
-    runner = Runner(20, 10.0, RetryPolicy(base=0.01))
-    spec = ModelSpec("m", model="openai/mock", api="litellm", api_base=server.base_url, **fields)
-    trials = [Trial(resolve(suite, case), spec) for case in suite.test_cases]
-    futures = [runner.submit(trial) for trial in trials]
-    return runner, futures
-"""
-
-
-def process(body: str, count: int = 20, **env: str) -> tuple[str, str, float]:
-    """Run a script in a process of its own: what it printed, and how long it took to end."""
-    code = SCRIPT.replace("COUNT", str(count)) + body + "\nimport time; print(time.time())\n"
+def test_a_process_is_silent_and_ends_at_once() -> None:
+    """Nothing is printed, warned of or left open, and no key is told, whatever a server does."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        cwd=ROOT, capture_output=True, text=True, timeout=180, check=False,
-        env={"PATH": "", "HOME": "/nonexistent", **env},
+        [sys.executable, "-W", "error", Path(__file__).with_name("litellm_process.py")],
+        capture_output=True, text=True, timeout=180, check=False,
+        env={"PATH": "", "HOME": "/nonexistent", "MY_API_KEY": KEY, "MY_LOGIN": KEY},
     )  # fmt: skip
-    took = time.time() - float((done.stdout.split() or ["0"])[-1])
-    return done.stdout.rpartition("\n")[0].rpartition("\n")[0], done.stderr, took
-
-
-def test_two_runs_in_one_process_are_silent_and_end_at_once() -> None:
-    """Nothing is printed, warned of or left open; litellm's cached clients survive a second loop."""
-    out, err, took = process(
-        """
-with MockServer(faults={"500": 7, "429": 11, "reset": 13}) as server:
-    for _ in range(2):
-        runner, futures = run(server)
-        assert all(future.result(120).calls for future in futures)
-        runner.close()
-assert not [t for t in threading.enumerate() if t.name.startswith("tooleval")], threading.enumerate()
-assert server.repeats == 20, server.repeats
-"""
-    )
-    assert out == ""
-    assert err == ""
-    assert took < 60.0
-
-
-def test_cancelled_in_the_middle_it_is_silent_and_ends_at_once() -> None:
-    out, err, took = process(
-        """
-import time
-with MockServer(latency=120.0) as server:
-    runner, futures = run(server)
-    while server.in_flight < 20: time.sleep(0.02)
-    begin = time.monotonic()
-    runner.close()
-    assert time.monotonic() - begin < 60.0
-    assert all(future.cancelled() for future in futures)
-    time.sleep(0.2)
-    assert server.in_flight <= 20
-"""
-    )
-    assert out == ""
-    assert err == ""
-    assert took < 60.0
-
-
-HOSTILE = """
-import json, logging
-finish = "stop\\x1b[2J key=sk-planted-0123456789\\n::error::owned"
-message = {"role": "assistant", "content": "no"}
-choice = {"index": 0, "finish_reason": finish, "message": message}
-document = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-PREPARE
-with MockServer(respond=lambda path, request: (200, document)) as server:
-    runner, futures = run(server, api_key_env="MY_LOGIN")
-    print([future.exception(120) for future in futures])
-    runner.close()
-"""
-
-
-@pytest.mark.parametrize("prepare", ["", "logging.basicConfig()"])
-def test_what_litellm_logs_holds_no_key_and_gives_no_orders(prepare: str) -> None:
-    out, err, _ = process(HOSTILE.replace("PREPARE", prepare), count=1, MY_LOGIN=KEY)
-    assert out == "[None]"
-    assert "\x1b" not in err
-    assert "\n::" not in err
-    assert KEY not in err
-    # Without a handler of the user's own nothing is written at all.
-    assert ("finish_reason" in err) == bool(prepare)
-
-
-def test_an_echoed_key_is_in_no_message_and_no_output() -> None:
-    out, err, _ = process(
-        """
-with MockServer(faults={"echo-key": 1}) as server:
-    runner, futures = run(server, api_key_env="MY_API_KEY")
-    print([repr(future.exception(120)) for future in futures])
-    runner.close()
-    assert "Bearer sk-planted" in str(server.headers)
-    assert server.requests <= 20
-""",
-        MY_API_KEY=KEY,
-    )
-    assert "the key in MY_API_KEY was refused" in out
-    assert KEY not in out + err
+    silent, _, logged = done.stderr.partition("LOGGING\n")
+    assert silent == ""
+    errors, ended = done.stdout.splitlines()
+    assert time.time() - float(ended) < 60.0
+    assert "the key in MY_API_KEY was refused" in errors
+    assert KEY not in done.stdout + done.stderr
+    # Only a handler of the user's own writes what litellm logs, and to it the model gives no orders.
+    assert "finish_reason" in logged
+    assert "\x1b" not in logged
+    assert "\n::" not in logged
 
 
 @pytest.mark.parametrize(
@@ -603,12 +507,12 @@ def test_the_fault_matrix(fault: str) -> None:
     """Each fault at every tenth request: all answered, nothing asked twice once answered."""
     from ..faults import answers_under
 
-    outcome = answers_under({fault: 10}, count=200, api="litellm")
+    outcome = answers_under({fault: 10}, count=60, api="litellm")
     assert outcome.errors == []
-    assert outcome.answered == 200
+    assert outcome.answered == 60
     assert outcome.repeats == 0
     # Once `required` has been refused it is not sent any more.
-    assert outcome.faulted >= (1 if fault == "refuse-required" else 20)
+    assert outcome.faulted >= (1 if fault == "refuse-required" else 6)
 
 
 def test_all_faults_at_once() -> None:
