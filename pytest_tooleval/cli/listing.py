@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..history import RunSummary
 from ..history import Trend
 from ..history import TrendPoint
+from ..reports.run_text import cases_text
 from ..reports.run_text import ending
 from ..text import local_time
 from ..text import printable
@@ -37,7 +38,7 @@ def _run_cells(run: RunSummary) -> list[str]:
         commit_text(run.git),
         branch_text(run.git),
         short(", ".join(run.models)),
-        str(run.cases),
+        cases_text(run.cases, run.selected),
         str(run.passed),
         str(run.failed),
         str(run.missed or ""),

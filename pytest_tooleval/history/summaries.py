@@ -33,8 +33,9 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """A run and its figures; `overall` is the mean over cases by weight, None without a number.
 
     `models` are those with a case. `duration_s` of a run that did not finish is the time to its last
-    result. `cost_usd` sums what is known, None when nothing is. Listed for one model or suite, `models`
-    and the figures are of that alone, gates of the whole run.
+    result. `selected` counts the cases of the whole run that were selected. `cost_usd` sums what is
+    known, None when nothing is. Listed for one model or suite, `models` and the figures are of that
+    alone (and `selected` is 0), gates of the whole run.
     """
 
     id: str
@@ -45,6 +46,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     git: Git | None
     models: tuple[str, ...] = ()
     cases: int = 0
+    selected: int = 0
     passed: int = 0
     failed: int = 0
     missed: int = 0
@@ -92,7 +94,10 @@ def list_runs(
     runs = connection.execute(
         f"SELECT number, gates_passed, gates_failed, {RUN_COLUMNS} {newest}", bound
     )
-    return [_summary(row, found.get(row[0], []), dead) for row in runs]
+    summaries = [_summary(row, found.get(row[0], []), dead) for row in runs]
+    if model is None and suite is None:
+        return summaries
+    return [structs.replace(summary, selected=0) for summary in summaries]
 
 
 def _summary(row: tuple[Any, ...], figures: list[tuple[Any, ...]], dead: Container[str]) -> RunSummary:
@@ -109,6 +114,7 @@ def _summary(row: tuple[Any, ...], figures: list[tuple[Any, ...]], dead: Contain
         exitstatus=run.exitstatus,
         git=run.git,
         models=models,
+        selected=run.selected,
         **{name: count or 0 for name, count in zip(names, counts, strict=True)},
         overall=total / weight if weight else None,
         cost_usd=cost,

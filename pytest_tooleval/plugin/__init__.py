@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from ..suite.discovery import SUITE_ENDING
+from .nodeids import is_case
 from .options import add_options
 from .settings import LEDGER
 from .settings import Settings
@@ -154,6 +155,14 @@ def pytest_configure_node(node: Any) -> None:
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
         config.stash[LEDGER] = folder / "spent"
     node.workerinput["tooleval_ledger"] = str(config.stash[LEDGER])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    """All workers have the same cases; the controller of xdist collects none itself."""
+    selected = sum(is_case(nodeid) for nodeid in ids)
+    if selected:
+        eval_session(node.config).selected = selected
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -68,6 +68,7 @@ class EvalSession:
         # Called after each round of --tooleval-trials=auto with the number of cases without a verdict.
         self.on_round: list[Callable[[int], None]] = []
         self.cases: dict[str, KeptCase] = {}
+        self.selected = 0
         self.unwritten: list[str] = []
         self.annotations: list[str] = []
         self.gates: list[Gate] = []
@@ -87,6 +88,7 @@ class EvalSession:
     @contextmanager
     def running(self, session: pytest.Session) -> Iterator[None]:
         """Ask ahead for everything selected; at the end cancel what is still under way."""
+        self.selected = self.selected or sum(isinstance(item, CaseItem) for item in session.items)
         try:
             # A worker of xdist has everybody's items and learns only one by one which are its own.
             if not self._is_worker and _will_run(session) and not self.settings.estimate:
@@ -205,6 +207,7 @@ class EvalSession:
             models=tuple(AskedModel(spec.label, spec.identity) for spec in self.settings.models),
             options=given_options(self.config),
             git=self._git,
+            selected=self.selected,
             partial=self._partial,
         )
 

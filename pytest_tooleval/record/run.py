@@ -80,6 +80,10 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     git: Annotated[Git | None, Meta(description="The state of the repository; null outside of one.")] = (
         None
     )
+    selected: Annotated[
+        int,
+        Meta(ge=0, description="Cases that were selected, each once for each model; 0: unknown."),
+    ] = 0
     partial: Annotated[
         bool,
         Meta(description="Whether some case of a suite was not selected, or did not come to its turn."),

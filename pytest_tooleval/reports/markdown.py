@@ -165,7 +165,10 @@ def _verdict(document: RowsDocument) -> str:
     if total.errors:
         parts.append(counted(total.errors, "error"))
     models = sum(bool(row.model) for row in document.models)
-    texts = [f"{counted(total.cases, 'case')} on {counted(models, 'model')}: {', '.join(parts)}."]
+    cases = counted(max(total.cases, run.selected), "case")
+    if total.cases < run.selected:
+        cases = f"{total.cases:,} of {cases}"
+    texts = [f"{cases} on {counted(models, 'model')}: {', '.join(parts)}."]
     if gates:
         passed = sum(gate.verdict == "passed" for gate in gates)
         inconclusive = f", {unsure} inconclusive" if unsure else ""

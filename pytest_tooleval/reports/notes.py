@@ -11,6 +11,7 @@ from ..record.run import Run
 from ..record.summary import ModelSummary
 from ..text import counted
 from ..text import printable
+from .run_text import cases_text
 from .run_text import fallbacks_text
 
 _AS_KNOWN = ", as far as prices are known"
@@ -35,6 +36,9 @@ def notes(document: RowsDocument) -> list[str]:
     ]
     lines += _too_cold(document)
     run, total = document.run, document.run.total
+    if total.cases < run.selected:
+        cases = cases_text(total.cases, run.selected)
+        lines.insert(0, f"{cases} cases came to their turn before the run ended")
     if run.answers == "resumed" and not total.cached:
         lines.append("--tooleval-resume: there was no answer to take over from a run before")
     return lines + _money(document)

@@ -25,6 +25,11 @@ def ending(status: Status, exitstatus: int | None) -> str:
     return _EXITS.get(exitstatus or 0, "") if status == "finished" else status
 
 
+def cases_text(cases: int, selected: int) -> str:
+    """`6`, or `3 of 6` where the run ended before all selected cases had come to their turn."""
+    return f"{cases} of {selected}" if cases < selected else str(cases)
+
+
 def option_text(name: str, value: object) -> str:
     """`trials=5`, `fail-under=0.9,tag=smoke:1`."""
     return f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
