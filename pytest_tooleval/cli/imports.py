@@ -32,7 +32,7 @@ _source = click.Path(path_type=Path)
 
 @click.group(name="import")
 def import_() -> None:
-    """Make suites from what you have: BFCL's files, OpenAI tools, recorded answers, MCP servers."""
+    """Make suites from what you have: BFCL's files, OpenAI tools, answers, agent skills, MCP servers."""
 
 
 import_.add_command(mcp)
@@ -93,6 +93,30 @@ def openai(file: Path, out: Path) -> None:
     for line in _remarks(made, is_update=previous is not None):
         click.echo(printable(line))
     if not is_valid or (made.tools is not None and made.tools.broken):
+        raise SystemExit(1)
+
+
+@import_.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_out
+def skills(folder: Path, out: Path) -> None:
+    """Make a suite from agent skills: which of them fires for which request?
+
+    Every SKILL.md in FOLDER or below becomes a tool without parameters, with drafts of a request that
+    it should fire for and of one that it should not. An existing suite gets the skills in place of its
+    tools and keeps its cases. The exit code is 1 when a case names a skill that is gone.
+    """
+    from ..imports.skills import import_skills
+    from ..imports.write import read_existing
+
+    previous = read_existing(out)
+    before = previous.data if previous else None
+    suite, changes = import_skills(folder, out.name.removesuffix(SUITE_ENDING), before)
+    counts = counted(len(suite["tools"]), "skill"), f"{counted(changes.drafted, 'draft')} to edit"
+    is_valid = write(out, suite, previous, counts)
+    for line in changes.lines() if previous is not None else ():
+        click.echo(printable(line))
+    if not is_valid or changes.broken:
         raise SystemExit(1)
 
 

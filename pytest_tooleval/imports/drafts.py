@@ -14,7 +14,7 @@ from .tool_names import provider_name
 from .values import required_values
 
 DRAFT = "draft"  # the reason for which drafts are skipped
-_EDIT = "[edit: say this as a user would]"
+EDIT = "[edit: say this as a user would]"
 _LONGEST_TEXT = 160
 _LONGEST_VALUE = 300
 # A sentence ends at a full stop before a capital letter; "e.g. this" goes on.
@@ -32,7 +32,7 @@ def draft_case(tool: Mapping[str, Any]) -> dict[str, Any]:
     params = required_values(function.get("parameters") or {})
     return {
         "id": provider_name(name),
-        "prompt": f"{_EDIT} {_request(name, function.get('description'))}{_stated(params)}",
+        "prompt": f"{EDIT} {_request(name, function.get('description'))}{_stated(params)}",
         "expected_tool": name,
         "expected_params": {key: expected_value(value) for key, value in params.items()},
         "skip": DRAFT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -22,10 +23,15 @@ from .drafts import draft_case
 from .openai_tools import canonical
 
 Tool = Mapping[str, Any]
+DraftCases = Callable[[Tool], Sequence[Mapping[str, Any]]]
 
 _PARAMS = re.compile(
     r"test_cases\[(\d+)\]\.(?:expected_params|expected_calls\[(\d+)\]\.params)\.?(.*)", re.DOTALL
 )
+
+
+def one_draft(tool: Tool) -> list[dict[str, Any]]:
+    return [draft_case(tool)]
 
 
 @dataclass(frozen=True)
@@ -53,13 +59,17 @@ class Changes:
 
 
 def update_suite(
-    existing: Mapping[str, Any] | None, name: str, tools: Sequence[Tool], drafts: bool
+    existing: Mapping[str, Any] | None,
+    name: str,
+    tools: Sequence[Tool],
+    drafts: bool,
+    draft: DraftCases = one_draft,
 ) -> tuple[dict[str, Any], Changes]:
     """The suite with these tools in OpenAI's format in place of its own, and what that changed.
 
     Without an existing suite a new one with this name is made. Otherwise name, settings and written
-    cases stay as they are. With `drafts` each new tool gets a draft. A draft that nobody edited
-    follows its tool: it is made again when the tool changed, and goes when the tool went.
+    cases stay as they are. With `drafts` each new tool gets what `draft` makes of it. A draft that
+    nobody edited follows its tool: it is made again when the tool changed, and goes when the tool went.
     """
     new_suite: dict[str, Any] = {"name": name, "tools": [], "test_cases": []}
     before = new_suite if existing is None else dict(existing)
@@ -75,13 +85,20 @@ def update_suite(
     kept: list[Any] = []
     written: list[str] = []  # ids of the cases that are no drafts
     drafted = 0
+    made = {
+        _unnamed(case): (key, place)
+        for key, tool in old.items()
+        for place, case in enumerate(_drafts(draft, tool, scoring))
+    }
     for data, case in zip(before["test_cases"], own.test_cases, strict=True):
-        key = case.expected_tool.casefold() if isinstance(case.expected_tool, str) else ""
-        if not (case.skip == DRAFT and key in old and _is_draft(data, old[key], scoring)):
+        found = made.get(_unnamed(data)) if case.skip == DRAFT else None
+        if found is None:
             kept.append(data)
             written.append(str(case.id))
-        elif key in changed:
-            kept.append({**_draft(new[key], scoring), "id": case.id})
+            continue
+        key, place = found
+        if key in changed:
+            kept.append({**_drafts(draft, new[key], scoring)[place], "id": case.id})
             drafted += 1
         elif key in new:
             kept.append(data)
@@ -89,11 +106,11 @@ def update_suite(
     updated = read_model(after)
     taken = {str(case.id) for case in updated.test_cases}
     for key in added if drafts else ():
-        draft = _draft(new[key], scoring)
-        draft["id"] = _free(draft["id"], taken)
-        taken.add(draft["id"])
-        kept.append(draft)
-        drafted += 1
+        for case_ in _drafts(draft, new[key], scoring):
+            id = _free(case_["id"], taken)
+            taken.add(id)
+            kept.append({**case_, "id": id})
+            drafted += 1
     changes = Changes(
         added=tuple(_name(new[key]) for key in added),
         removed=tuple(_name(old[key]) for key in old if key not in new),
@@ -107,15 +124,15 @@ def update_suite(
     return after, changes
 
 
-def _draft(tool: Tool, scoring: str | None) -> dict[str, Any]:
-    draft = draft_case(tool)
+def _drafts(draft: DraftCases, tool: Tool, scoring: str | None) -> list[dict[str, Any]]:
     # Where the suite reads texts as patterns, those of a draft would be such by accident.
-    return {**draft, "param_scoring": "exact"} if scoring == "regex" else draft
+    mode = {"param_scoring": "exact"} if scoring == "regex" else {}
+    return [{**case, **mode} for case in draft(tool)]
 
 
-def _is_draft(case: Mapping[str, Any], tool: Tool, scoring: str | None) -> bool:
-    """Whether nobody edited it."""
-    return canonical({**_draft(tool, scoring), "id": ""}) == canonical({**case, "id": ""})
+def _unnamed(case: Mapping[str, Any]) -> str:
+    """The same text for a draft and for a case that is one still, whatever its id."""
+    return canonical({**case, "id": ""})
 
 
 def _broken(

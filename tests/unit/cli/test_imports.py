@@ -51,6 +51,21 @@ def recorded(prompt: str, city: str = "Paris") -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": prompt}], "tools": [TOOL], "response": answer}
 
 
+def test_skills(tmp_path: Path) -> None:
+    out = tmp_path / "routing.tooleval.json"
+    folder = tmp_path / "skills"
+    for name in ("pdf-forms", "web-page"):
+        (folder / name).mkdir(parents=True)
+        write(folder / name / "SKILL.md", f"---\nname: {name}\ndescription: About {name}.\n---")
+
+    done = run("skills", folder, "--out", out)
+    assert (done.exit_code, done.output) == (0, f"wrote {out}: 2 skills, 4 drafts to edit\n")
+    (folder / "web-page" / "SKILL.md").unlink()
+    done = run("skills", folder, "--out", out)
+    assert (done.exit_code, done.output.splitlines()[1:]) == (0, ['removed: "web-page"'])
+    assert len(load_suite(out).test_cases) == 2
+
+
 def test_bfcl_with_the_answers_beside(tmp_path: Path) -> None:
     out = tmp_path / "s.tooleval.json"
     questions = bfcl_files(tmp_path, 3)

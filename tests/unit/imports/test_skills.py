@@ -1,0 +1,97 @@
+"""Suites made from folders of agent skills."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.imports.skills import import_skills
+
+FORMS = "---\nname: pdf-forms\ndescription: >-\n  Fill in PDF forms.\n  Also flatten them.\n---\n# How\n"
+
+
+def skill(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True)
+    path = folder / "SKILL.md"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def problems(folder: Path) -> list[str]:
+    with pytest.raises(SuiteError) as caught:
+        import_skills(folder, "s")
+    return [str(each).replace(f"{folder}/", "") for each in caught.value.problems]
+
+
+def test_each_skill_is_a_tool_with_a_draft_for_either_side(tmp_path: Path) -> None:
+    skill(tmp_path / "skills" / "pdf-forms", FORMS)
+    skill(tmp_path / "skills" / "pdf-forms" / "templates", "no skill")
+    skill(tmp_path / "plugins" / "web" / "skills" / "page", "---\nname: page\ndescription: 'A: b'\n---")
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "skills").symlink_to(tmp_path / "skills")
+
+    suite, changes = import_skills(tmp_path, "routing")
+
+    assert suite["tool_choice"] == "auto"
+    assert {tool["function"]["name"]: tool["function"] for tool in suite["tools"]} == {
+        "pdf-forms": {"name": "pdf-forms", "description": "Fill in PDF forms. Also flatten them."},
+        "page": {"name": "page", "description": "A: b"},
+    }
+    assert changes.drafted == 4
+    fires, quiet = (case for case in suite["test_cases"] if case["id"].endswith("pdf-forms"))
+    assert (fires["expected_tool"], fires["tags"]) == ("pdf-forms", ["fires"])
+    assert (quiet["expected_tool"], quiet["tags"]) == (None, ["does_not_fire"])
+    assert fires["skip"] == quiet["skip"] == "draft"
+    assert fires["prompt"].endswith("] Fill in PDF forms.")
+
+
+def test_an_update_keeps_cases_and_takes_drafts_along(tmp_path: Path) -> None:
+    path = skill(tmp_path / "pdf-forms", FORMS)
+    skill(tmp_path / "same", FORMS.replace("pdf-forms", "same"))
+    suite, _ = import_skills(tmp_path, "s")
+    written = {"id": "mine", "prompt": "Fill in my tax form", "expected_tool": "same"}
+    path.write_text(FORMS.replace("Fill in", "Complete"), encoding="utf-8")
+    (tmp_path / "same" / "SKILL.md").unlink()
+
+    before = {**suite, "test_cases": [*suite["test_cases"], written]}
+    after, changes = import_skills(tmp_path, "s", before)
+
+    assert [case["id"] for case in after["test_cases"]] == ["pdf-forms", "not-pdf-forms", "mine"]
+    assert all("Complete PDF forms" in case["prompt"] for case in after["test_cases"][:2])
+    assert changes.removed == ("same",)
+    assert changes.broken == {"mine": ['the tool "same", which it names, is gone']}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", '1:1: expected "name" and "description" between two lines ---'),
+        ("---\nname: a\n", '1:1: expected "name" and "description" between two lines ---'),
+        ("---\n- a\n---\n", "2:1: expected lines such as name: my-skill"),
+        ("---\nname: a\ndescription: Use when: asked\n---\n", "3:22: not YAML: mapping values are not"),
+        ("---\nname: a\ndescription:\n---\n", "1:1: description: missing"),
+        ("---\nname: [a]\ndescription: b\n---\n", "1:1: name: missing"),
+        ("---\ndescription: b\nname: A_b\n---\n", "3:1: name: expected at most 64 small letters"),
+        (f"---\nname: a\ndescription: {'b' * 1025}\n---\n", "3:1: description: expected at most 1024"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, expected: str) -> None:
+    skill(tmp_path / "a", text)
+
+    (problem,) = problems(tmp_path)
+
+    assert problem.startswith(f"a/SKILL.md:{expected}")
+
+
+def test_two_skills_of_one_name_and_none_at_all(tmp_path: Path) -> None:
+    assert problems(tmp_path)[0].endswith("there is no SKILL.md in it or in a folder below")
+    skill(tmp_path / "a", FORMS)
+    skill(tmp_path / "b", FORMS)
+    assert len(import_skills(tmp_path, "s")[0]["tools"]) == 1
+
+    skill(tmp_path / "c", FORMS.replace("Fill", "Do not fill"))
+
+    (problem,) = problems(tmp_path)
+    assert problem.startswith('c/SKILL.md:2:1: name: the name "pdf-forms" is that of "')
