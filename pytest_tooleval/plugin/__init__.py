@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from ..suite.discovery import SUITE_ENDING
-from .nodeids import is_case
 from .options import add_options
 from .settings import LEDGER
 from .settings import Settings
@@ -160,7 +159,9 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     """All workers have the same cases; the controller of xdist collects none itself."""
-    selected = sum(is_case(nodeid) for nodeid in ids)
+    from .nodeids import is_case
+
+    selected = sum(map(is_case, ids))
     if selected:
         eval_session(node.config).selected = selected
 
