@@ -74,8 +74,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--tooleval-fail-under",
         action="append",
         metavar="[SCOPE:][METRIC=]VALUE",
-        help="least mean (0 to 1) over all cases of each model, or of each suite or tag; single misses "
-        "then no longer fail the run, the gate does; may be repeated",
+        help="least share (0 to 1) of the cases of each model that pass, or of each suite or tag, or "
+        "least mean of METRIC; single misses then no longer fail the run, the gate does; may be repeated",
     )
     group.addoption(
         "--tooleval-max-errors",

@@ -32,7 +32,7 @@ _RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
 PASS_RATE = "pass_rate"
 _SYNTAX = (
     "expected [SCOPE:][METRIC=]VALUE with a value from 0 to 1, such as 0.9, tool_selection=0.95, "
-    "suite:overall=0.8 or tag=smoke:pass_rate=1; a scope is model, suite or tag, alone (each of "
+    "suite:overall=0.8 or tag=smoke:1; a scope is model, suite or tag, alone (each of "
     "them) or with a name"
 )
 
@@ -61,7 +61,7 @@ class FailUnder:
         # Names of models hold colons (ollama/llama3:8b), metrics and numbers do not.
         group, _, condition = text.rpartition(":")
         metric, _, number = condition.rpartition("=")
-        metric = metric.strip() or "overall"
+        metric = metric.strip() or PASS_RATE
         scope, equals, name = group.partition("=")
         scope = scope.strip() or "model"
         try:

@@ -35,7 +35,12 @@ def before(project: Project) -> Project:
 def test_a_drop_fails_the_run(before: Project, baseline: str, workers: Sequence[str]) -> None:
     before.suite(*many(10))
     run = before.run_subprocess if workers else before.run
-    options = ("--tooleval-fail-under=0.5", "--junitxml=out.xml", "--tooleval-json=out.json", *workers)
+    options = (
+        "--tooleval-fail-under=overall=0.5",
+        "--junitxml=out.xml",
+        "--tooleval-json=out.json",
+        *workers,
+    )
     result = run(f"--tooleval-baseline={baseline}", *options)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["FAILED tooleval::baseline*", "gate passed: overall of agent*"])
@@ -58,7 +63,7 @@ def test_without_a_change_it_passes(before: Project) -> None:
 
 def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> None:
     before.suite(*many(1))
-    options = ("--tooleval-baseline=old.json", "--tooleval-fail-under=0.5")
+    options = ("--tooleval-baseline=old.json", "--tooleval-fail-under=overall=0.5")
     told = "*went from 1.00 to 0.97 over 30 cases*up to 0.15 is not ruled out; about 2 more trials*"
     result = before.run(*options, "--junitxml=out.xml")
     assert result.ret == 0
@@ -75,20 +80,20 @@ def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> Non
 
 def test_a_large_drop_that_may_be_chance_is_no_good_baseline(project: Project) -> None:
     project.suite(*(right(f"c{i}") for i in range(6)))
-    assert project.run("--tooleval-fail-under=0").ret == 0
+    assert project.run("--tooleval-fail-under=overall=0").ret == 0
     # Metrics that move each on its own, so that five wrong cases of six may be chance.
     scripts = [call(city="London"), call("get_time", city="Paris"), call()]
     cases = [case(f"c{i}", {"calls": [scripts[i % 3]]}) for i in range(5)]
     project.suite(*cases, right("c5"))
     for _ in range(2):
-        result = project.run("--tooleval-baseline=good", "--tooleval-fail-under=0")
+        result = project.run("--tooleval-baseline=good", "--tooleval-fail-under=overall=0")
         assert result.ret == 0
         result.stdout.fnmatch_lines(["baseline INCONCLUSIVE: *went from 1.00 to 0.17 over 6 cases*"])
 
 
 def test_a_drop_may_be_allowed(before: Project) -> None:
     before.suite(*many(10))
-    options = ("--tooleval-baseline=old.json", "--tooleval-fail-under=0.5")
+    options = ("--tooleval-baseline=old.json", "--tooleval-fail-under=overall=0.5")
     assert before.run(*options, "--tooleval-max-drop=0.4").ret == 0
     assert before.run(*options, "--tooleval-max-drop=0.05").ret == 1
 
@@ -100,7 +105,7 @@ def test_cases_that_changed_are_told_and_not_compared(before: Project) -> None:
     added = case("added", {"calls": [call(city="Paris")]})
     before.suite(*cases[:1], *cases[1:29], added)
     result = before.run(
-        "--tooleval-baseline=old.json", "--tooleval-json=out.json", "--tooleval-fail-under=0"
+        "--tooleval-baseline=old.json", "--tooleval-json=out.json", "--tooleval-fail-under=overall=0"
     )
     assert result.ret == 0
     found = before.document()["baseline"]["cases"]
@@ -130,7 +135,9 @@ def test_nor_does_one_of_two_suites_of_one_name(project: Project) -> None:
 def test_across_models(before: Project) -> None:
     before.suite(*many(10))
     options = ("--tooleval-baseline=old.json", "--tooleval-baseline-model=agent=other")
-    result = before.run(*options, "--tooleval-fail-under=0.5", "--tooleval-json=out.json", model="other")
+    result = before.run(
+        *options, "--tooleval-fail-under=overall=0.5", "--tooleval-json=out.json", model="other"
+    )
     assert result.ret == 1
     models = before.document()["baseline"]["models"]
     assert [(one["old"], one["new"]) for one in models] == [("agent", "other")]
@@ -173,7 +180,7 @@ def test_a_wrong_file_has_no_traceback(before: Project) -> None:
 
 def test_a_drop_is_no_good_run_for_the_next_one(before: Project) -> None:
     before.suite(*many(10))
-    options = ("--tooleval-fail-under=0.1", "--tooleval-baseline=good")
+    options = ("--tooleval-fail-under=overall=0.1", "--tooleval-baseline=good")
     assert before.run(*options).ret == 1
     assert before.run(*options).ret == 1
     before.run("weather.tooleval.json::c29[agent]")
@@ -182,7 +189,7 @@ def test_a_drop_is_no_good_run_for_the_next_one(before: Project) -> None:
 
 def test_good_is_a_run_of_what_is_compared(before: Project) -> None:
     before.suite(*many(0), file="other.tooleval.json", name="Other")
-    options = ("--tooleval-fail-under=0.1", "--tooleval-baseline=good")
+    options = ("--tooleval-fail-under=overall=0.1", "--tooleval-baseline=good")
     assert before.run(*options).ret == 0
     # Of one file, and of another model.
     assert before.run("other.tooleval.json").ret == 0

@@ -51,7 +51,11 @@ def only(events: list[Event], type: type[T]) -> list[T]:
 def test_a_run_is_told_from_its_start_to_its_end(project: Project) -> None:
     project.suite(right("a"), wrong("b"), raising("c"), right("d", skip="not now"))
     project.write("test_other.py", "def test_other(): pass")
-    options = ("--tooleval-json=out.json", "--tooleval-fail-under=0.2", "--tooleval-max-errors=2")
+    options = (
+        "--tooleval-json=out.json",
+        "--tooleval-fail-under=overall=0.2",
+        "--tooleval-max-errors=2",
+    )
     project.run(EVENTS, *options, model="agent,other")
     lines = (project.path / "events.jsonl").read_text().splitlines()
     results = results_schema()

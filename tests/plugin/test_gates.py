@@ -25,8 +25,15 @@ def three(project: Project) -> Project:
     return project
 
 
+def test_without_a_metric_the_share_of_cases_that_pass_is_gated(three: Project) -> None:
+    result = three.run("--tooleval-fail-under=0.7")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["gate FAILED: pass_rate of agent: 0.67 < 0.70, over 3 cases"])
+    assert three.run("--tooleval-fail-under=0.66").ret == 0
+
+
 def test_a_gate_that_holds_lets_misses_pass(three: Project) -> None:
-    result = three.run("--tooleval-fail-under=0.8", "--tooleval-json=out.json")
+    result = three.run("--tooleval-fail-under=overall=0.8", "--tooleval-json=out.json")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
@@ -55,7 +62,12 @@ def test_a_gate_that_fails_is_a_failure(three: Project, workers: Sequence[str]) 
         """,
     )
     run = three.run_subprocess if workers else three.run
-    options = ("-s", "--tooleval-fail-under=0.9", "--junitxml=out.xml", "--tooleval-json=out.json")
+    options = (
+        "-s",
+        "--tooleval-fail-under=overall=0.9",
+        "--junitxml=out.xml",
+        "--tooleval-json=out.json",
+    )
     result = run(*options, *workers)
     result.stdout.fnmatch_lines(["*finish: 1", "summary: 1"])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -74,7 +86,9 @@ def test_a_gate_that_fails_is_a_failure(three: Project, workers: Sequence[str]) 
 
 
 def test_each_model_has_its_own_gate(three: Project) -> None:
-    three.run("--tooleval-fail-under=0.8", "--tooleval-json=out.json", model="agent,baseline/lexical")
+    three.run(
+        "--tooleval-fail-under=overall=0.8", "--tooleval-json=out.json", model="agent,baseline/lexical"
+    )
     assert gates(three) == {"overall of agent": True, "overall of baseline/lexical": True}
 
 
@@ -88,12 +102,12 @@ def test_each_model_has_its_own_gate(three: Project) -> None:
         ("pass@1=0.7", {"pass@1 of agent": False}),
         ("pass^1=0.6", {"pass^1 of agent": True}),
         ("suite:overall=0.9", {"overall of agent, suite Weather": False}),
-        ("suite=Weather:0.8", {"overall of agent, suite Weather": True}),
-        ("tag:1", {"overall of agent, tag smoke": True}),
+        ("suite=Weather:overall=0.8", {"overall of agent, suite Weather": True}),
+        ("tag:overall=1", {"overall of agent, tag smoke": True}),
         ("tag=smoke:pass_rate=1", {"pass_rate of agent, tag smoke": True}),
-        ("model=agent:0.9", {"overall of agent": False}),
-        ("model=other:0.1", {"overall": False}),
-        ("tag=nowhere:0.1", {"overall": False}),
+        ("model=agent:overall=0.9", {"overall of agent": False}),
+        ("model=other:overall=0.1", {"overall": False}),
+        ("tag=nowhere:overall=0.1", {"overall": False}),
     ],
 )
 def test_scopes_and_metrics(three: Project, gate: str, expected: dict[str, bool]) -> None:
@@ -104,13 +118,13 @@ def test_scopes_and_metrics(three: Project, gate: str, expected: dict[str, bool]
 
 def test_a_selection_is_told(three: Project) -> None:
     chosen = [f"weather.tooleval.json::{case}[agent]" for case in "ab"]
-    result = three.run("--tooleval-fail-under=0.9", *chosen)
+    result = three.run("--tooleval-fail-under=overall=0.9", *chosen)
     result.stdout.fnmatch_lines(["gate FAILED: overall of agent: 0.80 < 0.90, over 2 of 3 cases"])
 
 
 def test_errors_block_a_gate(project: Project) -> None:
     project.suite(right("a"), right("b"), raising("c"))
-    result = project.run("--tooleval-fail-under=0.5", "--tooleval-json=out.json")
+    result = project.run("--tooleval-fail-under=overall=0.5", "--tooleval-json=out.json")
     assert result.ret == 1
     result.assert_outcomes(passed=2, errors=1, failed=1)
     message = "gate FAILED: overall of agent: 1.00 >= 0.50, over 2 of 3 cases; 1 case without an answer*"
@@ -118,7 +132,7 @@ def test_errors_block_a_gate(project: Project) -> None:
 
 
 @pytest.mark.parametrize(("allowed", "ret"), [("1", 0), ("0", 1), ("50%", 0), ("20%", 1)])
-@pytest.mark.parametrize("gate", [(), ("--tooleval-fail-under=0.5",)])
+@pytest.mark.parametrize("gate", [(), ("--tooleval-fail-under=overall=0.5",)])
 def test_errors_may_be_allowed(project: Project, allowed: str, ret: int, gate: Sequence[str]) -> None:
     project.suite(right("a"), right("b"), raising("c"))
     result = project.run(f"--tooleval-max-errors={allowed}", "--tooleval-json=out.json", *gate)
@@ -130,7 +144,7 @@ def test_errors_may_be_allowed(project: Project, allowed: str, ret: int, gate: S
 
 def test_a_suite_that_cannot_be_scored_stays_an_error(project: Project) -> None:
     project.suite(right("a", thresholds={"overall": None, "completion": 0.5}), right("b"))
-    result = project.run("--tooleval-max-errors=5", "--tooleval-fail-under=0.1")
+    result = project.run("--tooleval-max-errors=5", "--tooleval-fail-under=overall=0.1")
     result.assert_outcomes(passed=1, errors=1)
     assert result.ret == 1
 
@@ -163,13 +177,13 @@ def test_with_confidence_a_gate_fails_where_the_interval_is_below_it(project: Pr
 
 
 def test_first_failure_does_not_end_a_run_with_a_gate(three: Project) -> None:
-    result = three.run("-x", "--tooleval-fail-under=0.8")
+    result = three.run("-x", "--tooleval-fail-under=overall=0.8")
     result.stdout.fnmatch_lines(["*2 passed, 1 missed*"])
 
 
 def test_a_run_cut_short_is_not_judged(project: Project) -> None:
     project.suite(raising("a"), right("b"))
-    result = project.run("-x", "--tooleval-fail-under=0.8", "--tooleval-json=out.json")
+    result = project.run("-x", "--tooleval-fail-under=overall=0.8", "--tooleval-json=out.json")
     assert result.ret != 0
     result.stdout.fnmatch_lines(["gates and baseline were not judged: the run was cut short"])
     assert project.document()["gates"] == []
@@ -177,40 +191,40 @@ def test_a_run_cut_short_is_not_judged(project: Project) -> None:
 
 def test_xfail_stays_pytests_own(project: Project) -> None:
     project.suite(wrong("a", xfail="known"), right("b"))
-    result = project.run("--tooleval-fail-under=0.5")
+    result = project.run("--tooleval-fail-under=overall=0.5")
     result.assert_outcomes(xfailed=1, passed=1)
     result.stdout.no_fnmatch_line("missed: *")
 
 
 def test_the_gate_of_the_ini_file(three: Project) -> None:
-    three.write("pytest.ini", "[pytest]\ntooleval_fail_under = 0.9 tool_selection=1\n")
+    three.write("pytest.ini", "[pytest]\ntooleval_fail_under = overall=0.9 tool_selection=1\n")
     result = three.run()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["gate FAILED: overall of agent*", "gate passed: tool_selection*"])
-    assert three.run("--tooleval-fail-under=0.5").ret == 0
+    assert three.run("--tooleval-fail-under=overall=0.5").ret == 0
 
 
 def test_the_gate_of_the_ini_file_says_nothing_of_other_tests(three: Project) -> None:
-    three.write("pytest.ini", "[pytest]\ntooleval_fail_under = 0.9\n")
+    three.write("pytest.ini", "[pytest]\ntooleval_fail_under = overall=0.9\n")
     three.write("test_other.py", "def test_it(): pass\n")
     assert three.run("test_other.py").ret == 0
 
 
 def test_a_gate_asked_for_does_not_pass_without_a_case(three: Project) -> None:
     three.write("test_other.py", "def test_it(): pass\n")
-    result = three.run("test_other.py", "--tooleval-fail-under=0.9")
+    result = three.run("test_other.py", "--tooleval-fail-under=overall=0.9")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*no case of any model was evaluated*"])
 
 
 def test_without_a_model_the_gate_fails(three: Project) -> None:
-    result = three.run("--tooleval-fail-under=0.1", model=None)
+    result = three.run("--tooleval-fail-under=overall=0.1", model=None)
     assert result.ret == 1
     result.assert_outcomes(skipped=3, failed=1)
 
 
 def test_collecting_judges_nothing(three: Project) -> None:
-    assert three.run("--collect-only", "--tooleval-fail-under=0.9").ret == 0
+    assert three.run("--collect-only", "--tooleval-fail-under=overall=0.9").ret == 0
 
 
 @pytest.mark.parametrize(
@@ -242,7 +256,7 @@ def test_what_cannot_be_read(three: Project, option: str, message: str) -> None:
 def test_github_gets_annotations_and_a_summary(three: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(three.path / "summary.md"))
-    result = three.run("--tooleval-fail-under=0.9")
+    result = three.run("--tooleval-fail-under=overall=0.9")
     result.stdout.fnmatch_lines(
         [
             "::error title=*gate*overall of agent*::*0.87 < 0.90*",
@@ -250,7 +264,7 @@ def test_github_gets_annotations_and_a_summary(three: Project, monkeypatch: pyte
         ]
     )
     assert "0.87" in (three.path / "summary.md").read_text()
-    quiet = three.run("--tooleval-fail-under=0.9", "--tooleval-github=never")
+    quiet = three.run("--tooleval-fail-under=overall=0.9", "--tooleval-github=never")
     quiet.stdout.no_fnmatch_line("::*")
 
 
@@ -270,7 +284,7 @@ def test_github_gets_annotations_of_a_plain_run(
 def test_suites_of_one_name_are_judged_apart(project: Project) -> None:
     project.suite(*(right(id) for id in "abcd"))
     project.suite(wrong("e"), file="below/weather.tooleval.json")
-    result = project.run("--tooleval-fail-under=suite:0.8", "--tooleval-json=out.json")
+    result = project.run("--tooleval-fail-under=suite:overall=0.8", "--tooleval-json=out.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     name = project.document()["suites"][0]["suite"]
     assert gates(project) == {
@@ -281,7 +295,7 @@ def test_suites_of_one_name_are_judged_apart(project: Project) -> None:
 
 def test_a_gate_is_written_whole_where_its_name_has_dots(three: Project) -> None:
     three.write("tooleval.toml", '[models."gpt-4.1"]\ncallable = "my_agent:answer"\n')
-    result = three.run("-v", "--tooleval-fail-under=0.95", model="gpt-4.1")
+    result = three.run("-v", "--tooleval-fail-under=overall=0.95", model="gpt-4.1")
     result.stdout.fnmatch_lines(
         ["tooleval::gate overall of gpt-4.1 FAILED*", "*_ gate overall of gpt-4.1 *_"]
     )
@@ -289,7 +303,7 @@ def test_a_gate_is_written_whole_where_its_name_has_dots(three: Project) -> None
 
 def test_weights_next_to_nothing_are_weights(project: Project) -> None:
     project.suite(right("a", weight=1e-170), wrong("b", weight=1e-170))
-    result = project.run("--tooleval-fail-under=0.7")
+    result = project.run("--tooleval-fail-under=overall=0.7")
     result.stdout.fnmatch_lines(["gate passed: overall of agent: 0.80 >= 0.70, over 2 cases"])
 
 
@@ -326,7 +340,7 @@ def test_a_misspelt_metric_is_found_before_anything_is_asked(three: Project) -> 
 )
 def test_what_stopping_early_bends_is_refused(three: Project, gate: str) -> None:
     assert three.run(gate, "--tooleval-early-stop").ret == pytest.ExitCode.USAGE_ERROR
-    options = ("--tooleval-fail-under=0.5", "--tooleval-confidence=0.9", "--tooleval-early-stop")
+    options = ("--tooleval-fail-under=overall=0.5", "--tooleval-confidence=0.9", "--tooleval-early-stop")
     assert three.run(*options).ret == pytest.ExitCode.USAGE_ERROR
 
 
@@ -342,22 +356,22 @@ def test_a_broken_hook_is_no_miss(three: Project) -> None:
             return (yield)
         """
     )
-    result = three.run("--tooleval-fail-under=0.1")
+    result = three.run("--tooleval-fail-under=overall=0.1")
     result.assert_outcomes(passed=1, failed=1)
 
 
 def test_an_unexpected_pass_stays_a_failure(project: Project) -> None:
     project.suite(right("a", xfail={"reason": "known", "strict": True}), right("b"))
-    project.run("--tooleval-fail-under=0.1").assert_outcomes(passed=1, failed=1)
+    project.run("--tooleval-fail-under=overall=0.1").assert_outcomes(passed=1, failed=1)
 
 
 def test_a_failed_gate_is_not_remembered_as_a_failed_test(three: Project) -> None:
-    result = three.run("-x", "--tooleval-fail-under=0.9")
+    result = three.run("-x", "--tooleval-fail-under=overall=0.9")
     assert "stopping after" not in result.stdout.str()
     # What made it fail is.
-    again = three.run("--lf", "--lfnf=none", "--tooleval-fail-under=0.1")
+    again = three.run("--lf", "--lfnf=none", "--tooleval-fail-under=overall=0.1")
     again.stdout.fnmatch_lines(["*rerun previous 1 failure*", "missed: *::b[[]agent]*"])
-    again = three.run("--lf", "--lfnf=none", "--tooleval-fail-under=0.1")
+    again = three.run("--lf", "--lfnf=none", "--tooleval-fail-under=overall=0.1")
     again.stdout.fnmatch_lines(["*no previously failed tests*"])
 
 
@@ -376,7 +390,7 @@ def test_files_of_one_name_outside_the_root_are_told_apart(project: Project) -> 
     project.write("ci/conftest.py", "")
     (project.path / "my_agent.py").rename(project.path / "ci/my_agent.py")
     (project.path / "script.json").rename(project.path / "ci/script.json")
-    result = project.run("-c", "ci/pytest.ini", "a", "b", "--tooleval-fail-under=0.9")
+    result = project.run("-c", "ci/pytest.ini", "a", "b", "--tooleval-fail-under=overall=0.9")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["gate FAILED: overall of agent: 0.80 < 0.90, over 2 cases"])
 
@@ -384,7 +398,7 @@ def test_files_of_one_name_outside_the_root_are_told_apart(project: Project) -> 
 @pytest.mark.parametrize("option", ["--setup-plan", "--setup-only"])
 def test_what_only_shows_fixtures_judges_and_keeps_nothing(project: Project, option: str) -> None:
     project.suite(right("a"), right("b", skip=True))
-    result = project.run(option, "--tooleval-fail-under=0.9", "--tooleval-json=out.json")
+    result = project.run(option, "--tooleval-fail-under=overall=0.9", "--tooleval-json=out.json")
     assert result.ret == pytest.ExitCode.OK
     assert project.calls == []
     assert not (project.path / "out.json").exists()
@@ -394,7 +408,7 @@ def test_what_only_shows_fixtures_judges_and_keeps_nothing(project: Project, opt
 def test_stepwise_does_not_remember_a_gate(project: Project) -> None:
     project.suite(wrong("a"), right("b"))
     for _ in range(2):
-        result = project.run("--sw", "--tooleval-fail-under=0.9")
+        result = project.run("--sw", "--tooleval-fail-under=overall=0.9")
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         assert "continuing from this test" not in result.stdout.str()
         assert project.calls == ["a", "b"]

@@ -33,7 +33,11 @@ def before(project: Project) -> Project:
     return project
 
 
-COMPARED = ("--tooleval-baseline=old.json", "--tooleval-fail-under=0.1", "--tooleval-json=out.json")
+COMPARED = (
+    "--tooleval-baseline=old.json",
+    "--tooleval-fail-under=overall=0.1",
+    "--tooleval-json=out.json",
+)
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
@@ -124,7 +128,7 @@ def test_the_cap_on_costs_ends_the_rounds_and_keeps_what_was_answered(project: P
     ("options", "message"),
     [
         ([], "there is nothing to decide; name --tooleval-baseline, or a gate"),
-        (["--tooleval-fail-under=0.9"], "there is nothing to decide"),
+        (["--tooleval-fail-under=overall=0.9"], "there is nothing to decide"),
         (
             ["--tooleval-fail-under=pass_rate=0.9", "--tooleval-confidence=0.9"],
             "in place of pass_rate name pass^1",
@@ -140,7 +144,7 @@ def test_what_does_not_go_with_rounds(before: Project, options: list[str], messa
 
 
 def test_all_and_any_are_of_the_trials_that_were_asked(project: Project) -> None:
-    every = ("--tooleval-pass=all", "--tooleval-fail-under=0.1", "--tooleval-json=out.json")
+    every = ("--tooleval-pass=all", "--tooleval-fail-under=overall=0.1", "--tooleval-json=out.json")
     project.suite(*cases())
     assert project.run("--tooleval-trials=5", *every).ret == 0
     (project.path / "out.json").rename(project.path / "old.json")
