@@ -75,7 +75,8 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         metavar="[SCOPE:][METRIC=]VALUE",
         help="least share (0 to 1) of the cases of each model that pass, or of each suite or tag, or "
-        "least mean of METRIC; single misses then no longer fail the run, the gate does; may be repeated",
+        "least mean of METRIC; single misses then no longer fail the run, the gate does; may be "
+        "repeated",
     )
     group.addoption(
         "--tooleval-max-errors",
