@@ -72,8 +72,9 @@ function keysOf(texts) {
   });
 }
 
-/** The metric that is too low where that is not the overall score: a failed case would look perfect. @param {Row} row */
+/** What failed a case where that is not the overall score: it would look perfect. @param {Row} row */
 export function belowOf(row) {
+  if (causesOf(row).includes("forbidden_call")) return "forbidden call";
   const low = Object.keys(row.thresholds).filter((metric) => isBelow(row.scores[metric], row.thresholds[metric]));
   return low.includes("overall") ? "" : low[0] || "";
 }

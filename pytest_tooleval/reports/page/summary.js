@@ -147,12 +147,14 @@ export function gatesSection(gates) {
   if (!gates.length) return null;
   const rows = gates.map((gate) => {
     const interval = isKnown(gate.low) && isKnown(gate.high) ? ` (${scoreText(gate.low)} to ${scoreText(gate.high)})` : "";
-    const ofErrors = gate.kind === "errors";
+    // A number of errors or what a trial takes, and no share: it must not be too high.
+    const isMost = gate.kind !== "fail_under";
+    const plain = (/** @type {unknown} */ value) => (isKnown(value) ? value.toLocaleString("en", { maximumSignificantDigits: 4 }) : UNKNOWN);
     return tableRow(
       isolated(shortened(gate.name || metricText(gate.metric || gate.kind), 200)),
       el("td", { class: "result" }, verdictText(gate.verdict)),
-      numberCell(ofErrors ? countText(gate.value) : scoreText(gate.value) + interval),
-      numberCell(ofErrors ? `at most ${countText(gate.needed)}` : scoreText(gate.needed)),
+      numberCell(isMost ? plain(gate.value) : scoreText(gate.value) + interval),
+      numberCell(isMost ? `at most ${plain(gate.needed)}` : scoreText(gate.needed)),
       el("td", { class: "message" }, isolated(gate.message)),
     );
   });
