@@ -12,11 +12,8 @@ import pytest
 
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
-from pytest_tooleval.mutation.results import KINDS
 from pytest_tooleval.plugin.options import add_options
 from pytest_tooleval.record.metrics import BUDGETS
-from pytest_tooleval.record.metrics import BUILT_IN
-from pytest_tooleval.record.results import FAILURES
 from pytest_tooleval.record.schema import events_schema
 from pytest_tooleval.record.schema import results_schema
 from pytest_tooleval.record.schema import schema_text
@@ -39,22 +36,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
 
 
-def metrics() -> str:
-    rows = [(f"`{m.name}`", m.single) for m in BUILT_IN.values() if m.single]
-    return table(("metric", "meaning"), rows)
-
-
-def chain_metrics() -> str:
-    rows = [(f"`{m.name}`", m.chain) for m in BUILT_IN.values() if m.chain]
-    return table(("metric", "meaning"), rows)
-
-
 def budgets() -> str:
     return table(("budget", "at most"), [(f"`{b.name}`", b.text) for b in BUDGETS.values()])
-
-
-def failures() -> str:
-    return table(("category", "meaning"), [(f"`{name}`", text) for name, text in FAILURES.items()])
 
 
 def modes() -> str:
@@ -83,10 +66,6 @@ def options() -> str:
     return table(("option", "meaning"), rows)
 
 
-def mutants() -> str:
-    return table(("kind", "what is wrong"), [(f"`{kind}`", text) for kind, text in KINDS.items()])
-
-
 def gaps() -> str:
     return table(("gap", "why it passes"), [(f"`{gap}`", text) for gap, text in GAPS.items()])
 
@@ -97,14 +76,10 @@ def destructive() -> str:
 
 # What stands between `<!-- NAME -->` and `<!-- end of NAME -->`.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
-    ("docs/scoring.md", "metrics"): metrics,
-    ("docs/scoring.md", "metrics of chains"): chain_metrics,
     ("docs/scoring.md", "budgets"): budgets,
-    ("docs/scoring.md", "failures"): failures,
     ("docs/suite-format.md", "modes"): modes,
     ("docs/suite-format.md", "matchers"): matchers,
     ("docs/options.md", "options"): options,
-    ("docs/mutation.md", "mutants"): mutants,
     ("docs/mutation.md", "destructive"): destructive,
     ("docs/mutation.md", "gaps"): gaps,
 }

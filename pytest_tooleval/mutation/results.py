@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Meta
 from msgspec import Struct
 
+# docs/mutation.md says what each means.
 Kind = Literal[
     "no_call",
     "another_tool",
@@ -31,28 +32,6 @@ Kind = Literal[
     "as_text",
     "wrong_list",
 ]
-KINDS: Mapping[Kind, str] = {
-    "no_call": "no tool is called",
-    "another_tool": "another tool of the case, with arguments that fit it",
-    "invented_tool": "a tool that was never offered",
-    "missing_call": "one of several expected calls is left out",
-    "repeated_call": "one of several expected calls is made twice, in place of another",
-    "further_call": "a call more: the last one again, or another tool",
-    "destructive_call": "a call more, to a tool whose name says that it takes something away",
-    "wrong_order": "two expected calls change places",
-    "unfinished_chain": "a chain stops before its last call",
-    "further_hop": "a chain has one call more on the way",
-    "dropped_argument": "an argument, or a member of an object in one, is left out",
-    "renamed_argument": "an argument has another name",
-    "invented_argument": "an argument that nobody asked for: declared by the tool, or not",
-    "wrong_value": "another value of the same type",
-    "enum_neighbour": "another value of the parameter's `enum`",
-    "off_by_one": "a number, or the last number in a text, is one more or one less",
-    "spelling": "a text in other case, or with white space around it",
-    "as_text": "a number, a boolean, a list or an object is written as text",
-    "wrong_list": "a list lacks an item, has one twice, or is in another order",
-}
-
 Gap = Literal[
     "threshold",
     "params_not_scored",

@@ -6,7 +6,6 @@ with explanations and transcripts: the same JSON is read as either.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated
 from typing import Literal
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from .transcript import NoAnswerCategory
 from .transcript import Transcript
 
 Outcome = Literal["passed", "failed", "missed", "error", "skipped"]
+# docs/scoring.md says what each means.
 FailureCategory = Literal[
     "forbidden_call",
     NoAnswerCategory,
@@ -41,28 +41,6 @@ FailureCategory = Literal[
     "over_budget",
     "below_threshold",
 ]
-FAILURES: Mapping[FailureCategory, str] = {
-    "forbidden_call": "a call that `forbidden_calls` rules out, whatever else is right",
-    "refused": "the model refused to answer",
-    "blocked": "a filter of the provider stopped the prompt or the answer",
-    "cut_off": "the answer reached a limit of tokens before its last call was whole, or without one",
-    "malformed_call": "the provider could not read what the model wrote as a call",
-    "wrong_tool": "a known tool, but not an expected one",
-    "hallucinated_tool": "a tool that was never offered",
-    "missing_call": "no call, or fewer than expected",
-    "surplus_call": "more calls than expected",
-    "unexpected_call": "a call where nothing should be called",
-    "wrong_order": "the right calls in another order than `call_order: strict` asks for",
-    "invalid_arguments": "the arguments are not a JSON object, or not valid under the tool's schema",
-    "missing_parameter": "an expected parameter is absent",
-    "unexpected_parameter": "a parameter that should be absent, or that the tool does not have",
-    "wrong_value": "a parameter with another value than expected",
-    "unfinished_chain": "a multi-turn chain that never reached an expected tool",
-    "inefficient_chain": "it got there, but with more hops, repeats or detours than allowed",
-    "over_budget": "everything is right, but it took more calls, tokens, money or time than allowed",
-    "below_threshold": "everything built in is right; another thresholded metric is too low",
-}
-
 # How the reason of a case begins that was marked xfail, and failed.
 EXPECTED_FAILURE = "expected to fail"
 

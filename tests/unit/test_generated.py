@@ -1,9 +1,17 @@
-"""What the docs say of modes, metrics, failures and options is what the code says."""
+"""The tables of the docs have what the code has."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+from typing import get_args
+
 import generated
 import pytest
+
+from pytest_tooleval.mutation.results import Kind
+from pytest_tooleval.record.metrics import BUILT_IN
+from pytest_tooleval.record.results import FailureCategory
 
 STALE = "run `python tests/generated.py`"
 
@@ -18,3 +26,19 @@ def test_a_generated_file_is_fresh(file: str) -> None:
 def test_a_generated_part_is_fresh(file: str, name: str) -> None:
     text = (generated.ROOT / file).read_text(encoding="utf-8")
     assert generated.part(text, name)[0] == generated.PARTS[file, name](), STALE
+
+
+@pytest.mark.parametrize(
+    ("file", "names", "parts"),
+    [
+        ("docs/scoring.md", BUILT_IN, ["metrics", "metrics of chains"]),
+        ("docs/scoring.md", get_args(FailureCategory), ["failures"]),
+        ("docs/mutation.md", get_args(Kind), ["mutants"]),
+    ],
+)
+def test_a_table_explains_each_name(file: str, names: Collection[str], parts: list[str]) -> None:
+    text = (generated.ROOT / file).read_text(encoding="utf-8")
+    rows = [
+        row for name in parts for row in re.findall(r"^\| `(\w+)`", generated.part(text, name)[0], re.M)
+    ]
+    assert list(dict.fromkeys(rows)) == list(names)
