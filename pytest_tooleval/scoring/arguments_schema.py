@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -11,7 +12,13 @@ from typing import Any
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
+from ..suite.matchers import ANY_OF
+from ..suite.matchers import EXACT
+from ..suite.matchers import OPTIONAL
+from ..suite.matchers import UNORDERED
+from ..suite.matchers import matcher_key
 from ..suite.model import ResolvedCase
+from ..suite.tool_schemas import referred
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
@@ -29,7 +36,9 @@ from .tool_selection import shown_call
 
 _IN_PLACE = ("allOf", "anyOf", "oneOf")
 # With one of these at the top of a schema, what it declares is not all that it takes.
-_OPEN = ("additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "if")
+_OPEN = ("additionalProperties", "unevaluatedProperties", "patternProperties", "$dynamicRef", "if")
+# The matchers whose operands are themselves the right values.
+_LISTING = (ANY_OF, OPTIONAL, UNORDERED)
 
 
 def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
@@ -68,11 +77,18 @@ def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[
     if not isinstance(properties, dict) or arguments.keys() <= properties.keys():
         return []
     declared: set[str] = set()
+    followed: set[str] = set()
     waiting: list[Any] = [schema]
     while waiting:
         part = waiting.pop()
         if not isinstance(part, dict):
             continue
+        target = part.get("$ref")
+        if isinstance(target, str) and target not in followed:
+            followed.add(target)
+            if not target.startswith("#/"):
+                return []
+            waiting.append(referred(schema, target))
         if any(part.get(keyword, False) is not False for keyword in _OPEN):
             return []
         declared.update(part.get("properties", {}), part.get("required", ()))
@@ -102,26 +118,52 @@ def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
     if find_tool(case, call.name) is None:
         return [NOT_OFFERED]
     schema = _schema(case, call)
-    found = [*violations(schema, call.arguments)]
-    found += [
-        (name, f"the tool has no parameter {json_text(name)}")
-        for name in undeclared(schema, call.arguments)
+    invented = undeclared(schema, call.arguments)
+    broken = [
+        text
+        for name, text in violations(schema, call.arguments)
+        if name not in invented and not _is_expected(case, call, name, _asks_for)
     ]
-    return [text for name, text in found if name is None or not _is_expected(case, call, name)]
+    return broken + [
+        f"the tool has no parameter {json_text(name)}"
+        for name in invented
+        if not _is_expected(case, call, name, _matches)
+    ]
 
 
-def _is_expected(case: ResolvedCase, call: ToolCall, name: str) -> bool:
+def _is_expected(
+    case: ResolvedCase, call: ToolCall, name: str | None, fits: Callable[[Any, Any], bool]
+) -> bool:
     """Whether the case expects of this call that the parameter is just as it is."""
+    arguments = call.arguments or {}
+    return any(
+        fits(params[name], arguments[name]) if name in arguments else is_optional(params[name])
+        for params in _expected_params(case, call)
+        if name is not None and name in params
+    )
+
+
+def _matches(expected: Any, value: Any) -> bool:
     # Another spelling may be right for the case, and not for the tool.
-    rules = RULES["case_sensitive"]
-    for params in _expected_params(case, call):
-        if name in params and call.arguments is not None:
-            expected = params[name]
-            if name not in call.arguments:
-                return is_optional(expected)
-            if matches(expected, call.arguments[name], rules):
-                return True
-    return False
+    return matches(expected, value, RULES["case_sensitive"])
+
+
+def _asks_for(expected: Any, value: Any) -> bool:
+    """Whether the case names this value, which is more than not to rule it out: `{"$gte": 1}`."""
+    key = matcher_key(expected)
+    if key == ANY_OF:
+        return any(_asks_for(member, value) for member in expected[key])
+    if key == OPTIONAL:
+        return _asks_for(expected[key], value)
+    return _names_values(expected) and _matches(expected, value)
+
+
+def _names_values(expected: Any) -> bool:
+    key = matcher_key(expected)
+    if key is not None:
+        return key == EXACT or (key in _LISTING and _names_values(expected[key]))
+    members = expected.values() if isinstance(expected, dict) else expected
+    return not isinstance(expected, (dict, list)) or all(map(_names_values, members))
 
 
 def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str, Any]]:

@@ -12,6 +12,7 @@ from ..text import json_text
 from ..text import printable
 from . import parameters
 from .matchers import RULES
+from .matchers import is_optional
 from .problems import CannotCompare
 from .tool_selection import accepts
 from .tool_selection import is_expected
@@ -44,13 +45,18 @@ def _is_meant(case: ResolvedCase, forbidden: str | ExpectedCall, call: ToolCall)
     params = forbidden.params
     if params is None or call.arguments is None:
         return True
-    present = all(name in call.arguments for name in params)
-    return present and parameters.compare(params, call.arguments, RULES[mode]).correct == len(params)
+    # Not the whole verdict: under `bfcl` that counts further parameters as well.
+    named = [n for n, value in params.items() if n in call.arguments or not is_optional(value)]
+    return parameters.compare(params, call.arguments, RULES[mode]).correct == len(named)
 
 
 def _shown(call: ToolCall, forbidden: str | ExpectedCall) -> str:
     name = shown_call(call)
     if isinstance(forbidden, str) or forbidden.params is None or call.arguments is None:
         return name
-    pairs = (f"{printable(key)}={json_text(call.arguments[key], 60)}" for key in forbidden.params)
+    pairs = (
+        f"{printable(key)}={json_text(call.arguments[key], 60)}"
+        for key in forbidden.params
+        if key in call.arguments
+    )
     return f"{name}({', '.join(pairs)})"

@@ -89,11 +89,10 @@ def _member(error: ValidationError) -> str | None:
     """The member of the outermost object that an error is about, be it missing; None: none alone."""
     if error.path:
         return str(error.path[0])
-    if error.validator == "required":
-        # jsonschema reports each missing name by itself, and has it in the message only.
-        required: Any = error.validator_value
-        return next((name for name in required if error.message.startswith(repr(name))), None)
-    return None
+    # Each missing or invented name is reported by itself, and stands in the message only.
+    named: Any = {"required": error.validator_value, "additionalProperties": error.instance}
+    names = named.get(error.validator, ())
+    return next((name for name in names if error.message.startswith(repr(name))), None)
 
 
 def _line(error: ValidationError) -> str:

@@ -245,9 +245,11 @@ def _forbidden(holder: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
 def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findings:
     """A tool that the case expects and forbids."""
     holder = case if case.get("forbidden_calls") is not None else suite
-    forbidden = {
-        name.casefold() for name in _list_of(holder, "forbidden_calls") if isinstance(name, str)
-    }
+    whole = [
+        call.get("tool") if isinstance(call, dict) and not call.get("params") else call
+        for call in _list_of(holder, "forbidden_calls")
+    ]
+    forbidden = {name.casefold() for name in whole if isinstance(name, str)}
     expected = [((*loc, "expected_tool"), case.get("expected_tool"))]
     expected += [
         ((*loc, "expected_calls", index, "tool"), call.get("tool"))

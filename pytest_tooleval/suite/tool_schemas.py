@@ -72,7 +72,7 @@ def json_schema_findings(root: dict[str, Any] | bool, loc: Loc) -> Findings:
             expected = "a schema: an object, true or false"
             yield Finding((*loc, *at), f"expected {expected}, got {describe(schema)}{hint}")
     for at, target in references(root):
-        if target.startswith("#/") and not _resolves(root, target):
+        if target.startswith("#/") and referred(root, target) is None:
             yield Finding((*loc, *at), f"{show(target)} refers to nothing in this schema")
 
 
@@ -179,7 +179,8 @@ def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
                 yield (*at, "$ref"), target
 
 
-def _resolves(schema: Any, target: str) -> bool:
+def referred(schema: Any, target: str) -> Any:
+    """What a `$ref` such as `#/$defs/city` means in a schema; None when there is nothing."""
     value = schema
     for part in unquote(target[2:]).split("/"):
         name = part.replace("~1", "/").replace("~0", "~")
@@ -188,5 +189,5 @@ def _resolves(schema: Any, target: str) -> bool:
         elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
             value = value[int(name)]
         else:
-            return False
-    return True
+            return None
+    return value

@@ -100,6 +100,9 @@ X = {"x": {"type": "integer"}}
         ({"properties": X, "required": ["y"]}, False),
         ({"properties": X, "anyOf": [{"properties": {"y": {}}}, {"required": ["x"]}]}, False),
         ({"properties": X, "allOf": [{"properties": {"z": {}}}]}, True),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": X}}}, True),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": {**X, "y": {}}}}}, False),
+        ({"properties": X, "allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"properties": {}}}}, True),
         ({"properties": {}}, False),
         ({}, False),
     ],
@@ -121,12 +124,17 @@ def test_invented_arguments(schema: dict[str, Any], invented: bool) -> None:
         ({"x": {"$optional": 1}}, {}, None),
         ({"x": "one"}, {"x": "two"}, 0.0),
         ({"x": "one"}, {"x": "one", "y": 1}, 0.0),
+        ({"x": {"$any_of": ["one", {"$not": 1}]}}, {"x": "one"}, None),
+        ({"x": {"$any_of": ["one", {"$not": 1}]}}, {"x": "two"}, 0.0),
+        ({"x": {"$gte": 1}}, {"x": 1.5}, 0.0),
+        ({"y": {"$not": 0}}, {"y": 1}, None),
     ],
 )
+@pytest.mark.parametrize("closed", [{}, {"additionalProperties": False}])
 def test_what_the_case_itself_expects_is_not_held_against_the_model(
-    expected: dict[str, Any], made: dict[str, Any], value: float | None
+    expected: dict[str, Any], made: dict[str, Any], value: float | None, closed: dict[str, Any]
 ) -> None:
-    tools = with_schema(properties=X, required=["x"] if made == {} else [])
+    tools = with_schema(properties=X, required=["x"] if made == {} else [], **closed)
 
     result = score([call("a", **made)], tools, expected_tool="a", expected_params=expected)
 

@@ -14,6 +14,8 @@ from .cases import score_live
 
 PAY_NOTHING = {"tool": "b", "params": {"x": {"$any_of": [0, None]}}}
 
+PAY_TWICE = {"tool": "b", "params": {"x": 0, "twice": {"$optional": True}}}
+
 
 @pytest.mark.parametrize(
     ("forbidden", "made", "wrong"),
@@ -27,6 +29,8 @@ PAY_NOTHING = {"tool": "b", "params": {"x": {"$any_of": [0, None]}}}
         ([PAY_NOTHING], [call("b", x=0, y=1)], "called b(x=0), which is forbidden"),
         ([PAY_NOTHING], [call("b", x=1)], None),
         ([PAY_NOTHING], [call("b")], None),
+        ([PAY_TWICE], [call("b", x=0)], "called b(x=0), which is forbidden"),
+        ([PAY_TWICE], [call("b", x=0, twice=False)], None),
         ([PAY_NOTHING], [ToolCall.parse("b", "{")], "called b, which is forbidden"),
     ],
 )

@@ -624,6 +624,7 @@ def test_forbidden_calls() -> None:
 
     expected = "test_cases[0].expected_tool"
     assert "among forbidden_calls" in problems(suite(case(), forbidden_calls=["GET_weather"]))[expected]
+    assert "among forbidden_calls" in found([{"tool": "get_weather"}])[expected]
     for lifted in ([], "*", ["*"], [{"tool": "get_weather", "params": {"city": "x"}}]):
         parse_suite(suite(case(forbidden_calls=lifted), forbidden_calls=["get_weather"]))
     at = "test_cases[0].forbidden_calls"
