@@ -11,17 +11,14 @@ from ..suite.model import Suite
 from .nodeids import split_nodeid
 
 
-class _AnyMetric(frozenset[str]):
-    """Metrics of third parties are known only to the workers."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-
 def crashed(config: pytest.Config, nodeid: str) -> CaseResult:
     """An error in the place of the result that never came."""
     file, case, model = split_nodeid(nodeid)
-    suite = _suite(config, file)
+    try:
+        # Metrics of third parties are known only to the workers.
+        suite: Suite | None = load_suite(config.rootpath / file, metrics=None)
+    except SuiteError:
+        suite = None
     position = next((i for i, c in enumerate(suite.test_cases) if c.id == case), 0) if suite else 0
     return CaseResult(
         nodeid=nodeid,
@@ -34,10 +31,3 @@ def crashed(config: pytest.Config, nodeid: str) -> CaseResult:
         line=suite.test_cases[position].line if suite else 0,
         position=position,
     )
-
-
-def _suite(config: pytest.Config, file: str) -> Suite | None:
-    try:
-        return load_suite(config.rootpath / file, metrics=_AnyMetric())
-    except SuiteError:
-        return None

@@ -52,9 +52,10 @@ _XFAIL_TYPES = {"reason": (str,), "strict": (bool, type(None))}
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
-def check_suite(data: dict[str, Any], metrics: Collection[str] = ()) -> Findings:
+def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> Findings:
     """Everything wrong with a parsed suite that pydantic cannot see, in no particular order."""
-    known = tuple(dict.fromkeys((*METRICS, *metrics)))  # the scorers name the built-in ones, too
+    # The scorers name the built-in ones, too.
+    known = None if metrics is None else tuple(dict.fromkeys((*METRICS, *metrics)))
     raw_tools = data.get("tools")
     yield from tool_list_findings(raw_tools, ("tools",))
     yield from _thresholds(data.get("thresholds"), ("thresholds",), known)
@@ -324,20 +325,20 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
             yield from mock_findings(answer, at, scoring)
 
 
-def _thresholds(thresholds: Any, at: Loc, known: Collection[str]) -> Findings:
+def _thresholds(thresholds: Any, at: Loc, known: Collection[str] | None) -> Findings:
     if not isinstance(thresholds, dict):
         return
     for metric, value in thresholds.items():
         if metric in BUDGETS:
             continue
-        if metric in known:
+        if metric not in PENALTIES if known is None else metric in known:
             if is_number(value) and value > 1:
                 yield Finding((*at, metric), wrong_value((*at, metric), value))
             continue
         if metric in PENALTIES:
             message = "lower is better, so it cannot have a threshold; use overall, which subtracts it"
         else:
-            names = (*known, *BUDGETS)
+            names = (*(known or METRICS), *BUDGETS)
             near = nearest(metric, names)
             message = (
                 f"unknown metric{f', did you mean {near}?' if near else f'; known are {listing(names)}'}"

@@ -35,12 +35,12 @@ FetchTools = Callable[[ToolsFrom], Sequence[Mapping[str, Any]]]
 def load_suite(
     path: str | os.PathLike[str],
     *,
-    metrics: Collection[str] = (),
+    metrics: Collection[str] | None = (),
     fetch_tools: FetchTools | None = None,
 ) -> Suite:
     """Read a suite file.
 
-    `metrics` are the names of metrics beside the built-in ones that thresholds may use.
+    `metrics` are the names of metrics beside the built-in ones that thresholds may use; None: any.
     `fetch_tools` reads the tools of a suite with `tools_from`; without it, such a suite has no tools
     and its cases' tools are not checked.
     SuiteError, with every problem of the file in the file's order, when it cannot be used; a file
@@ -49,7 +49,9 @@ def load_suite(
     return load_document(path, metrics=metrics, fetch_tools=fetch_tools)[0]
 
 
-def parse_suite(text: str | bytes, path: str = "<string>", *, metrics: Collection[str] = ()) -> Suite:
+def parse_suite(
+    text: str | bytes, path: str = "<string>", *, metrics: Collection[str] | None = ()
+) -> Suite:
     """Like `load_suite`, from the content of a file; `path` is the name that problems give it."""
     return parse_document(text, path, metrics=metrics)[0]
 
@@ -57,7 +59,7 @@ def parse_suite(text: str | bytes, path: str = "<string>", *, metrics: Collectio
 def load_document(
     path: str | os.PathLike[str],
     *,
-    metrics: Collection[str] = (),
+    metrics: Collection[str] | None = (),
     fetch_tools: FetchTools | None = None,
 ) -> tuple[Suite, Document]:
     """The suite together with its text, in which `Document` finds the place of any value."""
@@ -69,7 +71,7 @@ def parse_document(
     text: str | bytes,
     path: str = "<string>",
     *,
-    metrics: Collection[str] = (),
+    metrics: Collection[str] | None = (),
     fetch_tools: FetchTools | None = None,
 ) -> tuple[Suite, Document]:
     """Like `load_document`, from the content of a file."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,8 +12,6 @@ from starlette.routing import Route
 from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..history import History
-from ..history import RunSummary
-from ..record.document import RowsDocument
 from ..record.encoding import to_json
 from .responses import ApiError
 from .responses import field_error
@@ -23,86 +22,45 @@ _MAX_LIMIT = 1000
 _CACHED = 4
 
 
-def _history(request: Request) -> History:
-    return History(request.app.state.folder.root / ".tooleval")
+@contextmanager
+def _history(request: Request, field: str = "id", status: int = 404) -> Iterator[History]:
+    """The history; what it does not have is an ApiError about a field. 500 when it cannot be read.
 
-
-def runs_of(
-    request: Request,
-    limit: int,
-    *,
-    model: str | None = None,
-    suite: str | None = None,
-    branch: str | None = None,
-) -> list[RunSummary]:
-    """The newest runs. ApiError 500 when the history cannot be read."""
+    No message says where the folder lies on this machine's disk.
+    """
+    root = request.app.state.folder.root
+    history = History(root / ".tooleval")
     try:
-        return _history(request).runs(limit, model=model, suite=suite, branch=branch)
+        history.runs(1)
     except ToolevalError as error:
-        raise ApiError(500, _said(request, error, names_file=True)) from None
-
-
-def _said(request: Request, error: ToolevalError, *, names_file: bool = False) -> str:
-    """What the history says, without where the folder lies on this machine's disk."""
-    path, root = _history(request).path, request.app.state.folder.root
-    file = f"{path.relative_to(root).as_posix()}: " if names_file else ""
-    return str(error).replace(f"{path}: ", file)
-
-
-def _find(request: Request, name: str, field: str = "id") -> str:
-    """The id of the run of this name. ApiError 404 for none, 500 when the history cannot be read."""
-    runs_of(request, 1)
+        file = history.path.relative_to(root).as_posix()
+        raise ApiError(500, str(error).replace(str(history.path), file)) from None
     try:
-        return _history(request).find(name)
+        yield history
     except ToolevalError as error:
-        raise field_error(404, field, _said(request, error)) from None
-
-
-def document_of(request: Request, name: str, field: str = "id") -> RowsDocument:
-    """The result document of a run without transcripts."""
-    id = _find(request, name, field)
-    try:
-        return _history(request).rows_document(id, intervals=True)
-    except ToolevalError as error:
-        raise field_error(404, field, _said(request, error)) from None
+        raise field_error(status, field, str(error).replace(f"{history.path}: ", "")) from None
 
 
 def list_history(request: Request) -> Response:
     names = ("model", "suite", "branch")
     filters = {name: request.query_params[name] for name in names if name in request.query_params}
-    return json_response(runs_of(request, _limit(request), **filters))
-
-
-class DocumentCache:
-    """The last documents that were shown, of finished runs: ten thousand rows take a second to read.
-
-    May be used from any thread.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: dict[str, bytes] = {}
-
-    def get(self, id: str) -> bytes | None:
-        with self._lock:
-            return self._kept.get(id)
-
-    def add(self, id: str, content: bytes) -> None:
-        with self._lock:
-            self._kept[id] = content
-            for old in list(self._kept)[:-_CACHED]:
-                del self._kept[old]
+    with _history(request) as history:
+        return json_response(history.runs(_limit(request), **filters))
 
 
 def show_document(request: Request) -> Response:
-    cache: DocumentCache = request.app.state.documents
-    id = _find(request, request.path_params["id"])
-    content = cache.get(id)
-    if content is None:
-        found = document_of(request, id)
-        content = to_json(found)
-        if found.run.status == "finished":  # it does not change any more
-            cache.add(id, content)
+    # Of finished runs, which do not change any more: ten thousand rows take a second to read.
+    cache: dict[str, bytes] = request.app.state.documents
+    with _history(request) as history:
+        id = history.find(request.path_params["id"])
+        content = cache.get(id)
+        if content is None:
+            found = history.rows_document(id, intervals=True)
+            content = to_json(found)
+            if found.run.status == "finished":
+                cache[id] = content
+                for old in list(cache)[:-_CACHED]:
+                    cache.pop(old, None)
     return Response(content, media_type="application/json")
 
 
@@ -112,32 +70,26 @@ def show_case(request: Request) -> Response:
     whole = None if run is None else run.case(nodeid)
     if whole is not None:  # the history may not have it yet
         return Response(whole, media_type="application/json")
-    id = _find(request, request.path_params["id"])
-    try:
-        return json_response(_history(request).case(id, nodeid))
-    except ToolevalError as error:
-        raise field_error(404, "nodeid", _said(request, error)) from None
+    with _history(request) as history:
+        id = history.find(request.path_params["id"])
+    with _history(request, "nodeid") as history:
+        return json_response(history.case(id, nodeid))
 
 
 def delete_run(request: Request) -> Response:
     id = request.path_params["id"]
-    if _find(request, id) != id:
-        raise field_error(404, "id", "expected the whole id of a run")
-    try:
-        _history(request).delete(id)
-    except ToolevalError as error:
-        raise field_error(409, "id", _said(request, error)) from None
+    with _history(request) as history:
+        if history.find(id) != id:
+            raise field_error(404, "id", "expected the whole id of a run")
+    with _history(request, status=409) as history:
+        history.delete(id)
     return Response(status_code=204)
 
 
 def show_trend(request: Request) -> Response:
     name, limit = _needed(request, "name"), _limit(request)
-    runs_of(request, 1)
-    try:
-        model = request.query_params.get("model")
-        return json_response(_history(request).trend(name, model=model, limit=limit))
-    except ToolevalError as error:
-        raise field_error(404, "name", _said(request, error)) from None
+    with _history(request, "name") as history:
+        return json_response(history.trend(name, model=request.query_params.get("model"), limit=limit))
 
 
 def compare_runs(request: Request) -> Response:
@@ -151,7 +103,8 @@ def compare_runs(request: Request) -> Response:
     pairs = [(models[0], models[1])] if models[0] and models[1] else []
     sides = []
     for name, side in ((old, "old"), (new, "new")):
-        document = document_of(request, name, side)
+        with _history(request, side) as history:
+            document = history.rows_document(history.find(name))
         sides.append(Side(name, document.run, document.cases))
     try:
         return json_response(compare(*sides, models=pairs))

@@ -48,7 +48,7 @@ def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) ->
     app.router.redirect_slashes = False
     app.state.access = access
     app.state.folder = SuiteFolder(root)
-    app.state.documents = api_history.DocumentCache()
+    app.state.documents = {}
     app.state.runs = Runs(app.state.folder.root, allowed_tools)
     return app
 

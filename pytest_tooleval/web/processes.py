@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 Process = subprocess.Popen[bytes]
 
@@ -20,22 +21,16 @@ Process = subprocess.Popen[bytes]
 def start(command: Sequence[str], folder: Path, output: Path) -> Process:
     """Start a command in a folder. It reads nothing; all that it writes goes into a file."""
     with output.open("wb") as file:
+        group: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
-            return subprocess.Popen(
-                command,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                creationflags=subprocess.CREATE_NEW_PROCESS_GROUP,
-            )
+            group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         return subprocess.Popen(
             command,
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
+            **group,
         )
 
 

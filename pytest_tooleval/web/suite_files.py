@@ -28,14 +28,10 @@ from ..suite.lint import lint_suite
 from ..suite.load import parse_document
 from ..suite.model import Suite
 from ..suite.source import Document
-from ..suite.source import decode_bytes
-from ..suite.source import read_document
 from ..writing import write_whole
 from .bodies import MAX_BYTES
 from .responses import ApiError
 from .responses import field_error
-from .scorers import has_scorers
-from .scorers import named_metrics
 from .suite_paths import check_name
 from .suite_paths import check_new_name
 from .suite_paths import free_name
@@ -124,22 +120,20 @@ class SuiteFolder:
 
     def examine(self, content: str | bytes, file: str, *, lint: bool = False) -> Examined:
         """Read the content of a file as a suite; `lint` also looks for warnings."""
+        # To show a suite, nothing of the project is run: a metric that the scorers in a conftest file
+        # may well have is taken for known; pytest finds out.
+        metrics = None if self._has_scorers(file) else ()
         try:
-            suite, document = self._parsed(content, file)
+            suite, document = parse_document(content, file, metrics=metrics)
         except SuiteError as error:
             return Examined(None, None, error.problems)
         warnings = tuple(lint_suite(suite, document)) if lint else ()
         return Examined(suite, document, (), warnings)
 
-    def _parsed(self, content: str | bytes, file: str) -> tuple[Suite, Document]:
-        try:
-            return parse_document(content, file)
-        except SuiteError:
-            if not has_scorers(self.root, file):
-                raise
-        text = decode_bytes(content, file) if isinstance(content, bytes) else content
-        metrics = named_metrics(read_document(text, file).data)
-        return parse_document(content, file, metrics=metrics)
+    def _has_scorers(self, file: str) -> bool:
+        """Whether a conftest file, from the root folder down to the suite's, registers scorers."""
+        above = [folder for folder in (self.root / file).parents if folder.is_relative_to(self.root)]
+        return any(_registers_scorers(folder / "conftest.py") for folder in above)
 
     def check(self, file: str) -> None:
         """ApiError 404 when there is no such file."""
@@ -222,6 +216,13 @@ class SuiteFolder:
         except ApiError:
             raise field_error(403, "file", "a link to what is not shown") from None
         return path
+
+
+def _registers_scorers(conftest: Path) -> bool:
+    try:
+        return b"pytest_tooleval_register_scorers" in conftest.read_bytes()
+    except OSError:
+        return False
 
 
 def _open_at_once(path: str, flags: int) -> int:

@@ -11,7 +11,6 @@ from starlette.testclient import TestClient
 
 from pytest_tooleval.history import History
 from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.web.api_history import DocumentCache
 
 from ..history.runs import case_of
 from ..history.runs import kept
@@ -145,10 +144,3 @@ def test_a_run_of_another_program_is_only_watched(client: TestClient, folder: Pa
         assert client.delete(f"/api/history/{writer.id}").status_code == 409
     finally:
         writer.running.end()
-
-
-def test_the_document_cache_is_bounded() -> None:
-    cache = DocumentCache()
-    for number in range(10):
-        cache.add(str(number), b"")
-    assert [number for number in range(10) if cache.get(str(number)) is not None] == [6, 7, 8, 9]
