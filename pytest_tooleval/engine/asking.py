@@ -17,6 +17,7 @@ from ..errors import ModelError
 from ..record.calls import MAX_DEPTH
 from ..record.calls import is_nested_deeper
 from ..record.transcript import Reply
+from ..record.transcript import Round
 from ..suite.model import ResolvedCase
 from .cassettes.cassette import Cassette
 from .cassettes.cassette import key_of
@@ -37,7 +38,7 @@ from .limits.spending import price
 from .models.spec import LEXICAL
 from .models.spec import SAMPLING
 from .models.spec import ModelSpec
-from .reply import read_reply
+from .reply import read_run
 from .secrets import keep_secret
 from .secrets import scrub_json
 from .secrets import sent_values
@@ -135,6 +136,7 @@ class Shared:
 
 
 Asked = Mapping[str, Any]
+Answered = Reply | tuple[Round, ...]
 
 
 class Asker:
@@ -157,12 +159,12 @@ class Asker:
         self._schemas = ToolSchemas(spec)
         self._asking: dict[str, asyncio.Lock] = {}
 
-    async def ask(self, request: ChatRequest, options: AskOptions) -> Reply:
-        """The model's reply, from the cassette if it is there."""
+    async def ask(self, request: ChatRequest, options: AskOptions) -> Answered:
+        """The model's reply, from the cassette if it is there; of an agent maybe all its rounds."""
         # The baseline is not kept: asking it costs nothing, and `none` is about networks and money.
         cassette = None if self.spec.model == LEXICAL else options.cassette
         if cassette is None:
-            return read_reply(await self._ask_model(request, options), request, cached=False)
+            return read_run(await self._ask_model(request, options), request, cached=False)
         asked = question(self.spec, request)
         key = key_of(asked)
         # Two cases may ask the same at the same time: only the first of them pays for it.
@@ -171,16 +173,16 @@ class Asker:
 
     async def _ask_recorded(
         self, request: ChatRequest, options: AskOptions, cassette: Cassette, asked: Asked, key: str
-    ) -> Reply:
+    ) -> Answered:
         # A rerun asks anew, if asking is allowed at all.
         found = None if options.fresh and cassette.may_ask else cassette.find(key)
         if found is not None:
-            return read_reply(found, request, cached=True)
+            return read_run(found, request, cached=True)
         if not cassette.may_ask:
             raise cassette.not_recorded(asked, "ask", self.spec.label)
         answer = await self._ask_model(request, options)
         cassette.add(key, asked, answer)
-        return read_reply(answer, request, cached=False)
+        return read_run(answer, request, cached=False)
 
     async def _ask_model(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
         """Ask until there is an answer."""
@@ -234,10 +236,18 @@ class Asker:
                 self._client = make_client(self.spec)
             answer = await self._client.complete(sent, self._timeout_s)
         self._answered = True
-        answer = structs.replace(self._priced(answer), fallbacks={**fallbacks, **answer.fallbacks})
-        self._shared.spending.add(self.spec.label, answer.cost_usd)
+        answer = structs.replace(answer, fallbacks={**fallbacks, **answer.fallbacks})
+        *earlier, last = rounds = [self._received(each) for each in answer.rounds]
+        costs = [each.cost_usd for each in rounds]
+        cost = None if None in costs else sum(each or 0 for each in costs)
+        self._shared.spending.add(self.spec.label, cost)
+        return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))
+
+    def _received(self, answer: ChatAnswer) -> ChatAnswer:
+        """An answer, or a round of an agent's, priced, checked and without keys."""
+        answer = self._priced(answer)
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
-        if is_nested_deeper(answer.message, MAX_DEPTH):
+        if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
             raise ModelError(
                 f"the answer is nested too deeply, in more than {MAX_DEPTH} levels", kind="bad_response"
             )
@@ -296,5 +306,6 @@ def _without_keys(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
     """The answer with echoed keys taken out, before anybody sees, records or scores it."""
     values = sent_values(spec.api_key_env)
     texts = ("message", "finish_reason", "finish_message", "served_model", "system_fingerprint")
-    clean = {name: scrub_json(getattr(answer, name), values) for name in texts}
+    clean: dict[str, Any] = {name: scrub_json(getattr(answer, name), values) for name in texts}
+    clean["answers"] = tuple(scrub_json(each, values) for each in answer.answers)
     return structs.replace(answer, **clean)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import structs
+
 from ..errors import ModelError
 from ..record.transcript import Reply
 from ..suite.model import Suite
@@ -104,7 +106,10 @@ def _reply(spec: ModelSpec, way: Way, timeout_s: float) -> Reply | ModelError:
         found = settled(runner.submit(_trial(spec, way)))
     finally:
         runner.close()
-    return found if isinstance(found, ModelError) else found.replies[-1]
+    if isinstance(found, ModelError):
+        return found
+    # An agent may have made its calls before its last reply.
+    return structs.replace(found.replies[-1], calls=found.calls)
 
 
 def _trial(spec: ModelSpec, way: Way) -> Trial:

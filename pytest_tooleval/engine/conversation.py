@@ -18,10 +18,16 @@ from ..scoring.tool_selection import is_expected
 from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
 from .clients.base import ChatRequest
+from .clients.base import Executor
 from .executors.live import LiveTools
 from .executors.mocks import Mocks
 
-Ask = Callable[[ChatRequest], Awaitable[Reply]]
+# A reply, or all rounds of an agent that has run its own loop.
+Ask = Callable[[ChatRequest], Awaitable[Reply | tuple[Round, ...]]]
+# More calls than any case with one turn needs.
+_MOST_CALLS = 50
+# A model is asked no more after such a call; an agent goes on, and an error would make it try again.
+_NOT_RUN = '{"status": "accepted; the tool is not run in this test"}'
 
 
 async def converse(
@@ -41,8 +47,12 @@ async def converse(
     rounds: list[Round] = []
     most = (case.case.max_rounds or DEFAULT_MAX_ROUNDS) if case.case.multi_turn else 1
     mocks = Mocks(case)
+    executor = executor_for(case, mocks, live)
     while True:
-        reply = await ask(ChatRequest(tuple(messages), tools, case.tool_choice, sampling, trial))
+        request = ChatRequest(tuple(messages), tools, case.tool_choice, sampling, trial, executor)
+        reply = await ask(request)
+        if not isinstance(reply, Reply):
+            return Transcript(prompt, (*rounds, *reply))
         finished = (
             not reply.calls
             or reply.no_answer is not None
@@ -60,6 +70,30 @@ async def converse(
         )
         rounds.append(Round(reply, answers))
         messages += [carried, *answers]
+
+
+def executor_for(case: ResolvedCase, mocks: Mocks, live: LiveTools | None = None) -> Executor:
+    """What answers an agent that calls its tools itself, as a model's calls are answered.
+
+    A call that ends a chain, and every call where there is no chain, is scored and not run.
+    """
+    chain = case.case.multi_turn
+    offered = {tool.name.casefold() for tool in case.tools}
+
+    async def answer(call: ToolCall) -> str:
+        ends = not chain or is_expected(call.name, case)
+        sound = call.arguments is not None and call.name.casefold() in offered
+        if ends and sound and not mocks.has(call.name):
+            return _NOT_RUN
+        if live is not None and sound and not mocks.has(call.name) and live.runs(call.name):
+            return await live.run(call)
+        return await asyncio.to_thread(mocks.answer, call)
+
+    if not chain:
+        return Executor(answer, _MOST_CALLS, {})
+    most = case.case.max_rounds or DEFAULT_MAX_ROUNDS
+    known_by = {"mock_responses": case.case.mock_responses, "max_rounds": most}
+    return Executor(answer, most, {**known_by, "live": live.known_by} if live else known_by)
 
 
 async def _contents(

@@ -15,6 +15,8 @@ from .cassettes.cassette import Cassette
 from .cassettes.cassette import key_of
 from .cassettes.cassette import question
 from .clients.base import ChatRequest
+from .conversation import executor_for
+from .executors.mocks import Mocks
 from .limits.spending import price
 from .models.prices import listed
 from .models.spec import LEXICAL
@@ -82,8 +84,9 @@ def _replayed(case: ResolvedCase, spec: ModelSpec, cassette: Cassette | None) ->
         return 0
     tools = [tool.to_wire() for tool in case.tools]
     sampling = sampling_for(spec, case)
+    executor = executor_for(case, Mocks(case))
     requests = (
-        ChatRequest(case.messages, tools, case.tool_choice, sampling, trial)
+        ChatRequest(case.messages, tools, case.tool_choice, sampling, trial, executor)
         for trial in range(case.trials)
     )
     return sum(cassette.find(key_of(question(spec, request))) is not None for request in requests)

@@ -9,6 +9,7 @@ from ..record.calls import ToolCall
 from ..record.transcript import CallFormat
 from ..record.transcript import Message
 from ..record.transcript import Reply
+from ..record.transcript import Round
 from ..record.transcript import Taken
 from ..record.transcript import text_of
 from .clients.base import ChatAnswer
@@ -38,6 +39,13 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         no_answer=no_answer(calls, text_of(message), answer.finish_reason, answer.finish_message),
         **{name: getattr(answer, name) for name in Taken.__struct_fields__},
     )
+
+
+def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply | tuple[Round, ...]:
+    """A reply, or all rounds of an agent that has run its own loop."""
+    if answer.earlier is None:
+        return read_reply(answer, request, cached=cached)
+    return tuple(Round(read_reply(each, request, cached=cached), each.answers) for each in answer.rounds)
 
 
 def _calls(

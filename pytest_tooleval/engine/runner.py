@@ -18,9 +18,9 @@ from typing import Any
 from typing import TypeVar
 
 from ..errors import ModelError
-from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
+from .asking import Answered
 from .asking import Asker
 from .asking import AskOptions
 from .asking import Shared
@@ -131,7 +131,7 @@ class Runner:
         refusal = live.refusal if live else ""
         options = AskOptions(trial.priority, trial.cassette, trial.fresh, placed, refusal)
 
-        async def ask(request: ChatRequest) -> Reply:
+        async def ask(request: ChatRequest) -> Answered:
             return await asker.ask(request, options)
 
         sampling = sampling_for(trial.model, trial.case)

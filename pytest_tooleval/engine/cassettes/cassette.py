@@ -18,6 +18,7 @@ from typing import Any
 from typing import Literal
 from typing import get_args
 
+import msgspec
 from msgspec import structs
 
 from ...errors import ModelError
@@ -47,7 +48,7 @@ class NotRecorded(ModelError):
 
 def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     """What is asked, as far as it may change the answer, without credentials."""
-    return {
+    asked: dict[str, Any] = {
         "model": spec.identity,
         "api_base": spec.base,
         "messages": normalised(request.messages),
@@ -56,6 +57,9 @@ def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
         "sampling": dict(request.sampling),
         "trial": request.trial,
     }
+    if spec.callable and request.executor and request.executor.known_by:
+        asked["tools_answer"] = request.executor.known_by  # it may call them itself
+    return asked
 
 
 def key_of(asked: Mapping[str, Any]) -> str:
@@ -172,8 +176,7 @@ class Cassette:
         if self._secrets is None:
             self._secrets = secret_values()
         shown = scrub_json(summary(asked), self._secrets)
-        stored = {name: each for name, each in structs.asdict(answer).items() if each not in (None, {})}
-        line = json.dumps({"version": VERSION, "key": key, "asked": shown, "answer": stored})
+        line = json.dumps({"version": VERSION, "key": key, "asked": shown, "answer": _stored(answer)})
         with self._lock:
             try:
                 self._append(line.encode() + b"\n")
@@ -241,10 +244,18 @@ class Cassette:
                 f"this pytest-tooleval reads version {VERSION}; delete it and record anew",
                 kind="replay",
             )
-        return key, ChatAnswer(**stored)
+        return key, msgspec.convert(stored, ChatAnswer)
 
     def _unusable(self, what: str, error: OSError) -> ModelError:
         return ModelError(f"the cassette {self.path} cannot be {what}: {error.strerror}", kind="replay")
 
 
-_DAMAGE = (ValueError, TypeError, KeyError, RecursionError)
+def _stored(answer: ChatAnswer) -> dict[str, Any]:
+    """The answer as a line shows it, without what is not known of it."""
+    stored = {name: each for name, each in structs.asdict(answer).items() if each not in (None, {}, ())}
+    if answer.earlier is not None:
+        stored["earlier"] = [_stored(each) for each in answer.earlier]
+    return stored
+
+
+_DAMAGE = (ValueError, TypeError, KeyError, RecursionError, msgspec.ValidationError)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...record.transcript import Reply
+from ...record.transcript import Round
 from ...record.transcript import Transcript
 from ...suite.model import ResolvedCase
 from ..asking import sampling_for
@@ -18,7 +19,7 @@ from ..conversation import converse
 from ..executors.live import Live
 from ..executors.live import LiveTools
 from ..models.spec import ModelSpec
-from ..reply import read_reply
+from ..reply import read_run
 from .cassette import Cassette
 from .cassette import NotRecorded
 from .cassette import key_of
@@ -32,12 +33,12 @@ def _replay(
 ) -> Coroutine[Any, Any, Transcript]:
     """The conversation with recorded answers for the model's; NotRecorded at the first that lacks."""
 
-    async def ask(request: ChatRequest) -> Reply:
+    async def ask(request: ChatRequest) -> Reply | tuple[Round, ...]:
         asked = question(spec, request)
         found = find(key_of(asked))
         if found is None:
             raise NotRecorded(asked)
-        return read_reply(found, request, cached=True)
+        return read_run(found, request, cached=True)
 
     return converse(case, ask, sampling_for(spec, case), trial, live)
 

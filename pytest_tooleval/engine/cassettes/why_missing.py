@@ -15,7 +15,7 @@ from typing import Any
 from ...text import json_text
 from ...text import shorten
 
-_FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "trial")
+_FIELDS = ("model", "api_base", "messages", "tools", "tool_choice", "sampling", "tools_answer", "trial")
 # Of a call that ran on a server.
 _RUN_FIELDS = ("mcp", "model", "api_base", "messages", "tool", "arguments", "trial")
 _SHOWN = 60

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +11,25 @@ from dataclasses import field
 from typing import Any
 from typing import Protocol
 
+from ...record.calls import ToolCall
+from ...record.transcript import Message
 from ...record.transcript import Taken
 from ..models.spec import ModelSpec
 
 # No chat answer is longer, unpacked.
 MOST_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """What answers the calls of an agent that makes them itself, at most so many in one run.
+
+    `known_by` is what may change its answers, for the cassette.
+    """
+
+    answer: Callable[[ToolCall], Awaitable[str]]
+    most_calls: int
+    known_by: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +39,8 @@ class ChatRequest:
     `tools` are chat API objects; with none of them no `tool_choice` is sent either. `sampling`
     holds temperature, max_tokens and whatever else the model's table sets; only what is in it is
     sent. Values of `extra_headers` are only stand-ins for those in the model's table, since questions
-    are recorded. `trial` tells repeated questions apart and is not sent.
+    are recorded. `trial` tells repeated questions apart and is not sent. `executor` is for agents that
+    run their own loop.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -31,6 +48,7 @@ class ChatRequest:
     tool_choice: str = "auto"
     sampling: Mapping[str, Any] = field(default_factory=dict)
     trial: int = 0
+    executor: Executor | None = None
 
 
 def sent_parameters(request: ChatRequest) -> dict[str, object]:
@@ -59,11 +77,20 @@ class ChatAnswer(Taken, frozen=True):
 
     Where an answer ended otherwise than it should, `finish_reason` is the provider's own word for it,
     and `finish_message` what else it said.
+
+    An agent that runs its own loop answers with a whole run: `earlier` are its rounds before this one
+    (None: it answered like a model), `answers` what the calls of a round were answered.
     """
 
     message: dict[str, Any]
     finish_reason: str | None = None
     finish_message: str | None = None
+    answers: tuple[Message, ...] = ()
+    earlier: tuple[ChatAnswer, ...] | None = None
+
+    @property
+    def rounds(self) -> tuple[ChatAnswer, ...]:
+        return (*(self.earlier or ()), self)
 
 
 def text_in(document: Mapping[str, Any], field: str) -> str | None:

@@ -6,7 +6,6 @@ import asyncio
 import copy
 import importlib
 import inspect
-import json
 import os
 import sys
 import threading
@@ -19,16 +18,14 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import ModelError
-from ...text import shorten
-from ..endings import ending_of
-from ..models.prices import reasoning_tokens
-from ..models.prices import token_count
 from ..models.spec import ModelSpec
-from ..secrets import scrub
-from ..secrets import secret_values
 from ..threads import DaemonThreads
 from .base import ChatAnswer
 from .base import ChatRequest
+from .own_loop import OwnLoop
+from .returned import named
+from .returned import one_line
+from .returned import read_result
 
 
 class CallableClient:
@@ -40,6 +37,9 @@ class CallableClient:
     object with `model_dump()` (litellm's and openai's messages and whole responses). If it has
     parameters named `tool_choice`, `trial` or as a sampling parameter (`temperature`, ...), it is
     given those too.
+
+    With a parameter named `call_tool` it runs its own loop: the calls that it makes with it are the
+    trajectory, and what it returns is the answer. A list of messages is a whole run, too.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -57,13 +57,27 @@ class CallableClient:
         messages = copy.deepcopy([dict(message) for message in request.messages])
         tools = copy.deepcopy([dict(tool) for tool in request.tools])
         begin = time.perf_counter()
+        own = None
+        if request.executor is not None and _takes(self._function, "call_tool"):
+            own = OwnLoop(request.executor)
+            keywords["call_tool"] = own.call_tool
         outcome = _outcome(self._function, messages, tools, keywords)
         call = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(outcome, self._own_loop()))
         try:
             # `wait` and not `wait_for`: that would wait for a function which swallows cancellation.
-            finished, _ = await asyncio.wait([call], timeout=timeout_s)
+            if own is None:
+                await asyncio.wait([call], timeout=timeout_s)
+            else:
+                await own.serve(call, timeout_s)
+            finished = call.done()
         finally:
+            if own is not None:
+                own.end()
             call.cancel()
+        if own is not None and own.error is not None:
+            raise own.error
+        if own is not None and own.ran_out:
+            return own.unfinished()
         if not finished:
             raise ModelError(
                 f"{self._spec.callable} gave no answer within {timeout_s:g} s (--tooleval-timeout)",
@@ -71,10 +85,17 @@ class CallableClient:
             )
         result, error = (None, asyncio.CancelledError()) if call.cancelled() else call.result()
         if isinstance(error, ModelError):
-            raise error
+            # What it has called may have changed what the tools answer.
+            again = error.retryable and not (own and own.rounds)
+            raise (
+                error
+                if again == error.retryable
+                else ModelError(error.message, kind=error.kind, fatal=error.fatal)
+            )
         if error is not None:
             raise ModelError(self._describe(error), kind="callable")
-        answer = _read(self._spec, result, time.perf_counter() - begin)
+        answer = read_result(self._spec, result, request.messages, time.perf_counter() - begin)
+        answer = answer if own is None else own.run_of(answer)
         deaf = "reasoning_effort" in offered and "reasoning_effort" not in keywords
         return structs.replace(answer, fallbacks={"reasoning_effort": None}) if deaf else answer
 
@@ -99,7 +120,7 @@ class CallableClient:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if not any(part in frame.filename for part in _NOT_THEIRS)]
         place = f" at {own[-1].filename}:{own[-1].lineno}" if own else ""
-        return _one_line(f"{self._spec.callable} raised {_named(error)}{place}", self._spec)
+        return one_line(f"{self._spec.callable} raised {named(error)}{place}", self._spec)
 
 
 _NOT_THEIRS = (
@@ -159,13 +180,13 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
         sys.path.insert(0, str(spec.folder))
 
     def fail(reason: str) -> ModelError:
-        text = _one_line(f"callable {target!r} of {spec.place}: {reason}", spec)
+        text = one_line(f"callable {target!r} of {spec.place}: {reason}", spec)
         return ModelError(text, kind="callable", fatal=True)
 
     try:
         found: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
-        raise fail(f"cannot import {module_name!r}: {_named(error)}") from None
+        raise fail(f"cannot import {module_name!r}: {named(error)}") from None
     for name in path.split("."):
         found = getattr(found, name, None)
     if found is None:
@@ -174,19 +195,10 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
         try:
             found = found()
         except (Exception, SystemExit) as error:
-            raise fail(f"{path}() raised {_named(error)}") from None
+            raise fail(f"{path}() raised {named(error)}") from None
     if not callable(found):
         raise fail(f"{path!r} cannot be called; name a function, a method or a class with __call__")
     return found  # type: ignore[no-any-return]
-
-
-def _named(error: BaseException) -> str:
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _one_line(text: str, spec: ModelSpec) -> str:
-    return shorten(" ".join(scrub(text, secret_values([spec.api_key_env])).split()), 1000)
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
@@ -203,79 +215,17 @@ def _accepted(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[
         return {}
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return dict(offered)
-    named = list(parameters)[2:]
-    return {name: value for name, value in offered.items() if name in named}
+    further = list(parameters)[2:]
+    return {name: value for name, value in offered.items() if name in further}
 
 
-def _read(spec: ModelSpec, result: object, latency_s: float) -> ChatAnswer:
-    """The function's result as an answer; a ModelError that shows the expected shapes otherwise."""
-    shown = result
-    usage: Mapping[str, Any] = {}
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    """Whether the function has a parameter of this name itself."""
     try:
-        if not isinstance(result, (str, Mapping)) and hasattr(result, "model_dump"):
-            result = result.model_dump(exclude_none=True)
-        # Recorded and reported as JSON, so it must be JSON.
-        result = json.loads(json.dumps(result, allow_nan=False))
-    except (Exception, RecursionError) as error:
-        raise ModelError(
-            _one_line(f"{spec.callable} returned {_shown(shown)}; {_EXPECTED} ({_named(error)})", spec),
-            kind="callable",
-        ) from None
-    ending = ending_of(result, {"choices": [{"message": result}]})
-    if isinstance(result, dict) and isinstance(result.get("choices"), list) and result["choices"]:
-        found = result.get("usage")
-        usage = found if isinstance(found, dict) else {}
-        first = result["choices"][0]
-        result = first.get("message") if isinstance(first, dict) else None
-    if isinstance(result, str):
-        result = {"content": result}
-    if not isinstance(result, dict) or not (ending or {"content", "tool_calls"} & set(result)):
-        raise ModelError(
-            _one_line(f"{spec.callable} returned {_shown(shown)}; {_EXPECTED}", spec), kind="callable"
-        )
-    message = {"content": None, **result, "role": "assistant"}
-    if message.get("tool_calls"):
-        message["tool_calls"] = _calls(spec, message["tool_calls"])
-    return ChatAnswer(
-        message=message,
-        finish_reason=ending.reason if ending else None,
-        finish_message=ending.message if ending else None,
-        prompt_tokens=token_count(usage.get("prompt_tokens")),
-        completion_tokens=token_count(usage.get("completion_tokens")),
-        reasoning_tokens=reasoning_tokens(usage),
-        latency_s=latency_s,
+        parameter = inspect.signature(function).parameters.get(name)
+    except (TypeError, ValueError):
+        return False
+    return parameter is not None and parameter.kind not in (
+        parameter.VAR_KEYWORD,
+        parameter.VAR_POSITIONAL,
     )
-
-
-_EXPECTED = (
-    "expected the assistant's message: a text, or "
-    '{"role": "assistant", "content": ..., "tool_calls": [{"id": ..., "type": "function", '
-    '"function": {"name": ..., "arguments": {...}}}]}'
-)
-
-
-def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
-    """The calls in the chat API's shape; the short `{"name", "arguments"}` is taken, too.
-
-    Another framework's shape must not be scored as a call of nothing.
-    """
-    read: list[dict[str, Any]] = []
-    for index, call in enumerate(calls if isinstance(calls, list) else [None]):
-        function = call.get("function", call) if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            raise ModelError(
-                _one_line(
-                    f"{spec.callable} returned tool_calls[{index}] as {_shown(call)}; {_EXPECTED}", spec
-                ),
-                kind="callable",
-            )
-        if function is not call:
-            read.append(call)
-        else:
-            short = {"name": call["name"], "arguments": call.get("arguments")}
-            read.append({"id": call.get("id"), "type": "function", "function": short})
-    return read
-
-
-def _shown(value: object) -> str:
-    return f"{type(value).__name__} {shorten(repr(value), 120)}"

@@ -116,12 +116,21 @@ class LiveTools:
             self._fresh = True
             raise BeginAnew
         self._fresh = True
-        if self._session is None:
-            self._session = await self._stack.enter_async_context(self._live.server.session())
-        content = await self._session.call(call.name, call.arguments or {})
+        content = await self.run(call)
         if cassette is not None and content != recorded:
             cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}))
         return content
+
+    async def run(self, call: ToolCall) -> str:
+        """What the server answers, whatever is recorded."""
+        if self._session is None:
+            self._session = await self._stack.enter_async_context(self._live.server.session())
+        return await self._session.call(call.name, call.arguments or {})
+
+    @property
+    def known_by(self) -> dict[str, Any]:
+        """What may change what is answered, as far as it is known beforehand."""
+        return {"mcp": dict(self._live.server.identity), "tools": sorted(self._wanted)}
 
     def _question(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         # The same call may be answered differently after other calls, so all that was said counts.

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_tooleval.engine import asking as lane_module
 from pytest_tooleval.engine.asking import Asker
+from pytest_tooleval.engine.asking import AskOptions
 from pytest_tooleval.engine.asking import Shared
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
@@ -18,6 +19,7 @@ from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
+from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.suite.model import ResolvedCase
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import resolve
@@ -93,9 +95,18 @@ def use_clients(monkeypatch: Any, clients: Mapping[str, FakeClient]) -> None:
     monkeypatch.setattr(lane_module, "make_client", lambda spec: clients[spec.label])
 
 
+class ModelAsker(Asker):
+    """Asks models, which answer with one reply."""
+
+    async def ask(self, request: ChatRequest, options: AskOptions) -> Reply:
+        found = await super().ask(request, options)
+        assert isinstance(found, Reply)
+        return found
+
+
 def asker_for(
     spec: ModelSpec | None = None, slots: Slots | None = None, policy: RetryPolicy = QUICK
-) -> Asker:
+) -> ModelAsker:
     run = Shared(
         concurrency=32,
         slots=slots or Slots(8),
@@ -104,4 +115,4 @@ def asker_for(
         policy=policy,
         rng=random.Random(1),
     )
-    return Asker(spec or ModelSpec("m"), run)
+    return ModelAsker(spec or ModelSpec("m"), run)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.asking import Asker
 from pytest_tooleval.engine.asking import AskOptions
 from pytest_tooleval.engine.asking import sampling_for
 from pytest_tooleval.engine.cassettes.cassette import Cassette
@@ -27,6 +26,7 @@ from pytest_tooleval.record.transcript import Reply
 
 from .fakes import WEATHER
 from .fakes import FakeClient
+from .fakes import ModelAsker
 from .fakes import asker_for
 from .fakes import call
 from .fakes import case_of
@@ -40,7 +40,7 @@ def request(n: int = 0, **fields: Any) -> ChatRequest:
     return ChatRequest([{"role": "user", "content": f"Q{n}"}], [WEATHER], "required", **fields)
 
 
-async def ask_all(asker: Asker, count: int) -> list[Reply | BaseException]:
+async def ask_all(asker: ModelAsker, count: int) -> list[Reply | BaseException]:
     asked = (asker.ask(request(n), AskOptions(n)) for n in range(count))
     return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 60)
 

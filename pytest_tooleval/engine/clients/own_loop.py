@@ -1,0 +1,168 @@
+"""`call_tool`, for an agent that runs its own loop: its calls are answered, and are its trajectory."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import json
+import time
+from collections import deque
+from collections.abc import Generator
+from typing import Any
+
+from msgspec import structs
+
+from ...errors import ModelError
+from ...record.calls import MAX_DEPTH
+from ...record.calls import ToolCall
+from .base import MOST_BYTES
+from .base import ChatAnswer
+from .base import Executor
+
+_Waiting = concurrent.futures.Future[str]
+
+
+class RunIsOver(asyncio.CancelledError):
+    """Raised in an agent that calls a tool after its run has ended, and passes `except Exception`."""
+
+
+class OwnLoop:
+    """The calls of one run of an agent, made from any thread or event loop, answered one by one.
+
+    All is answered in the task that awaits `serve`, since sessions of tool servers are bound to one.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self.rounds: list[ChatAnswer] = []
+        self.error: ModelError | None = None
+        self.ran_out = False
+        self._executor = executor
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[tuple[str, str, _Waiting]] = deque()
+        self._woken = asyncio.Event()
+        self._over = False
+        self._size = 0
+        self._unawaited: dict[_Later, str] = {}
+        self._since = time.perf_counter()
+
+    def call_tool(self, name: str, arguments: object = None) -> Any:
+        """Call a tool: the text of its answer, in async code an awaitable of it.
+
+        `arguments` are an object, or the JSON text that a model wrote.
+        """
+        text = self._text(name, {} if arguments is None else arguments)
+        future: _Waiting = concurrent.futures.Future()
+        try:
+            self._loop.call_soon_threadsafe(self._add, str(name), text, future)
+        except RuntimeError:  # the run ended with the process
+            raise RunIsOver from None
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return future.result()
+        later = _Later(future, self._unawaited)
+        self._unawaited[later] = str(name)
+        return later
+
+    def _text(self, name: str, arguments: object) -> str:
+        if isinstance(arguments, str):
+            return arguments
+        try:
+            return json.dumps(arguments)
+        except RecursionError:
+            return f"(an object nested more than {MAX_DEPTH} levels deep)"
+        except (TypeError, ValueError) as error:
+            message = f"call_tool({name!r}) was given arguments that are no JSON: {error}"
+            # Frameworks show what a tool raises to the model, which is not to blame.
+            self.error = ModelError(message, kind="callable")
+            raise TypeError(message) from None
+
+    def _add(self, name: str, text: str, future: _Waiting) -> None:
+        if self._over:
+            future.set_exception(RunIsOver())
+        else:
+            self._waiting.append((name, text, future))
+            self._woken.set()
+
+    async def serve(self, agent: asyncio.Future[Any], timeout_s: float) -> None:
+        """Answer calls until the agent has ended, or its time or its calls run out."""
+        agent.add_done_callback(lambda _: self._woken.set())
+        end = time.monotonic() + timeout_s
+        while self._waiting or not agent.done():
+            if self._waiting:
+                if len(self.rounds) >= self._executor.most_calls:
+                    self.ran_out = True
+                    return
+                await self._answer(*self._waiting.popleft())
+                if time.monotonic() < end:
+                    continue
+            self._woken.clear()
+            try:
+                await asyncio.wait_for(self._woken.wait(), end - time.monotonic())
+            except asyncio.TimeoutError:
+                return
+        if self._unawaited and self.error is None:
+            name = next(iter(self._unawaited.values()))
+            message = f"call_tool({name!r}) was not awaited; in async code, write await call_tool(...)"
+            self.error = ModelError(message, kind="callable")
+
+    async def _answer(self, name: str, text: str, future: _Waiting) -> None:
+        self._size += len(text) + len(name)
+        if self._size > MOST_BYTES:
+            future.set_exception(RunIsOver())
+            raise ModelError(
+                f"the calls have more than {MOST_BYTES // 2**20} MiB together", kind="bad_response"
+            )
+        latency_s = time.perf_counter() - self._since
+        id = f"call_{len(self.rounds)}"
+        try:
+            content = await self._executor.answer(ToolCall.parse(name, text, id))
+        except BaseException:
+            future.set_exception(RunIsOver())
+            raise
+        function = {"name": name, "arguments": text}
+        call = {"id": id, "type": "function", "function": function}
+        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        told = {"role": "tool", "tool_call_id": id, "content": content}
+        self.rounds.append(ChatAnswer(message, latency_s=latency_s, answers=(told,)))
+        self._since = time.perf_counter()
+        future.set_result(content)
+
+    def end(self) -> None:
+        """Whoever still waits for an answer, or calls from now on, is told that the run is over."""
+        self._over = True
+        while self._waiting:
+            self._waiting.popleft()[2].set_exception(RunIsOver())
+
+    def run_of(self, answer: ChatAnswer) -> ChatAnswer:
+        """The whole run, of which this is what the agent returned.
+
+        What all of it took stands in the last round; where that is known, the calls add nothing.
+        """
+        if not self.rounds:
+            return structs.replace(answer, earlier=answer.earlier or ())
+        took: dict[str, Any] = {}
+        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd"):
+            parts = [getattr(each, name) for each in answer.rounds]
+            took[name] = None if None in parts else sum(parts)
+        nothing: dict[str, Any] = {name: 0 for name, value in took.items() if value is not None}
+        earlier = tuple(structs.replace(each, **nothing) for each in self.rounds)
+        latency_s = time.perf_counter() - self._since
+        return structs.replace(answer, earlier=earlier, latency_s=latency_s, **took)
+
+    def unfinished(self) -> ChatAnswer:
+        """The run of an agent that made more calls than it may."""
+        *earlier, last = self.rounds
+        return structs.replace(last, earlier=tuple(earlier))
+
+
+class _Later:
+    """An answer to come. It knows whether anybody waits for it."""
+
+    def __init__(self, future: _Waiting, unawaited: dict[_Later, str]) -> None:
+        self._future = future
+        self._unawaited = unawaited
+
+    def __await__(self) -> Generator[Any, None, str]:
+        self._unawaited.pop(self, None)
+        return asyncio.wrap_future(self._future).__await__()

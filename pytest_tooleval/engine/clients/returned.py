@@ -1,0 +1,162 @@
+"""What a Python function that is used as a model returned, read as an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import structs
+
+from ...errors import ModelError
+from ...record.transcript import Message
+from ...text import shorten
+from ..endings import ending_of
+from ..models.prices import reasoning_tokens
+from ..models.prices import token_count
+from ..models.prices import told_cost
+from ..models.spec import ModelSpec
+from ..secrets import scrub
+from ..secrets import secret_values
+from .base import ChatAnswer
+
+
+def read_result(
+    spec: ModelSpec, result: object, prompt: Sequence[Mapping[str, Any]], latency_s: float
+) -> ChatAnswer:
+    """The function's result as an answer; a ModelError that shows the expected shapes otherwise.
+
+    A list is a whole run: what the assistant said and its tools answered, maybe after the prompt.
+    """
+    if not isinstance(result, (list, tuple)):
+        return _read_message(spec, result, latency_s)
+    rounds: list[ChatAnswer] = []
+    for message in _without_prompt([_plain(spec, each) for each in result], prompt):
+        role = message.get("role") if isinstance(message, dict) else "assistant"
+        if role in (None, "assistant"):
+            rounds.append(_read_message(spec, message, 0.0))
+        elif rounds:
+            answers = (*rounds[-1].answers, message)
+            rounds[-1] = structs.replace(rounds[-1], answers=answers)
+        elif role == "tool":
+            raise _unexpected(spec, result, " after the call that a tool's message answers")
+    if not rounds:
+        raise _unexpected(spec, result)
+    *earlier, last = [structs.replace(each, answers=_in_order(each)) for each in rounds]
+    return structs.replace(last, earlier=tuple(earlier), latency_s=latency_s)
+
+
+def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """The messages after those that the agent was asked with, if it returned them, too.
+
+    It may have put its own system prompt before them, so the messages of the user are counted.
+    """
+    roles = [message.get("role") if isinstance(message, dict) else None for message in messages]
+    if roles and roles[0] in ("system", "developer", "user"):
+        said = [index for index, role in enumerate(roles) if role == "user"]
+        asked = sum(message.get("role") == "user" for message in prompt)
+        if 0 < asked <= len(said):
+            return messages[said[asked - 1] + 1 :]
+    return messages
+
+
+def _in_order(answer: ChatAnswer) -> tuple[Message, ...]:
+    """What the calls were answered, in the order of the calls; tools may end in any."""
+    calls = answer.message.get("tool_calls") or ()
+    order = {str(call.get("id")): index for index, call in enumerate(calls)}
+
+    def place(told: Message) -> int:
+        return order.get(str(told.get("tool_call_id")), len(order))
+
+    return tuple(sorted(answer.answers, key=place))
+
+
+def _plain(spec: ModelSpec, result: Any) -> Any:
+    """What was returned as JSON, which it is recorded and reported as."""
+    try:
+        plain = result
+        if not isinstance(result, (str, Mapping)) and hasattr(result, "model_dump"):
+            plain = result.model_dump(exclude_none=True)
+        return json.loads(json.dumps(plain, allow_nan=False))
+    except (Exception, RecursionError) as error:
+        raise _unexpected(spec, result, f" ({named(error)})") from None
+
+
+def _unexpected(spec: ModelSpec, shown: object, more: str = "") -> ModelError:
+    text = f"{spec.callable} returned {_shown(shown)}; {_EXPECTED}{more}"
+    return ModelError(one_line(text, spec), kind="callable")
+
+
+def _read_message(spec: ModelSpec, result: Any, latency_s: float) -> ChatAnswer:
+    shown = result
+    usage: Mapping[str, Any] = {}
+    result = _plain(spec, result)
+    ending = ending_of(result, {"choices": [{"message": result}]})
+    if isinstance(result, dict) and isinstance(result.get("choices"), list) and result["choices"]:
+        found = result.get("usage")
+        usage = found if isinstance(found, dict) else {}
+        first = result["choices"][0]
+        result = first.get("message") if isinstance(first, dict) else None
+    if isinstance(result, str):
+        result = {"content": result}
+    if not isinstance(result, dict) or not (ending or {"content", "tool_calls"} & set(result)):
+        raise _unexpected(spec, shown)
+    told = result.pop("usage", None)
+    usage = usage or (told if isinstance(told, dict) else {})
+    message = {"content": None, **result, "role": "assistant"}
+    if message.get("tool_calls"):
+        message["tool_calls"] = _calls(spec, message["tool_calls"])
+    return ChatAnswer(
+        message=message,
+        finish_reason=ending.reason if ending else None,
+        finish_message=ending.message if ending else None,
+        prompt_tokens=token_count(usage.get("prompt_tokens")),
+        completion_tokens=token_count(usage.get("completion_tokens")),
+        reasoning_tokens=reasoning_tokens(usage),
+        cost_usd=told_cost(usage),
+        latency_s=latency_s,
+    )
+
+
+_EXPECTED = (
+    "expected the assistant's message: a text, or "
+    '{"role": "assistant", "content": ..., "tool_calls": [{"id": ..., "type": "function", '
+    '"function": {"name": ..., "arguments": {...}}}]}, or a list of all messages of the run'
+)
+
+
+def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
+    """The calls in the chat API's shape; the short `{"name", "arguments"}` is taken, too.
+
+    Another framework's shape must not be scored as a call of nothing.
+    """
+    read: list[dict[str, Any]] = []
+    for index, call in enumerate(calls if isinstance(calls, list) else [None]):
+        function = call.get("function", call) if isinstance(call, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise ModelError(
+                one_line(
+                    f"{spec.callable} returned tool_calls[{index}] as {_shown(call)}; {_EXPECTED}", spec
+                ),
+                kind="callable",
+            )
+        if function is not call:
+            read.append(call)
+        else:
+            short = {"name": call["name"], "arguments": call.get("arguments")}
+            read.append({"id": call.get("id"), "type": "function", "function": short})
+    return read
+
+
+def _shown(value: object) -> str:
+    return f"{type(value).__name__} {shorten(repr(value), 120)}"
+
+
+def named(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def one_line(text: str, spec: ModelSpec) -> str:
+    return shorten(" ".join(scrub(text, secret_values([spec.api_key_env])).split()), 1000)

@@ -1,0 +1,74 @@
+"""Agents that call their tools themselves, in a run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .project import TIME_TOOL
+from .project import WEATHER_TOOL
+from .project import Project
+
+_AGENT = """
+async def answer(messages, tools, call_tool):
+    told = await call_tool("get_time", {"city": "Paris"}) if len(tools) > 1 else ""
+    await call_tool("get_weather", {"city": told or "Paris"})
+    return "Sunny."
+"""
+
+
+def test_chains_and_single_turns(project: Project) -> None:
+    project.write("my_agent.py", _AGENT)
+    weather = {"expected_tool": "get_weather", "prompt": "Weather?"}
+    single = {"id": "single", **weather, "expected_params": {"city": "Paris"}, "tools": [WEATHER_TOOL]}
+    chain = {
+        "id": "chain",
+        **weather,
+        "expected_params": {"city": "noon"},
+        "multi_turn": True,
+        "valid_prerequisites": ["get_time"],
+        "mock_responses": {"get_time": "noon"},
+    }
+    suite = {"name": "S", "tools": [WEATHER_TOOL, TIME_TOOL], "test_cases": [single, chain]}
+    project.write("s.tooleval.json", json.dumps(suite))
+    tape = "--tooleval-cassette=tapes"
+    result = project.run(tape, "--tooleval-json=out.json", "--tooleval-html=out.html")
+    result.assert_outcomes(passed=2)
+    messages = project.rows()["chain[agent]"]["trials"][0]["transcript"]["rounds"]
+    assert [each["answers"][0]["content"] for each in messages[:1]] == ["noon"]
+    assert messages[-1]["reply"]["message"]["content"] == "Sunny."
+    replayed = project.run(tape, "--tooleval-record=none", "-vv")
+    replayed.assert_outcomes(passed=2)
+    replayed.stdout.fnmatch_lines(["*2 of 2 answers replayed*"])
+
+
+def test_its_calls_run_on_a_server_with_a_session_of_its_own(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    from .test_live_tools import Live
+    from .test_live_tools import write
+
+    live = Live(pytester)
+    live.write(
+        "my_agent.py",
+        """
+        def answer(messages, tools, call_tool):
+            paid = [call_tool("refund", {"amount": 20}) for _ in range(2)]
+            call_tool("report", {"amount": int(paid[-1])})
+            return "Refunded."
+        """,
+    )
+    write(
+        live,
+        expected_tool="report",
+        expected_params={"amount": 40},
+        valid_prerequisites=["refund"],
+        live_tools=["refund"],
+    )
+    tape = "--tooleval-cassette=tapes"
+    live.run(tape, "--tooleval-trials=2", allow="refund").assert_outcomes(passed=1)
+    assert live.log("server") == [["refund", {"amount": 20}]] * 4
+    live.run(tape, "--tooleval-trials=2", allow=None).assert_outcomes(passed=1)
+    assert len(live.log("server")) == 4
+    refused = live.run("--tooleval-json=out.json", allow=None)
+    refused.assert_outcomes(errors=1)

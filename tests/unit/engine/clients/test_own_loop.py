@@ -1,0 +1,279 @@
+"""Agents that call their tools themselves, run as the engine runs them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.engine.cassettes.cassette import Cassette
+from pytest_tooleval.engine.cassettes.replay import first_missing
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.runner import Runner
+from pytest_tooleval.engine.runner import Trial
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.record.transcript import measures_of
+from pytest_tooleval.suite.model import ResolvedCase
+
+from ..fakes import case_of
+from ..fakes import tool
+
+AGENT = """
+import asyncio, json, pathlib, time
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = pathlib.Path(__file__).parent
+
+def log(word):
+    with open(HERE / "log.txt", "a") as file:
+        file.write(word + "\\n")
+
+def books(messages, tools, call_tool):
+    log("run")
+    found = json.loads(call_tool("search", {"to": "Oslo"}))
+    call_tool("book", json.dumps({"flight": found["flight"]}))
+    return "Booked."
+
+async def books_later(messages, tools, *, call_tool):
+    found = json.loads(await call_tool("search", {"to": "Oslo"}))
+    await call_tool("book", {"flight": found["flight"]})
+    usage = {"prompt_tokens": 30, "completion_tokens": 5, "cost": 0.01}
+    return {"choices": [{"message": {"content": "Booked."}, "finish_reason": "stop"}], "usage": usage}
+
+def in_a_loop_of_its_own(messages, tools, call_tool):
+    return asyncio.run(books_later(messages, tools, call_tool=call_tool))
+
+async def in_threads(messages, tools, call_tool):
+    return await asyncio.to_thread(books, messages, tools, call_tool)
+
+async def at_once(messages, tools, call_tool):
+    return " ".join(await asyncio.gather(*(call_tool("search", {"n": n}) for n in range(3))))
+
+def at_once_in_threads(messages, tools, call_tool):
+    with ThreadPoolExecutor(3) as pool:
+        return " ".join(sorted(pool.map(lambda n: call_tool("search", {"n": n}), range(3))))
+
+def for_ever(messages, tools, call_tool):
+    while True:
+        try:
+            call_tool("search")
+        except Exception:
+            pass
+
+async def for_ever_later(messages, tools, call_tool):
+    while True:
+        await call_tool("search")
+
+async def forgets_to_wait(messages, tools, call_tool):
+    call_tool("search")
+    return "?"
+
+def no_json(messages, tools, call_tool):
+    try:
+        call_tool("search", {"when": object()})
+    except TypeError as error:
+        return str(error)
+
+def wild(messages, tools, call_tool):
+    deep = []
+    for _ in range(3000):
+        deep = [deep]
+    given = ["{", {"x": float("nan")}, {"deep": deep}, [1]]
+    return " ".join([call_tool("search", each) for each in given] + [call_tool("\\x1b[31m", {})])
+
+def large(messages, tools, call_tool):
+    call_tool("search", "x" * 33 * 2**20)
+
+def sleeps(messages, tools, call_tool):
+    call_tool("search")
+    try:
+        time.sleep(1.5)
+        call_tool("search")
+    except BaseException as error:
+        log(type(error).__name__)
+        raise
+
+def raises(messages, tools, call_tool):
+    call_tool("search")
+    raise ValueError("no key")
+
+def whole_run(messages, tools):
+    call = {"id": "a", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    book = {"id": "b", "type": "function", "function": {"name": "book", "arguments": "{}"}}
+    return [
+        {"role": "system", "content": "You book."},
+        *messages,
+        {"role": "assistant", "tool_calls": [call, book], "usage": {"prompt_tokens": 7}},
+        {"role": "tool", "tool_call_id": "b", "content": "booked"},
+        {"role": "tool", "tool_call_id": "a", "content": "found"},
+        {"content": "Cut", "finish_reason": "length", "usage": {"prompt_tokens": 9}},
+    ]
+
+async def both(messages, tools, call_tool):
+    await call_tool("search", {})
+    return whole_run(messages, tools)
+
+def asks_nobody(messages, tools):
+    return [{"role": "user", "content": "?"}]
+"""
+CHAIN: dict[str, Any] = {
+    "multi_turn": True,
+    "expected_tool": "book",
+    "valid_prerequisites": ["search"],
+    "mock_responses": {"search": {"flight": "OS1"}},
+    "max_rounds": 6,
+}
+NOT_RUN = '{"status": "accepted; the tool is not run in this test"}'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "looping.py").write_text(AGENT)
+    before = list(sys.path)
+    yield tmp_path
+    sys.path[:] = before
+    sys.modules.pop("looping", None)
+
+
+@pytest.fixture
+def runner() -> Iterator[Runner]:
+    running = Runner()
+    yield running
+    running.close()
+
+
+def chain(**fields: Any) -> ResolvedCase:
+    free = {"type": "object", "properties": {}}
+    return case_of(tool("book", free), tool("search", free), **{**CHAIN, **fields})
+
+
+def spec(folder: Path, name: str) -> ModelSpec:
+    return ModelSpec(name, callable=f"looping:{name}", folder=folder)
+
+
+def run(runner: Runner, folder: Path, name: str, case: ResolvedCase | None = None) -> Transcript:
+    return runner.submit(Trial(case or chain(), spec(folder, name))).result(60)
+
+
+def calls(transcript: Transcript) -> list[tuple[str, object]]:
+    return [(call.name, call.arguments) for call in transcript.calls]
+
+
+def contents(transcript: Transcript) -> list[object]:
+    return [answer["content"] for each in transcript.rounds for answer in each.answers]
+
+
+@pytest.mark.parametrize("name", ["books", "books_later", "in_a_loop_of_its_own", "in_threads"])
+def test_an_agent_is_asked_once_and_its_calls_are_the_trajectory(
+    runner: Runner, folder: Path, name: str
+) -> None:
+    transcript = run(runner, folder, name)
+    assert calls(transcript) == [("search", {"to": "Oslo"}), ("book", {"flight": "OS1"})]
+    # The call that ends the chain is not run; an error would make the agent try again.
+    assert contents(transcript) == ['{"flight": "OS1"}', NOT_RUN]
+    assert transcript.replies[-1].text == "Booked."
+
+
+def test_what_the_whole_run_took_is_kept(runner: Runner, folder: Path) -> None:
+    taken = measures_of(run(runner, folder, "books_later"))
+    assert (taken.prompt_tokens, taken.completion_tokens, taken.cost_usd) == (30, 5, 0.01)
+    assert measures_of(run(runner, folder, "books")).prompt_tokens is None
+
+
+@pytest.mark.parametrize("name", ["at_once", "at_once_in_threads"])
+def test_calls_at_the_same_time(runner: Runner, folder: Path, name: str) -> None:
+    transcript = run(runner, folder, name, chain(mock_responses={"search": {"$sequence": [0, 1, 2]}}))
+    assert sorted(str(arguments) for _, arguments in calls(transcript)) == [
+        "{'n': 0}",
+        "{'n': 1}",
+        "{'n': 2}",
+    ]
+    assert transcript.replies[-1].text == "0 1 2"
+
+
+def test_where_there_is_no_chain_no_tool_is_run(runner: Runner, folder: Path) -> None:
+    case = case_of(tool("search"), expected_tool="search")
+    transcript = run(runner, folder, "wild", case)
+    answers = contents(transcript)
+    assert "not a JSON object" in str(answers[0])
+    transcript = run(runner, folder, "at_once", case)
+    assert contents(transcript) == [NOT_RUN] * 3
+
+
+@pytest.mark.parametrize("name", ["for_ever", "for_ever_later"])
+def test_an_agent_that_does_not_end_is_stopped_and_judged(
+    runner: Runner, folder: Path, name: str
+) -> None:
+    transcript = run(runner, folder, name)
+    assert [made for made, _ in calls(transcript)] == ["search"] * 6
+
+
+def test_what_a_model_makes_up_is_its_own_mistake(runner: Runner, folder: Path) -> None:
+    transcript = run(runner, folder, "wild")
+    assert [call.arguments for call in transcript.calls[:4]] == [None] * 4
+    assert "there is no tool" in str(contents(transcript)[4])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("forgets_to_wait", "call_tool('search') was not awaited; in async code, write await"),
+        ("no_json", "call_tool('search') was given arguments that are no JSON: Object of type object"),
+        ("large", "the calls have more than 32 MiB together"),
+        ("raises", "raised ValueError: no key at"),
+        ("asks_nobody", "or a list of all messages of the run"),
+    ],
+)
+def test_an_error_is_no_failure(runner: Runner, folder: Path, name: str, message: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        run(runner, folder, name)
+    assert message in str(caught.value)
+
+
+def test_time_runs_out_for_the_whole_run(folder: Path) -> None:
+    runner = Runner(timeout_s=0.5)
+    trial = Trial(chain(), spec(folder, "sleeps"))
+    with pytest.raises(ModelError, match=r"gave no answer within 0\.5 s"):
+        runner.submit(trial).result(60)
+    deadline = time.monotonic() + 60
+    while not (folder / "log.txt").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    # Its next call ends the thread, whatever it catches.
+    assert (folder / "log.txt").read_text() == "RunIsOver\n"
+    runner.close()
+
+
+def test_a_list_of_messages_is_a_whole_run(runner: Runner, folder: Path) -> None:
+    transcript = run(runner, folder, "whole_run")
+    assert calls(transcript) == [("search", {}), ("book", {})]
+    assert contents(transcript) == ["found", "booked"]
+    assert len(transcript.rounds) == 2
+    assert transcript.no_answer is not None
+    assert transcript.no_answer.category == "cut_off"
+    assert measures_of(transcript).prompt_tokens == 16
+
+
+def test_what_call_tool_ran_counts_and_not_what_is_told_of_it(runner: Runner, folder: Path) -> None:
+    transcript = run(runner, folder, "both")
+    assert calls(transcript) == [("search", {})]
+    assert transcript.replies[-1].text == "Cut"
+    assert measures_of(transcript).prompt_tokens == 16
+
+
+def test_a_whole_run_is_recorded_and_replayed(runner: Runner, folder: Path) -> None:
+    path = folder / "tape.jsonl"
+    own = spec(folder, "books")
+    first = runner.submit(Trial(chain(), own, cassette=Cassette(path, "new"))).result(60)
+    replayed = runner.submit(Trial(chain(), own, cassette=Cassette(path, "none"))).result(60)
+    assert (folder / "log.txt").read_text() == "run\n"
+    assert replayed.messages == first.messages
+    assert first_missing(chain(), own, Cassette(path, "none")) is None
+    # Other mocks might have led it elsewhere.
+    other = chain(mock_responses={"search": {"flight": "OS2"}})
+    with pytest.raises(ModelError, match="tools_answer: mock_responses recorded"):
+        runner.submit(Trial(other, own, cassette=Cassette(path, "none"))).result(60)
