@@ -17,11 +17,11 @@ ROOT = Path(__file__).parent
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The same examples in every run, so that a change is judged by what it changes. New ones are looked
+# The same few examples in every run, so that a change is judged by what it changes. New ones are looked
 # for with `pytest -m hypothesis --hypothesis-profile=search`. A machine may be slow, so no times count.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("repeatable", _PATIENT, derandomize=True)
-settings.register_profile("search", _PATIENT, derandomize=False)
+settings.register_profile("repeatable", _PATIENT, derandomize=True, max_examples=60)
+settings.register_profile("search", _PATIENT, derandomize=False, max_examples=500)
 settings.load_profile("repeatable")
 
 # What takes long for its worth while you work on something else: `pytest -m "not slow"` leaves it out.

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.imports.drafts import draft_case
@@ -282,14 +281,12 @@ SCHEMA: st.SearchStrategy[dict[str, Any]] = st.recursive(
 )
 
 
-@settings(max_examples=200)
 @given(st.dictionaries(st.text(min_size=1, max_size=8), SCHEMA, max_size=4))
 def test_drafts_are_valid_under_ordinary_schemas(properties: dict[str, Any]) -> None:
     parameters = required(**properties)
     assert errors(parameters, required_values(parameters)) == []
 
 
-@settings(max_examples=100)
 @given(
     st.dictionaries(st.text("abc$_é\x1b", min_size=1, max_size=8), SCHEMA, max_size=4),
     st.text(max_size=50),

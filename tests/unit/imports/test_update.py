@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.imports.update import Changes
@@ -306,7 +305,6 @@ def test_the_changes_are_told_in_lines_that_are_safe_to_show() -> None:
     assert changes.lines() == ['changed: "red": the parameter "\\u001b[31m" removed']
 
 
-@settings(max_examples=50)
 @given(st.permutations([WEATHER, TIME, tool("c"), tool("d", {"a": INTEGER}, ["a"])]), st.integers(0, 4))
 def test_any_update_gives_a_suite_that_loads(tools: list[dict[str, Any]], kept: int) -> None:
     made, _ = update_suite(None, "new", tools[:2], drafts=True)

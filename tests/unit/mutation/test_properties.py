@@ -7,7 +7,6 @@ import json
 from typing import Any
 
 from hypothesis import given
-from hypothesis import settings
 
 from pytest_tooleval.mutation.results import Call
 from pytest_tooleval.mutation.results import Survivor
@@ -65,7 +64,6 @@ def add_line(suite: dict[str, Any], survivor: Survivor) -> None:
 
 
 @given(CASES)
-@settings(max_examples=100)
 def test_what_is_said_of_a_case_is_so(case: dict[str, Any]) -> None:
     suite = made(case)
 

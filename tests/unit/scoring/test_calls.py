@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.scoring.calls import MAX_ACTUAL
@@ -42,7 +41,6 @@ def best_total(rows: list[Row], *, in_order: bool) -> Fraction:
 
 
 @given(ROWS, st.booleans())
-@settings(max_examples=150)
 def test_the_total_is_the_best_there_is(rows: list[Row], in_order: bool) -> None:
     pairing = pair(rows, in_order=in_order)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.calls import ToolCall
@@ -88,7 +87,6 @@ CALLS = st.lists(st.builds(ToolCall, NAMES, ARGUMENTS), max_size=5)
 
 
 @given(EXPECTED_CALLS, CALLS, st.sampled_from(["any", "strict"]))
-@settings(max_examples=200)
 def test_every_expected_call_and_every_call_stands_in_one_choice(
     expected: list[dict[str, Any]], calls: list[ToolCall], order: str
 ) -> None:

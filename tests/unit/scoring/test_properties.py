@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from hypothesis import assume
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.calls import ToolCall
@@ -78,7 +77,6 @@ CASES = SINGLE | SEVERAL | CHAINS
 
 
 @given(CASES, CALLS)
-@settings(max_examples=300)
 def test_scores_lie_in_0_to_1(case: dict[str, Any], calls: list[ToolCall]) -> None:
     result = score(calls, **case)
 
@@ -127,7 +125,6 @@ def test_a_perfect_single_answer_scores_1(name: str, arguments: Any) -> None:
 
 
 @given(EXPECTED_CALLS, CALLS, MODES, st.randoms(use_true_random=False))
-@settings(max_examples=300)
 def test_the_order_of_calls_does_not_matter_under_any(
     expected: list[Any], calls: list[ToolCall], mode: str, random: random.Random
 ) -> None:
@@ -143,7 +140,6 @@ def test_the_order_of_calls_does_not_matter_under_any(
 
 
 @given(CASES, CALLS.filter(bool), ARGUMENTS)
-@settings(max_examples=300)
 def test_adding_a_wrong_call_never_raises_a_score(
     case: dict[str, Any], calls: list[ToolCall], arguments: Any
 ) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import Problem
@@ -269,7 +268,6 @@ def test_a_strange_value_in_every_place(strange: Any) -> None:
     put(data)
 
 
-@settings(max_examples=200)
 @given(
     st.randoms(use_true_random=False),
     st.lists(st.sampled_from([replace, remove, rename, move]), max_size=8),

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 from records import as_json
 
@@ -581,7 +580,6 @@ def test_the_message_is_one_printable_line() -> None:
 cases = st.integers(0, 5).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
-@settings(max_examples=80)
 @given(st.lists(st.tuples(cases, cases, st.sampled_from([0.5, 1.0, 3.0])), min_size=1, max_size=9))
 def test_any_two_runs_can_be_compared(
     found: list[tuple[tuple[int, int], tuple[int, int], float]],

@@ -93,7 +93,6 @@ def test_wilson_as_printed(successes: int, n: int, confidence: float, low: float
     assert wilson(successes, n, confidence) == pytest.approx((low, high), abs=5e-5)
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 500), st.integers(0, 500), st.floats(0.5, 0.999))
 def test_wilson_equals_scipys(a: int, b: int, confidence: float) -> None:
     stats = pytest.importorskip("scipy.stats")
@@ -208,7 +207,6 @@ def brute_force(differences: list[float]) -> float:
     return sum(value >= sum(differences) - 1e-9 for value in sums) / len(sums)
 
 
-@settings(max_examples=60)
 @given(fifths, st.sampled_from([1, 5, 3, 75]))
 def test_sign_flips_equal_all_sign_flips_on_a_lattice(steps: list[int], parts: int) -> None:
     differences = [step / parts for step in steps]
@@ -281,7 +279,6 @@ def test_sign_flips_are_quick_however_many() -> None:
     assert time.process_time() - start < 2
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_of_single_trials_it_is_mcnemars_test(worse: int, better: int) -> None:
     stats = pytest.importorskip("scipy.stats")
