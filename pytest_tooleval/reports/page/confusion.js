@@ -73,10 +73,11 @@ function confusionTable({ model, cells }, names, opening) {
   const counts = new Map(cells.map((cell) => [choiceText(cell), cell.count]));
   /** @type {Choice[]} */
   const called = [...names.map((name) => ({ expected: null, called: name, hallucinated: false })), { expected: null, called: null, hallucinated: false }, MADE_UP];
-  const expected = [...names, null].filter((row) => row !== null || cells.some((cell) => cell.expected === null));
   const place = (/** @type {string | null} */ row, /** @type {Choice} */ column) => ({ ...column, expected: row });
-  const columns = called.filter((column) => expected.some((row) => counts.has(choiceText(place(row, column)))));
-  const heads = columns.map((column) => el("th", { scope: "col" }, el("span", {}, column.hallucinated ? "hallucinated" : toolName(column.called))));
+  const isCell = (/** @type {string | null} */ row, /** @type {Choice} */ column) => counts.has(choiceText(place(row, column)));
+  const expected = [...names, null].filter((row) => called.some((column) => isCell(row, column)));
+  const columns = called.filter((column) => expected.some((row) => isCell(row, column)));
+  const heads = columns.map((column) => el("th", { scope: "col", title: shown(column.called || "") || null }, el("span", {}, column.hallucinated ? "hallucinated" : toolName(column.called))));
   const lines = expected.map((row) => {
     const inRow = columns.map((column) => place(row, column));
     const most = cells.filter((cell) => cell.expected === row).reduce((total, { count }) => total + count, 0);
