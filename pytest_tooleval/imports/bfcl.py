@@ -154,7 +154,7 @@ def _case(entry: Any, truths: Mapping[str, Record]) -> dict[str, Any]:
     if category == "irrelevance":
         return {**case, "expected_calls": []}
     if category == "relevance":
-        return {**case, "expected_tool": "*"}
+        return {**case, "expected_tool": "*", "param_scoring": "bfcl"}
     by_name = {function["name"]: function for function in functions}
     calls = _calls(truths[name].value.get("ground_truth"), by_name, names)
     return {**case, "expected_calls": calls, "param_scoring": "bfcl"}

@@ -182,7 +182,8 @@ def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[C
     if not wrong:
         return "the arguments of every call are valid under its tool's schema", checks
     text = f"{len(wrong)} of {len(calls)} calls: {wrong[0].what}: {wrong[0].reason}"
-    if argument_flaw(case, calls) == "unexpected_parameter":
+    invented = argument_flaw(case, calls) == "unexpected_parameter"
+    if invented and "arguments_valid" in case.thresholds:
         text += '; to let it pass: "thresholds": {"arguments_valid": null}'
     return text, checks
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 from ..errors import ScoringError
 from ..record.metrics import BUDGETS
+from ..suite.model import BESIDE
 
 # Scores are sums of fractions such as 0.6 and 0.4, which binary floats do not hold exactly.
 TOLERANCE = 1e-9
-# What these find is wrong; what they do not find is not yet right.
-_BESIDE = ("arguments_valid", "no_extra_calls")
 
 
 def missed_thresholds(
@@ -28,7 +27,7 @@ def missed_thresholds(
         for metric, score in judged.items()
         if score is not None and score < thresholds[metric] - TOLERANCE
     }
-    deciding = [metric for metric in thresholds if metric not in _BESIDE] or list(thresholds)
+    deciding = [metric for metric in thresholds if metric not in BESIDE]
     if missed or any(judged[metric] is not None for metric in deciding):
         return missed
     overall = scores.get("overall")

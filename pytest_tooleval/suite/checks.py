@@ -29,6 +29,7 @@ from .mocks import mock_findings
 from .model import ANY_TOOL
 from .model import MAX_TRIALS
 from .model import NOTHING_JUDGES
+from .model import judges
 from .model import limits_of
 from .model import needed_of
 from .source import Finding
@@ -93,7 +94,7 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         layers = [
             each["thresholds"] for each in (data, case) if isinstance(each.get("thresholds"), dict)
         ]
-        if not limits_of(str(scoring), *layers).keys() - BUDGETS.keys():
+        if not judges(limits_of(str(scoring), *layers)):
             yield Finding((*loc, "thresholds") if "thresholds" in case else loc, NOTHING_JUDGES)
         yield from _pass_rule(case, loc, data)
         yield from _forbidden(case, loc, tools, scoring)

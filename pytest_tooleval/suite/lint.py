@@ -90,6 +90,14 @@ def _findings(suite: Suite) -> Findings:
                 message = f"{_WHY[metric]}, so this threshold never applies"
                 yield Finding((*loc, "thresholds", metric), message, at_key=True)
         named = {**(suite.thresholds or {}), **(case.thresholds or {})}
+        if (
+            "no_extra_calls" in (case.thresholds or ())
+            and named["no_extra_calls"] is None
+            and not case.expected_tools
+            and named.get("overall", 1.0) == 1.0
+        ):
+            message = "overall counts further calls here as well: this lets nothing pass; lower overall"
+            yield Finding((*loc, "thresholds", "no_extra_calls"), message, at_key=True)
         if "efficiency" in (case.thresholds or ()) and not (
             named.get("overall", 1.0) or named.get("completion")
         ):
@@ -140,7 +148,9 @@ def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
         for name in required if isinstance(required, list) else ():
             if isinstance(name, str) and not _takes(tool, name):
                 place = (*loc, index, "function", "parameters", "required")
-                message = f"{show(name)} is required, and no parameter: no call can be valid"
+                closed = (tool.function.parameters or {}).get("additionalProperties") is False
+                effect = "no call can be valid" if closed else "models are not told what it is"
+                message = f"{show(name)} is required, and no parameter: {effect}"
                 yield Finding(place, message)
         for trouble in troubles(tool.to_wire()["function"]):
             message = f"tool {show(tool.name)}: {trouble}"

@@ -6,6 +6,7 @@ expected tool that is not defined) is checked by `suite.load`, the door through 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
@@ -34,7 +35,11 @@ DEFAULT_THRESHOLDS: Mapping[str, float] = {
 # The leaderboard judges what `overall` judges, and nothing else.
 BFCL_THRESHOLDS: Mapping[str, float] = {"overall": 1.0}
 DEFAULT_MAX_ROUNDS = 10
-NOTHING_JUDGES = 'every threshold is taken away; leave one, such as "overall": 0.8'
+# What these find is wrong; what they do not find is not yet right.
+BESIDE = ("arguments_valid", "no_extra_calls")
+NOTHING_JUDGES = (
+    'no threshold is left that tells a right answer from a wrong one; leave one, such as "overall": 0.8'
+)
 # Beyond this somebody has mistyped: each trial of each case is kept in memory.
 MAX_TRIALS = 10_000
 ANY_TOOL = "*"
@@ -326,13 +331,13 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     """Apply defaults: the command line wins over the case, the case over the suite.
 
     Thresholds merge metric by metric over the default ones; null takes one away. Raises ConfigError
-    when none is left, or when the number of trials is not the N of a rule `K/N`.
+    when none is left that `judges`, or when the number of trials is not the N of a rule `K/N`.
     """
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
     limits = limits_of(param_scoring, suite.thresholds, case.thresholds, over.thresholds)
     thresholds = {name: value for name, value in limits.items() if name not in BUDGETS}
-    if not thresholds:
+    if not judges(limits):
         raise ConfigError(NOTHING_JUDGES)
     forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
     rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
@@ -371,6 +376,11 @@ def limits_of(param_scoring: str, *layers: Mapping[str, float | None] | None) ->
     for layer in (BFCL_THRESHOLDS if param_scoring == "bfcl" else DEFAULT_THRESHOLDS, *layers):
         merged.update(layer or {})
     return {name: value for name, value in merged.items() if value is not None}
+
+
+def judges(limits: Iterable[str]) -> bool:
+    """Whether thresholds tell a right answer from a wrong one."""
+    return any(name not in BESIDE and name not in BUDGETS for name in limits)
 
 
 def _place(name: str, suite: Suite, case: TestCase, over: Overrides) -> str | None:

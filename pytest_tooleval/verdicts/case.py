@@ -58,13 +58,10 @@ def judge(trials: Sequence[TrialResult], case: ResolvedCase) -> Judgement:
         of = "" if planned == len(trials) else f" of {planned}"
         what = f"{len(answered) - len(failed)} of {len(trials)} trials passed, needs {needed}{of}"
         return "failed", scores, f"{what}: {failed[0].wrong}" if failed else what
-    missed = missed_thresholds(scores, case.thresholds)
+    if missed_thresholds(scores, case.thresholds) or all(trial.no_answer for trial in trials):
+        return "failed", scores, _of_trial(failed[0], trials)
     over = over_budget(_mean_spent(answered), case.budgets)
-    if not missed and not over and not all(trial.no_answer for trial in trials):
-        return "passed", scores, ""
-    if over and not missed:
-        return "failed", scores, over
-    return "failed", scores, _of_trial(failed[0], trials)
+    return ("failed", scores, over) if over else ("passed", scores, "")
 
 
 def _of_trial(failed: TrialResult, trials: Sequence[TrialResult]) -> str:

@@ -238,7 +238,7 @@ def test_categories_without_answers(tmp_path: Path) -> None:
     ]
     none, live, relevant = bfcl_suite(write(tmp_path, "q.json", *lines))["test_cases"]
     assert none["expected_calls"] == live["expected_calls"] == []
-    assert relevant["expected_tool"] == "*"
+    assert (relevant["expected_tool"], relevant["param_scoring"]) == ("*", "bfcl")
 
 
 def test_messages_stay_messages(tmp_path: Path) -> None:

@@ -39,9 +39,8 @@ def test_thresholds_merge_over_the_default_ones_by_metric() -> None:
     case = resolved(None, expected_tool="a", thresholds={"overall": 0.5, "no_extra_calls": None})
     assert case.thresholds == {"overall": 0.5, "arguments_valid": 1.0}
     assert resolved(None, expected_tool="a", param_scoring="bfcl").thresholds == {"overall": 1.0}
-    none = dict.fromkeys(("overall", "arguments_valid", "no_extra_calls"))
-    with pytest.raises(ConfigError, match="every threshold is taken away"):
-        resolved(None, expected_tool="a", thresholds=none)
+    with pytest.raises(ConfigError, match="no threshold is left that tells a right answer"):
+        resolved(None, expected_tool="a", thresholds={"overall": None})
 
 
 def test_metrics_that_do_not_apply_are_skipped() -> None:

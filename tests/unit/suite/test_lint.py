@@ -236,6 +236,14 @@ def test_thresholds_that_never_apply() -> None:
     assert warnings({}, {"expected_params": {}}, **suite_wide) == {}
 
 
+def test_further_calls_that_overall_counts() -> None:
+    lifted = {"expected_tool": None, "thresholds": {"no_extra_calls": None}}
+    (message,) = warnings(lifted).values()
+    assert "lets nothing pass" in message
+    assert warnings({**lifted, "thresholds": {"no_extra_calls": None, "overall": 0.5}}) == {}
+    assert warnings({"thresholds": {"no_extra_calls": None}}) == {}
+
+
 def test_an_efficiency_says_nothing_of_arriving() -> None:
     chain = {"multi_turn": True, "optimal_hops": 1, "mock_responses": {}}
     field = "test_cases[0].thresholds.efficiency"
@@ -267,6 +275,9 @@ def test_a_required_parameter_that_is_none() -> None:
         "tools[0].function.parameters.required": '"dys" is required, and no parameter: '
         "no call can be valid"
     }
+    del closed["additionalProperties"]
+    (message,) = warnings({}, tools=[tool("get_weather", closed)]).values()
+    assert message.endswith("models are not told what it is")
     assert warnings({}, tools=[tool("get_weather", {**closed, "additionalProperties": True})]) == {}
 
 

@@ -120,6 +120,7 @@ def test_a_mean_over_budget_fails() -> None:
     assert judged([trial(reason, "over_budget", overall=1.0)], max_calls=0)[::2] == ("failed", reason)
     with pytest.raises(ScoringError, match="max_cost_usd: the price of the answer is unknown"):
         judged([trial(overall=1.0)], max_cost_usd=1)
+    assert judged([trial("wrong", overall=0.0)], max_cost_usd=1)[::2] == ("failed", "wrong")
 
 
 @pytest.mark.parametrize("position", [0, 1, 2])
