@@ -82,6 +82,8 @@ def unscored(case: ResolvedCase, model: str, place: Place, outcome: Outcome, rea
 def as_expected(result: CaseResult, reason: str) -> CaseResult:
     """The result of a case marked `xfail` on which the model failed; `reason` is that of the mark."""
     text = f"{EXPECTED_FAILURE}: {reason}" if reason else EXPECTED_FAILURE
+    if result.called_forbidden:
+        text += f"; {result.reason}"
     return structs.replace(result, outcome="missed", reason=text)
 
 

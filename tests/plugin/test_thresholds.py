@@ -95,6 +95,16 @@ def test_a_forbidden_call_fails_the_run_under_every_rule_and_gate(project: Proje
     assert project.calls.count("a") == 3  # a trial that is not asked has shown nothing
 
 
+def test_an_expected_failure_does_not_hide_a_forbidden_call(project: Project) -> None:
+    calls = [call(city="Paris"), call("get_time")]
+    project.suite(case("a", {"calls": calls}, xfail="known"), forbidden_calls=["get_time"])
+    result = project.run()
+    result.assert_outcomes(xfailed=1)
+    result.stdout.fnmatch_lines(
+        ["forbidden: *a?agent?* - expected to fail: known; called get_time, which is forbidden"]
+    )
+
+
 def test_budgets(project: Project) -> None:
     twice = [call(city="Paris"), call(city="Paris")]
     both = [{"tool": "get_weather"}, {"tool": "get_weather"}]
