@@ -45,14 +45,19 @@ def shorten(text: str, limit: int = 80) -> str:
     return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS
 
 
+def shown(text: str, limit: int = 80) -> str:
+    """At most `limit` characters, all of them safe."""
+    # Cut first: escaping a text of megabytes to show a line of it would be slow.
+    return shorten(printable(shorten(text, limit + 1)), limit)
+
+
 def json_text(value: Any, limit: int = 80) -> str:
     """A value as JSON on one line, safe to show and at most `limit` characters long."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=repr)
     except (RecursionError, ValueError, TypeError):
         text = f"({type(value).__name__} that cannot be shown)"
-    # Cut first: escaping a text of megabytes to show a line of it would be slow.
-    return shorten(printable(shorten(text, limit + 1)), limit)
+    return shown(text, limit)
 
 
 def counted(number: int, noun: str) -> str:

@@ -2,27 +2,68 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import re
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
 from pytest_tooleval.plugin.options import add_options
+from pytest_tooleval.record.document import Document
+from pytest_tooleval.record.events import Event
 from pytest_tooleval.record.metrics import BUDGETS
-from pytest_tooleval.record.schema import events_schema
-from pytest_tooleval.record.schema import results_schema
-from pytest_tooleval.record.schema import schema_text
 from pytest_tooleval.suite.matchers import MATCHERS
 from pytest_tooleval.suite.modes import DEFAULT_MODE
 from pytest_tooleval.suite.modes import MODES
 from pytest_tooleval.suite.schema import schema_text as suite_schema_text
 
 ROOT = Path(__file__).parents[1]
+_RESULTS = "results.schema.json"
+_PUBLISHED = "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/"
+
+
+def results_schema() -> dict[str, Any]:
+    """The schema of the file that `--tooleval-json` writes."""
+    return _schema(Document, _RESULTS, "pytest-tooleval results")
+
+
+def events_schema() -> dict[str, Any]:
+    """The schema of a line that `--tooleval-events` writes. It refers to the other one."""
+    text = json.dumps(_schema(Event, "events.schema.json", "pytest-tooleval event"))
+    known = results_schema()["$defs"]
+    for name in known:
+        text = text.replace(f'"#/$defs/{name}"', f'"{_RESULTS}#/$defs/{name}"')
+    schema: dict[str, Any] = json.loads(text)
+    schema["$defs"] = {name: own for name, own in schema["$defs"].items() if name not in known}
+    return schema
+
+
+def _schema(type: object, file: str, title: str) -> dict[str, Any]:
+    (root,), definitions = msgspec.json.schema_components([type], ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        # Python leaves the indentation in docstrings until 3.13.
+        definition["description"] = inspect.cleandoc(definition["description"])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": _PUBLISHED + file,
+        "title": title,
+        **root,
+        "$defs": definitions,
+    }
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    """A schema as the text of its file."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
 
 FILES: dict[str, Callable[[], str]] = {
     "docs/tooleval.schema.json": suite_schema_text,

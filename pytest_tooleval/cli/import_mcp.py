@@ -18,7 +18,6 @@ from .suite_files import write
 
 if TYPE_CHECKING:
     from ..mcp.discover import Discovery
-    from ..mcp.server import McpServer
     from ..mcp.tools import Functions
     from ..suite.source import Document
 
@@ -71,11 +70,17 @@ def mcp(
     from ..imports.write import read_existing
     from ..imports.write import suite_text
     from ..mcp.discover import discover_tools
+    from ..mcp.server import McpServer
     from ..mcp.suites import functions_of
     from ..mcp.suites import suite_of
     from ..mcp.suites import title_of
 
-    server = _server(stdio, http, sse, headers, env, timeout)
+    if any("=" not in header for header in headers):
+        raise click.UsageError("--header is NAME=VARIABLE, the variable being the one with the value")
+    if sum(option is not None for option in (stdio, http, sse)) != 1:
+        raise click.UsageError("give one of --stdio, --http and --sse")
+    pairs = dict(header.partition("=")[::2] for header in headers)
+    server = McpServer.of(stdio, http, sse, pairs, env, timeout)
     # Read before the server is asked, for a mistake in --out to show at once.
     previous = read_existing(out) if out is not None and out != STDOUT else None
     found = discover_tools(server)
@@ -98,24 +103,6 @@ def mcp(
         click.echo(f'{made} to edit: reword the prompt, check the params, and remove "skip"')
     if not is_valid or changes.broken:
         raise SystemExit(1)
-
-
-def _server(
-    stdio: str | None,
-    http: str | None,
-    sse: str | None,
-    headers: tuple[str, ...],
-    env: tuple[str, ...],
-    timeout: float,
-) -> McpServer:
-    from ..mcp.server import McpServer
-
-    if any("=" not in header for header in headers):
-        raise click.UsageError("--header is NAME=VARIABLE, the variable being the one with the value")
-    pairs = dict(header.partition("=")[::2] for header in headers)
-    if sum(option is not None for option in (stdio, http, sse)) != 1:
-        raise click.UsageError("give one of --stdio, --http and --sse")
-    return McpServer.of(stdio, http, sse, pairs, env, timeout)
 
 
 def _own_file(title: str) -> tuple[Path, Document | None]:

@@ -16,6 +16,7 @@ import click
 import msgspec
 
 from ..suite.discovery import SUITE_ENDING
+from ..suite.slugs import slug
 from ..text import printable
 from .suite_files import SuitePath
 
@@ -58,7 +59,7 @@ def new(
     ask = _ask if can_ask() and not yes else _take_default
     default_name = file.name.removesuffix(SUITE_ENDING) if file else _NAME
     name = (name or ask("Name of the suite", default_name, str)).removesuffix(SUITE_ENDING)
-    path = file or Path(f"{file_stem(name)}{SUITE_ENDING}")
+    path = file or Path(f"{slug(name) or 'suite'}{SUITE_ENDING}")
     if os.path.lexists(path):
         raise click.UsageError(f"{printable(str(path))} is there already; name another file")
     tool = tool or ask("Name of a tool", _TOOL, str)
@@ -101,12 +102,6 @@ def _ask(question: str, default: str | None, parse: Callable[[str], Any]) -> Any
 
 def _take_default(question: str, default: str | None, parse: Callable[[str], Any]) -> Any:
     return None if default is None else parse(default)
-
-
-def file_stem(name: str) -> str:
-    """The name as part of a file's name, on any system."""
-    stem = "".join(char if char.isalnum() or char in "-_." else "-" for char in name).strip("-.")
-    return stem[:100] or "suite"
 
 
 def _write(

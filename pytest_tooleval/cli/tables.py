@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from ..record.run import Git
 from ..reports.tables import aligned
-from ..text import printable
-from ..text import shorten
+from ..text import shown
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -39,4 +38,4 @@ def branch_text(git: Git | None) -> str:
 
 def short(text: str, limit: int = 40) -> str:
     """At most `limit` characters, all of them safe."""
-    return shorten(printable(shorten(text, limit + 1)), limit)
+    return shown(text, limit)

@@ -96,10 +96,6 @@ def _least(trial: TrialResult, metric: str) -> float:
     return math.floor((trial.values[metric] or 0.0) * 10_000 + TOLERANCE) / 10_000
 
 
-def _params_of(case: ResolvedCase, call: int) -> str:
-    return "expected_params" if case.case.expected_calls is None else f"expected_calls[{call}].params"
-
-
 def _line(**fields: Any) -> str:
     """The members of a JSON object as they stand in a file, without the braces."""
     text = json.dumps(fields, ensure_ascii=False)

@@ -14,7 +14,7 @@ from ..record.comparison import Moved
 from ..text import counted
 from ..text import printable
 from ..text import score_text
-from ..text import shorten
+from ..text import shown
 from .run_text import VERDICTS
 from .tables import aligned
 
@@ -47,7 +47,7 @@ def _run(side: ComparedRun) -> str:
     branch = f"({git.branch})" if git and git.branch else ""
     started = side.started.replace("T", " ").replace("+00:00", " UTC")
     parts = [side.name, side.id if side.id != side.name else "", started, commit, branch]
-    return "  ".join(printable(shorten(part, _NAME)) for part in parts if part)
+    return "  ".join(shown(part, _NAME) for part in parts if part)
 
 
 def _models(model: ComparedModel) -> str:
@@ -112,7 +112,7 @@ def _case(case: ComparedCase) -> str:
 
 
 def _name(text: str) -> str:
-    return shorten(printable(shorten(text, _NAME + 1)), _NAME)
+    return shown(text, _NAME)
 
 
 def _p(value: float | None) -> str:

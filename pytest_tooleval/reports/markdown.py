@@ -28,9 +28,8 @@ from ..record.results import CaseRow
 from ..record.run import SummedRun
 from ..record.summary import ModelSummary
 from ..text import counted
-from ..text import printable
 from ..text import score_text
-from ..text import shorten
+from ..text import shown
 from .confusion import heading
 from .confusion import matrix_rows
 from .confusion import notes
@@ -335,15 +334,15 @@ def _code(text: str, limit: int = _NAME, *, table: bool = False) -> str:
     CommonMark 0.31, "Code spans": no run of backticks inside is as long as the fence, and one space
     at each end is taken off again. A table's cell ends at every `|` without a backslash.
     """
-    shown = shorten(printable(shorten(text, limit)), limit)
-    if not shown.strip():
+    safe = shown(text, limit)
+    if not safe.strip():
         return _UNKNOWN
     if table:
-        shown = shown.replace("|", "\\|")
-    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+        safe = safe.replace("|", "\\|")
+    longest = max((len(run) for run in re.findall("`+", safe)), default=0)
     fence = "`" * (longest + 1)
-    padding = " " if shown[0] in "` " or shown[-1] in "` " else ""
-    return f"{fence}{padding}{shown}{padding}{fence}"
+    padding = " " if safe[0] in "` " or safe[-1] in "` " else ""
+    return f"{fence}{padding}{safe}{padding}{fence}"
 
 
 def _size(text: str) -> int:

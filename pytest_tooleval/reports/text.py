@@ -16,6 +16,7 @@ from ..text import json_text
 from ..text import printable
 from ..text import score_text
 from ..text import shorten
+from ..text import shown
 from .tables import aligned
 
 _CELL = 36
@@ -83,34 +84,32 @@ def render_transcript(trial: TrialResult) -> str:
 
 
 def _message_lines(message: Message) -> Iterable[str]:
-    yield f"  {message.get('role', '')!s:<9}  {_text(text_of(message))}"
+    yield f"  {message.get('role', '')!s:<9}  {shown(text_of(message), _TEXT)}"
 
 
 def _reply_lines(reply: Reply) -> Iterable[str]:
     text = reply.text
     recovered = " (written as text)" if reply.format == "recovered" else ""
     if text.strip() and not recovered:
-        yield f"  assistant  {_text(text)}"
+        yield f"  assistant  {shown(text, _TEXT)}"
     for call in reply.calls:
         yield f"  assistant  calls {show_call(call)}{recovered}"
     if reply.no_answer is not None:
-        yield f"  assistant  ({_text(str(reply.no_answer))})"
+        yield f"  assistant  ({shown(str(reply.no_answer), _TEXT)})"
     elif not reply.calls and not text.strip():
         yield "  assistant  (an empty answer)"
     elif reply.finish_reason not in (None, "stop", "tool_calls", "function_call"):
-        yield f"             (ended with {_text(reply.finish_reason)})"
+        yield f"             (ended with {shown(reply.finish_reason, _TEXT)})"
 
 
 def show_call(call: ToolCall) -> str:
     """`name(city="Paris")`, safe for a terminal."""
     name = shorten(printable(call.name), 80) or "(no name)"
     if call.arguments is None:
-        return f"{name} with arguments that are not a JSON object: {_text(call.raw_arguments or '')}"
+        return (
+            f"{name} with arguments that are not a JSON object: {shown(call.raw_arguments or '', _TEXT)}"
+        )
     pairs = ", ".join(
         f"{printable(key)}={json_text(value, 120)}" for key, value in call.arguments.items()
     )
     return shorten(f"{name}({pairs})", _TEXT)
-
-
-def _text(text: str) -> str:
-    return shorten(printable(shorten(text, 4 * _TEXT)), _TEXT)

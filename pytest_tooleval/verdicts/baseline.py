@@ -32,12 +32,12 @@ from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
 from ..record.run import Run
 from ..scoring.thresholds import TOLERANCE
+from ..text import shown
 from .baseline_text import labels_text
 from .baseline_text import left_out_text
 from .baseline_text import nothing_text
 from .baseline_text import otherwise_text
 from .baseline_text import served_text
-from .baseline_text import shown
 from .baseline_text import verdict_text
 from .pairing import Pair
 from .pairing import Pairing

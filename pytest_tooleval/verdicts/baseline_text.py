@@ -12,16 +12,11 @@ from ..record.comparison import ComparedMetric
 from ..record.comparison import ComparedModel
 from ..record.comparison import Flip
 from ..text import counted
-from ..text import printable
-from ..text import shorten
+from ..text import shown
 from .pairing import Pairing
 
 _MOST_LABELS = 5
 Fallbacks = Set[tuple[str, "str | None"]]
-
-
-def shown(text: str) -> str:
-    return printable(shorten(text))
 
 
 def labels_text(labels: Iterable[str]) -> str:

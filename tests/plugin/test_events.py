@@ -10,6 +10,8 @@ from typing import TypeVar
 
 import msgspec
 import pytest
+from generated import events_schema
+from generated import results_schema
 from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
@@ -25,8 +27,6 @@ from pytest_tooleval.record.events import RunEnded
 from pytest_tooleval.record.events import RunStarted
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.schema import events_schema
-from pytest_tooleval.record.schema import results_schema
 
 from .project import Project
 from .project import case

@@ -97,7 +97,7 @@ def test_the_examples_expectation_goes_with_its_prompt() -> None:
 
 def test_the_file_is_named_for_the_suite() -> None:
     run("--name", "../Größe: 1\x1b")
-    assert [file.name for file in Path().iterdir()] == ["Größe--1.tooleval.json"]
+    assert [file.name for file in Path().iterdir()] == ["größe-1.tooleval.json"]
 
 
 @pytest.mark.usefixtures("terminal")
@@ -192,7 +192,7 @@ def test_answers_that_do_not_fit_are_asked_for_again() -> None:
     assert done.exit_code == 0, done.output
     assert "Error: the parameter 'query:txt'" in done.output
     assert "Error: 'three' is not of the type integer" in done.output
-    made = written("Docs.tooleval.json")
+    made = written("docs.tooleval.json")
     assert list(made["tools"][0]["function"]["parameters"]["properties"]) == ["query", "limit", "exact"]
     assert made["test_cases"][0] == {
         "prompt": "Find it",

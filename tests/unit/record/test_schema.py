@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from generated import events_schema
+from generated import results_schema
 from jsonschema import Draft202012Validator
-
-from pytest_tooleval.record.schema import events_schema
-from pytest_tooleval.record.schema import results_schema
 
 SCHEMAS = pytest.mark.parametrize("make", [results_schema, events_schema])
 
