@@ -81,61 +81,50 @@ def test_a_cap_of_nothing_is_a_usage_error(project: Project) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
-def test_the_estimate_asks_nothing(project: Project) -> None:
+def test_the_estimate_asks_nothing_and_counts_reasoning(project: Project) -> None:
     with MockServer() as server:
-        with_server(project, server, input_price=10, output_price=100)
-        served_cases(project, 3)
-        result = project.run_subprocess(
-            "--tooleval-estimate", "--tooleval-trials=2", model="served,baseline/lexical"
+        project.write(
+            "tooleval.toml",
+            f"""
+            [models.served]
+            model = "openai/m"
+            api_base = "{server.base_url}"
+            input_price = 10
+            output_price = 100
+            [models.budget]
+            model = "openai/unheard-of"
+            thinking = {{type = "enabled", budget_tokens = 3000}}
+            input_price = 0.001
+            output_price = 100
+            [models.capped]
+            model = "openai/gpt-5"
+            max_tokens = 600
+            """,
         )
+        served_cases(project, 2)
+        listed = ("openai/gpt-5.1", "openai/gpt-4o", "anthropic/claude-sonnet-4-6")
+        models = ",".join(("served", "baseline/lexical", "budget", "capped", *listed))
+        result = project.run_subprocess("--tooleval-estimate", model=models)
         assert server.requests == 0
-        assert result.ret == 0
-        result.stdout.re_match_lines(
-            [
-                r".*estimate, nothing was asked",
-                r"model +cases +replayed +calls +prompt tokens +cost",
-                r"served +3 +0 +6 +\d+ +\$0\.0\d+ to \$0\.3\d+",
-                r"baseline/lexical +3 +0 +6 +- +-",
-            ]
-        )
-
-
-def test_the_estimate_counts_reasoning(project: Project) -> None:
-    project.write(
-        "tooleval.toml",
-        """
-        [models.budget]
-        model = "openai/unheard-of"
-        thinking = {type = "enabled", budget_tokens = 3000}
-        input_price = 0.001
-        output_price = 100
-        [models.capped]
-        model = "openai/gpt-5"
-        max_tokens = 600
-        """,
-    )
-    served_cases(project, 2)
-    models = "budget,capped,openai/gpt-5.1,openai/gpt-4o,anthropic/claude-sonnet-4-6"
-    result = project.run_subprocess("--tooleval-estimate", model=models)
+    assert result.ret == 0
     result.stdout.re_match_lines(
         [
+            r".*estimate, nothing was asked",
             r"model +cases +replayed +calls +prompt tokens +reasoning +cost",
+            r"served +2 +0 +2 +\d+ +- +\$0\.0\d+ to \$0\.1\d+",
+            r"baseline/lexical +2 +0 +2 +- +- +-",
             r"budget +2 +0 +2 +\d+ +up to 6,000 +\$0\.0040 to \$0\.7000",
             r"capped +2 +0 +2 +\d+ +up to 1,200 +\$0.* to \$0\.012",
-            *(
-                rf"{model} +2 +0 +2 +\d+ +- +\$0.*"
-                for model in ("openai/gpt-5.1", "openai/gpt-4o", "anthropic/claude-sonnet-4-6")
-            ),
+            *(rf"{model} +2 +0 +2 +\d+ +- +\$0.*" for model in listed),
         ]
     )
-    result = project.run_subprocess(
-        "--tooleval-estimate", "--tooleval-reasoning=high", model="budget,openai/gpt-5.1,openai/gpt-4o"
-    )
+    options = ("--tooleval-estimate", "--tooleval-reasoning=high", "--tooleval-trials=2")
+    result = project.run_subprocess(*options, model="budget,openai/gpt-5.1,openai/gpt-4o")
     result.stdout.re_match_lines(
         [
-            r"budget +2 +0 +2 +\d+ +up to 8,192 .*",
-            r"openai/gpt-5.1 +2 +0 +2 +\d+ +up to 8,192 .*",
-            r"openai/gpt-4o +2 +0 +2 +\d+ +- .*",
+            r"budget +2 +0 +4 +\d+ +up to 16,384 .*",
+            r"openai/gpt-5.1 +2 +0 +4 +\d+ +up to 16,384 .*",
+            r"openai/gpt-4o +2 +0 +4 +\d+ +- .*",
         ]
     )
 
