@@ -43,12 +43,14 @@ RECORDED = {
         "Personal assistant": (12, 4),
         "Smart home": (6, 1),
         "Airline agent": (1, 4),
+        "Agent skills": (12, 8),
         "Weather API Suite": (6, 0),
     },
     "qwen2.5-coder-1.5b": {
         "Personal assistant": (8, 8),
         "Smart home": (2, 5),
         "Airline agent": (1, 4),
+        "Agent skills": (17, 3),
         "Weather API Suite": (6, 0),
     },
 }
