@@ -67,8 +67,8 @@ def test_junit_holds_scores_as_properties(project: Project) -> None:
     assert "tooleval.passes" not in properties
     failure = cases["a[agent]"].find("failure")
     assert failure is not None
-    assert "overall 0.60 < 1.00" in (failure.get("message") or "")
-    assert "London" in (failure.text or "")
+    assert failure.get("message") == 'city: expected "Paris", got "London"'
+    assert "0.60  needs 1.00" in (failure.text or "")
     error = cases["c[agent]"].find("error")
     assert error is not None
     assert "the agent is broken" in (error.get("message") or "") + (error.text or "")
