@@ -27,6 +27,7 @@ settings.load_profile("repeatable")
 # What takes long for its worth while you work on something else: `pytest -m "not slow"` leaves it out.
 # These start browsers, servers, workers of xdist or whole virtual environments, import litellm, or fuzz.
 SLOW = (
+    "tests/frameworks",
     "tests/browser",
     "tests/examples",
     "tests/providers",

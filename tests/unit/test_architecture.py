@@ -18,7 +18,7 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
-    ("errors", "text", "writing"),
+    ("errors", "text", "writing", "agents"),
     ("record",),
     ("suite",),
     ("scoring",),
