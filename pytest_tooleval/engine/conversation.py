@@ -14,6 +14,8 @@ from ..record.calls import ToolCall
 from ..record.transcript import Reply
 from ..record.transcript import Round
 from ..record.transcript import Transcript
+from ..scoring.forbidden import forbidden_call
+from ..scoring.problems import CannotCompare
 from ..scoring.tool_selection import is_expected
 from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
@@ -58,6 +60,7 @@ async def converse(
             or reply.no_answer is not None
             or len(rounds) + 1 >= most
             or any(is_expected(call.name, case) for call in reply.calls)
+            or (case.forbidden_calls and await asyncio.to_thread(_is_lost, case, reply.calls))
         )
         if finished:
             return Transcript(prompt, (*rounds, Round(reply)))
@@ -70,6 +73,14 @@ async def converse(
         )
         rounds.append(Round(reply, answers))
         messages += [carried, *answers]
+
+
+def _is_lost(case: ResolvedCase, calls: Sequence[ToolCall]) -> bool:
+    """Whether a call was made that is forbidden: no tool runs it, and no error that follows hides it."""
+    try:
+        return forbidden_call(case, calls) is not None
+    except CannotCompare:
+        return True  # said when the answer is scored
 
 
 def executor_for(case: ResolvedCase, mocks: Mocks, live: LiveTools | None = None) -> Executor:

@@ -157,7 +157,8 @@ MATCHERS: Mapping[str, Matcher] = {
     DATE: Matcher(
         '"2026-03-02"',
         "the same day (a date, or a date-time on it), instant (`2026-03-02T10:00Z`) or time (`10:00`), "
-        "however it is written in ISO 8601; clocks compare unless both have a zone",
+        "however it is written in ISO 8601 with hyphens and colons; clocks compare unless both have "
+        "a zone",
         "a date, date-time or time in ISO 8601, as a string",
         lambda operand: read_date(operand) is not None,
     ),

@@ -178,6 +178,14 @@ async def test_an_expected_call_among_others_ends_it() -> None:
     assert len((await model.run(chain())).rounds) == 1
 
 
+async def test_a_forbidden_call_ends_it() -> None:
+    params = {"tool": "check", "params": {"day": {"$gte": 1}}}
+    model = Model(says(call("search")), says(call("check", '{"day": 2}')), says(call("book")))
+    transcript = await model.run(chain(forbidden_calls=[params]))
+    assert [made.name for made in transcript.calls] == ["search", "check"]
+    assert transcript.rounds[-1].answers == ()
+
+
 async def test_an_error_in_a_later_round_is_the_trials_error() -> None:
     error = ModelError("down", kind="server")
 
