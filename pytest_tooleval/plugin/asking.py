@@ -79,7 +79,7 @@ class Asking:
         if not isinstance(item, CaseItem) or item.nodeid in self._pending or item.runs:
             return
         if not is_skipped(item):
-            self._submit(item)
+            self._pending[item.nodeid] = self._submit(item)
             if self.settings.most_trials is not None:
                 self._in_rounds.append(item)
 
@@ -106,13 +106,9 @@ class Asking:
         # A rerun by pytest-rerunfailures wants a new answer, not the recorded one again.
         fresh, item.runs = item.runs > 0, item.runs + 1
         trials = [self._trial(item, number, fresh=fresh) for number in range(item.case.trials)]
-        pending: Pending
         if self.settings.early_stop and len(trials) > 1:
-            pending = self.runner.submit_until(trials, item.further_trials)
-        else:
-            pending = [self._begin_trial(trial) for trial in trials]
-        self._pending[item.nodeid] = pending
-        return pending
+            return self.runner.submit_until(trials, item.further_trials)
+        return [self._begin_trial(trial) for trial in trials]
 
     def _trial(self, item: CaseItem, number: int, *, fresh: bool = False) -> Trial:
         assert item.spec is not None
@@ -175,7 +171,7 @@ class Asking:
         """The answer to each trial of a case, waited for; asks now if nobody has asked ahead."""
         if self._in_rounds:
             self._ask_in_rounds()
-        pending = self._pending.pop(item.nodeid, None) or self._take_submitted(item)
+        pending = self._pending.pop(item.nodeid, None) or self._submit(item)
         try:
             if not isinstance(pending, list):
                 waited = self.wait(pending)
@@ -186,10 +182,6 @@ class Asking:
             for future in _futures(pending):
                 future.cancel()
             raise
-
-    def _take_submitted(self, item: CaseItem) -> Pending:
-        self._submit(item)
-        return self._pending.pop(item.nodeid)
 
     def wait(self, future: concurrent.futures.Future[_T]) -> _T | ModelError:
         """Wait in short steps, so that Ctrl-C is seen everywhere and a heartbeat can be shown."""
@@ -250,7 +242,8 @@ class Asking:
             folder, record = self._kept
             if folder is None:
                 return None
-            before = self._recorded_before
+            # A worker is told what there was before the run, when it could not look itself.
+            before = getattr(self._config, "workerinput", {}).get("tooleval_recorded")
             existed = None if before is None else str(folder / name) in before
             self._cassettes[suite_path] = Cassette(folder / name, record, existed)
         return self._cassettes[suite_path]
@@ -272,12 +265,6 @@ class Asking:
             )
             return None, "new"
         return folder, "new"
-
-    @property
-    def _recorded_before(self) -> list[str] | None:
-        """In a worker, the cassettes that were there before the run; None where it can look itself."""
-        worker: dict[str, Any] = getattr(self._config, "workerinput", {})
-        return worker.get("tooleval_recorded")
 
     @property
     def damaged(self) -> dict[str, list[int]]:

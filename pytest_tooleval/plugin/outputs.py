@@ -49,7 +49,4 @@ def tell_github(document: Document, root: Path, *, failures: bool) -> list[str]:
         room = min(SUMMARY_LIMIT, room_in_step_summary(Path(summary)))
         if room >= LEAST_LIMIT:
             append_step_summary(Path(summary), markdown_text(document, room))
-    workspace = os.environ.get("GITHUB_WORKSPACE")
-    return annotations(
-        document, failures, rootpath=root, workspace=Path(workspace) if workspace else None
-    )
+    return annotations(document, failures, rootpath=root)

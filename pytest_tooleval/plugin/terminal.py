@@ -71,7 +71,8 @@ class Terminal:
     def _heartbeat(self, waited_s: float) -> None:
         """One line on a long silence, so that a slow model does not look like a hang."""
         if time.monotonic() - self._last_sign >= _HEARTBEAT_S:
-            self._say(f"waiting for answers, {waited_s:.0f} s for this one, {self._progress}")
+            more = f"{self._session.asking.waiting} more cases asked"
+            self._say(f"waiting for answers, {waited_s:.0f} s for this one, {more}")
 
     def _round(self, undecided: int) -> None:
         """One line for each round of --tooleval-trials=auto, of which nothing else is to be seen."""
@@ -80,7 +81,7 @@ class Terminal:
         self._say(f"round {self._rounds}: {verdict}")
 
     def _say(self, text: str) -> None:
-        reporter = self._reporter
+        reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
         if reporter is None:
             return
         self._last_sign = time.monotonic()
@@ -89,15 +90,6 @@ class Terminal:
             if reporter._tw.width_of_current_line:  # after the dots, too
                 reporter.write_line("")
             reporter.write_line(f"tooleval: {text}")
-
-    @property
-    def _progress(self) -> str:
-        return f"{self._session.asking.waiting} more cases asked"
-
-    @property
-    def _reporter(self) -> pytest.TerminalReporter | None:
-        found: pytest.TerminalReporter | None = self._config.pluginmanager.getplugin("terminalreporter")
-        return found
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(

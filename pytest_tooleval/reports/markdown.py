@@ -41,6 +41,7 @@ from .tables import told_apart
 # The limits of GitHub: 1 MiB for the summary of a step, 65,536 characters for a comment.
 SUMMARY_LIMIT = 1024 * 1024
 COMMENT_LIMIT = 65_536
+# A smaller summary would say nothing.
 LEAST_LIMIT = 4096
 
 _MOST_CASES = 50
@@ -90,11 +91,8 @@ class _Section:
 def markdown_text(document: RowsDocument, limit: int = SUMMARY_LIMIT) -> str:
     """A report of at most `limit` bytes of UTF-8 (from 4,096), which is never more characters.
 
-    What does not fit is cut at whole entries, with a line that says so. Raises ValueError for a
-    smaller limit.
+    What does not fit is cut at whole entries, with a line that says so.
     """
-    if limit < LEAST_LIMIT:
-        raise ValueError(f"limit: expected at least {LEAST_LIMIT} bytes, got {limit}")
     verdict, about = _verdict(document), _about(document.run)
     notice = "\nCut to {:,} bytes: {:,} entries were left out.\n"
     room = limit - _size(verdict) - _size(about) - _size(notice.format(limit, 10**9))

@@ -30,6 +30,7 @@ from ..record.gates import Verdict
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
+from ..record.results import TrialRow
 from ..record.run import Run
 from ..scoring.thresholds import TOLERANCE
 from ..text import shown
@@ -151,10 +152,8 @@ def compare(
     passed always and now fail always. It also fails when there is nothing to compare. It passes if for
     each model a drop of the share of passes is ruled out that is above `max_drop` (without one:
     `MARGIN`). Else it is inconclusive, which fails the run if `strict`. Raises ConfigError for a label
-    that its run does not have, and for numbers out of range.
+    that its run does not have.
     """
-    _check("alpha", alpha)
-    _check("max-drop", max_drop)
     names = old.name, new.name
     sides = _by_model(old), _by_model(new)
     pairs = _model_pairs(*sides, models, names)
@@ -204,11 +203,6 @@ def _worst(verdicts: Collection[Verdict]) -> Verdict:
     if "failed" in verdicts:
         return "failed"
     return "inconclusive" if "inconclusive" in verdicts else "passed"
-
-
-def _check(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise ConfigError(f"{name}: expected a number from 0 to 1, got {value}")
 
 
 def _by_model(side: Side) -> dict[str, list[CaseRow]]:
@@ -367,31 +361,21 @@ def _step(cases: Sequence[_Case]) -> float:
     return math.fsum(weights[cluster] ** 2 / trials for cluster, trials in fewest.items())
 
 
+def _trials(model: _Model) -> tuple[list[TrialRow], list[TrialRow]]:
+    """The old and the new trials of the cases compared."""
+    old = [trial for case in model.cases for trial in case.old.trials]
+    return old, [trial for case in model.cases for trial in case.new.trials]
+
+
 def _otherwise(model: _Model, names: tuple[str, str]) -> str:
     """How the cases of a model were asked otherwise in one run than in the other, in words."""
-    old, new = (
-        {
-            pair
-            for case in model.cases
-            for trial in (case.old, case.new)[side].trials
-            for pair in trial.fallbacks.items()
-        }
-        for side in (0, 1)
-    )
+    old, new = ({pair for trial in side for pair in trial.fallbacks.items()} for side in _trials(model))
     return otherwise_text(model.new, old, new, names)
 
 
 def _served(model: _Model, names: tuple[str, str]) -> str:
     """That other models answered under the same label, in words; empty where it is not known."""
-    old, new = (
-        {
-            trial.served_model
-            for case in model.cases
-            for trial in (case.old, case.new)[side].trials
-            if trial.served_model
-        }
-        for side in (0, 1)
-    )
+    old, new = ({t.served_model for t in side if t.served_model} for side in _trials(model))
     return served_text(model.new, old, new, names) if old and new and old != new else ""
 
 

@@ -84,7 +84,7 @@ def wilson(successes: float, n: float, confidence: float = 0.95) -> tuple[float,
     """
     if n <= 0:
         return 0.0, 1.0
-    p, z = successes / n, _quantile(confidence)
+    p, z = successes / n, _normal_quantile(0.5 + confidence / 2)
     centre = p + z * z / (2 * n)
     half = z * math.sqrt(max(p * (1 - p), 0.0) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
@@ -170,12 +170,6 @@ def effective_cases(
     )
     spread = squared / squares * n + PSEUDO_CASES * (centre**2 + (1 - centre) ** 2)
     return mean, n * centre * (1 - centre) * added / spread
-
-
-def _quantile(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: expected a number between 0 and 1, got {confidence}")
-    return _normal_quantile(0.5 + confidence / 2)
 
 
 def _normal_quantile(share: float) -> float:

@@ -24,8 +24,7 @@ from .edits import expected_etag
 from .edits import index_of
 from .edits import new_text
 from .edits import suite_to_text
-from .edits import with_case
-from .edits import without_case
+from .edits import with_cases
 from .responses import field_error
 from .responses import json_response
 from .responses import problem_dicts
@@ -163,17 +162,17 @@ def replace_case(request: Request, body: CaseContent) -> Response:
 def _put_case(request: Request, case: dict[str, Any], position: int | None, id: str | None) -> Response:
     folder, file, etag = _folder(request), _file(request), expected_etag(request)
     suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
-    index = position if id is None else index_of(suite, id)
-    if index is not None and index > len(suite.test_cases):
-        message = f"expected at most {len(suite.test_cases)}, the number of cases"
-        raise field_error(422, "position", message)
-    data = with_case(document, case, index, replaces=id is not None)
+    count = len(suite.test_cases)
+    index = index_of(suite, id) if id is not None else count if position is None else position
+    if index > count:
+        raise field_error(422, "position", f"expected at most {count}, the number of cases")
+    data = with_cases(document, index, int(id is not None), case)
     text = suite_to_text(data, document)
     examined = folder.examine(text, file, lint=True)
     changed, _ = examined.whole()
     new_etag = folder.replace(file, text.encode(), etag)
     written = {
-        "id": changed.test_cases[-1 if index is None else index].id,
+        "id": changed.test_cases[index].id,
         "etag": new_etag,
         "warnings": problem_dicts(examined.warnings),
     }
@@ -183,7 +182,7 @@ def _put_case(request: Request, case: dict[str, Any], position: int | None, id: 
 def delete_case(request: Request) -> Response:
     folder, file, etag = _folder(request), _file(request), expected_etag(request)
     suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
-    data = without_case(document, index_of(suite, request.path_params["id"]))
+    data = with_cases(document, index_of(suite, request.path_params["id"]), 1)
     return _replace(folder, file, etag, suite_to_text(data, document))
 
 

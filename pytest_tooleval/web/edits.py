@@ -41,21 +41,10 @@ def suite_to_text(suite: Mapping[str, Any], previous: Document | None = None) ->
         raise field_error(422, "suite", str(error)) from None
 
 
-def with_case(
-    document: Document, case: Mapping[str, Any], index: int | None, *, replaces: bool
-) -> dict[str, Any]:
-    """The suite's data with a case added at `index` (None: at the end), or put in place of that one."""
+def with_cases(document: Document, index: int, removed: int, *added: object) -> dict[str, Any]:
+    """The suite's data with so many cases from `index` on removed, and others in their place."""
     cases = list(document.data["test_cases"])
-    if replaces and index is not None:
-        cases[index] = dict(case)
-    else:
-        cases.insert(len(cases) if index is None else index, dict(case))
-    return {**document.data, "test_cases": cases}
-
-
-def without_case(document: Document, index: int) -> dict[str, Any]:
-    cases = list(document.data["test_cases"])
-    del cases[index]
+    cases[index : index + removed] = added
     return {**document.data, "test_cases": cases}
 
 

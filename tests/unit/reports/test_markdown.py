@@ -220,11 +220,6 @@ def test_what_fits_is_whole() -> None:
     assert markdown_text(large(3), COMMENT_LIMIT) == markdown_text(large(3))
 
 
-def test_a_limit_below_what_any_report_needs_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected at least 4096 bytes, got 100"):
-        markdown_text(document(), 100)
-
-
 @pytest.mark.parametrize("others", [1, 20])
 def test_tools_are_a_table_of_which_the_right_ones_stand_aside_if_many(others: int) -> None:
     right = [(f"t{n}", f"t{n}") for n in range(others)]

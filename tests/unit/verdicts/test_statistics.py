@@ -105,12 +105,6 @@ def test_wilson_of_nothing_is_everything() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("confidence", [0.0, 1.0, -1.0, 95, math.nan])
-def test_a_confidence_out_of_range_is_refused(confidence: float) -> None:
-    with pytest.raises(ValueError, match=f"confidence: expected .* got {confidence}"):
-        wilson(1, 2, confidence)
-
-
 @given(st.lists(st.booleans(), min_size=1, max_size=60), st.floats(0.1, 10))
 def test_of_right_and_wrong_alone_the_interval_is_wilsons(right: list[bool], weight: float) -> None:
     values = [float(value) for value in right]
