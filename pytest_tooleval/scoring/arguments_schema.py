@@ -36,7 +36,14 @@ from .tool_selection import shown_call
 
 _IN_PLACE = ("allOf", "anyOf", "oneOf")
 # With one of these at the top of a schema, what it declares is not all that it takes.
-_OPEN = ("additionalProperties", "unevaluatedProperties", "patternProperties", "$dynamicRef", "if")
+_OPEN = (
+    "additionalProperties",
+    "unevaluatedProperties",
+    "patternProperties",
+    "dependentSchemas",
+    "$dynamicRef",
+    "if",
+)
 # The matchers whose operands are themselves the right values.
 _LISTING = (ANY_OF, OPTIONAL, UNORDERED)
 

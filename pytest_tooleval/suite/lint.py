@@ -176,6 +176,14 @@ def _impossible(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Fi
     awaits_tools = case.tools is None and suite.tools_from is not None
     if not case.expects_nothing and not tools and not awaits_tools:
         yield Finding(loc, "a call is expected, but there are no tools to call")
+    most = {**(suite.thresholds or {}), **(case.thresholds or {})}.get("max_calls")
+    fewest = case.optimal_hops or len(case.expected_calls or case.expected_tools[:1])
+    if most is not None and most < fewest:
+        at = (*loc, "thresholds", "max_calls") if "max_calls" in (case.thresholds or ()) else loc
+        yield Finding(at, f"max_calls allows fewer calls than are expected ({fewest})")
+    if ANY_TOOL in case.expected_tools and case.forbidden_calls == ANY_TOOL:
+        message = "any tool is expected, so this forbids none"
+        yield Finding((*loc, "forbidden_calls"), message, at_key=True)
     if case.multi_turn and case.optimal_hops and case.max_rounds and case.optimal_hops > case.max_rounds:
         message = f"fewer replies than the shortest chain has calls (optimal_hops {case.optimal_hops})"
         yield Finding((*loc, "max_rounds"), message)

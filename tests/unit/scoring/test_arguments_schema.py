@@ -98,6 +98,7 @@ X = {"x": {"type": "integer"}}
         ({"properties": X, "additionalProperties": {"type": "string"}}, False),
         ({"properties": X, "patternProperties": {"^y": {}}}, False),
         ({"properties": X, "required": ["y"]}, False),
+        ({"properties": X, "dependentSchemas": {"x": {"properties": {"y": {}}}}}, False),
         ({"properties": X, "anyOf": [{"properties": {"y": {}}}, {"required": ["x"]}]}, False),
         ({"properties": X, "allOf": [{"properties": {"z": {}}}]}, True),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": X}}}, True),

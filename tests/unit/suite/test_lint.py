@@ -244,6 +244,20 @@ def test_further_calls_that_overall_counts() -> None:
     assert warnings({"thresholds": {"no_extra_calls": None}}) == {}
 
 
+def test_budgets_that_no_answer_keeps() -> None:
+    assert warnings({"thresholds": {"max_calls": 1}}) == {}
+    few = warnings(
+        {"expected_tool": None, "thresholds": {"max_calls": 0}}, {}, thresholds={"max_calls": 0}
+    )
+    assert few == {"test_cases[1]": "max_calls allows fewer calls than are expected (1)"}
+
+
+def test_forbidden_calls_that_forbid_nothing() -> None:
+    (message,) = warnings({"expected_tool": "*", "forbidden_calls": "*"}).values()
+    assert message == "any tool is expected, so this forbids none"
+    assert warnings({"forbidden_calls": "*"}) == {}
+
+
 def test_an_efficiency_says_nothing_of_arriving() -> None:
     chain = {"multi_turn": True, "optimal_hops": 1, "mock_responses": {}}
     field = "test_cases[0].thresholds.efficiency"
