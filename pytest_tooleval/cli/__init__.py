@@ -59,7 +59,7 @@ def main() -> None:
 
 
 # The modules keep their names, which commands of the same name would hide.
-_COMMANDS = (
+for command in (
     new_,
     import_,
     validate,
@@ -74,7 +74,5 @@ _COMMANDS = (
     export,
     prune,
     ui_,
-)
-
-for command in _COMMANDS:
+):
     main.add_command(command)

@@ -79,12 +79,9 @@ def suite_files(paths: tuple[Path, ...]) -> list[Path]:
         if not path.is_dir():
             files[path] = None
             continue
-        found = [file for file in sorted(path.rglob(_PATTERN)) if _is_searched(file.relative_to(path))]
+        inside = [file.relative_to(path) for file in sorted(path.rglob(_PATTERN))]
+        found = [path / file for file in inside if all(map(is_searched, file.parts[:-1]))]
         if not found:
             raise click.UsageError(f"no {_PATTERN} file in the folder {printable(str(path))}")
         files.update(dict.fromkeys(found))
     return list(files)
-
-
-def _is_searched(inside: Path) -> bool:
-    return all(map(is_searched, inside.parts[:-1]))

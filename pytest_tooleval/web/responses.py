@@ -25,11 +25,6 @@ class ApiError(Exception):
         self.problems = tuple(problems)
         self.extra = extra
 
-    def to_dict(self) -> dict[str, Any]:
-        """`{"error": {"message", "problems"}}`, and what `extra` holds."""
-        error = {"message": self.message, "problems": problem_dicts(self.problems)}
-        return {"error": error, **self.extra}
-
 
 def field_error(status: int, field: str, message: str, file: str = "") -> ApiError:
     """An error about one field of a request's body, path or query; an empty one is all of it."""
@@ -55,6 +50,7 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
 
 
 def error_response(error: ApiError) -> Response:
+    said = {"message": error.message, "problems": problem_dicts(error.problems)}
     # Of a body that was refused the rest may be on its way: it must not be read as a next request.
     headers = {"Connection": "close"} if error.status == 413 else None
-    return json_response(error.to_dict(), error.status, headers)
+    return json_response({"error": said, **error.extra}, error.status, headers)

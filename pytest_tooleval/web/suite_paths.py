@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from ..suite.discovery import SUITE_ENDING
 from ..suite.discovery import UNSEARCHED
 from ..suite.slugs import slug
-from .responses import ApiError
 from .responses import field_error
 
 _LONGEST = 1000
@@ -26,13 +25,12 @@ def check_name(file: str) -> tuple[str, ...]:
     return tuple(file.split("/"))
 
 
-def check_new_name(file: str) -> tuple[str, ...]:
+def check_new_name(file: str) -> None:
     """Like `check_name`, for a file to be made: also one that every system takes."""
-    parts = check_name(file)
-    for part in parts:
+    for part in check_name(file):
         if _REFUSED_BY_WINDOWS.intersection(part) or part != part.strip() or part.endswith("."):
-            raise _refused('a part of the name with one of <>:"|?*, or a space or a full stop around it')
-    return parts
+            what = 'a part of the name with one of <>:"|?*, or a space or a full stop around it'
+            raise field_error(400, "file", f"not accepted: {what}")
 
 
 def _problems(file: str) -> Iterator[str]:
@@ -54,10 +52,6 @@ def _problems(file: str) -> Iterator[str]:
     for folder in file.split("/")[:-1]:
         if folder in UNSEARCHED:
             yield f"expected another folder than {folder}, in which no suites are looked for"
-
-
-def _refused(what: str) -> ApiError:
-    return field_error(400, "file", f"not accepted: {what}")
 
 
 def free_name(suite: str, taken: Collection[str]) -> str:
