@@ -100,11 +100,22 @@ def executor_for(case: ResolvedCase, mocks: Mocks, live: LiveTools | None = None
             return await live.run(call)
         return await asyncio.to_thread(mocks.answer, call)
 
+    async def ends(call: ToolCall) -> bool:
+        return bool(case.forbidden_calls) and await asyncio.to_thread(_is_lost, case, [call])
+
+    known_by: dict[str, Any] = {}
+    if case.forbidden_calls:
+        known_by["forbidden_calls"] = [
+            each if isinstance(each, str) else each.model_dump(mode="json")
+            for each in case.forbidden_calls
+        ]
     if not chain:
-        return Executor(answer, _MOST_CALLS, {})
+        return Executor(answer, _MOST_CALLS, known_by, ends)
     most = case.case.max_rounds or DEFAULT_MAX_ROUNDS
-    known_by = {"mock_responses": case.case.mock_responses, "max_rounds": most}
-    return Executor(answer, most, {**known_by, "live": live.known_by} if live else known_by)
+    known_by |= {"mock_responses": case.case.mock_responses, "max_rounds": most}
+    if live is not None:
+        known_by["live"] = live.known_by
+    return Executor(answer, most, known_by, ends)
 
 
 async def _contents(

@@ -24,12 +24,14 @@ MOST_BYTES = 32 * 1024 * 1024
 class Executor:
     """What answers the calls of an agent that makes them itself, at most so many in one run.
 
-    `known_by` is what may change its answers, for the cassette.
+    `known_by` is what may change its answers, for the cassette; `ends` says whether a run ends with a
+    call, which is not answered.
     """
 
     answer: Callable[[ToolCall], Awaitable[str]]
     most_calls: int
     known_by: Mapping[str, Any]
+    ends: Callable[[ToolCall], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class CallableClient:
             call.cancel()
         if own is not None and own.error is not None:
             raise own.error
-        if own is not None and own.ran_out:
+        if own is not None and own.stopped:
             return own.unfinished()
         if not finished:
             raise ModelError(

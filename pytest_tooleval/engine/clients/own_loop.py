@@ -35,7 +35,7 @@ class OwnLoop:
     def __init__(self, executor: Executor) -> None:
         self.rounds: list[ChatAnswer] = []
         self.error: ModelError | None = None
-        self.ran_out = False
+        self.stopped = False
         self._executor = executor
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[str, str, _Waiting]] = deque()
@@ -85,15 +85,16 @@ class OwnLoop:
             self._woken.set()
 
     async def serve(self, agent: asyncio.Future[Any], timeout_s: float) -> None:
-        """Answer calls until the agent has ended, or its time or its calls run out."""
+        """Answer calls until the agent has ended, is stopped, or its time runs out."""
         agent.add_done_callback(lambda _: self._woken.set())
         end = time.monotonic() + timeout_s
         while self._waiting or not agent.done():
             if self._waiting:
-                if len(self.rounds) >= self._executor.most_calls:
-                    self.ran_out = True
+                self.stopped = len(self.rounds) >= self._executor.most_calls
+                if not self.stopped:
+                    await self._answer(*self._waiting.popleft())
+                if self.stopped:
                     return
-                await self._answer(*self._waiting.popleft())
                 if time.monotonic() < end:
                     continue
             self._woken.clear()
@@ -115,14 +116,20 @@ class OwnLoop:
             )
         latency_s = time.perf_counter() - self._since
         id = f"call_{len(self.rounds)}"
+        function = {"name": name, "arguments": text}
+        wire = {"id": id, "type": "function", "function": function}
+        message = {"role": "assistant", "content": None, "tool_calls": [wire]}
+        call = ToolCall.parse(name, text, id)
         try:
-            content = await self._executor.answer(ToolCall.parse(name, text, id))
+            self.stopped = await self._executor.ends(call)
+            content = "" if self.stopped else await self._executor.answer(call)
         except BaseException:
             future.set_exception(RunIsOver())
             raise
-        function = {"name": name, "arguments": text}
-        call = {"id": id, "type": "function", "function": function}
-        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        if self.stopped:
+            future.set_exception(RunIsOver())
+            self.rounds.append(ChatAnswer(message, latency_s=latency_s))
+            return
         told = {"role": "tool", "tool_call_id": id, "content": content}
         self.rounds.append(ChatAnswer(message, latency_s=latency_s, answers=(told,)))
         self._since = time.perf_counter()
@@ -151,7 +158,7 @@ class OwnLoop:
         return structs.replace(answer, earlier=earlier, latency_s=latency_s, **took)
 
     def unfinished(self) -> ChatAnswer:
-        """The run of an agent that made more calls than it may."""
+        """The run of an agent that was stopped: by a call too many, or by one that ends the run."""
         *earlier, last = self.rounds
         return structs.replace(last, earlier=tuple(earlier))
 

@@ -39,6 +39,13 @@ def books(messages, tools, call_tool):
     call_tool("book", json.dumps({"flight": found["flight"]}))
     return "Booked."
 
+async def books_anything(messages, tools, call_tool):
+    await call_tool("search")
+    try:
+        await call_tool("book", {"flight": "OS1"})
+    except Exception:
+        (HERE / "sorry.txt").touch()
+
 async def books_later(messages, tools, *, call_tool):
     found = json.loads(await call_tool("search", {"to": "Oslo"}))
     await call_tool("book", {"flight": found["flight"]})
@@ -211,6 +218,20 @@ def test_an_agent_that_does_not_end_is_stopped_and_judged(
 ) -> None:
     transcript = run(runner, folder, name)
     assert [made for made, _ in calls(transcript)] == ["search"] * 6
+
+
+@pytest.mark.parametrize("multi_turn", [True, False])
+def test_a_forbidden_call_ends_the_run_and_is_not_answered(
+    runner: Runner, folder: Path, multi_turn: bool
+) -> None:
+    fields = CHAIN if multi_turn else {"expected_tool": "search"}
+    forbidden = [{"tool": "book", "params": {"flight": "OS1"}}]
+    case = case_of(tool("book"), tool("search"), **fields, forbidden_calls=forbidden)
+    name = "books" if multi_turn else "books_anything"
+    transcript = run(runner, folder, name, case)
+    assert [made for made, _ in calls(transcript)] == ["search", "book"]
+    assert transcript.rounds[-1].answers == ()
+    assert not (folder / "sorry.txt").exists()
 
 
 def test_what_a_model_makes_up_is_its_own_mistake(runner: Runner, folder: Path) -> None:
