@@ -152,8 +152,10 @@ def compare(
     passed always and now fail always. It also fails when there is nothing to compare. It passes if for
     each model a drop of the share of passes is ruled out that is above `max_drop` (without one:
     `MARGIN`). Else it is inconclusive, which fails the run if `strict`. Raises ConfigError for a label
-    that its run does not have.
+    that its run does not have, and for NaN.
     """
+    if math.isnan(alpha) or math.isnan(max_drop):  # which click takes for a number in any range
+        raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
     names = old.name, new.name
     sides = _by_model(old), _by_model(new)
     pairs = _model_pairs(*sides, models, names)

@@ -459,6 +459,12 @@ def test_a_label_that_a_run_does_not_have_is_an_error(models: dict[str, str], me
         compare(runs_, runs_, models=list(models.items()))
 
 
+@pytest.mark.parametrize(("alpha", "max_drop"), [(math.nan, 0.0), (0.05, math.nan)])
+def test_what_is_no_number_is_an_error(alpha: float, max_drop: float) -> None:
+    with pytest.raises(ConfigError, match="expected numbers from 0 to 1, got nan"):
+        compare(runs([5], 5), runs([5], 5), alpha=alpha, max_drop=max_drop)
+
+
 def test_a_model_that_the_baseline_does_not_have_is_told() -> None:
     comparison = compare(runs([5] * 9, 5, "a"), two_models([5] * 9, [0] * 9))
     assert not comparison["failed"]
