@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .record.transcript import Transcript as Transcript
     from .record.transcript import text_of as text_of
     from .scoring import score_calls as score_calls
+    from .scoring import score_messages as score_messages
     from .scoring.registry import Scorer as Scorer
     from .suite.load import load_suite as load_suite
     from .suite.load import parse_suite as parse_suite
@@ -52,6 +53,7 @@ _HOMES = {
     "load_suite": "suite.load",
     "parse_suite": "suite.load",
     "score_calls": "scoring",
+    "score_messages": "scoring",
     "text_of": "record.transcript",
 }
 
@@ -74,6 +76,7 @@ __all__ = [
     "load_suite",
     "parse_suite",
     "score_calls",
+    "score_messages",
     "text_of",
 ]
 

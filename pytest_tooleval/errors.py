@@ -4,6 +4,7 @@
     ├── SuiteError        a suite file cannot be used; holds every Problem found in it
     ├── ConfigError       a model, an option or a config table cannot be used
     ├── ScoringError      a suite made a scorer impossible to run (a regex that ran out of time, ...)
+    ├── WorldError        a world cannot be made, or what it did cannot be used
     ├── McpError          an MCP server cannot be reached, or what it answers cannot be used
     └── ModelError        nothing can be said of the model: network, credentials, limits, time-outs
 
@@ -29,6 +30,7 @@ ErrorKind = Literal[
     "budget",  # the run may not spend more
     "replay",  # the answer is not on the cassette and must not be asked for
     "tool_server",  # the server that a chain's tools really run on
+    "world",  # the world of a case could not be made, or not be used
     "cancelled",
 ]
 
@@ -70,6 +72,10 @@ class ConfigError(ToolevalError):
 
 class ScoringError(ToolevalError):
     """A suite asks for a comparison that cannot be made, such as a regex that runs out of time."""
+
+
+class WorldError(ToolevalError):
+    """A world cannot be made, or what it did cannot be used."""
 
 
 class McpError(ToolevalError):

@@ -39,9 +39,11 @@ def schema(out: Path | None) -> None:
 def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) -> None:
     """Check suite files, or all suites in folders, without asking any model.
 
-    Prints problems and warnings as FILE:LINE:COLUMN: MESSAGE. The exit code is 1 when a file has a
-    problem (with --strict: or a warning), 2 when there is nothing to check, else 0.
+    The expected calls of cases with a world are played on it, twice. Prints problems and warnings as
+    FILE:LINE:COLUMN: MESSAGE. The exit code is 1 when a file has a problem (with --strict: or a
+    warning), 2 when there is nothing to check, else 0.
     """
+    from ..scoring.rehearsal import rehearse
     from ..suite.lint import lint_suite
     from ..suite.load import load_document
 
@@ -55,6 +57,10 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
             for problem in error.problems:
                 click.echo(printable(str(problem)))
             continue
+        found = document.problems(rehearse(suite), limit=None)
+        problems += len(found)
+        for problem in found:
+            click.echo(printable(str(problem)))
         cases += len(suite.test_cases)
         found = lint_suite(suite, document)
         warnings += len(found)

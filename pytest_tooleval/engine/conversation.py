@@ -1,4 +1,4 @@
-"""One trial: ask once, or lead a chain of calls and mock answers to its end."""
+"""One trial: ask once, or lead a chain of calls, or a conversation of several turns, to its end."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import structs
+
 from ..record.calls import ToolCall
 from ..record.transcript import Reply
 from ..record.transcript import Round
 from ..record.transcript import Transcript
-from ..scoring.forbidden import forbidden_call
+from ..scoring.conversation import forbidden_in
 from ..scoring.problems import CannotCompare
 from ..scoring.tool_selection import is_expected
-from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
 from .clients.base import ChatRequest
 from .clients.base import Executor
 from .executors.live import LiveTools
 from .executors.mocks import Mocks
+from .executors.worlds import WorldTools
 
 # A reply, or all rounds of an agent that has run its own loop.
 Ask = Callable[[ChatRequest], Awaitable[Reply | tuple[Round, ...]]]
@@ -41,59 +43,103 @@ async def converse(
 ) -> Transcript:
     """Hold the conversation of one trial. Raises ModelError when an answer could not be had.
 
-    Calls are answered by the case's mocks, and by `live` where there is no mock and it runs the tool.
+    Calls are answered by the case's world; without one by its mocks, and by `live` where there is no
+    mock and it runs the tool. A turn that has not ended after the most rounds ends the conversation.
     """
     prompt = tuple(dict(message) for message in case.messages)
-    tools = [tool.to_wire() for tool in case.tools]
     messages: list[Mapping[str, Any]] = list(prompt)
     rounds: list[Round] = []
-    most = (case.case.max_rounds or DEFAULT_MAX_ROUNDS) if case.case.multi_turn else 1
     mocks = Mocks(case)
-    executor = executor_for(case, mocks, live)
-    while True:
-        request = ChatRequest(tuple(messages), tools, case.tool_choice, sampling, trial, executor)
-        reply = await ask(request)
-        if not isinstance(reply, Reply):
-            return Transcript(prompt, (*rounds, *reply))
-        finished = (
-            not reply.calls
-            or reply.no_answer is not None
-            or len(rounds) + 1 >= most
-            or any(is_expected(call.name, case) for call in reply.calls)
-            or (case.forbidden_calls and await asyncio.to_thread(_is_lost, case, reply.calls))
-        )
-        if finished:
-            return Transcript(prompt, (*rounds, Round(reply)))
-        ids = _ids(reply, len(rounds))
-        carried = carried_back(reply, ids)
-        contents = await _contents(reply.calls, mocks, live, [*messages, carried])
-        answers = tuple(
-            {"role": "tool", "tool_call_id": id, "content": content}
-            for id, content in zip(ids, contents, strict=True)
-        )
-        rounds.append(Round(reply, answers))
-        messages += [carried, *answers]
-
-
-def _is_lost(case: ResolvedCase, calls: Sequence[ToolCall]) -> bool:
-    """Whether a call was made that is forbidden: no tool runs it, and no error that follows hides it."""
+    world = WorldTools(case.world) if case.world else None
     try:
-        return forbidden_call(case, calls) is not None
+        for number, turn in enumerate(case.turns or (None,)):
+            said = turn.messages if turn and number else ()
+            messages += said
+            offered = mocks.offered = (turn or case).tools
+            tools = [tool.to_wire() for tool in offered]
+            executor = executor_for(case, mocks, live, world, number)
+            for left in reversed(range(case.max_rounds)):
+                request = ChatRequest(
+                    tuple(messages), tools, case.tool_choice, sampling, trial, executor
+                )
+                answer = await ask(request)
+                run = () if isinstance(answer, Reply) else answer
+                reply = answer if isinstance(answer, Reply) else answer[-1].reply
+                if run:
+                    rounds += [structs.replace(run[0], prompt=said), *run[1:]]
+                    for each in run[:-1]:
+                        messages += [each.reply.message, *each.answers]
+                    if world is not None and reply.cached:  # it has not seen these calls yet
+                        for call in Transcript((), run).calls:
+                            await executor.answer(call)
+                    break
+                if (
+                    not reply.calls
+                    or reply.no_answer is not None
+                    or not left
+                    or _ends(case, reply)
+                    or (case.forbids and await asyncio.to_thread(_is_lost, case, reply.calls, number))
+                ):
+                    rounds.append(Round(reply, (), said))
+                    break
+                ids = _ids(reply, len(rounds))
+                carried = carried_back(reply, ids)
+                if world is not None:
+                    contents = [await executor.answer(call) for call in reply.calls]
+                else:
+                    contents = await _contents(reply.calls, mocks, live, [*messages, carried])
+                answers = tuple(
+                    {"role": "tool", "tool_call_id": id, "content": content}
+                    for id, content in zip(ids, contents, strict=True)
+                )
+                rounds.append(Round(reply, answers, said))
+                messages += [carried, *answers]
+                said = ()
+            if reply.calls or reply.no_answer is not None:
+                break
+            # Providers refuse a message that holds neither text nor calls.
+            messages.append({**reply.message, "content": reply.message.get("content") or ""})
+    finally:
+        if world is not None:
+            world.close()
+    return Transcript(prompt, tuple(rounds), world.printed if world is not None else "")
+
+
+def _ends(case: ResolvedCase, reply: Reply) -> bool:
+    """Whether a chain ends with this reply."""
+    return not case.turns and any(is_expected(call.name, case) for call in reply.calls)
+
+
+def _is_lost(case: ResolvedCase, calls: Sequence[ToolCall], turn: int) -> bool:
+    """Whether a call was made that is forbidden: no tool runs it, and no error that follows hides it."""
+    before, now = Reply(message={}), Reply(message={}, calls=tuple(calls))
+    rounds = (Round(reply, (), ({"role": "user"},)) for reply in (*[before] * turn, now))
+    try:
+        return forbidden_in(case, Transcript((), tuple(rounds))) is not None
     except CannotCompare:
         return True  # said when the answer is scored
 
 
-def executor_for(case: ResolvedCase, mocks: Mocks, live: LiveTools | None = None) -> Executor:
-    """What answers an agent that calls its tools itself, as a model's calls are answered.
+def executor_for(
+    case: ResolvedCase,
+    mocks: Mocks,
+    live: LiveTools | None = None,
+    world: WorldTools | None = None,
+    number: int = 0,
+) -> Executor:
+    """What answers an agent that calls its tools itself in a turn, as a model's calls are answered.
 
-    A call that ends a chain, and every call where there is no chain, is scored and not run.
+    A call that ends a chain, and every call where there is neither chain nor conversation, is scored and
+    not run.
     """
-    chain = case.case.multi_turn
-    offered = {tool.name.casefold() for tool in case.tools}
+    offered = {tool.name for tool in mocks.offered}
+    folded = {name.casefold() for name in offered}
 
     async def answer(call: ToolCall) -> str:
-        ends = not chain or is_expected(call.name, case)
-        sound = call.arguments is not None and call.name.casefold() in offered
+        if world is not None:
+            return await world.answer(call, offered)
+        ends = not case.goes_on or (not case.turns and is_expected(call.name, case))
+        sound = call.arguments is not None and call.name.casefold() in folded
         if ends and sound and not mocks.has(call.name):
             return _NOT_RUN
         if live is not None and sound and not mocks.has(call.name) and live.runs(call.name):
@@ -101,21 +147,22 @@ def executor_for(case: ResolvedCase, mocks: Mocks, live: LiveTools | None = None
         return await asyncio.to_thread(mocks.answer, call)
 
     async def ends(call: ToolCall) -> bool:
-        return bool(case.forbidden_calls) and await asyncio.to_thread(_is_lost, case, [call])
+        return case.forbids and await asyncio.to_thread(_is_lost, case, [call], number)
 
     known_by: dict[str, Any] = {}
-    if case.forbidden_calls:
+    of_turn = case.turns[number].turn.forbidden_calls if case.turns else None
+    if forbidden := [*case.forbidden_calls, *(of_turn or ())]:
         known_by["forbidden_calls"] = [
-            each if isinstance(each, str) else each.model_dump(mode="json")
-            for each in case.forbidden_calls
+            each if isinstance(each, str) else each.model_dump(mode="json") for each in forbidden
         ]
-    if not chain:
+    if not case.goes_on:
         return Executor(answer, _MOST_CALLS, known_by, ends)
-    most = case.case.max_rounds or DEFAULT_MAX_ROUNDS
-    known_by |= {"mock_responses": case.case.mock_responses, "max_rounds": most}
+    known_by |= {"mock_responses": case.case.mock_responses, "max_rounds": case.max_rounds}
+    if case.world is not None:
+        known_by["world"] = case.world.identity
     if live is not None:
         known_by["live"] = live.known_by
-    return Executor(answer, most, known_by, ends)
+    return Executor(answer, case.max_rounds, known_by, ends)
 
 
 async def _contents(
@@ -128,7 +175,7 @@ async def _contents(
     contents = []
     for call in calls:
         mocked = call.arguments is None or mocks.has(call.name)
-        if live is not None and not mocked and live.runs(call.name):
+        if live is not None and not mocked and live.runs(call.name) and mocks.offers(call.name):
             contents.append(await live.answer(call, messages))
         else:
             # In a thread: a slow pattern under `$when` must not hold up the loop.

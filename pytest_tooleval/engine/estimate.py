@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
 from .asking import sampling_for
 from .cassettes.cassette import Cassette
@@ -82,7 +81,7 @@ def _replayed(case: ResolvedCase, spec: ModelSpec, cassette: Cassette | None) ->
     """Trials whose first question is on the cassette."""
     if cassette is None:
         return 0
-    tools = [tool.to_wire() for tool in case.tools]
+    tools = [tool.to_wire() for tool in (case.turns[0] if case.turns else case).tools]
     sampling = sampling_for(spec, case)
     executor = executor_for(case, Mocks(case))
     requests = (
@@ -93,9 +92,9 @@ def _replayed(case: ResolvedCase, spec: ModelSpec, cassette: Cassette | None) ->
 
 
 def _add(row: Estimate, case: ResolvedCase, spec: ModelSpec, trials: int) -> None:
-    chain = case.case.multi_turn
-    fewest = (case.case.optimal_hops or 1) if chain else 1
-    longest = max(fewest, case.case.max_rounds or DEFAULT_MAX_ROUNDS) if chain else 1
+    turns = len(case.turns) or 1
+    fewest = (case.case.optimal_hops or 1) if case.case.multi_turn else turns
+    longest = max(fewest, turns * case.max_rounds)
     row.calls += trials * fewest
     row.most_calls += trials * longest
     if spec.callable or spec.model == LEXICAL:

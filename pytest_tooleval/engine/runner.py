@@ -126,7 +126,7 @@ class Runner:
         asker = self._asker(trial.model)
         placed = set_by(trial.model, trial.case)
         live = None
-        if trial.live is not None and trial.case.case.multi_turn:
+        if trial.live is not None and trial.case.goes_on:
             live = LiveTools(trial.live, trial.case, trial.model, trial.number, fresh=trial.fresh)
         refusal = live.refusal if live else ""
         options = AskOptions(trial.priority, trial.cassette, trial.fresh, placed, refusal)

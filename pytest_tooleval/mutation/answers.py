@@ -72,6 +72,8 @@ def right_answer(case: ResolvedCase) -> Right | str:
 
     Raises ScoringError when the case cannot be scored.
     """
+    if case.turns:
+        return "a conversation, of which no right answer is known"
     best: Right | None = None
     why = ""
     # Parameters that are required and not expected are filled in, where that is not held against it.

@@ -16,9 +16,16 @@ BUILT_IN = {
     "efficiency": "efficiency",
     "redundancy_penalty": "redundancy",
     "detour_penalty": "detours",
+    "calls": "calls",
+    "state": "state",
+    "results": "results",
+    "text": "text",
+    "conduct": "conduct",
 }
 # Of these less is better, so they can have no threshold; the others may have one.
 PENALTIES = ("redundancy_penalty", "detour_penalty")
+# Those that only conversations have, each the mean of checks of its kind.
+CONVERSATION = ("calls", "state", "results", "text", "conduct")
 METRICS = tuple(name for name in BUILT_IN if name not in PENALTIES)
 
 

@@ -38,6 +38,10 @@ FailureCategory = Literal[
     "wrong_value",
     "unfinished_chain",
     "inefficient_chain",
+    "unfinished_turn",
+    "wrong_state",
+    "missing_result",
+    "wrong_text",
     "over_budget",
     "below_threshold",
 ]

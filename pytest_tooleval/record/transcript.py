@@ -95,11 +95,18 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
 
 
 class Round(Struct, frozen=True, gc=False):
-    """A reply, and what its calls were answered (empty in the last round and in single-turn cases)."""
+    """A reply, and what its calls were answered (empty in the last round and in single-turn cases).
+
+    A round with a prompt begins a turn; the first turn's prompt is that of the transcript.
+    """
 
     reply: Annotated[Reply, Meta(description="What the model answered.")]
     answers: Annotated[
         tuple[Message, ...], Meta(description="What its calls were answered, as chat messages.")
+    ] = ()
+    prompt: Annotated[
+        tuple[Message, ...],
+        Meta(description="What the user said before it, if it begins a further turn; else empty."),
     ] = ()
 
 
@@ -108,6 +115,7 @@ class Transcript(Struct, frozen=True, gc=False):
 
     prompt: Annotated[tuple[Message, ...], Meta(description="The messages that the case supplies.")] = ()
     rounds: Annotated[tuple[Round, ...], Meta(description="The answers of the model, in order.")] = ()
+    printed: Annotated[str, Meta(description="What the code of the world printed meanwhile.")] = ""
 
     @classmethod
     def from_calls(
@@ -117,6 +125,36 @@ class Transcript(Struct, frozen=True, gc=False):
         made = tuple(ToolCall.coerce(call) for call in calls or ())
         message = {"role": "assistant", "content": None}
         return cls(tuple(prompt), (Round(Reply(message=message, calls=made, format="native")),))
+
+    @classmethod
+    def from_messages(cls, messages: Iterable[Message]) -> Transcript:
+        """A conversation from its chat messages: a turn begins with what is not said after a call."""
+        prompt: list[Message] = []
+        said: list[Message] = []
+        rounds: list[Round] = []
+        for message in messages:
+            role = message.get("role")
+            if role == "assistant":
+                calls = tuple(ToolCall.coerce(call) for call in message.get("tool_calls") or ())
+                reply = Reply(message=message, calls=calls, format="native")
+                rounds.append(Round(reply, (), tuple(said) if rounds else ()))
+                prompt, said = prompt if len(rounds) > 1 else said, []
+            elif role == "tool" and rounds:
+                last = rounds[-1]
+                rounds[-1] = Round(last.reply, (*last.answers, message), last.prompt)
+            else:
+                said.append(message)
+        return cls(tuple(prompt if rounds else said), tuple(rounds))
+
+    @property
+    def turns(self) -> tuple[tuple[Round, ...], ...]:
+        """The rounds of each turn."""
+        turns: list[list[Round]] = []
+        for round_ in self.rounds:
+            if round_.prompt or not turns:
+                turns.append([])
+            turns[-1].append(round_)
+        return tuple(map(tuple, turns))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -139,7 +177,7 @@ class Transcript(Struct, frozen=True, gc=False):
         """The whole conversation as chat messages."""
         messages = list(self.prompt)
         for round_ in self.rounds:
-            messages += [round_.reply.message, *round_.answers]
+            messages += [*round_.prompt, round_.reply.message, *round_.answers]
         return tuple(messages)
 
 

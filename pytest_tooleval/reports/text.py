@@ -78,8 +78,11 @@ def render_transcript(trial: TrialResult) -> str:
         return ""
     lines = [line for message in trial.transcript.prompt for line in _message_lines(message)]
     for round_ in trial.transcript.rounds:
+        lines += [line for message in round_.prompt for line in _message_lines(message)]
         lines += _reply_lines(round_.reply)
         lines += [line for answer in round_.answers for line in _message_lines(answer)]
+    printed = printable(trial.transcript.printed, keep_newlines=True).splitlines()
+    lines += ["", "printed by the world", *(f"  {line}" for line in printed)] if printed else []
     return "\n".join(["  transcript", *(f"  {line}" for line in lines)])
 
 

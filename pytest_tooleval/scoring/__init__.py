@@ -28,8 +28,8 @@ from .analysis import Analysis
 from .analysis import analyse
 from .analysis import failure_category
 from .choices import choices_of
+from .conversation import forbidden_in
 from .drafts import Draft
-from .forbidden import forbidden_call
 from .no_answer import without_answer
 from .problems import CannotCompare
 from .registry import Scorer
@@ -38,7 +38,7 @@ from .thresholds import missed_thresholds
 from .thresholds import over_budget
 from .wrong import what_was_wrong
 
-__all__ = ["explained", "score_calls", "score_transcript"]
+__all__ = ["explained", "score_calls", "score_messages", "score_transcript"]
 
 
 def score_calls(
@@ -47,11 +47,28 @@ def score_calls(
     """Score the calls that a model made for a case of a suite.
 
     `calls` are `ToolCall`s or `{"name": ..., "arguments": {...} | "raw text"}`; `[]` and None are
-    an answer without calls. For a multi-turn case they are the whole trajectory. Raises
-    ScoringError when the suite asks for something that cannot be carried out.
+    an answer without calls. For a multi-turn case they are the whole trajectory; of several turns
+    only `score_messages` can tell which call was made in which. Raises ScoringError when the suite
+    asks for something that cannot be carried out.
     """
     resolved = resolve(suite, case)
+    if len(resolved.turns) > 1:
+        raise ScoringError(
+            f"{resolved.suite}::{resolved.id}: the case has {len(resolved.turns)} turns; score_messages "
+            "takes a whole conversation"
+        )
     return explained(resolved, score_transcript(resolved, Transcript.from_calls(calls)))
+
+
+def score_messages(suite: Suite, case: TestCase, messages: Iterable[Mapping[str, Any]]) -> TrialResult:
+    """Score a whole conversation, given as chat messages, for a case of a suite.
+
+    A message of the user that follows a reply begins the next turn of a case with turns. What the
+    tools answered is not looked at: a world is asked anew. Raises ScoringError as `score_calls` does.
+    """
+    resolved = resolve(suite, case)
+    transcript = Transcript.from_messages(dict(message) for message in messages)
+    return explained(resolved, score_transcript(resolved, transcript))
 
 
 def score_transcript(
@@ -94,7 +111,7 @@ def _failure(
 ) -> tuple[FailureCategory | None, str]:
     """The category of a failure, and what was wrong in one line; (None, "") when nothing was."""
     transcript = trial.transcript or Transcript()
-    if text := forbidden_call(case, transcript.calls):
+    if text := forbidden_in(case, transcript):
         return "forbidden_call", text
     if transcript.no_answer is not None:
         return transcript.no_answer.category, shorten(printable(str(transcript.no_answer)), 200)

@@ -13,6 +13,7 @@ from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
 from .arguments_schema import argument_flaw
 from .arguments_schema import score_arguments
+from .conversation import Conversation
 from .drafts import Draft
 from .drafts import Pair
 from .multi_turn import Chain
@@ -44,7 +45,10 @@ def analyse(case: ResolvedCase, transcript: Transcript) -> tuple[Analysis, dict[
     """
     analysis: Analysis
     calls: Sequence[ToolCall]
-    if case.case.multi_turn:
+    if case.turns:
+        analysis = Conversation(case, transcript)
+        calls = transcript.calls
+    elif case.case.multi_turn:
         analysis = chain = Chain(case, transcript)
         calls = chain.hops
     else:

@@ -2,7 +2,8 @@
 
 Every expected call and every call that was made stands in exactly one choice, with these exceptions:
 where any tool is right (`"*"`) there is nothing to confuse; where any number of calls is right, further
-ones say nothing; and of a chain only the end counts, as calls on the way are nobody's mistake.
+ones say nothing; and of a chain only the end counts, as calls on the way are nobody's mistake, and of
+a conversation nothing.
 """
 
 from __future__ import annotations

@@ -224,7 +224,8 @@ class SeveralCallsExpected:
                 "split the case",
                 "expected_calls",
             )
-        self._most = max(len(self._expected), len(calls))
+        most = {"contains": len(self._expected), "within": len(calls)}
+        self._most = most.get(case.case.match or "", max(len(self._expected), len(calls)))
         self._scored = sum(expected.params is not None for expected in self._expected)
         self._rows: dict[int, Row] = {}
         self._pairing = self._as_listed() or self._pair(self._in_order)

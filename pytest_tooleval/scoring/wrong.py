@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..record.metrics import CONVERSATION
 from ..record.metrics import PENALTIES
 from ..record.results import Check
 from ..record.results import FailureCategory
@@ -15,7 +16,7 @@ from .tool_selection import NO_TOOL
 from .tool_selection import NOT_OFFERED
 
 # What `overall` is made of, in the order in which a reader wants to know.
-_PARTS = ("tool_selection", "parameter_accuracy", *PENALTIES, "efficiency")
+_PARTS = ("tool_selection", "parameter_accuracy", *PENALTIES, "efficiency", *CONVERSATION)
 _LONGEST = 300
 
 
@@ -33,7 +34,8 @@ def what_was_wrong(
         return "the right calls in another order"
     if category == "unfinished_chain":
         return drafts["completion"].score(explained=True).explanation
-    for metric in (*(_PARTS if {"overall", "completion"} & failing.keys() else ()), *failing):
+    parts = ("conduct",) if category == "unfinished_turn" else _PARTS
+    for metric in (*(parts if {"overall", "completion"} & failing.keys() else ()), *failing):
         if metric not in drafts or _is_right(metric, values.get(metric)):
             continue
         score = drafts[metric].score(explained=True)
@@ -54,6 +56,10 @@ def _is_right(metric: str, value: float | None) -> bool:
 def _phrase(metric: str, category: FailureCategory, check: Check) -> str:
     if metric in ("tool_selection", "no_extra_calls"):
         return _tool_phrase(check)
+    if metric in CONVERSATION:
+        if check.expected == NO_TOOL:
+            return f"{check.what}: {check.actual}: {check.reason}"
+        return f"{check.what}: expected {check.expected}, got {check.actual}"
     if metric == "arguments_valid":
         return f"{check.what}: {check.reason}"
     if metric != "parameter_accuracy":

@@ -37,6 +37,8 @@ from .source import Findings
 from .source import Loc
 from .tools import ToolNames
 from .tools import tool_list_findings
+from .turns import turn_findings
+from .turns import turns_of
 
 MAX_ID_LENGTH = 200
 
@@ -67,6 +69,8 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         # Unknown until the server is asked, who then stands for the suite's own list.
         suite_tools = ToolNames(raw_tools, "the MCP server of tools_from")
         suite_tools.complete = bool(raw_tools)
+    elif data.get("world") is not None and raw_tools is None:
+        suite_tools.complete = False  # it could not be made, which is said elsewhere
     yield from _live_tools(data, (), data, suite_tools)
     cases = data.get("test_cases")
     if not isinstance(cases, list):
@@ -85,7 +89,11 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         if case.get("tools") is not None:
             yield from tool_list_findings(case["tools"], (*loc, "tools"))
             tools = ToolNames(case["tools"], "the case")
+        elif case.get("world") is not None and raw_tools is None:
+            tools = ToolNames([None], "the case")
         scoring = case.get("param_scoring") or suite_scoring
+        yield from turn_findings(case, loc, data, tools, scoring)
+        yield from _turns(case, loc, data, tools, scoring)
         yield from _prompt(case, loc)
         yield from _expectation(case, loc, tools, scoring)
         yield from _chain(case, loc, tools, scoring)
@@ -94,7 +102,8 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         layers = [
             each["thresholds"] for each in (data, case) if isinstance(each.get("thresholds"), dict)
         ]
-        if not judges(limits_of(str(scoring), *layers)):
+        only_overall = scoring == "bfcl" or case.get("turns") is not None
+        if not judges(limits_of(only_overall, *layers)):
             yield Finding((*loc, "thresholds") if "thresholds" in case else loc, NOTHING_JUDGES)
         yield from _pass_rule(case, loc, data)
         yield from _forbidden(case, loc, tools, scoring)
@@ -140,6 +149,20 @@ def _id_problem(name: str) -> str | None:
     return None
 
 
+def _turns(
+    case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames, scoring: Any
+) -> Findings:
+    """What turns share with cases; without turns there must be a prompt."""
+    for at, turn in turns_of(case):
+        place = (*loc, *at)
+        yield from _prompt(turn, place)
+        yield from _calls(turn, place, tools, scoring)
+        yield from _forbidden(turn, place, tools, scoring)
+        yield from _contradiction(turn, place, {**suite, **case})
+    if case.get("turns") is None and "prompt" not in case and not misspells("case", "prompt", case):
+        yield Finding((*loc, "prompt"), f"missing; expected {expected_at((*loc, 'prompt'))}")
+
+
 def _prompt(case: dict[str, Any], loc: Loc) -> Findings:
     prompt, at = case.get("prompt"), (*loc, "prompt")
     if isinstance(prompt, str):
@@ -151,7 +174,7 @@ def _prompt(case: dict[str, Any], loc: Loc) -> Findings:
         roles = [message.get("role") if isinstance(message, dict) else None for message in prompt]
         if "user" not in roles and all(role in _ROLES for role in roles):
             yield Finding(at, 'no message from the user; add {"role": "user", "content": "..."}')
-    elif "prompt" in case:
+    elif prompt is not None or ("prompt" in case and case.get("turns") is None):
         yield Finding(at, wrong_value(at, prompt))
 
 
@@ -189,7 +212,7 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
         if calls is not None:
             message = "expected_calls stands beside expected_tool; keep one of them"
             yield Finding((*loc, "expected_calls"), message, at_key=True)
-    elif calls is None and not _is_misspelt(case):
+    elif calls is None and case.get("turns") is None and not _is_misspelt(case):
         message = f"missing; expected {expected_at((*loc, 'expected_tool'))}; or give expected_calls"
         yield Finding((*loc, "expected_tool"), message)
     params = case.get("expected_params")
@@ -205,15 +228,19 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
     if case.get("call_order") == "strict" and calls is None:
         message = "has no meaning without expected_calls; remove it"
         yield Finding((*loc, "call_order"), message, at_key=True)
-    if isinstance(calls, list):
-        for index, call in enumerate(calls):
-            at = (*loc, "expected_calls", index)
-            if not isinstance(call, dict):
-                continue
-            if "tool" in call:
-                yield from _tool_names(call["tool"], (*at, "tool"), tools, nullable=False)
-            if isinstance(call.get("params"), dict):
-                yield from matcher_findings(call["params"], (*at, "params"), scoring)
+    yield from _calls(case, loc, tools, scoring)
+
+
+def _calls(holder: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
+    """`expected_calls` of a case or a turn."""
+    for index, call in enumerate(_list_of(holder, "expected_calls")):
+        at = (*loc, "expected_calls", index)
+        if not isinstance(call, dict):
+            continue
+        if "tool" in call:
+            yield from _tool_names(call["tool"], (*at, "tool"), tools, nullable=False)
+        if isinstance(call.get("params"), dict):
+            yield from matcher_findings(call["params"], (*at, "params"), scoring)
 
 
 def _list_of(holder: Any, field: str) -> list[Any]:
@@ -267,7 +294,8 @@ def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Fin
 
 
 def _is_misspelt(case: dict[str, Any]) -> bool:
-    return misspells("case", "expected_tool", case) or misspells("case", "expected_calls", case)
+    names = ("expected_tool", "expected_calls", "turns")
+    return any(misspells("case", name, case) for name in names)
 
 
 def _tool_names(value: Any, at: Loc, tools: ToolNames, *, nullable: bool) -> Findings:
@@ -292,12 +320,13 @@ def _tool_names(value: Any, at: Loc, tools: ToolNames, *, nullable: bool) -> Fin
 def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
     """The fields of multi-turn cases."""
     if case.get("multi_turn") is not True:
-        given = [field for field in _MULTI_TURN_FIELDS if case.get(field)]
+        free = ("max_rounds", "mock_responses") if case.get("turns") is not None else ()
+        given = [field for field in _MULTI_TURN_FIELDS if case.get(field) and field not in free]
         if given and not case.get("multi_turn") and not misspells("case", "multi_turn", case):
             message = 'only for multi-turn cases; add "multi_turn": true, or remove this'
             for field in given:
                 yield Finding((*loc, field), message, at_key=True)
-    elif case.get("expected_calls") is not None:
+    elif case.get("expected_calls") is not None and case.get("turns") is None:
         message = "not in a multi-turn case: a chain ends in one call; write expected_tool instead"
         yield Finding((*loc, "expected_calls"), message, at_key=True)
     elif "expected_tool" in case and case["expected_tool"] is None:
@@ -369,7 +398,7 @@ def _live_tools(holder: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: 
         return
     if suite.get("tools_from") is None:
         yield Finding(at, "there is no server to run them on; add tools_from to the suite", at_key=True)
-    elif loc and holder.get("multi_turn") is not True:
+    elif loc and holder.get("multi_turn") is not True and holder.get("turns") is None:
         yield Finding(
             at, 'only for multi-turn cases; add "multi_turn": true, or remove this', at_key=True
         )

@@ -16,6 +16,7 @@ from .explain import nearest
 from .explain import show
 from .matchers import matcher_problems
 from .model import MAX_TRIALS
+from .model import Expectations
 from .model import ExpectedCall
 from .model import Function
 from .model import McpSource
@@ -23,6 +24,7 @@ from .model import Suite
 from .model import TestCase
 from .model import Tool
 from .model import ToolsFrom
+from .model import Turn
 from .model import XFail
 from .modes import DEFAULT_MODE
 from .modes import MODES
@@ -33,12 +35,15 @@ from .source import Loc
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-Kind = Literal["suite", "case", "tool", "function", "call", "xfail", "message", "tools_from", "mcp"]
+Kind = Literal[
+    "suite", "case", "turn", "tool", "function", "call", "xfail", "message", "tools_from", "mcp"
+]
 
 # Fields that may hold several types: pydantic reports once for each type, `suite.checks` once.
 UNIONS = {
     "suite": ("forbidden_calls",),
-    "case": ("prompt", "expected_tool", "forbidden_calls", "skip", "xfail"),
+    "case": ("prompt", "expected_tool", "forbidden_calls", "expected_text", "skip", "xfail"),
+    "turn": ("prompt", "forbidden_calls", "expected_text"),
     "call": ("tool",),
     "message": ("content",),
     "mcp": ("stdio",),
@@ -69,9 +74,20 @@ _SHARED = {
     "live_tools": 'a list of tool names, or ["*"] for all that only read',
     "pass": '"mean", "all", "any", or "K/N" such as "4/5"',
     "param_scoring": _any_of(*MODES),
+    "world": '"module:Class" or "module:function" beside the suite',
+    "world_args": "an object of what the world is made with",
     "thresholds": 'an object of metric and least score, such as {"overall": 0.8}',
     "forbidden_calls": 'a list of names of tools and calls such as [{"tool": "pay", "params": '
     '{"amount": 0}}], or "*" for all tools but the expected',
+}
+_EXPECTATIONS = {
+    "expected_calls": f"a list of calls such as [{_CALL}]",
+    "call_order": '"any" or "strict"',
+    "match": _any_of("exact", "contains", "within", "state", "state+results"),
+    "expected_state": 'an object of paths and values, such as {"orders.A1.refunded": 40}',
+    "expected_text": 'a list of texts and matchers, such as ["refunded", {"$number": 40}]',
+    "forbidden_calls": _SHARED["forbidden_calls"],
+    "prompt": "the user's message as a string, or a list of chat messages",
 }
 _PARAMS = "an object of parameter names and expected values, or null when they are not scored"
 EXPECTED: Mapping[Kind, Mapping[str, str]] = {
@@ -84,13 +100,12 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
     },
     "case": {
         **_SHARED,
+        **_EXPECTATIONS,
         "id": "a string",
-        "prompt": "the user's message as a string, or a list of chat messages",
+        "turns": 'a list of turns such as [{"prompt": "...", "expected_calls": [...]}]',
         "expected_tool": 'the name of a tool, a list of names, "*" for any tool, '
         "or null when nothing should be called",
         "expected_params": _PARAMS,
-        "expected_calls": f"a list of calls such as [{_CALL}]",
-        "call_order": '"any" or "strict"',
         "tags": "a list of strings",
         "skip": "true, false, or the reason as a string",
         "xfail": 'true, false, the reason as a string, or {"reason": "...", "strict": true}',
@@ -101,6 +116,11 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "optimal_hops": _COUNT,
         "valid_prerequisites": "a list of tool names",
         "mock_responses": "an object that maps the name of a tool to its answer",
+    },
+    "turn": {
+        **_EXPECTATIONS,
+        "new_tools": "a list of tool names",
+        "max_calls": "a whole number of at least 0",
     },
     "tool": {"type": '"function"', "function": 'an object such as {"name": ..., "parameters": ...}'},
     "function": {
@@ -136,6 +156,8 @@ _ITEMS = {
     "test_cases": 'an object such as {"prompt": "...", "expected_tool": "..."}',
     "tools": f"a tool, {TOOL_EXAMPLE}",
     "expected_calls": f"an object such as {_CALL}",
+    "turns": 'an object such as {"prompt": "...", "expected_calls": [...]}',
+    "new_tools": "the name of a tool",
     "tags": "a string",
     "valid_prerequisites": "the name of a tool",
     "live_tools": "the name of a tool",
@@ -147,6 +169,7 @@ _ITEMS = {
 _MODELS: Mapping[Kind, type[BaseModel]] = {
     "suite": Suite,
     "case": TestCase,
+    "turn": Turn,
     "tool": Tool,
     "function": Function,
     "call": ExpectedCall,
@@ -190,6 +213,10 @@ _ALIASES: Mapping[Kind, Mapping[str, str]] = {
 _ELSEWHERE = {
     ("case", "system_prompt"): "a field of the suite; for one case, make prompt a list that begins with "
     '{"role": "system", "content": "..."}',
+    (
+        "case",
+        "max_calls",
+    ): 'for the whole case, write "thresholds": {"max_calls": ...}; for a turn, move it into the turn',
     ("case", "description"): "a field of the suite; for remarks on a case use metadata",
 }
 
@@ -198,7 +225,9 @@ def field_names(kind: Kind) -> list[str]:
     """The names that a file may use in an object of this kind."""
     if kind not in _MODELS:
         return list(EXPECTED[kind])
-    return [info.alias or name for name, info in _MODELS[kind].model_fields.items()]
+    fields = _MODELS[kind].model_fields
+    shared = Expectations.model_fields  # pydantic has those of the base class first
+    return [fields[name].alias or name for name in sorted(fields, key=lambda each: each in shared)]
 
 
 CASE_FIELDS = frozenset(field_names("case"))
@@ -214,6 +243,10 @@ def kind_at(loc: Loc) -> Kind | None:
             return "case"
         if rest == ("xfail",):
             return "xfail"
+        if rest[0] == "turns" and len(rest) > 1:
+            if len(rest) == 2:
+                return "turn"
+            rest = rest[2:]
         if len(rest) == 2 and rest[0] in ("expected_calls", "forbidden_calls"):
             return "call"
         if len(rest) == 2 and rest[0] == "prompt":

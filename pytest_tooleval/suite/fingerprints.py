@@ -13,6 +13,7 @@ from typing import Any
 
 from .model import Suite
 from .model import TestCase
+from .model import world_of
 
 DIGITS = 16
 _SORTED = json.JSONEncoder(sort_keys=True)
@@ -28,7 +29,7 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
     prompt = case.prompt
     calls = case.expected_calls
     parts: list[Any] = [
-        prompt if isinstance(prompt, str) else [message.model_dump() for message in prompt],
+        [message.model_dump() for message in prompt] if isinstance(prompt, list) else prompt,
         case.expected_tool,
         case.expected_params,
         None if calls is None else [[call.tool, call.params] for call in calls],
@@ -40,4 +41,9 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
         parts.append([call if isinstance(call, str) else [call.tool, call.params] for call in forbidden])
     if case.multi_turn:
         parts += [case.max_rounds, case.optimal_hops, case.valid_prerequisites, case.mock_responses]
+    if case.turns is not None:
+        world = world_of(suite, case)
+        parts += [[turn.model_dump() for turn in case.turns], case.max_rounds]
+        parts += [case.match, case.expected_state, case.expected_text, case.mock_responses]
+        parts += [world.target, world.args] if world else []
     return content_of_bytes(_SORTED.encode(parts).encode())

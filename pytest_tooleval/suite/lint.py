@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from ..errors import Problem
+from ..errors import WorldError
+from ..record.metrics import BUILT_IN
+from ..record.metrics import CONVERSATION
 from ..text import printable
+from ..worlds.tools import tools_of
+from ..worlds.world import WorldSpec
 from .explain import describe
 from .explain import field_path
 from .explain import listing
@@ -30,6 +35,7 @@ from .source import Loc
 from .tool_schemas import references
 
 if TYPE_CHECKING:
+    from .model import Expectations
     from .model import Suite
     from .model import TestCase
     from .model import Tool
@@ -78,6 +84,7 @@ def _findings(suite: Suite) -> Findings:
     seen: set[str] = set()
     yield from _tools(suite.tools, ("tools",), seen)
     yield from _suite_thresholds(suite)
+    yield from _world(suite)
     schemas = _Schemas()
     for index, case in enumerate(suite.test_cases):
         loc: Loc = ("test_cases", index)
@@ -87,7 +94,7 @@ def _findings(suite: Suite) -> Findings:
         yield from _impossible(suite, case, loc, tools)
         for metric in case.thresholds or ():
             if not _produces(suite, case, metric):
-                message = f"{_WHY[metric]}, so this threshold never applies"
+                message = f"{_why(metric)}, so this threshold never applies"
                 yield Finding((*loc, "thresholds", metric), message, at_key=True)
         named = {**(suite.thresholds or {}), **(case.thresholds or {})}
         if (
@@ -109,6 +116,9 @@ def _findings(suite: Suite) -> Findings:
                 yield Finding((*loc, "tags", position), message)
         if case.multi_turn:
             yield from _chain(suite, case, loc, tools)
+        for number, turn in enumerate(case.turns or ()):
+            for names, params, at in _expected_calls(turn, (*loc, "turns", number)):
+                yield from schemas.params(names, params, at, tools)
         for names, params, at in _expected(case, loc):
             yield from schemas.params(names, params, at, tools)
 
@@ -117,14 +127,18 @@ def _expected(case: TestCase, loc: Loc) -> Iterator[tuple[tuple[str, ...], dict[
     """Acceptable tools with the params expected of them, and where those stand."""
     if case.expected_params:
         yield case.expected_tools, case.expected_params, (*loc, "expected_params")
-    for index, call in enumerate(case.expected_calls or ()):
-        if call.params:
-            yield call.tools, call.params, (*loc, "expected_calls", index, "params")
+    yield from _expected_calls(case, loc)
     for name, mock in case.mock_responses.items():
         if isinstance(mock, dict) and WHEN in mock:
             at = (*loc, "mock_responses", name, WHEN)
             for index, entry in enumerate(mock[WHEN]):
                 yield (name,), entry.get("params", {}), (*at, index, "params")
+
+
+def _expected_calls(of: Expectations, loc: Loc) -> Iterator[tuple[tuple[str, ...], dict[str, Any], Loc]]:
+    for index, call in enumerate(of.expected_calls or ()):
+        if call.params:
+            yield call.tools, call.params, (*loc, "expected_calls", index, "params")
 
 
 def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
@@ -156,6 +170,32 @@ def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
             message = f"tool {show(tool.name)}: {trouble}"
             place = (*loc, index, "function", *trouble.at)
             yield Finding(place, message, at_key=trouble.at != ("name",))
+
+
+def _world(suite: Suite) -> Findings:
+    """Tools that are written out and are not as the methods of the world."""
+    if suite.world is None or suite.tools_from is not None:
+        return
+    spec = WorldSpec(suite.world, suite._folder, suite.world_args or {})
+    try:
+        made = {tool["function"]["name"].casefold(): tool["function"] for tool in tools_of(spec)}
+    except WorldError as error:
+        yield Finding(("world",), str(error))
+        return
+    for index, tool in enumerate(suite.tools):
+        at = ("tools", index, "function")
+        method = made.get(tool.name.casefold())
+        if method is None:
+            yield Finding((*at, "name"), f"the world has no method {show(tool.name)}")
+            continue
+        schema = method["parameters"]
+        given, takes = set(_properties(tool)), set(schema.get("properties", ()))
+        needs = set(schema.get("required", ()))
+        surplus = given - takes if schema.get("additionalProperties") is False else set()
+        wrong = [*map(show, sorted(surplus)), *(f"no {show(name)}" for name in sorted(needs - given))]
+        if wrong:
+            message = f"the tool has {', '.join(wrong)}, unlike the method of the world"
+            yield Finding((*at, "parameters"), message)
 
 
 def _properties(tool: Tool) -> Mapping[str, Any]:
@@ -197,8 +237,14 @@ _WHY = {
 }
 
 
+def _why(metric: str) -> str:
+    return _WHY.get(metric, f"{metric} is measured in cases with turns only")
+
+
 def _produces(suite: Suite, case: TestCase, metric: str) -> bool:
     """Whether a case can have a value for a metric; metrics of other scorers always may."""
+    if metric in BUILT_IN and (case.turns is not None or metric in CONVERSATION):
+        return case.turns is not None and metric in ("overall", "arguments_valid", *CONVERSATION)
     if metric == "no_extra_calls":
         mode = case.param_scoring or suite.param_scoring
         return not (case.multi_turn or mode == "bfcl" or ANY_TOOL in case.expected_tools)
@@ -213,7 +259,7 @@ def _produces(suite: Suite, case: TestCase, metric: str) -> bool:
 def _suite_thresholds(suite: Suite) -> Findings:
     for metric in suite.thresholds or ():
         if suite.test_cases and not any(_produces(suite, case, metric) for case in suite.test_cases):
-            message = f"{_WHY[metric]}, so this threshold applies to none of the cases"
+            message = f"{_why(metric)}, so this threshold applies to none of the cases"
             yield Finding(("thresholds", metric), message, at_key=True)
 
 

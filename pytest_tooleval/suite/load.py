@@ -28,6 +28,7 @@ from .source import Document
 from .source import Finding
 from .source import decode_bytes
 from .source import read_document
+from .worlds import with_world_tools
 
 FetchTools = Callable[[ToolsFrom], Sequence[Mapping[str, Any]]]
 
@@ -89,6 +90,9 @@ def parse_document(
         source = _readable_source(data)
         if source is not None:
             data = {**data, "tools": list(fetch_tools(source))}
+    folder = Path(path).parent
+    data, of_worlds = with_world_tools(data, folder)
+    findings += of_worlds
     findings += check_suite(data, metrics)
     suite: Suite | None = None
     try:
@@ -97,6 +101,7 @@ def parse_document(
         findings += model_findings(error.errors(include_url=False), data, findings)
     if findings or suite is None:
         raise SuiteError(document.problems(findings))
+    suite._folder = folder
     for case, line in zip(suite.test_cases, document.case_lines(), strict=True):
         case._line = line
     return suite, document
@@ -146,11 +151,17 @@ def _with_ids(data: dict[str, Any]) -> dict[str, Any]:
             taken.add(case["id"])
         elif case.get("id") is None:
             nameless.append(index)
-            prompts.append((index + 1, prompt_text(case.get("prompt"))))
+            prompts.append((index + 1, prompt_text(_first_prompt(case))))
     named = list(cases)
     for index, name in zip(nameless, assign_ids(prompts, taken), strict=True):
         named[index] = {**cases[index], "id": name}
     return {**data, "test_cases": named}
+
+
+def _first_prompt(case: dict[str, Any]) -> Any:
+    turns = case.get("turns")
+    first = turns[0] if isinstance(turns, list) and turns else case
+    return first.get("prompt") if isinstance(first, dict) else None
 
 
 def prompt_text(prompt: Any) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
+from pathlib import Path
 from typing import Annotated
 from typing import Any
 from typing import Literal
@@ -21,19 +22,22 @@ from pydantic import PrivateAttr
 
 from ..errors import ConfigError
 from ..record.metrics import BUDGETS
+from ..worlds.world import WorldSpec
 from .modes import DEFAULT_MODE
 from .modes import ParamScoring
 
 ToolChoice = Literal["required", "auto", "none"]
 CallOrder = Literal["any", "strict"]
+Match = Literal["exact", "contains", "within", "state", "state+results"]
 
 DEFAULT_THRESHOLDS: Mapping[str, float] = {
     "overall": 1.0,
     "arguments_valid": 1.0,
     "no_extra_calls": 1.0,
 }
-# The leaderboard judges what `overall` judges, and nothing else.
-BFCL_THRESHOLDS: Mapping[str, float] = {"overall": 1.0}
+# The leaderboard judges what `overall` judges, and nothing else. In a conversation a call that was
+# mended in the next round harms nobody.
+ONLY_OVERALL: Mapping[str, float] = {"overall": 1.0}
 DEFAULT_MAX_ROUNDS = 10
 # What these find is wrong; what they do not find is not yet right.
 BESIDE = ("arguments_valid", "no_extra_calls")
@@ -51,6 +55,7 @@ Thresholds = dict[str, Threshold | None]
 Temperature = Annotated[float, Field(ge=0.0, le=2.0)]
 Count = Annotated[int, Field(ge=1)]
 Trials = Annotated[int, Field(ge=1, le=MAX_TRIALS)]
+WorldName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
 PassRule = Annotated[str, Field(pattern=r"^(mean|all|any|[1-9][0-9]{0,5}/[1-9][0-9]{0,5})$")]
 
 
@@ -112,6 +117,51 @@ class ExpectedCall(_Strict):
 Forbidden = Literal["*"] | list[Name | ExpectedCall]
 
 
+class Expectations(_Strict):
+    """What is expected of a turn, or of the whole case."""
+
+    expected_calls: list[ExpectedCall] | None = Field(
+        None,
+        description="Several expected calls; [] when nothing should be called. Excludes expected_tool.",
+    )
+    call_order: CallOrder = Field("any", description="Whether expected_calls must come in their order.")
+    match: Match | None = Field(
+        None,
+        description="What of expected_calls has to be found, with turns: exact (the default), contains "
+        "(further calls are free), within (none but these), state (the world is as if they had been "
+        "made), state+results (and their answers were given). In the case: also for its turns.",
+    )
+    forbidden_calls: Forbidden | None = Field(
+        None,
+        description="Calls that fail the case whatever else is right: names of tools, "
+        '{"tool": ..., "params": {...}} with matchers; or "*" for all tools but the expected.',
+    )
+    expected_state: dict[str, Any] | None = Field(
+        None,
+        description="With a world: a path into its state, such as orders.A1.refunded, to a value or "
+        "matcher; after the turn, or in the end.",
+    )
+    expected_text: list[str | dict[str, Any]] | None = Field(
+        None,
+        description="With turns: what the assistant says, each a text that is contained, "
+        '{"$regex": ...}, {"$number": ...} or {"$not": ...}.',
+    )
+
+
+class Turn(Expectations):
+    """What the user says, and what is expected until the model has nothing more to call."""
+
+    prompt: str | Annotated[list[PromptMessage], Field(min_length=1)] = Field(
+        description="The user's message, or a list of chat messages."
+    )
+    new_tools: list[Name] = Field(
+        default_factory=list, description="Tools that are withheld until this turn."
+    )
+    max_calls: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="Most calls of tools in this turn; for the whole case, see thresholds."
+    )
+
+
 class XFail(_Strict):
     """An expected failure, with pytest's own meaning of the fields."""
 
@@ -119,16 +169,16 @@ class XFail(_Strict):
     strict: bool | None = None
 
 
-class TestCase(_Strict):
-    """One test case: a prompt, and the calls that the model should make."""
+class TestCase(Expectations):
+    """One test case: a prompt or several turns, and the calls that the model should make."""
 
     __test__ = False  # the name looks like a test class to pytest
 
     id: str | None = Field(
         None, description="Stable name in the node id; without one, a slug of the prompt."
     )
-    prompt: str | Annotated[list[PromptMessage], Field(min_length=1)] = Field(
-        description="The user's message, or a list of chat messages."
+    prompt: str | Annotated[list[PromptMessage], Field(min_length=1)] | None = Field(
+        None, description="The user's message, or a list of chat messages."
     )
     expected_tool: Name | Annotated[list[Name], Field(min_length=1)] | None = Field(
         None,
@@ -138,11 +188,6 @@ class TestCase(_Strict):
     expected_params: dict[str, Any] | None = Field(
         None, description="Expected parameters; null: not scored. Values may be matchers."
     )
-    expected_calls: list[ExpectedCall] | None = Field(
-        None,
-        description="Several expected calls; [] when nothing should be called. Excludes expected_tool.",
-    )
-    call_order: CallOrder = Field("any", description="Whether expected_calls must come in their order.")
     param_scoring: ParamScoring | None = Field(None, description="How plain values compare.")
     tools: list[Tool] | None = Field(
         None, description="Replaces the suite's tools for this case; [] is none."
@@ -154,11 +199,6 @@ class TestCase(_Strict):
         None,
         description="Metric to the least score that passes, or budget to the most that a trial may "
         "take; null takes one away.",
-    )
-    forbidden_calls: Forbidden | None = Field(
-        None,
-        description="Calls that fail the case whatever else is right: names of tools, "
-        '{"tool": ..., "params": {...}} with matchers; or "*" for all tools but the expected.',
     )
     trials: Trials | None = Field(None, description="How many times the model is asked.")
     pass_rule: PassRule | None = Field(
@@ -178,8 +218,17 @@ class TestCase(_Strict):
     )
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
 
+    turns: Annotated[list[Turn], Field(min_length=1)] | None = Field(
+        None,
+        description="In place of prompt: a conversation, in which the model calls until it is done.",
+    )
+    world: WorldName | None = Field(None, description="The world of this case, as in the suite.")
+    world_args: dict[str, Any] | None = Field(
+        None, description="What the world is made with; replaces the suite's."
+    )
+
     multi_turn: bool = Field(False, description="Whether this is a chain of calls with mocks.")
-    max_rounds: Count | None = Field(None, description="Most replies a chain may take.")
+    max_rounds: Count | None = Field(None, description="Most replies that a chain, or a turn, may take.")
     optimal_hops: Count | None = Field(None, description="Calls that the shortest chain needs.")
     valid_prerequisites: list[Name] = Field(
         default_factory=list, description="Tools that may be called on the way."
@@ -205,6 +254,8 @@ class TestCase(_Strict):
     @property
     def expects_nothing(self) -> bool:
         """Whether the right answer is to call no tool."""
+        if self.turns is not None:
+            return False
         if self.expected_calls is not None:
             return not self.expected_calls
         return self.expected_tool is None
@@ -262,6 +313,12 @@ class Suite(_Strict):
         None, description="Tools that chains really run, on the server of tools_from, if allowed."
     )
     test_cases: list[TestCase]
+    world: WorldName | None = Field(
+        None,
+        description='"module:name" of a class, or of a function that makes objects, beside the suite: '
+        "what cases with turns act on. Public methods are the tools, public attributes the state.",
+    )
+    world_args: dict[str, Any] | None = Field(None, description="What the world is made with.")
     system_prompt: str | None = Field(None, description="Put before every prompt.")
     tool_choice: ToolChoice | None = None
     temperature: Temperature | None = None
@@ -272,6 +329,8 @@ class Suite(_Strict):
     trials: Trials | None = None
     pass_rule: PassRule | None = Field(None, alias="pass")
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+    _folder: Path = PrivateAttr(default=Path())
 
     def case(self, id: str) -> TestCase:
         """The case with this id; KeyError when there is none."""
@@ -295,13 +354,23 @@ class Overrides:
 
 
 @dataclass(frozen=True, slots=True)
+class ResolvedTurn:
+    """A turn with its prompt as messages, and the tools that are offered in it."""
+
+    turn: Turn
+    messages: tuple[dict[str, Any], ...]
+    tools: tuple[Tool, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedCase:
     """A case with the suite's defaults applied: what the engine runs and what scorers read.
 
     `temperature` and `max_tokens` are None where neither case, suite nor command line sets them, and
     `reasoning_effort` where the command line does not;
     `pass_rule` is `mean`, `all`, `any` or `K/N` with N the trials; `live_tools` are those that really
-    run, if the command line allows them. `set_by` names the parameters that the user has set, and where.
+    run, if the command line allows them. `messages` are those before the first reply. `set_by` names
+    the parameters that the user has set, and where.
     """
 
     case: TestCase
@@ -321,6 +390,23 @@ class ResolvedCase:
     live_tools: tuple[str, ...] = ()
     reasoning_effort: str | None = None
     set_by: Mapping[str, str] = field(default_factory=dict)
+    turns: tuple[ResolvedTurn, ...] = ()
+    world: WorldSpec | None = None
+
+    @property
+    def max_rounds(self) -> int:
+        """How many replies a chain, or a turn, may take; a single-turn case takes one."""
+        return (self.case.max_rounds or DEFAULT_MAX_ROUNDS) if self.goes_on else 1
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether calls are answered: the case is a chain or a conversation."""
+        return self.case.multi_turn or bool(self.turns)
+
+    @property
+    def forbids(self) -> bool:
+        """Whether a call is forbidden, in the case or in one of its turns."""
+        return bool(self.forbidden_calls) or any(each.turn.forbidden_calls for each in self.turns)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -335,7 +421,12 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     """
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
-    limits = limits_of(param_scoring, suite.thresholds, case.thresholds, over.thresholds)
+    limits = limits_of(
+        param_scoring == "bfcl" or case.turns is not None,
+        suite.thresholds,
+        case.thresholds,
+        over.thresholds,
+    )
     thresholds = {name: value for name, value in limits.items() if name not in BUDGETS}
     if not judges(limits):
         raise ConfigError(NOTHING_JUDGES)
@@ -344,13 +435,17 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     # A rule K/N on the command line says how many trials, too.
     of_rule = needed_of(over.pass_rule or "")
     trials = _first(over.trials, of_rule and of_rule[1], case.trials, suite.trials)
-    default_choice: ToolChoice = "auto" if case.expects_nothing else "required"
+    default_choice: ToolChoice = "auto" if case.expects_nothing or case.turns is not None else "required"
+    tools = tuple(suite.tools if case.tools is None else case.tools)
+    turns = _turns(case, tools)
     return ResolvedCase(
         case=case,
         id=case.id or "",
         suite=suite.name,
         messages=_messages(suite, case),
-        tools=tuple(suite.tools if case.tools is None else case.tools),
+        tools=tools,
+        turns=turns,
+        world=world_of(suite, case),
         tool_choice=over.tool_choice or case.tool_choice or suite.tool_choice or default_choice,
         temperature=_first(over.temperature, case.temperature, suite.temperature),
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),
@@ -370,10 +465,29 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     )
 
 
-def limits_of(param_scoring: str, *layers: Mapping[str, float | None] | None) -> dict[str, float]:
+def world_of(suite: Suite, case: TestCase) -> WorldSpec | None:
+    """The world of a case with turns, if it has one."""
+    target = case.world or suite.world
+    if target is None or case.turns is None:
+        return None
+    args = suite.world_args if case.world_args is None else case.world_args
+    return WorldSpec(target, suite._folder, args or {})
+
+
+def _turns(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:
+    turns = case.turns or ()
+    resolved = []
+    for number, turn in enumerate(turns, 1):
+        withheld = {name.casefold() for later in turns[number:] for name in later.new_tools}
+        offered = tuple(tool for tool in tools if tool.name.casefold() not in withheld)
+        resolved.append(ResolvedTurn(turn, prompt_messages(turn.prompt), offered))
+    return tuple(resolved)
+
+
+def limits_of(only_overall: bool, *layers: Mapping[str, float | None] | None) -> dict[str, float]:
     """Thresholds and budgets, each from the last layer that names it."""
     merged: dict[str, float | None] = {}
-    for layer in (BFCL_THRESHOLDS if param_scoring == "bfcl" else DEFAULT_THRESHOLDS, *layers):
+    for layer in (ONLY_OVERALL if only_overall else DEFAULT_THRESHOLDS, *layers):
         merged.update(layer or {})
     return {name: value for name, value in merged.items() if value is not None}
 
@@ -410,9 +524,15 @@ def _trials(trials: int | None, rule: str) -> int:
 
 def _messages(suite: Suite, case: TestCase) -> tuple[dict[str, Any], ...]:
     system = [] if suite.system_prompt is None else [{"role": "system", "content": suite.system_prompt}]
-    if isinstance(case.prompt, str):
-        return (*system, {"role": "user", "content": case.prompt})
-    return (*system, *(message.model_dump(exclude_unset=True) for message in case.prompt))
+    first = case.prompt if case.turns is None else case.turns[0].prompt
+    return (*system, *prompt_messages(first))
+
+
+def prompt_messages(prompt: str | list[PromptMessage] | None) -> tuple[dict[str, Any], ...]:
+    """A prompt as chat messages."""
+    if prompt is None or isinstance(prompt, str):
+        return ({"role": "user", "content": prompt or ""},)
+    return tuple(message.model_dump(exclude_unset=True) for message in prompt)
 
 
 def _first(*values: Any) -> Any:

@@ -58,9 +58,12 @@ def suite_schema() -> dict[str, Any]:
     for kind, definition in [("Suite", made), *definitions.items()]:
         _describe(kind, definition)
     definitions.update(_matchers())
+    definitions["ExpectedText"] = _expected_text()
     case = definitions["TestCase"]
     _finish_case(case)
     definitions["ExpectedCall"]["properties"]["params"].update(_nullable(_VALUES))
+    for holder in (case, definitions["Turn"]):
+        _finish_expectations(holder["properties"])
     _finish_tool(definitions)
     for properties in (made["properties"], case["properties"]):
         properties["thresholds"].update(_thresholds())
@@ -110,19 +113,17 @@ def _finish_case(case: dict[str, Any]) -> None:
     properties["id"]["anyOf"][0].update(
         {"minLength": 1, "maxLength": MAX_ID_LENGTH, "not": {"pattern": r"::|[\[\]]|^\s|\s$"}}
     )
-    for option in properties["prompt"]["anyOf"]:
-        if option["type"] == "string":
-            option["pattern"] = r"\S"
-        else:
-            user = {"properties": {"role": {"const": "user"}}, "required": ["role"]}
-            option["contains"] = user
     properties["tags"]["uniqueItems"] = True
     properties["tags"]["items"]["pattern"] = r"^[^\s_.+\-][^\s\[\](),:]*$"
     no_calls = {"properties": {"expected_calls": {"type": "null"}}}
     case["anyOf"] = [
-        {"required": ["expected_tool"], **no_calls},
+        {"required": ["prompt", "expected_tool"], **no_calls},
         {
-            "required": ["expected_calls"],
+            "required": ["turns"],
+            "properties": {"prompt": False, "expected_tool": False, "expected_params": {"type": "null"}},
+        },
+        {
+            "required": ["prompt", "expected_calls"],
             "properties": {
                 "expected_calls": {"type": "array"},
                 "expected_tool": False,
@@ -130,6 +131,22 @@ def _finish_case(case: dict[str, Any]) -> None:
             },
         },
     ]
+
+
+def _finish_expectations(properties: dict[str, Any]) -> None:
+    properties["prompt"]["anyOf"] = [
+        option for option in properties["prompt"]["anyOf"] if option["type"] != "null"
+    ]
+    properties["prompt"].pop("default", None)
+    for option in properties["prompt"]["anyOf"]:
+        if option["type"] == "string":
+            option["pattern"] = r"\S"
+        else:
+            user = {"properties": {"role": {"const": "user"}}, "required": ["role"]}
+            option["contains"] = user
+    properties["expected_state"].update(_nullable(_VALUES))
+    texts = {"type": "array", "items": {"$ref": "#/$defs/ExpectedText"}}
+    properties["expected_text"].update(_nullable(texts))
 
 
 def _finish_tool(definitions: dict[str, Any]) -> None:
@@ -169,6 +186,18 @@ _OPERANDS: dict[str, dict[str, Any] | bool] = {
     },
     matchers.SCHEMA: {"type": ["object", "boolean"]},
 }
+
+
+def _expected_text() -> dict[str, Any]:
+    return {
+        "description": "A text that a message contains, or one of the objects.",
+        "anyOf": [
+            {"type": "string", "pattern": r"\S"},
+            _matcher("$regex", {"type": "string", "minLength": 1}, "A pattern that is found."),
+            _matcher("$number", {"type": "number"}, "A number that is said."),
+            _matcher("$not", {"$ref": "#/$defs/ExpectedText"}, "What is not said."),
+        ],
+    }
 
 
 def _matcher(key: str, operand: dict[str, Any] | bool, description: str) -> dict[str, Any]:

@@ -113,14 +113,14 @@ def fewest_to_decide(trials: Sequence[TrialResult], case: ResolvedCase) -> int:
         decided = _counted_verdict(trials, rule, planned)
         if decided is not None:
             # A trial that is not asked has not shown that it keeps from forbidden calls.
-            return left if decided and case.forbidden_calls else 0
+            return left if decided and case.forbids else 0
         passes = sum(trial.passed for trial in trials)
         failures = sum(trial.error is None for trial in trials) - passes
         needed = needed_passes(rule, planned)
         return min(left, needed - passes, planned - needed + 1 - failures)
     if any(trial.error is not None for trial in trials):
         return 0  # an error, whatever the others say
-    if case.budgets or case.forbidden_calls:
+    if case.budgets or case.forbids:
         return left
     for more in range(left):
         if _mean_decided(trials, more, left - more, case.thresholds):

@@ -96,7 +96,8 @@ def _result(
     scores: dict[str, float | None],
     trials: tuple[TrialResult, ...],
 ) -> CaseResult:
-    said = (text_of(message) for message in case.messages if message.get("role") == "user")
+    later = (message for turn in case.turns[1:] for message in turn.messages)
+    said = (text_of(m) for m in (*case.messages, *later) if m.get("role") == "user")
     return CaseResult(
         nodeid=place.nodeid,
         suite=case.suite,

@@ -20,6 +20,7 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 LAYERS = (
     ("errors", "text", "writing", "agents"),
     ("record",),
+    ("worlds",),
     ("suite",),
     ("scoring",),
     ("engine",),

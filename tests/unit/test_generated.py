@@ -31,7 +31,7 @@ def test_a_generated_part_is_fresh(file: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("file", "names", "parts"),
     [
-        ("docs/scoring.md", BUILT_IN, ["metrics", "metrics of chains"]),
+        ("docs/scoring.md", BUILT_IN, ["metrics", "metrics of chains", "metrics of conversations"]),
         ("docs/scoring.md", get_args(FailureCategory), ["failures"]),
         ("docs/mutation.md", get_args(Kind), ["mutants"]),
     ],

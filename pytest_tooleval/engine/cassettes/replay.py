@@ -50,7 +50,7 @@ def recorded(
 
     Thousands of these would keep an event loop and its thread busy with nothing to wait for.
     """
-    if case.case.multi_turn or cassette.is_empty:
+    if case.goes_on or cassette.is_empty:
         return None
     try:
         # It never waits: there is one question, and its answer is here.
@@ -71,7 +71,7 @@ def first_missing(
     It may be one to the `server` of live tools, whose cassette must be one that never asks.
     """
     live = None
-    if server is not None and case.case.multi_turn:
+    if server is not None and case.goes_on:
         live = LiveTools(server, case, spec, trial)
     try:
         asyncio.run(_replay(case, spec, cassette.find, trial, live))

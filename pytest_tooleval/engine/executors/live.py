@@ -159,7 +159,7 @@ def _refusal(live: Live, case: ResolvedCase) -> str:
         and not server.has(tool.name, live.allowed)
         and tool.name.casefold() not in mocked
         # The call that ends a chain is scored and not run.
-        and not is_expected(tool.name, case)
+        and (case.turns or not is_expected(tool.name, case))
     ]
     if not missing:
         return ""

@@ -24,12 +24,18 @@ class Mocks:
 
     def __init__(self, case: ResolvedCase) -> None:
         self._case = case
+        # In a conversation those of the turn.
+        self.offered = case.tools
         self._mocks = {name.casefold(): mock for name, mock in case.case.mock_responses.items()}
         self._calls: dict[str, int] = {}
 
     def has(self, tool: str) -> bool:
         """Whether there is a mock for the tool."""
-        return tool.casefold() in self._mocks
+        return tool.casefold() in self._mocks and self.offers(tool)
+
+    def offers(self, tool: str) -> bool:
+        """Whether the tool is offered by now; outside of conversations it always is."""
+        return not self._case.turns or tool.casefold() in {each.name.casefold() for each in self.offered}
 
     def answer(self, call: ToolCall) -> str:
         """The content of the tool message: a text as it is, everything else as JSON."""
@@ -40,8 +46,8 @@ class Mocks:
         name = call.name.casefold()
         if call.arguments is None:
             return {"error": "the arguments are not a JSON object"}
-        if name not in self._mocks:
-            known = {tool.name.casefold() for tool in self._case.tools}
+        if not self.has(name):
+            known = {tool.name.casefold() for tool in self.offered}
             if name not in known:
                 return {"error": f"there is no tool {call.name!r}"}
             return {"error": f"{call.name} is not available"}

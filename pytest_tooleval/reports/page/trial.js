@@ -16,7 +16,7 @@ import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdTex
  * @typedef {{role?: string, content?: unknown, reasoning_content?: unknown, reasoning?: unknown, tool_calls?: unknown}} Message
  * @typedef {{message: Message, calls: Call[], format: string, finish_reason: string | null,
  *   no_answer: {category: string, reason: string} | null, latency_s: number | null}} Reply
- * @typedef {{prompt: Message[], rounds: {reply: Reply, answers: Message[]}[]}} Transcript
+ * @typedef {{prompt: Message[], rounds: {prompt: Message[], reply: Reply, answers: Message[]}[], printed?: string}} Transcript
  * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, format: string | null,
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
  *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, fallbacks: Record<string, string | null>,
@@ -41,6 +41,7 @@ export function trialNodes(trial, thresholds) {
     Object.keys(trial.scores).length > 0 && part("Scores", scoreTable(trial.scores, thresholds)),
     checks && part("Comparisons", checks),
     trial.transcript && part("Conversation", conversation(trial.transcript)),
+    trial.transcript?.printed && part("Printed by the world", longText(trial.transcript.printed, "code")),
   );
 }
 
@@ -131,7 +132,7 @@ function comparedValue(text, pieces, kind) {
 
 /** @param {Transcript} transcript */
 function conversation(transcript) {
-  const turns = transcript.rounds.flatMap((round) => [replyTurn(round.reply), ...round.answers.map(messageTurn)]);
+  const turns = transcript.rounds.flatMap((round) => [...round.prompt.map(messageTurn), replyTurn(round.reply), ...round.answers.map(messageTurn)]);
   return el("ol", { class: "transcript" }, ...transcript.prompt.map(messageTurn), ...turns);
 }
 

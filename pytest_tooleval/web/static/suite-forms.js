@@ -264,8 +264,8 @@ export class SuiteForms {
       one: "case",
       many: "cases",
       empty: "No cases yet. A case is a prompt, and what the model should call.",
-      title: (item) => text(item?.id) || promptText(item?.prompt) || "(no prompt)",
-      about: (item) => [text(item?.id) && promptText(item?.prompt), expected(item), item?.skip && "skipped"].filter(Boolean).join(" · "),
+      title: (item) => text(item?.id) || promptText(promptOf(item)) || "(no prompt)",
+      about: (item) => [text(item?.id) && promptText(promptOf(item)), expected(item), item?.skip && "skipped"].filter(Boolean).join(" · "),
       body: (item, i, redraw) => this.caseBody(item, i, redraw),
       add: () => {
         this.add("test_cases", { prompt: "", expected_tool: this.toolNames([])[0] ?? null });
@@ -365,6 +365,11 @@ function at(data, path) {
 /** @param {unknown} value */
 function text(value) {
   return typeof value === "string" ? value : "";
+}
+
+/** The prompt of a case, or of its first turn. @param {any} item */
+function promptOf(item) {
+  return item?.prompt ?? item?.turns?.[0]?.prompt;
 }
 
 /** @param {any} prompt @returns {string} */

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -111,3 +112,61 @@ def test_output_holds_nothing_that_a_terminal_obeys(runner: CliRunner, tmp_path:
     text = json.dumps({"name": "s", "test_cases": [], "\x1b[31m": "\x9b\u202e"}, ensure_ascii=False)
     done = runner.invoke(main, ["validate", str(write(tmp_path, "a", text.replace("\x1b", "\\u001b")))])
     assert all(line.isprintable() for line in done.output.splitlines())
+
+
+WORLD = """
+import random
+
+class Desk:
+    def __init__(self):
+        self.refunded = 0
+        self._seen = random.random()
+    def refund(self, amount: float):
+        self.refunded += amount
+        return {"refunded": self.refunded}
+    def draw(self):
+        return self._seen
+"""
+
+
+@pytest.mark.parametrize(
+    ("turn", "case", "finding"),
+    [
+        ({"expected_calls": [("refund", 3)], "expected_state": {"refunded": 3}}, {}, None),
+        ({"expected_calls": [("refund", 3)]}, {"expected_state": {"refunded": 3}}, None),
+        (
+            {"expected_calls": [("refund", "3")]},
+            {},
+            r"expected_calls[0]: refund answers ",
+        ),
+        ({"expected_calls": [("refund", "3")], "match": "contains"}, {}, None),
+        (
+            {"expected_calls": [("refund", 3)], "expected_state": {"refunded": 4}},
+            {},
+            "expected_state.refunded: the expected calls do not lead to it: they lead to 3",
+        ),
+        (
+            {"expected_calls": [("refund", 3)]},
+            {"expected_state": {"refunds": 4}},
+            "expected_state.refunds: the expected calls do not lead to it: they lead to (absent)",
+        ),
+        ({"expected_calls": [("draw", None)]}, {}, "when played again"),
+    ],
+)
+def test_expected_calls_are_played(
+    runner: CliRunner, tmp_path: Path, turn: dict[str, Any], case: dict[str, Any], finding: str | None
+) -> None:
+    (tmp_path / "desk.py").write_text(WORLD)
+    calls = [
+        {"tool": tool, "params": {} if amount is None else {"amount": amount}}
+        for tool, amount in turn["expected_calls"]
+    ]
+    turns = [{"prompt": "Hello", **turn, "expected_calls": calls}]
+    suite = {"name": "s", "world": "desk:Desk", "test_cases": [{"turns": turns, **case}]}
+    file = write(tmp_path, "s", json.dumps(suite, indent=1))
+    result = runner.invoke(main, ["validate", str(file)])
+    assert result.exit_code == (finding is not None), result.output
+    if finding is not None:
+        assert finding in result.output
+        place, _, _ = result.output.partition(": ")
+        assert int(place.split(":")[-2]) > 5

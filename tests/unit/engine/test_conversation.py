@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_tooleval.engine.cassettes.cassette import Cassette
+from pytest_tooleval.engine.cassettes.cassette import key_of
+from pytest_tooleval.engine.cassettes.cassette import question
+from pytest_tooleval.engine.cassettes.replay import first_missing
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.conversation import converse
+from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.record.transcript import measures_of
+from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import ResolvedCase
+from pytest_tooleval.suite.model import resolve
 
 from .fakes import call
 from .fakes import case_of
@@ -197,3 +207,105 @@ async def test_an_error_in_a_later_round_is_the_trials_error() -> None:
     with pytest.raises(ModelError) as raised:
         await converse(chain(), ask, {})
     assert raised.value is error
+
+
+WORLD = """
+class Desk:
+    def __init__(self, refunded=0):
+        self.refunded = refunded
+    def look(self):
+        print("looked")
+        return {"refunded": self.refunded}
+    def refund(self, amount: float):
+        self.refunded += amount
+        return "ok"
+"""
+
+
+def talk(folder: Path, *turns: dict[str, Any], **fields: Any) -> ResolvedCase:
+    (folder / "desk.py").write_text(WORLD, encoding="utf-8")
+    asked = [{"prompt": f"turn {number}", **turn} for number, turn in enumerate(turns, 1)]
+    case = {"id": "one", "turns": asked, "expected_text": ["x"], **fields}
+    world = {} if "tools" in fields else {"world": "desk:Desk", "world_args": {"refunded": 5}}
+    data = {"name": "s", **world, "test_cases": [case]}
+    suite = parse_suite(json.dumps(data), str(folder / "s.tooleval.json"))
+    return resolve(suite, suite.test_cases[0])
+
+
+async def test_a_turn_ends_with_a_reply_without_calls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = Model(
+        says(call("refund", '{"amount": 2}', "a"), call("look", id="b")),
+        says(content="done"),
+        says(call("look")),
+        says(),
+    )
+    transcript = await model.run(talk(tmp_path, {}, {"new_tools": ["look"]}))
+    assert [len(rounds) for rounds in transcript.turns] == [2, 2]
+    assert transcript.printed == "looked\n"
+    assert [message["content"] for message in transcript.messages if message["role"] != "assistant"] == [
+        "turn 1",
+        "ok",
+        '{"error": "there is no tool \'look\'"}',
+        "turn 2",
+        '{"refunded": 7}',
+    ]
+    assert [round_.prompt for round_ in transcript.rounds if round_.prompt] == [
+        ({"role": "user", "content": "turn 2"},)
+    ]
+    offered = [[tool["function"]["name"] for tool in asked.tools] for asked in model.requests]
+    assert offered == [["refund"]] * 2 + [["look", "refund"]] * 2
+    assert [asked.tool_choice for asked in model.requests] == ["auto"] * 4
+    assert capsys.readouterr().out == ""
+    assert Transcript.from_messages(transcript.messages).turns[1][0].prompt
+
+
+async def test_a_turn_without_an_end_ends_the_conversation(tmp_path: Path) -> None:
+    model = Model(says(call("look")))
+    transcript = await model.run(talk(tmp_path, {}, {}, max_rounds=3))
+    assert len(transcript.rounds) == len(model.requests) == 3
+    assert transcript.rounds[-1].answers == ()
+
+
+async def test_turns_without_a_world_are_answered_by_mocks(tmp_path: Path) -> None:
+    model = Model(says(call("check")), says(content="1"), says(call("check")), says(content="2"))
+    case = talk(
+        tmp_path,
+        {},
+        {"new_tools": ["check"]},
+        tools=[SEARCH, CHECK],
+        mock_responses={"check": "free"},
+    )
+    transcript = await model.run(case)
+    answers = [answer["content"] for round_ in transcript.rounds for answer in round_.answers]
+    assert answers == ['{"error": "there is no tool \'check\'"}', "free"]
+
+
+async def test_a_world_that_misbehaves_is_an_error_of_the_trial(tmp_path: Path) -> None:
+    case = talk(tmp_path, {})
+    (tmp_path / "broken.py").write_text("class Desk:\n  def look(self): return object()\n")
+    assert case.world is not None
+    broken = replace(case, world=replace(case.world, target="broken:Desk", args={}))
+    with pytest.raises(ModelError, match=r"^Desk\.look returned <object .*, which is no JSON") as caught:
+        await Model(says(call("look"))).run(broken)
+    assert caught.value.kind == "world"
+
+
+async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: Path) -> None:
+    spec = ModelSpec(label="m", model="openai/m")
+    case = talk(tmp_path, {}, {})
+    model = Model(says(call("refund", '{"amount": 1}')), says(content="1"), says(call("look")))
+    await model.run(replace(case, case=case.case.model_copy(update={"max_rounds": 2})))
+    cassette = Cassette(tmp_path / "tape.jsonl", "new")
+    replies = [says(call("refund", '{"amount": 1}')), says(content="1"), says(call("look")), says()]
+    for request, reply in zip(model.requests, replies, strict=True):
+        asked = question(spec, replace(request, sampling={"temperature": 0.0}, trial=0))
+        cassette.add(key_of(asked), asked, ChatAnswer(reply))
+    assert await asyncio.to_thread(first_missing, case, spec, cassette) is None
+    assert case.world is not None
+    changed = replace(case, world=replace(case.world, args={"refunded": 6}))
+    missing = await asyncio.to_thread(first_missing, changed, spec, cassette)
+    assert missing is not None
+    why = cassette.why_missing(missing, always=True)
+    assert 'message 7, content: recorded "{\\"refunded\\": 6}", asked "{\\"refunded\\": 7}"' in why

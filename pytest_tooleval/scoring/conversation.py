@@ -1,0 +1,354 @@
+"""A conversation of several turns: each expectation is a check from 0 to 1, `overall` their mean.
+
+    calls    expected_calls under exact, contains and within
+    state    expected_state, and expected_calls under state and state+results: the model's calls are
+             played on a fresh world, the expected ones on another
+    results  state+results: every answer that the turn's expected calls give was given to the model
+    text     expected_text
+    conduct  forbidden_calls and max_calls; 0 for a turn that did not end
+
+A forbidden call makes `overall` 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any
+from typing import NamedTuple
+
+from ..errors import WorldError
+from ..record.calls import ToolCall
+from ..record.metrics import CONVERSATION
+from ..record.results import Check
+from ..record.results import FailureCategory
+from ..record.transcript import Round
+from ..record.transcript import Transcript
+from ..suite.model import Expectations
+from ..suite.model import ResolvedCase
+from ..suite.model import Turn
+from ..text import counted
+from ..text import json_text
+from ..text import shorten
+from ..worlds.plain import ABSENT as NOTHING
+from ..worlds.plain import differences
+from ..worlds.plain import look_up
+from ..worlds.plain import path_text
+from ..worlds.plain import read_path
+from ..worlds.play import Calls
+from ..worlds.play import Played
+from ..worlds.play import play
+from .drafts import Draft
+from .drafts import Explained
+from .drafts import Pair
+from .forbidden import forbidden_call
+from .matchers import RULES
+from .matchers import is_optional
+from .parameters import ABSENT
+from .problems import CannotCompare
+from .reasons import reason
+from .single_turn import NoCallExpected
+from .single_turn import SeveralCallsExpected
+from .texts import says
+from .tool_selection import NO_TOOL
+from .tool_selection import shown_call
+
+# As many differences between two states, and missing answers, as an explanation lists.
+_SHOWN = 20
+
+
+class Part(NamedTuple):
+    """One check. `rows` explain it, without its `place`."""
+
+    metric: str
+    value: float
+    failure: FailureCategory
+    rows: Callable[[], list[Check]]
+    place: str
+
+
+def _part(metric: str, failure: FailureCategory, place: str, row: Check) -> Part:
+    return Part(metric, row.value, failure, lambda: [row], place)
+
+
+class Span(NamedTuple):
+    """A turn, or the whole of a conversation, with what is expected of it.
+
+    `small` is it as a case of its own, `end` the number of the turn that it ends with, from 1.
+    """
+
+    place: str
+    expected: Expectations
+    rounds: Sequence[Round]
+    small: ResolvedCase
+    end: int
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        return [call for round_ in self.rounds for call in round_.reply.calls]
+
+    @property
+    def match(self) -> str:
+        return self.small.case.match or "exact"
+
+
+def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
+    turns = transcript.turns
+    if len(turns) > len(case.turns):
+        raise CannotCompare(f"the conversation has {len(turns)} turns, {len(case.turns)} expected")
+    spans = []
+    for number, each in enumerate(case.turns):
+        rounds = turns[number] if number < len(turns) else ()
+        place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
+        spans.append(Span(place, each.turn, rounds, _small(case, each.turn), number + 1))
+    spans.append(Span("", case.case, transcript.rounds, _small(case, case.case), len(case.turns)))
+    return spans
+
+
+def _small(case: ResolvedCase, of: Expectations) -> ResolvedCase:
+    fields = {"expected_calls": of.expected_calls, "call_order": of.call_order}
+    test = case.case.model_copy(update={**fields, "match": of.match or case.case.match})
+    return replace(case, case=test, forbidden_calls=tuple(of.forbidden_calls or ()))
+
+
+def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
+    """What is said of the first call that the case, or the turn that it was made in, forbids."""
+    if not case.turns:
+        return forbidden_call(case, transcript.calls)
+    return next(filter(None, _forbidden(case, _spans(case, transcript))), None)
+
+
+def _forbidden(case: ResolvedCase, spans: Sequence[Span]) -> list[str | None]:
+    """The same of each span."""
+    *turns, whole = spans
+    found = [forbidden_call(span.small, span.calls) for span in turns]
+    texts = [text and span.place + text for span, text in zip(turns, found, strict=True)]
+    # Under "*" the whole case allows what any of its turns expects.
+    every = [call for span in spans for call in span.expected.expected_calls or ()]
+    test = case.case.model_copy(update={"expected_calls": every})
+    return [*texts, forbidden_call(replace(case, case=test), whole.calls)]
+
+
+class Conversation:
+    """What came of a case with turns."""
+
+    def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
+        self._case = case
+        self._spans = _spans(case, transcript)
+        self._forbidden = _forbidden(case, self._spans)
+        self._parts = list(self._all_parts())
+
+    def scores(self) -> dict[str, Draft]:
+        drafts = {"overall": Draft(self._overall(), self._explain_overall)}
+        for metric in CONVERSATION:
+            parts = [part for part in self._parts if part.metric == metric]
+            value = _mean(parts) if parts else None
+            drafts[metric] = Draft(value, partial(_explained, parts) if parts else "nothing to check")
+        return drafts
+
+    def failure(self) -> FailureCategory | None:
+        wrong = [part for part in self._parts if part.value < 1.0]
+        if any(part.failure == "unfinished_turn" for part in wrong):
+            return "unfinished_turn"
+        wrong.sort(key=lambda part: CONVERSATION.index(part.metric))
+        return wrong[0].failure if wrong else None
+
+    def parameter_failure(self) -> FailureCategory | None:
+        return None
+
+    def pairs(self) -> list[Pair]:
+        """None: most calls of a conversation are on the way, and nobody's mistake."""
+        return []
+
+    def _overall(self) -> float:
+        return 0.0 if any(self._forbidden) else _mean(self._parts)
+
+    def _explain_overall(self) -> Explained:
+        if text := next(filter(None, self._forbidden), None):
+            return text, []
+        return f"{self._overall():.4g} = the mean of {counted(len(self._parts), 'check')}", []
+
+    def _all_parts(self) -> Iterator[Part]:
+        most = self._case.max_rounds
+        for span in self._spans[:-1]:
+            if len(span.rounds) >= most and span.rounds[-1].reply.calls:
+                got = f"calls in all of {counted(most, 'round')}"
+                row = Check("end", "a reply without calls", got, 0.0, "max_rounds was reached")
+                yield _part("conduct", "unfinished_turn", span.place, row)
+        played = self._play_model()
+        references = self._play_expected()
+        for number, (span, reference) in enumerate(zip(self._spans, references, strict=True)):
+            yield from _calls(span)
+            if played is not None:
+                yield from _states(span, played, reference)
+            yield from _texts(span)
+            yield from _conduct(span, self._forbidden[number], self._case)
+
+    def _play_model(self) -> Played | None:
+        """The model's calls on a fresh world, if the case looks at one."""
+        if not any(span.expected.expected_state or _plays(span) for span in self._spans):
+            return None
+        turns = [
+            Calls(span.calls, {tool.name for tool in each.tools})
+            for span, each in zip(self._spans[:-1], self._case.turns, strict=True)
+        ]
+        return _played(self._case, turns)
+
+    def _play_expected(self) -> list[Played | None]:
+        """The expected calls on a fresh world: those up to each turn, then those of the whole case."""
+        offered = {tool.name for tool in self._case.tools}
+        *turns, whole = [Calls(expected_calls(span.expected), offered) for span in self._spans]
+        of_turns = _played(self._case, turns) if any(map(_plays, self._spans[:-1])) else None
+        of_whole = _played(self._case, [whole]) if _plays(self._spans[-1]) else None
+        return [*(of_turns for _ in turns), of_whole]
+
+
+def _calls(span: Span) -> Iterator[Part]:
+    expected, calls = span.expected.expected_calls, span.calls
+    if expected is None or _plays(span):
+        return
+    if not expected and span.match != "contains":
+        draft = NoCallExpected(span.small, calls).scores()["tool_selection"]
+        rows = partial(_rows_of, draft)
+        yield Part("calls", draft.value or 0.0, "unexpected_call", rows, span.place)
+    elif not expected or (span.match == "within" and not calls):
+        yield _part("calls", "missing_call", span.place, Check("calls", "any", NO_TOOL, 1.0, ""))
+    else:
+        several = SeveralCallsExpected(span.small, calls)
+        drafts = several.scores()
+        failure = several.failure() or "missing_call"
+        if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and span.match != "exact":
+            failure = "missing_call" if span.match == "contains" else "surplus_call"
+        rows = partial(_call_rows, span.match, drafts)
+        yield Part("calls", drafts["overall"].value or 0.0, failure, rows, span.place)
+
+
+def _texts(span: Span) -> Iterator[Part]:
+    texts = [round_.reply.text for round_ in span.rounds]
+    last = next((text for text in reversed(texts) if text.strip()), "")
+    for expected in span.expected.expected_text or ():
+        right = says(expected, texts)
+        why = "" if right else "was not said"
+        if not right and isinstance(expected, dict) and "$not" in expected:
+            why = "was said"
+        row = Check("text", json_text(expected), json_text(last), float(right), why)
+        yield _part("text", "wrong_text", span.place, row)
+
+
+def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[Part]:
+    is_turn = isinstance(span.expected, Turn)
+    if span.expected.forbidden_calls if is_turn else case.forbidden_calls:
+        row = Check("forbidden calls", NO_TOOL, forbidden or NO_TOOL, float(not forbidden), "")
+        yield _part("conduct", "forbidden_call", span.place, row)
+    most = span.expected.max_calls if isinstance(span.expected, Turn) else None
+    if most is not None:
+        made = len(span.calls)
+        row = Check("calls made", f"at most {most}", str(made), float(made <= most), "max_calls")
+        yield _part("conduct", "surplus_call", span.place, row)
+
+
+def expected_calls(of: Expectations) -> list[ToolCall]:
+    """The expected calls as if they had been made; their params are plain values."""
+    return [ToolCall(call.tools[0], call.params or {}) for call in of.expected_calls or ()]
+
+
+def _plays(span: Span) -> bool:
+    return span.expected.expected_calls is not None and span.match.startswith("state")
+
+
+def _played(case: ResolvedCase, turns: Sequence[Calls]) -> Played:
+    if case.world is None:
+        raise CannotCompare("there is no world whose state could be compared", "world")
+    try:
+        return play(case.world, turns)
+    except WorldError as error:
+        raise CannotCompare(str(error), "world") from None
+
+
+def _states(span: Span, played: Played, reference: Played | None) -> Iterator[Part]:
+    """The checks of the world after a span."""
+    state = played.states[span.end - 1]
+    for path, wanted in (span.expected.expected_state or {}).items():
+        row = state_row(span.small, state, path, wanted)
+        yield _part("state", "wrong_state", span.place, row)
+    if reference is None or not _plays(span):
+        return
+    # Of the whole case there is one turn to compare with.
+    turn = min(span.end, len(reference.states)) - 1
+    rows = [
+        Check(path_text(path), _shown(wanted), _shown(got), 0.0, "not as after the expected calls")
+        for path, wanted, got in islice(differences(reference.states[turn], state), _SHOWN)
+    ]
+    same = Check("state", "as after the expected calls", "the same", 1.0, "")
+    yield Part("state", float(not rows), "wrong_state", lambda: rows or [same], span.place)
+    if span.match == "state+results":
+        given = [answer for turn in played.answers[: span.end] for answer in turn]
+        missing = _missing_results(span, reference.answers[turn], given)
+        all_given = Check("results", "those of the expected calls", "all given", 1.0, "")
+        found = missing or [all_given]
+        yield Part("results", float(not missing), "missing_result", lambda: found, span.place)
+
+
+def _missing_results(span: Span, wanted: Sequence[str], given: Sequence[str]) -> list[Check]:
+    calls = expected_calls(span.expected)
+    if calls and not span.calls:
+        return [Check("results", "at least one call", NO_TOOL, 0.0, "nothing was called")]
+    left = Counter(given)
+    rows = []
+    for call, answer in zip(calls, wanted, strict=True):
+        if left[answer] > 0:
+            left[answer] -= 1
+        else:
+            what = f"result of {shown_call(call)}"
+            rows.append(Check(what, shorten(answer), ABSENT, 0.0, "no call was answered so"))
+    return rows[:_SHOWN]
+
+
+def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any) -> Check:
+    """One entry of `expected_state` against the state of a world."""
+    whole, got = look_up(state, read_path(path) or (path,))
+    if got is NOTHING:
+        right, why = is_optional(wanted), "there is nothing at this path"
+    else:
+        right, why = reason(wanted, got, RULES[case.param_scoring])
+    return Check(path_text(whole), json_text(wanted), _shown(got), float(right), why)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return ABSENT if value is NOTHING else json_text(value)
+
+
+def _mean(parts: Sequence[Part]) -> float:
+    return sum(part.value for part in parts) / len(parts) if parts else 1.0
+
+
+def _explained(parts: Sequence[Part]) -> Explained:
+    rows = [
+        Check(part.place + row.what, row.expected, row.actual, row.value, row.reason)
+        for part in parts
+        for row in part.rows()
+    ]
+    right = sum(part.value >= 1.0 for part in parts)
+    return f"{right} of {len(parts)} checks hold", rows
+
+
+def _rows_of(draft: Draft) -> list[Check]:
+    return list(draft.score(explained=True).checks)
+
+
+def _call_rows(match: str, drafts: dict[str, Draft]) -> list[Check]:
+    """The rows about tools and about parameters, without those that this match leaves free."""
+    tools = [
+        row
+        for row in _rows_of(drafts["tool_selection"])
+        if not (match == "contains" and row.expected == NO_TOOL)
+        and not (match == "within" and row.actual == NO_TOOL)
+    ]
+    return tools + [row for row in _rows_of(drafts["parameter_accuracy"]) if row.actual != NO_TOOL]

@@ -1,0 +1,83 @@
+"""Playing the expected calls of a suite on its worlds, before any model is asked.
+
+Each case is played twice: what comes out differently would be held against a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import WorldError
+from ..suite.model import Expectations
+from ..suite.model import ResolvedCase
+from ..suite.model import Suite
+from ..suite.model import resolve
+from ..suite.model import world_of
+from ..suite.source import Finding
+from ..suite.source import Findings
+from ..suite.source import Loc
+from ..suite.turns import unplayable
+from ..text import json_text
+from ..worlds.plain import differences
+from ..worlds.plain import path_text
+from ..worlds.play import Calls
+from ..worlds.play import play
+from ..worlds.world import is_error
+from .conversation import expected_calls
+from .conversation import state_row
+from .problems import CannotCompare
+
+_Part = tuple[Loc, Expectations]
+
+
+def rehearse(suite: Suite) -> Findings:
+    """Expected calls that fail or come out differently, and expected states they do not lead to."""
+    for index, test in enumerate(suite.test_cases):
+        if world_of(suite, test) is not None:
+            loc: Loc = ("test_cases", index)
+            case = resolve(suite, test)
+            turns = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
+            offered = [{tool.name for tool in each.tools} for each in case.turns]
+            whole: _Part = (loc, test)
+            try:
+                yield from _play(case, turns, offered, [] if test.expected_calls else [whole])
+                if test.expected_calls:
+                    yield from _play(case, [whole], offered[-1:], [])
+            except (WorldError, CannotCompare) as error:
+                yield Finding((*loc, "turns"), f"the expected calls cannot be played: {error}")
+
+
+def _play(
+    case: ResolvedCase, parts: Sequence[_Part], offered: Sequence[set[str]], ends: Sequence[_Part]
+) -> Findings:
+    """Play the calls of these parts one after the other; what `ends` expect holds after the last."""
+    assert case.world is not None
+    raw = [call.model_dump() for _, part in parts for call in part.expected_calls or ()]
+    if not raw or any(unplayable(raw, ())):
+        return
+    turns = [Calls(expected_calls(p), names) for (_, p), names in zip(parts, offered, strict=True)]
+    first, second = play(case.world, turns), play(case.world, turns)
+    fails = False
+    for number, (loc, part) in enumerate(parts):
+        answers = zip(turns[number].calls, first.answers[number], second.answers[number], strict=True)
+        for index, (call, one, other) in enumerate(answers):
+            at, shown = (*loc, "expected_calls", index), f"{call.name} answers {json_text(one)}"
+            if one != other:
+                yield Finding(at, f"{shown}, and {json_text(other)} when played again")
+            elif is_error(one):
+                fails = True
+                # Further calls are free there, and may have to come first.
+                if (part.match or case.case.match) not in ("contains", "within"):
+                    yield Finding(at, shown)
+        found = next(differences(first.states[number], second.states[number]), None)
+        if found is not None:
+            one, other = map(json_text, found[1:])
+            yield Finding(loc, f"{path_text(found[0])} is {one}, and {other} when played again")
+    if not fails:
+        states = [*first.states, *[first.states[-1]] * len(ends)]
+        for (loc, part), state in zip((*parts, *ends), states, strict=True):
+            for path, wanted in (part.expected_state or {}).items():
+                row = state_row(case, state, path, wanted)
+                if row.value < 1.0:
+                    message = f"the expected calls do not lead to it: they lead to {row.actual}"
+                    yield Finding((*loc, "expected_state", path), message)

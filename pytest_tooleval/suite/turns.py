@@ -1,0 +1,146 @@
+"""What is wrong with cases of several turns, beside what is wrong with any case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..record.calls import is_number
+from ..worlds.plain import read_path
+from .explain import describe
+from .explain import nearest
+from .explain import show
+from .fields import matcher_findings
+from .matchers import matcher_key
+from .model import ANY_TOOL
+from .patterns import pattern_problem
+from .source import Finding
+from .source import Findings
+from .source import Loc
+from .tools import ToolNames
+
+# Fields that a case has only with turns, and those that it has only without.
+_WITH = ("match", "expected_state", "expected_text", "world", "world_args")
+_WITHOUT = ("prompt", "expected_tool", "expected_params", "multi_turn", "optimal_hops")
+_EXPECTED = ("expected_calls", "forbidden_calls", "expected_state", "expected_text", "max_calls")
+_TEXT_KEYS = ("$regex", "$number", "$not")
+
+
+def turns_of(case: dict[str, Any]) -> Iterator[tuple[Loc, dict[str, Any]]]:
+    """The turns of a case that are objects, with their place in it."""
+    turns = case.get("turns")
+    for index, turn in enumerate(turns if isinstance(turns, list) else ()):
+        if isinstance(turn, dict):
+            yield ("turns", index), turn
+
+
+def turn_findings(
+    case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames, scoring: Any
+) -> Findings:
+    """The fields of cases with turns; `scoring` is the param_scoring of the case."""
+    if case.get("turns") is None:
+        for field in _WITH:
+            if case.get(field) is not None:
+                message = 'only with turns; write "turns": [{"prompt": ...}] in place of prompt'
+                yield Finding((*loc, field), message, at_key=True)
+        return
+    for field in _WITHOUT:
+        if case.get(field):
+            instead = "; give expected_calls" if field.startswith("expected") else ""
+            message = f"stands beside turns; remove one of the two{instead}"
+            yield Finding((*loc, field), message, at_key=True)
+    choice, where = case.get("tool_choice"), (*loc, "tool_choice")
+    if choice is None:
+        choice, where = suite.get("tool_choice"), (*loc, "turns")
+    if choice == "required":
+        message = 'a turn ends with a reply without calls, which tool_choice "required" rules out'
+        yield Finding(where, f'{message}; set "tool_choice": "auto" in the case')
+    has_world = case.get("world") is not None or suite.get("world") is not None
+    for field in ("mock_responses", "live_tools"):
+        if has_world and case.get(field):
+            yield Finding((*loc, field), "stands beside a world, which answers all calls", at_key=True)
+    parts = [((), case), *turns_of(case)]
+    everywhere = (suite.get("forbidden_calls"), *(part.get(f) for _, part in parts for f in _EXPECTED))
+    if case["turns"] and all(value is None for value in everywhere):
+        message = "nothing is expected; give a turn, or the case, expected_calls or another expectation"
+        yield Finding((*loc, "turns"), message, at_key=True)
+    for at, part in parts:
+        match = part.get("match", case.get("match"))
+        yield from _expectations(part, (*loc, *at), match, has_world, scoring)
+    for at, turn in turns_of(case):
+        for index, name in enumerate(turn.get("new_tools") or ()):
+            place = (*loc, *at, "new_tools", index)
+            if isinstance(name, str) and name and (tools.lacks(name) or name == ANY_TOOL):
+                yield Finding(place, tools.complaint(name))
+            elif at[-1] == 0:
+                yield Finding(place, "offered from the first turn on anyway; name it in a later one")
+
+
+def _expectations(
+    part: dict[str, Any], loc: Loc, match: object, has_world: bool, scoring: Any
+) -> Findings:
+    needs = 'needs a world; add "world": "module:Class" to the suite'
+    plays = isinstance(match, str) and match.startswith("state")
+    if plays and part.get("expected_calls") is not None:
+        if not has_world:
+            yield Finding((*loc, "match" if "match" in part else "expected_calls"), needs)
+        yield from unplayable(part["expected_calls"], (*loc, "expected_calls"))
+    state = part.get("expected_state")
+    if isinstance(state, dict):
+        at = (*loc, "expected_state")
+        if not has_world:
+            yield Finding(at, needs, at_key=True)
+        for path in state:
+            if read_path(path) is None:
+                message = 'expected a path such as orders.A1.refunded or orders["a.b"][0]'
+                yield Finding((*at, path), message, at_key=True)
+        yield from matcher_findings(state, at, scoring)
+    texts = part.get("expected_text")
+    for index, text in enumerate(texts if isinstance(texts, list) else ()):
+        yield from _text(text, (*loc, "expected_text", index))
+
+
+def unplayable(calls: Any, at: Loc) -> Findings:
+    """Expected calls that do not say which tool, or with which values, and so cannot be made."""
+    for index, call in enumerate(calls if isinstance(calls, list) else ()):
+        if not isinstance(call, dict):
+            continue
+        if isinstance(call.get("tool"), list) or call.get("tool") == ANY_TOOL:
+            message = "this call is made on a world to see what it leads to; name one tool"
+            yield Finding((*at, index, "tool"), message)
+        params = call.get("params")
+        for name, value in params.items() if isinstance(params, dict) else ():
+            if _holds_matcher(value):
+                message = "this call is made on a world to see what it leads to; give a plain value"
+                yield Finding((*at, index, "params", name), message)
+
+
+def _holds_matcher(value: Any) -> bool:
+    if isinstance(value, dict):
+        return matcher_key(value) is not None or any(map(_holds_matcher, value.values()))
+    return isinstance(value, list) and any(map(_holds_matcher, value))
+
+
+def _text(text: Any, at: Loc) -> Findings:
+    example = 'a text, {"$regex": ...}, {"$number": ...} or {"$not": ...}'
+    if isinstance(text, str):
+        if not text.strip():
+            yield Finding(at, "an empty text, which every message contains")
+        return
+    if not isinstance(text, dict) or len(text) != 1:
+        yield Finding(at, f"expected {example}, got {describe(text)}")
+        return
+    ((key, operand),) = text.items()
+    if key not in _TEXT_KEYS:
+        near = nearest(key, _TEXT_KEYS)
+        meant = f"did you mean {show(near)}?" if near else f"expected {example}"
+        yield Finding((*at, key), f"unknown, {meant}", at_key=True)
+    elif key == "$not":
+        yield from _text(operand, (*at, key))
+    elif key == "$number" and not is_number(operand):
+        yield Finding((*at, key), f"expected a number, got {describe(operand)}")
+    elif key == "$regex":
+        if not isinstance(operand, str) or not operand:
+            yield Finding((*at, key), f"expected a regular expression, got {describe(operand)}")
+        elif problem := pattern_problem(operand):
+            yield Finding((*at, key), problem)

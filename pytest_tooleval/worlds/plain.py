@@ -1,0 +1,122 @@
+"""The state of a world as plain data: what two worlds differ in, and paths into it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+Path = tuple[str | int, ...]
+
+_AS_TEXT = (dt.date, dt.time, dt.timedelta, Decimal, UUID, PurePath)
+_PART = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([0-9]+)\]|\.?([^.\[\]]+)')
+# Names of fields stand after a dot, all other keys in brackets.
+_FIELD = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+class Absent:
+    """Stands where one of two worlds has nothing."""
+
+
+ABSENT = Absent()
+
+
+def attributes(thing: object, *, of_class: bool = False) -> dict[str, Any]:
+    """The public attributes of an object that hold data; with `of_class` those of its class as well."""
+    found: dict[str, Any] = {}
+    for kind in reversed(type(thing).__mro__[:-1]) if of_class else ():
+        found.update({k: v for k, v in vars(kind).items() if isinstance(v, (dict, list, set))})
+    for kind in type(thing).__mro__:
+        slots = vars(kind).get("__slots__", ())
+        names = [slots] if isinstance(slots, str) else slots
+        found.update({name: getattr(thing, name) for name in names if hasattr(thing, name)})
+    found.update(getattr(thing, "__dict__", {}))
+    return {k: v for k, v in found.items() if not k.startswith("_") and not callable(v)}
+
+
+def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
+    """A value as JSON would have it: objects as their public attributes, sets in a fixed order."""
+    if isinstance(value, Enum):
+        return plain(value.value, inside)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, _AS_TEXT):
+        return str(value)
+    if id(value) in inside:
+        return "(a part of itself)"
+    inside |= {id(value)}
+    if isinstance(value, dict):
+        return {str(key): plain(each, inside) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each, inside) for each in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((plain(each, inside) for each in value), key=canonical)
+    if hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
+        return {name: plain(each, inside) for name, each in attributes(value).items()}
+    return repr(value)
+
+
+def canonical(value: Any) -> str:
+    """Equal data, equal texts."""
+    return json.dumps(value, sort_keys=True)
+
+
+def differences(expected: Any, actual: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+    """Where two plain values differ, innermost: path, expected, actual; ABSENT where one has nothing."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in dict.fromkeys([*expected, *actual]):
+            yield from differences(expected.get(key, ABSENT), actual.get(key, ABSENT), (*path, key))
+    elif isinstance(expected, list) and isinstance(actual, list):
+        for index in range(max(len(expected), len(actual))):
+            wanted, got = (each[index : index + 1] or [ABSENT] for each in (expected, actual))
+            yield from differences(wanted[0], got[0], (*path, index))
+    elif expected != actual or isinstance(expected, bool) != isinstance(actual, bool):
+        yield path, expected, actual
+
+
+def path_text(path: Path) -> str:
+    """`Desk.orders["A1"].refunded`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif not text:
+            text = part
+        else:
+            text += f".{part}" if _FIELD.fullmatch(part) else f"[{json.dumps(part, ensure_ascii=False)}]"
+    return text
+
+
+def read_path(text: str) -> Path | None:
+    """The parts of `orders.A1.refunded` or `orders["A1"].refunded`; None if it is no path."""
+    parts: list[str | int] = []
+    at = 0
+    while found := _PART.match(text, at):
+        quoted, index, name = found.groups()
+        parts.append(json.loads(f'"{quoted}"') if quoted is not None else int(index) if index else name)
+        at = found.end()
+    return tuple(parts) if parts and at == len(text) else None
+
+
+def look_up(state: dict[str, Any], path: Path) -> tuple[Path, Any]:
+    """What stands at a path, with its whole path; ABSENT when nothing does.
+
+    The first part is the name of a class; where there is one object, it may be left out.
+    """
+    if path[0] not in state and len(state) == 1:
+        path = (*state, *path)
+    value: Any = state
+    for part in path:
+        if isinstance(value, dict):
+            value = value.get(str(part), ABSENT)
+        elif isinstance(value, list) and str(part).isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return path, ABSENT
+    return path, value

@@ -1,0 +1,103 @@
+"""Playing calls on a world, never for longer than it may take."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import queue
+import threading
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Sequence
+from typing import Any
+from typing import NamedTuple
+from typing import TypeVar
+
+from ..errors import WorldError
+from ..record.calls import ToolCall
+from .world import State
+from .world import World
+from .world import WorldSpec
+
+# Seconds that a world may take to be made, and to answer a call.
+TIME_LIMIT_S = 10.0
+
+_T = TypeVar("_T")
+
+
+class Worker:
+    """A thread that does one thing after the other, and never keeps the process from ending.
+
+    Connections of a world, such as those to SQLite, may be used in the thread alone that opened them.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="tooleval-world", daemon=True).start()
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+    def submit(self, function: Callable[[], _T]) -> concurrent.futures.Future[_T]:
+        future: concurrent.futures.Future[_T] = concurrent.futures.Future()
+
+        def job() -> None:
+            try:
+                future.set_result(function())
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._jobs.put(job)
+        return future
+
+    def close(self) -> None:
+        self._jobs.put(None)
+
+
+class Calls(NamedTuple):
+    """Calls of one turn, and the tools that are offered in it."""
+
+    calls: Sequence[ToolCall]
+    offered: Collection[str]
+
+
+class Played(NamedTuple):
+    """What came of playing turns: the answers to the calls of each, and the states after them."""
+
+    answers: list[list[str]]
+    states: list[State]
+
+
+def play(spec: WorldSpec, turns: Sequence[Calls]) -> Played:
+    """Play the calls on a fresh world. Raises WorldError."""
+    worlds: list[World] = []
+
+    def run() -> Played:
+        world = World(spec)
+        worlds.append(world)
+        played = Played([], [])
+        try:
+            for calls, offered in turns:
+                played.answers.append([world.call(c.name, c.arguments, offered) for c in calls])
+                played.states.append(world.state())
+        finally:
+            world.close()
+        return played
+
+    count = 1 + sum(len(turn.calls) for turn in turns)
+    return bounded(run, count * TIME_LIMIT_S, lambda: worlds[0].doing if worlds else f"{spec.target}()")
+
+
+def bounded(function: Callable[[], _T], seconds: float, doing: Callable[[], Any]) -> _T:
+    """What a function returns, run in a thread of its own; WorldError when it takes too long."""
+    worker = Worker()
+    try:
+        return worker.submit(function).result(seconds)
+    except concurrent.futures.TimeoutError:
+        raise too_slow(doing(), seconds) from None
+    finally:
+        worker.close()
+
+
+def too_slow(doing: str, seconds: float = TIME_LIMIT_S) -> WorldError:
+    return WorldError(f"{doing} gave no answer within {seconds:g} s")

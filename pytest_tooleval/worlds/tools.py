@@ -1,0 +1,91 @@
+"""The tools of a world, from the signatures and docstrings of its methods."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+from typing import cast
+
+from ..errors import WorldError
+from .play import TIME_LIMIT_S
+from .play import bounded
+from .world import World
+from .world import WorldSpec
+from .world import named
+
+_SECTION = re.compile(r"\s*(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*")
+_PARAMETER = re.compile(r"\s+\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.+)")
+
+
+def tools_of(spec: WorldSpec) -> list[dict[str, Any]]:
+    """The tools as OpenAI functions. Raises WorldError when there is no such world."""
+    world = bounded(lambda: World(spec), TIME_LIMIT_S, lambda: f"{spec.target}()")
+    return [_tool(name, method) for name, method in world.methods.items()]
+
+
+def _tool(name: str, method: Callable[..., Any]) -> dict[str, Any]:
+    from pydantic import TypeAdapter
+
+    try:
+        schema = TypeAdapter(cast("Any", _stand_in(method))).json_schema()
+    except Exception as error:
+        raise WorldError(
+            f"{method.__qualname__}: its signature makes no JSON Schema: {named(error)}; "
+            "write its tool out under tools"
+        ) from None
+    schema = _untitled(schema)
+    about, parameters = _documentation(method)
+    for parameter, text in parameters.items():
+        if parameter in schema.get("properties", {}):
+            schema["properties"][parameter].setdefault("description", text)
+    parts = {"name": name, "description": about, "parameters": schema}
+    return {"type": "function", "function": {k: v for k, v in parts.items() if v}}
+
+
+def _stand_in(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the method's parameters; pydantic looks up names in another module than theirs."""
+    signature = inspect.signature(method, eval_str=True)
+
+    def stand_in() -> None: ...
+
+    kinds = {each.name: each.annotation for each in signature.parameters.values()}
+    stand_in.__annotations__ = {k: v for k, v in kinds.items() if v is not inspect.Parameter.empty}
+    stand_in.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        return_annotation=inspect.Signature.empty
+    )
+    return stand_in
+
+
+def _untitled(schema: Any) -> Any:
+    """Without pydantic's titles, which repeat the names. A property may be called `title`."""
+    if not isinstance(schema, dict):
+        return schema
+    kept = {k: v for k, v in schema.items() if k != "title" or not isinstance(v, str)}
+    for key in ("properties", "$defs"):
+        if key in kept:
+            kept[key] = {name: _untitled(each) for name, each in kept[key].items()}
+    for key in ("items", "additionalProperties"):
+        if key in kept:
+            kept[key] = _untitled(kept[key])
+    for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
+        if key in kept:
+            kept[key] = [_untitled(each) for each in kept[key]]
+    return kept
+
+
+def _documentation(method: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """What a docstring says of the method, and under `Args:` of its parameters."""
+    about: list[str] = []
+    parameters: dict[str, str] = {}
+    section = ""
+    for line in (inspect.getdoc(method) or "").splitlines():
+        found = _SECTION.fullmatch(line)
+        if found:
+            section = found[1]
+        elif not section:
+            about.append(line)
+        elif section in ("Args", "Arguments", "Parameters") and (found := _PARAMETER.fullmatch(line)):
+            parameters[found[1]] = found[2].strip()
+    return "\n".join(about).strip(), parameters

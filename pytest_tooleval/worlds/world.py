@@ -1,0 +1,233 @@
+"""A world: objects made anew for a trial, whose public methods answer calls.
+
+A world is code of the checkout and trusted, but what it is called with is a model's. What it raises is
+an answer to the model; what it cannot be used for at all is a `WorldError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import io
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from ..errors import WorldError
+from ..text import printable
+from ..text import shorten
+from .output import taken_by
+from .plain import attributes
+from .plain import canonical
+from .plain import differences
+from .plain import path_text
+from .plain import plain
+
+# What a model asks for may be as large as it likes.
+MAX_ANSWER = 1024 * 1024
+_MAX_ERROR = 2000
+MAX_PRINTED = 10_000
+
+State = dict[str, Any]
+
+_importing = threading.RLock()
+# The state in which the first world of each kind began, in this process.
+_begun: dict[tuple[str, Path, str], State] = {}
+
+
+@dataclass(frozen=True)
+class WorldSpec:
+    """How to make a world: `module:name`, the folder of the suite, and what `name` is called with."""
+
+    target: str
+    folder: Path
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a cassette knows the world by that answered the calls of a whole run."""
+        file = self.folder / f"{self.target.partition(':')[0]}.py"
+        code = hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else None
+        return {"target": self.target, "args": dict(self.args), "code": code}
+
+    @property
+    def key(self) -> tuple[str, Path, str]:
+        return self.target, self.folder, canonical(dict(self.args))
+
+
+class World:
+    """One world of one trial. Use it in one thread only; `close` it there."""
+
+    def __init__(self, spec: WorldSpec) -> None:
+        # What it is at, to be named when it takes too long.
+        self.doing = f"{spec.target}()"
+        self._output = io.StringIO()
+        with taken_by(self._output):
+            self.objects = _make(spec)
+        self.methods = {name: each for thing in self.objects for name, each in methods_of(thing).items()}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        _compare_start(spec, self.state())
+
+    def state(self) -> State:
+        """The public attributes of each object, by the name of its class."""
+        of_class = {type(thing).__name__: attributes(thing, of_class=True) for thing in self.objects}
+        return {name: plain(each) for name, each in of_class.items()}
+
+    def call(self, name: str, arguments: Mapping[str, Any] | None, offered: Collection[str]) -> str:
+        """The content of the message that answers a call, JSON unless the method returned a text."""
+        if arguments is None:
+            return _error("the arguments are not a JSON object")
+        known = {each.casefold(): each for each in self.methods if each in offered}
+        method = self.methods.get(known.get(name.casefold(), ""))
+        if method is None:
+            return _error(f"there is no tool {name!r}")
+        self.doing = method.__qualname__
+        try:
+            with taken_by(self._output):
+                result = method(**copy.deepcopy(dict(arguments)))
+                if inspect.isawaitable(result):
+                    self._loop = self._loop or asyncio.new_event_loop()
+                    result = self._loop.run_until_complete(_awaited(result))
+        except (Exception, SystemExit) as error:
+            return _error(named(error))
+        content = result if isinstance(result, str) else self._json(result)
+        if len(content) > MAX_ANSWER:
+            return _error(f"the answer is too long: {len(content):,} characters, at most {MAX_ANSWER:,}")
+        return content
+
+    def _json(self, result: object) -> str:
+        try:
+            built = msgspec.to_builtins(result, enc_hook=_dumped, str_keys=True)
+            return json.dumps(built, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+            shown = shorten(printable(repr(result)), 80)
+            raise WorldError(f"{self.doing} returned {shown}, which is no JSON: {error}") from None
+
+    @property
+    def printed(self) -> str:
+        """What its code has printed so far, as much of it as is kept."""
+        return shorten(self._output.getvalue(), MAX_PRINTED)
+
+    def close(self) -> None:
+        if self._loop is not None:
+            self._loop.close()
+
+
+async def _awaited(result: Any) -> Any:
+    return await result
+
+
+def _dumped(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    raise TypeError(f"a {type(value).__name__}")
+
+
+def _error(text: str) -> str:
+    return json.dumps({"error": shorten(text, _MAX_ERROR)}, ensure_ascii=False)
+
+
+def is_error(content: str) -> bool:
+    """Whether an answer says no more than that something went wrong."""
+    return content.startswith('{"error": ')
+
+
+def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
+    """The public methods of an object, as it has them."""
+    names = [
+        name
+        for kind in reversed(type(thing).__mro__[:-1])
+        for name, each in vars(kind).items()
+        if inspect.isfunction(each) and not name.startswith("_")
+    ]
+    return {name: getattr(thing, name) for name in dict.fromkeys(names)}
+
+
+def named(error: BaseException) -> str:
+    """`ValueError: no such order`."""
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _make(spec: WorldSpec) -> tuple[object, ...]:
+    factory = _load(spec)
+    try:
+        made = factory(**copy.deepcopy(dict(spec.args)))
+    except (Exception, SystemExit) as error:
+        frames = traceback.extract_tb(error.__traceback__)[1:]
+        place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+        raise WorldError(f"{spec.target}() raised {named(error)}{place}") from None
+    objects = tuple(made) if isinstance(made, (list, tuple)) else (made,)
+    names = [type(thing).__name__ for thing in objects]
+    tools = [name for thing in objects for name in methods_of(thing)]
+    if not tools:
+        raise WorldError(f"{spec.target} made {', '.join(names)}, which has no public methods")
+    for kind, each in (("objects of the class", names), ("methods", tools)):
+        twice = next((name for name in each if each.count(name) > 1), None)
+        if twice is not None:
+            raise WorldError(f"{spec.target} made several {kind} {twice}; give each a name of its own")
+    return objects
+
+
+def _compare_start(spec: WorldSpec, state: State) -> None:
+    first = _begun.setdefault(spec.key, state)
+    found = next(differences(first, state), None)
+    if found is not None:
+        raise WorldError(
+            f"{path_text(found[0])}: a new world does not begin like the first one ({spec.target}); "
+            "keep its data in the object alone, and not in a default argument, an attribute of the "
+            "class or a global, and let nothing depend on time or chance"
+        )
+
+
+def _load(spec: WorldSpec) -> Callable[..., Any]:
+    module_name, _, path = spec.target.partition(":")
+    try:
+        with _importing:
+            found: Any = _module(module_name, spec.folder)
+    except (Exception, SystemExit) as error:
+        raise WorldError(f"cannot import {module_name!r}: {named(error)}") from None
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    if not callable(found):
+        raise WorldError(f"{module_name!r} has no class or function {path!r}")
+    return found  # type: ignore[no-any-return]
+
+
+def _module(name: str, folder: Path) -> ModuleType:
+    """The module beside the suite, else any that can be imported."""
+    file = folder / f"{name}.py"
+    if not file.is_file():
+        return importlib.import_module(name)
+    # Two folders may each have a world of the same name.
+    own = f"tooleval_world_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:12]}_{name}"
+    if own not in sys.modules:
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+        spec = importlib.util.spec_from_file_location(own, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[own] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[own]
+            raise
+    return sys.modules[own]

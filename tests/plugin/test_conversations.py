@@ -1,0 +1,153 @@
+"""Conversations on a world, run as users run them: the four agents of the example, and cassettes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .project import Project
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "conversations"
+AGENTS = ("right", "lying", "careless", "destructive")
+FIRST = "asks-who-you-are-then-refunds"
+
+
+@pytest.fixture
+def desk(project: Project) -> Project:
+    for name in ("desk.py", "agents.py", "refunds.tooleval.json"):
+        shutil.copy(EXAMPLE / name, project.path / name)
+    tables = (f'[models.{name}]\ncallable = "agents:{name}"\n' for name in AGENTS)
+    project.write("tooleval.toml", "".join(tables))
+    return project
+
+
+def rows(project: Project, *args: str) -> dict[str, dict[str, Any]]:
+    models = [f"--tooleval-model={name}" for name in AGENTS]
+    project.run_subprocess("--tooleval-json=out.json", *models, *args, model=None)
+    return project.rows()
+
+
+@pytest.mark.parametrize("args", [(), ("-n2", "--tooleval-trials=2")])
+def test_each_agent_is_told_what_it_did(desk: Project, args: tuple[str, ...]) -> None:
+    if args:
+        pytest.importorskip("xdist")
+    found = rows(desk, *args)
+    overall = {name: found[f"{FIRST}[{name}]"]["scores"]["overall"] for name in AGENTS}
+    assert overall == {
+        "right": 1.0,
+        "lying": pytest.approx(4 / 6),
+        "careless": pytest.approx(5 / 6),
+        "destructive": 0.0,
+    }
+    assert found["refunds-in-two-halves[right]"]["outcome"] == "passed"
+    reasons = {name: found[f"{FIRST}[{name}]"]["reason"].partition(" (")[0] for name in AGENTS}
+    assert reasons == {
+        "right": "",
+        "lying": "turn 2: call 1: expected refund, got",
+        "careless": 'Desk.orders["A1"].refunded: expected 40, got 80',
+        "destructive": "turn 1: called refund, which is forbidden",
+    }
+    (trial, *_) = found[f"{FIRST}[careless]"]["trials"]
+    said = [round_["prompt"] for round_ in trial["transcript"]["rounds"]]
+    assert [bool(prompt) for prompt in said] == [False, True, False]
+
+
+def test_a_failure_shows_the_conversation_and_what_the_world_printed(desk: Project) -> None:
+    code = (desk.path / "desk.py").read_text()
+    desk.write(
+        "desk.py",
+        code.replace('        return {"ok"', '        print("paid", amount)\n        return {"ok"'),
+    )
+    result = desk.run("-k", FIRST, model="careless")
+    result.stdout.fnmatch_lines(
+        [
+            'Desk.orders["A1"].refunded: expected 40, got 80',
+            "*turn 2: call 1: amount*40*40*ok*",
+            "*user*I want my money back for order A1.",
+            "*assistant*Who are you?",
+            "*user*I am ada@example.com*",
+            '*tool*{"ok": true, "refunded": 80}',
+            "*printed by the world",
+            "*paid 40",
+        ]
+    )
+
+
+def test_a_conversation_is_replayed_until_its_world_changes(desk: Project) -> None:
+    replay = ("--tooleval-cassette=cassettes", "--tooleval-record=none")
+    desk.run(replay[0], model="right").assert_outcomes(passed=2)
+    desk.run_subprocess(*replay, model="right").assert_outcomes(passed=2)
+    desk.write("desk.py", (desk.path / "desk.py").read_text().replace('{"ok": True', '{"done": True'))
+    missed = desk.run_subprocess(*replay, "-k", FIRST, model="right")
+    missed.assert_outcomes(errors=1, deselected=1)
+    missed.stdout.fnmatch_lines(["*differs in tools_answer: world recorded *desk:Desk*"])
+
+
+def test_a_world_that_keeps_something_is_an_error_that_names_it(desk: Project) -> None:
+    desk.write(
+        "desk.py",
+        """
+        class Desk:
+            def __init__(self, orders={"A1": {"refunded": 0}}):
+                self.orders = orders
+
+            def refund(self, order: str, amount: float) -> dict:
+                self.orders[order]["refunded"] += amount
+                return {"ok": True, "refunded": self.orders[order]["refunded"]}
+        """,
+    )
+    result = desk.run_subprocess("-k", FIRST, "--tooleval-trials=2", model="right")
+    result.assert_outcomes(errors=1, deselected=1)
+    result.stdout.fnmatch_lines(["*refunded: a new world does not begin like the first*"])
+
+
+def test_early_stopping_and_budgets_know_turns(desk: Project) -> None:
+    suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
+    suite["test_cases"][0]["thresholds"] = {"max_calls": 1}
+    desk.write("refunds.tooleval.json", json.dumps(suite))
+    result = desk.run("-k", FIRST, model="right")
+    result.assert_outcomes(passed=1, deselected=1)
+
+
+def test_an_agent_with_its_own_loop_acts_on_the_world(desk: Project) -> None:
+    desk.write(
+        "agents.py",
+        """
+        async def right(messages, tools, call_tool):
+            if "@" not in messages[-1]["content"]:
+                return "Who are you?"
+            await call_tool("refund", {"order": "A1", "amount": 40})
+            return "Refunded 40."
+        """,
+    )
+    tape = "--tooleval-cassette=cassettes"
+    desk.run(tape, "-k", FIRST, "--tooleval-json=out.json", model="right").assert_outcomes(
+        passed=1, deselected=1
+    )
+    (trial,) = desk.rows()[f"{FIRST}[right]"]["trials"]
+    prompted = [bool(round_["prompt"]) for round_ in trial["transcript"]["rounds"]]
+    assert prompted == [False, True, False]
+    desk.run_subprocess(tape, "--tooleval-record=none", "-k", FIRST, model="right").assert_outcomes(
+        passed=1, deselected=1
+    )
+
+
+def test_a_call_that_a_turn_forbids_ends_the_conversation(desk: Project) -> None:
+    desk.write(
+        "agents.py",
+        """
+        def destructive(messages, tools, call_tool):
+            return "Refunded: " + call_tool("refund", {"order": "A1", "amount": 40})
+        """,
+    )
+    desk.run("-k", FIRST, "--tooleval-json=out.json", model="destructive").assert_outcomes(
+        failed=1, deselected=1
+    )
+    row = desk.rows()[f"{FIRST}[destructive]"]
+    assert row["reason"] == "turn 1: called refund, which is forbidden"
+    (round_,) = row["trials"][0]["transcript"]["rounds"]
+    assert round_["answers"] == []

@@ -1,0 +1,201 @@
+"""Conversations: each expectation is a check, and each check names what differs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval import Suite
+from pytest_tooleval import TrialResult
+from pytest_tooleval import score_calls
+from pytest_tooleval import score_messages
+from pytest_tooleval.errors import ScoringError
+from pytest_tooleval.scoring.texts import says
+from pytest_tooleval.suite.load import parse_suite
+
+DESK = """
+class Desk:
+    def __init__(self):
+        self.orders = {"A1": {"total": 40, "refunded": 0}}
+    def look(self, order: str):
+        return self.orders[order]
+    def refund(self, order: str, amount: float):
+        self.orders[order]["refunded"] += amount
+        return {"ok": True}
+"""
+LOOK = ("look", {"order": "A1"})
+REFUND = ("refund", {"order": "A1", "amount": 40})
+HALF = ("refund", {"order": "A1", "amount": 20})
+
+
+def calls(*made: Any) -> list[dict[str, Any]]:
+    return [{"tool": name, "params": params} for name, params in made]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    (tmp_path / "desk.py").write_text(DESK, encoding="utf-8")
+    return tmp_path
+
+
+def suite_of(folder: Path, *turns: dict[str, Any], **case: Any) -> Suite:
+    asked = [{"prompt": f"turn {number}", **turn} for number, turn in enumerate(turns, 1)]
+    test = {"id": "one", "turns": asked, **case}
+    data = {"name": "s", "world": "desk:Desk", "test_cases": [test]}
+    return parse_suite(json.dumps(data), str(folder / "s.tooleval.json"))
+
+
+def says_and_calls(*turns: list[Any]) -> list[dict[str, Any]]:
+    """Each turn is a list of calls and of texts of the assistant."""
+    messages: list[dict[str, Any]] = []
+    for turn in turns:
+        messages.append({"role": "user", "content": "go on"})
+        for each in turn:
+            if isinstance(each, str):
+                messages.append({"role": "assistant", "content": each})
+                continue
+            name, arguments = each
+            function = {"name": name, "arguments": json.dumps(arguments)}
+            call = {"id": "c", "type": "function", "function": function}
+            messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            messages.append({"role": "tool", "tool_call_id": "c", "content": "whatever it said"})
+    return messages
+
+
+def score(suite: Suite, *turns: list[Any]) -> TrialResult:
+    return score_messages(suite, suite.case("one"), says_and_calls(*turns))
+
+
+@pytest.mark.parametrize(
+    ("match", "made", "value", "failure", "wrong"),
+    [
+        ("exact", [REFUND], 1.0, None, ""),
+        ("exact", [LOOK, REFUND], 0.5, "surplus_call", "surplus call: look: no one asked for it"),
+        ("contains", [LOOK, REFUND, HALF], 1.0, None, ""),
+        ("contains", [LOOK], 0.0, "missing_call", "call 1: expected refund, got (no call)"),
+        ("contains", [HALF], 0.8, "wrong_value", "call 1: amount: expected 40, got 20"),
+        ("within", [], 1.0, None, ""),
+        ("within", [REFUND], 1.0, None, ""),
+        ("within", [REFUND, LOOK], 0.5, "surplus_call", "surplus call: look: no one asked for it"),
+        ("state", [HALF, LOOK, HALF], 1.0, None, ""),
+        ("state", [HALF], 0.0, "wrong_state", 'Desk.orders["A1"].refunded: expected 40, got 20'),
+        ("state+results", [LOOK, REFUND], 1.0, None, ""),
+        (
+            "state+results",
+            [],
+            0.0,
+            "wrong_state",
+            'Desk.orders["A1"].refunded: expected 40, got 0',
+        ),
+    ],
+)
+def test_match(
+    desk: Path, match: str, made: list[Any], value: float, failure: str | None, wrong: str
+) -> None:
+    suite = suite_of(desk, {"expected_calls": calls(REFUND), "match": match})
+    trial = score(suite, [*made, "done"])
+    assert trial.values["overall"] == pytest.approx(value)
+    assert (trial.failure, trial.wrong) == (failure, wrong)
+    assert trial.passed == (failure is None)
+    by_calls = score_calls(suite, suite.case("one"), [{"name": n, "arguments": a} for n, a in made])
+    assert by_calls.values == trial.values
+
+
+def test_results_must_have_been_given_by_the_end_of_the_turn(desk: Path) -> None:
+    suite = suite_of(
+        desk,
+        {"expected_calls": calls(REFUND)},
+        {"expected_calls": calls(LOOK)},
+        match="state+results",
+    )
+    assert score(suite, [REFUND, "done"], [LOOK, "40"]).passed
+    trial = score(suite, [REFUND, LOOK, "done"], ["40"])
+    assert trial.failure == "missing_result"
+    assert trial.wrong == "turn 2: results: expected at least one call, got (no call)"
+    trial = score(suite, [REFUND, "done"], [REFUND, "40"])
+    assert trial.wrong == 'turn 2: Desk.orders["A1"].refunded: expected 40, got 80'
+    assert trial.values["results"] == 0.5
+
+
+def test_nothing_is_to_change(desk: Path) -> None:
+    suite = suite_of(desk, {"expected_calls": [], "match": "state"})
+    assert score(suite, [LOOK, "no"]).passed
+    assert not score(suite, [REFUND, "no"]).passed
+    assert not score(suite_of(desk, {"expected_calls": []}), [LOOK, "no"]).passed
+
+
+def test_expectations_of_the_whole_case(desk: Path) -> None:
+    suite = suite_of(
+        desk,
+        {},
+        {},
+        expected_calls=calls(REFUND),
+        match="state",
+        expected_state={"orders.A1.refunded": {"$lte": 40}, 'Desk.orders["A1"].total': 40},
+        expected_text=["refunded"],
+        forbidden_calls="*",
+    )
+    assert score(suite, [HALF, "half"], [HALF, "Refunded all"]).passed
+    trial = score(suite, [HALF, "half"], [HALF, HALF, "Refunded all"])
+    assert trial.values["state"] == pytest.approx(1 / 3)
+    trial = score(suite, [REFUND, "Refunded"], [LOOK, "x"])
+    assert (trial.failure, trial.wrong) == ("forbidden_call", "called look, which is forbidden")
+    assert trial.values["overall"] == 0.0
+
+
+def test_what_a_turn_forbids_is_free_in_others(desk: Path) -> None:
+    suite = suite_of(desk, {"forbidden_calls": ["refund"]}, {"max_calls": 1})
+    assert score(suite, ["who?"], [REFUND, "ok"]).passed
+    trial = score(suite, [REFUND, "ok"], ["ok"])
+    assert trial.wrong == "turn 1: called refund, which is forbidden"
+    trial = score(suite, ["who?"], [LOOK, REFUND, "ok"])
+    assert trial.wrong == "turn 2: calls made: expected at most 1, got 2"
+    assert trial.values["conduct"] == 0.5
+
+
+def test_a_turn_that_does_not_end(desk: Path) -> None:
+    suite = suite_of(desk, {"max_calls": 9}, max_rounds=2)
+    trial = score(suite, [LOOK, LOOK])
+    assert trial.failure == "unfinished_turn"
+    assert trial.wrong == "end: expected a reply without calls, got calls in all of 2 rounds"
+
+
+def test_more_turns_than_expected(desk: Path) -> None:
+    suite = suite_of(desk, {"max_calls": 1})
+    with pytest.raises(ScoringError, match="the conversation has 2 turns, 1 expected"):
+        score(suite, ["a"], ["b"])
+
+
+def test_calls_alone_do_not_say_in_which_turn(desk: Path) -> None:
+    suite = suite_of(desk, {"max_calls": 1}, {})
+    with pytest.raises(ScoringError, match="has 2 turns; score_messages"):
+        score_calls(suite, suite.case("one"), [])
+
+
+def test_an_invalid_call_that_was_mended_passes(desk: Path) -> None:
+    suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 40}})
+    trial = score(suite, [("refund", {"order": "A1", "amount": "forty"}), REFUND, "done"])
+    assert trial.passed
+    assert trial.values["arguments_valid"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "text", "right"),
+    [
+        ("Order a1", "Your  ORDER\nA1 is here", True),
+        ("1000", "It costs 1,000 dollars", True),
+        ({"$number": 40}, "You get $40.00 back", True),
+        ({"$number": 1234.5}, "1,234.50", True),
+        ({"$number": 1}, "order A1", False),
+        ({"$number": 40}, "400", False),
+        ({"$number": -5}, "at -5 degrees", True),
+        ({"$regex": "A[0-9]"}, "order A1", True),
+        ({"$not": {"$number": 40}}, "it is 40", False),
+        ({"$not": "sorry"}, "Done", True),
+    ],
+)
+def test_texts(expected: Any, text: str, right: bool) -> None:
+    assert says(expected, ["Hello", text]) is right

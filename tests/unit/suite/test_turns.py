@@ -1,0 +1,118 @@
+"""Cases with turns: one mistake, one message, at its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.suite.lint import lint_suite
+from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.model import resolve
+
+WORLD = "class Desk:\n    def refund(self, order: str): ...\n    def look(self): ...\n"
+CALL = {"tool": "refund", "params": {"order": "A1"}}
+
+
+def parse(folder: Path, case: dict[str, Any], **suite: Any) -> Any:
+    (folder / "desk.py").write_text(WORLD, encoding="utf-8")
+    turns = [{"prompt": "Hello", "expected_calls": [CALL]}]
+    data = {"name": "s", "world": "desk:Desk", "test_cases": [{"turns": turns, **case}], **suite}
+    data = {key: value for key, value in data.items() if value is not None}
+    return parse_suite(json.dumps(data), str(folder / "s.tooleval.json"))
+
+
+def turn(**fields: Any) -> dict[str, Any]:
+    return {"turns": [{"prompt": "Hello", "expected_calls": [CALL]}, {"prompt": "More", **fields}]}
+
+
+MISTAKES: list[tuple[dict[str, Any], str, str]] = [
+    ({"prompt": "Hi"}, "prompt", "stands beside turns; remove one of the two"),
+    ({"expected_tool": "refund"}, "expected_tool", "stands beside turns; remove one of the two; give"),
+    ({"max_calls": 3}, "max_calls", 'for the whole case, write "thresholds": {"max_calls": ...}'),
+    ({"turns": []}, "turns", "expected a list of turns"),
+    ({"turns": [{"prompt": "Hi"}]}, "turns", "nothing is expected"),
+    ({"turns": [{"expected_text": ["x"]}]}, "turns[0].prompt", "missing; expected the user's message"),
+    ({"tool_choice": "required"}, "tool_choice", "a turn ends with a reply without calls"),
+    ({"mock_responses": {"look": 1}}, "mock_responses", "stands beside a world"),
+    (turn(expected_cals=[]), "turns[1].expected_cals", "unknown field, did you mean expected_calls?"),
+    (turn(match="contain"), "turns[1].match", "did you mean"),
+    (turn(new_tools=["lok"]), "turns[1].new_tools[0]", 'did you mean "look"?'),
+    (turn(max_calls=-1), "turns[1].max_calls", "expected a whole number of at least 0"),
+    (turn(expected_state={"a..b": 1}), 'turns[1].expected_state["a..b"]', "expected a path such as"),
+    (turn(expected_state={"a": {"$gtee": 1}}), "turns[1].expected_state.a.$gtee", "unknown"),
+    (turn(expected_text=[{"$nmber": 1}]), "turns[1].expected_text[0].$nmber", 'did you mean "$number"?'),
+    (turn(expected_text=[3]), "turns[1].expected_text[0]", "expected a text, "),
+    (turn(expected_text=[{"$regex": "("}]), "turns[1].expected_text[0].$regex", "does not compile"),
+    (turn(forbidden_calls=["pay"]), "turns[1].forbidden_calls[0]", "is not defined"),
+    (
+        turn(match="state", expected_calls=[{"tool": "*"}]),
+        "turns[1].expected_calls[0].tool",
+        "name one tool",
+    ),
+    (
+        turn(match="state", expected_calls=[{"tool": "refund", "params": {"order": {"$regex": "A"}}}]),
+        "turns[1].expected_calls[0].params.order",
+        "give a plain value",
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "field", "message"), MISTAKES)
+def test_one_mistake_is_one_problem(
+    tmp_path: Path, case: dict[str, Any], field: str, message: str
+) -> None:
+    with pytest.raises(SuiteError) as caught:
+        parse(tmp_path, case)
+    (problem,) = caught.value.problems
+    assert problem.field == f"test_cases[0].{field}"
+    assert message in problem.message
+
+
+def test_what_needs_turns_or_a_world(tmp_path: Path) -> None:
+    plain = {"turns": None, "prompt": "Hi", "expected_calls": [CALL], "match": "contains"}
+    with pytest.raises(SuiteError, match=r"test_cases\[0\].match: only with turns"):
+        parse(tmp_path, plain)
+    tools = [{"type": "function", "function": {"name": "refund"}}]
+    with pytest.raises(SuiteError, match="expected_state: needs a world"):
+        parse(tmp_path, turn(expected_state={"a": 1}), world=None, tools=tools)
+
+
+def test_a_world_that_cannot_be_made_is_told_once(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError) as caught:
+        parse(tmp_path, {}, world="desk:Dask")
+    (problem,) = caught.value.problems
+    assert (problem.field, problem.line) == ("world", 1)
+    assert problem.message == "'desk' has no class or function 'Dask'"
+
+
+def test_tools_that_differ_from_the_methods_are_warned_of(tmp_path: Path) -> None:
+    def tool(name: str, *parameters: str) -> dict[str, Any]:
+        schema = {"type": "object", "properties": {each: {"type": "string"} for each in parameters}}
+        return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+    tools = [tool("refund", "id"), tool("look"), tool("pay")]
+    found = lint_suite(parse(tmp_path, {}, tools=tools))
+    messages = {each.field: each.message for each in found if each.field.startswith("tools")}
+    assert messages == {
+        "tools[0].function.parameters": 'the tool has "id", no "order", unlike the method of the world',
+        "tools[2].function.name": 'the world has no method "pay"',
+    }
+
+
+def test_turns_resolve(tmp_path: Path) -> None:
+    suite = parse(tmp_path, turn(new_tools=["look"]), system_prompt="Be nice.")
+    assert not lint_suite(suite)
+    case = suite.test_cases[0]
+    assert case.id == "hello"
+    assert [each.prompt for each in case.turns] == ["Hello", "More"]
+    resolved = resolve(suite, case)
+    assert [message["content"] for message in resolved.messages] == ["Be nice.", "Hello"]
+    assert [[tool.name for tool in each.tools] for each in resolved.turns] == [
+        ["refund"],
+        ["refund", "look"],
+    ]
+    assert (resolved.tool_choice, dict(resolved.thresholds)) == ("auto", {"overall": 1.0})

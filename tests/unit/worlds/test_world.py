@@ -1,0 +1,228 @@
+"""Worlds: made, called, looked at, and what becomes of those that misbehave."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.errors import WorldError
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.worlds import play as play_module
+from pytest_tooleval.worlds import world as world_module
+from pytest_tooleval.worlds.plain import differences
+from pytest_tooleval.worlds.plain import look_up
+from pytest_tooleval.worlds.plain import path_text
+from pytest_tooleval.worlds.plain import read_path
+from pytest_tooleval.worlds.play import Calls
+from pytest_tooleval.worlds.play import play
+from pytest_tooleval.worlds.tools import tools_of
+from pytest_tooleval.worlds.world import World
+from pytest_tooleval.worlds.world import WorldSpec
+
+
+def spec(folder: Path, code: str, target: str = "things:Things", **args: Any) -> WorldSpec:
+    (folder / "things.py").write_text(textwrap.dedent(code), encoding="utf-8")
+    return WorldSpec(target, folder, args)
+
+
+def answer(world: WorldSpec, name: str, /, **arguments: Any) -> str:
+    ((content,),) = play(world, [Calls([ToolCall(name, arguments)], [name])]).answers
+    return content
+
+
+def test_methods_become_tools(tmp_path: Path) -> None:
+    code = '''
+    from typing import Literal
+
+    class Base:
+        async def look(self) -> str:
+            """Look around."""
+            return "dark"
+
+    class Things(Base):
+        def __init__(self, count=0):
+            self.count = count
+
+        def add(self, number: int, unit: Literal["m", "ft"] = "m", title: str | None = None) -> int:
+            """Add a number.
+
+            To what is there.
+
+            Args:
+                number: How much.
+                unit (str, optional): Metres or feet.
+
+            Returns:
+                The sum.
+            """
+            self.count += number
+            return self.count
+
+        def _secret(self): ...
+    '''
+    look, add = tools_of(spec(tmp_path, "from __future__ import annotations\n" + textwrap.dedent(code)))
+    assert look["function"]["description"] == "Look around."
+    assert add["function"]["description"] == "Add a number.\n\nTo what is there."
+    parameters = add["function"]["parameters"]
+    assert parameters["required"] == ["number"]
+    assert parameters["properties"]["number"] == {"type": "integer", "description": "How much."}
+    assert parameters["properties"]["unit"]["description"] == "Metres or feet."
+    assert parameters["properties"]["title"]["anyOf"] == [{"type": "string"}, {"type": "null"}]
+
+
+def test_calls_change_the_state_and_are_answered_as_json(tmp_path: Path) -> None:
+    code = """
+    import asyncio
+    import datetime
+
+    class Things:
+        def __init__(self, start):
+            self.items = [start]
+            self._hidden = object()
+
+        async def add(self, item):
+            await asyncio.sleep(0)
+            self.items.append(item)
+            return {"at": datetime.date(2026, 1, 2), "items": {1, 1}}
+
+        def fail(self, order):
+            raise LookupError(f"there is no order {order}")
+    """
+    world = spec(tmp_path, code, start="a")
+    calls = [ToolCall("ADD", {"item": "b"}), ToolCall("fail", {"order": 7}), ToolCall("add", {"no": 1})]
+    calls += [ToolCall("remove", {}), ToolCall("add", None, "{"), ToolCall("_hidden", {})]
+    played = play(world, [Calls(calls, ["add", "fail"])])
+    first, *errors = map(json.loads, played.answers[0])
+    assert first == {"at": "2026-01-02", "items": [1]}
+    assert errors[0] == {"error": "LookupError: there is no order 7"}
+    assert errors[1]["error"].startswith("TypeError: ")
+    assert errors[2:] == [
+        {"error": "there is no tool 'remove'"},
+        {"error": "the arguments are not a JSON object"},
+        {"error": "there is no tool '_hidden'"},
+    ]
+    assert played.states == [{"Things": {"items": ["a", "b"]}}]
+    assert play(world, [Calls([], [])]).states == [{"Things": {"items": ["a"]}}]
+
+
+def test_several_objects(tmp_path: Path) -> None:
+    code = """
+    class One:
+        def __init__(self): self.x = 1
+        def one(self): return "1"
+
+    class Two:
+        def two(self): return {"two": self.__class__.__name__}
+
+    def both(): return [One(), Two()]
+    def twice(): return [One(), One()]
+    """
+    world = spec(tmp_path, code, "things:both")
+    assert answer(world, "one") == "1"
+    assert answer(world, "two") == '{"two": "Two"}'
+    assert World(world).state() == {"One": {"x": 1}, "Two": {}}
+    with pytest.raises(WorldError, match="several objects of the class One"):
+        World(WorldSpec("things:twice", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import nowhere_at_all", "cannot import 'things': ModuleNotFoundError"),
+        ("Thing = 1", "'things' has no class or function 'Things'"),
+        ("class Things: pass", "made Things, which has no public methods"),
+        (
+            "class Things:\n  def __init__(self): self.x = 1 / 0\n  def go(self): ...",
+            r"things:Things\(\) raised ZeroDivisionError: division by zero at things.py:2",
+        ),
+    ],
+)
+def test_worlds_that_cannot_be_made(tmp_path: Path, code: str, message: str) -> None:
+    with pytest.raises(WorldError, match=message):
+        World(spec(tmp_path, code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class Things:\n  orders = {}\n  def go(self): self.orders['a'] = 1",
+        "class Things:\n  def __init__(self, orders={}): self.orders = orders\n"
+        "  def go(self): self.orders['a'] = 1",
+        "ALL = {}\nclass Things:\n  def __init__(self): self.orders = ALL\n"
+        "  def go(self): self.orders['a'] = 1",
+    ],
+)
+def test_a_world_that_keeps_something_is_named(tmp_path: Path, code: str) -> None:
+    world = spec(tmp_path, code)
+    answer(world, "go")
+    with pytest.raises(
+        WorldError, match=r"^Things\.orders\.a: a new world does not begin like the first"
+    ):
+        answer(world, "go")
+
+
+def test_what_is_no_json_is_an_error_that_names_the_method(tmp_path: Path) -> None:
+    code = "class Things:\n  def go(self): return iter('')\n  def nan(self): return float('nan')"
+    world = spec(tmp_path, code)
+    for name in ("go", "nan"):
+        with pytest.raises(WorldError, match=rf"^Things\.{name} returned .*, which is no JSON"):
+            answer(world, name)
+
+
+def test_a_hang_is_an_error_that_names_the_method(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(play_module, "TIME_LIMIT_S", 0.05)
+    world = spec(tmp_path, "import threading\nclass Things:\n  def go(self): threading.Event().wait()")
+    with pytest.raises(WorldError, match=r"^Things\.go gave no answer within"):
+        answer(world, "go")
+
+
+def test_too_long_an_answer_is_told_to_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(world_module, "MAX_ANSWER", 10)
+    world = spec(tmp_path, "class Things:\n  def go(self, n): return 'x' * n")
+    assert answer(world, "go", n=10) == "x" * 10
+    assert "the answer is too long: 11 characters, at most 10" in answer(world, "go", n=11)
+
+
+def test_a_world_stays_in_one_thread(tmp_path: Path) -> None:
+    code = """
+    import sqlite3
+
+    class Things:
+        def __init__(self):
+            self._db = sqlite3.connect(":memory:")
+            self._db.execute("create table t (x)")
+
+        def put(self, x):
+            self._db.execute("insert into t values (?)", (x,))
+            return self._db.execute("select count(*) from t").fetchone()
+    """
+    assert answer(spec(tmp_path, code), "put", x=1) == "[1]"
+
+
+def test_two_folders_may_have_worlds_of_one_name(tmp_path: Path) -> None:
+    worlds = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        worlds.append(spec(tmp_path / name, f"class Things:\n  def go(self): return '{name}'"))
+    assert [answer(world, "go") for world in worlds] == ["a", "b"]
+
+
+def test_differences_and_paths() -> None:
+    one = {"Desk": {"orders": {"A1": {"refunded": 40, "log": [1]}}, "open": True}}
+    other = {"Desk": {"orders": {"A1": {"refunded": 20.0, "log": [1, 2]}}, "open": 1}}
+    found = [path_text(path) for path, _, _ in differences(one, other)]
+    assert found == ['Desk.orders["A1"].refunded', 'Desk.orders["A1"].log[1]', "Desk.open"]
+    assert list(differences({"a": 1}, {"a": 1.0})) == []
+    for text in ("orders.A1.log[0]", 'Desk.orders["A1"].log.0'):
+        path, value = look_up(one, read_path(text) or ())
+        assert (path[0], value) == ("Desk", 1)
+    assert read_path("a..b") is None
+    assert read_path("") is None
