@@ -28,8 +28,8 @@ from .values import stand_in
 
 # A tool is destructive when one of these is a word of its name.
 DESTRUCTIVE = (
-    *("cancel", "clear", "delete", "destroy", "drop", "erase", "kill", "purge"),
-    *("remove", "reset", "revoke", "terminate", "uninstall", "wipe"),
+    *("cancel", "clear", "delete", "destroy", "drop", "erase", "kill", "overwrite", "purge", "refund"),
+    *("remove", "reset", "revoke", "terminate", "truncate", "uninstall", "void", "wipe"),
 )
 _MOST_TOOLS = 5  # others to call, of each kind: with a hundred they would be all that the score tells
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

@@ -30,20 +30,19 @@ METRICS = tuple(name for name in BUILT_IN if name not in PENALTIES)
 
 
 class Budget(NamedTuple):
-    """What a trial may take at most. `unit` follows the number in messages, `text` is in Markdown."""
+    """What a trial may take at most; `text` says it in Markdown."""
 
     name: str
-    unit: str
     text: str
 
 
 BUDGETS = {
     budget.name: budget
     for budget in (
-        Budget("max_calls", "calls", "calls of tools, in all replies"),
-        Budget("max_tokens_used", "tokens", "tokens of prompts and answers"),
-        Budget("max_cost_usd", "USD", "US dollars"),
-        Budget("max_latency_s", "s", "seconds of waiting for the model; of a cached answer as recorded"),
+        Budget("max_calls", "calls of tools, in all replies"),
+        Budget("max_tokens_used", "tokens of prompts and answers"),
+        Budget("max_cost_usd", "US dollars"),
+        Budget("max_latency_s", "seconds of waiting for the model; of a cached answer as recorded"),
     )
 }
 

@@ -38,7 +38,7 @@ def notes(document: RowsDocument) -> list[str]:
     run, total = document.run, document.run.total
     if total.cases < run.selected:
         cases = cases_text(total.cases, run.selected)
-        lines.insert(0, f"{cases} cases came to their turn before the run ended")
+        lines.insert(0, f"{cases} cases ran before the run ended")
     if run.answers == "resumed" and not total.cached:
         lines.append("--tooleval-resume: there was no answer to take over from a run before")
     return lines + _money(document)

@@ -135,7 +135,7 @@ def _wrong_members(expected: list[Any], actual: Any, rules: Rules) -> str:
 def _wrong_date(operand: str, actual: str) -> str:
     expected, written = read_date(operand), read_date(actual)
     if expected is None or written is None:
-        return "is no date or time in ISO 8601"
+        return "is no date or time such as 2026-03-02 or 2026-03-02T10:00Z"
     return difference(expected, written, actual)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..errors import ScoringError
-from ..record.metrics import BUDGETS
 from ..suite.model import BESIDE
 
 # Scores are sums of fractions such as 0.6 and 0.4, which binary floats do not hold exactly.
@@ -49,7 +48,7 @@ def over_budget(spent: Mapping[str, float | None], budgets: Mapping[str, float])
         if value is None:
             raise ScoringError(f"{name}: {_UNKNOWN[name]}, so this budget cannot be judged")
         if value > most * (1 + TOLERANCE):
-            return f"{name}: {value:g} {BUDGETS[name].unit}, at most {most:g} allowed"
+            return f"{name}: {value:g}, at most {most:g} allowed"
     return None
 
 

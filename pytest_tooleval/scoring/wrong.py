@@ -75,7 +75,8 @@ def _phrase(metric: str, category: FailureCategory, check: Check) -> str:
 
 def _tool_phrase(check: Check) -> str:
     if check.expected == NO_TOOL:
-        return f"called {check.actual}: {check.reason}"
+        join = " " if check.reason.startswith("more often") else ": "
+        return f"called {check.actual}{join}{check.reason}"
     place = "" if check.what == "tool" else f"{check.what}: "
     if check.actual == NO_TOOL:
         return f"{place}expected {check.expected}, " + (

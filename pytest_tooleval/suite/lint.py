@@ -27,6 +27,8 @@ from .matchers import UNORDERED
 from .matchers import matcher_key
 from .mocks import WHEN
 from .model import ANY_TOOL
+from .model import ExpectedCall
+from .model import Forbidden
 from .provider_schemas import troubles
 from .source import Document
 from .source import Finding
@@ -86,6 +88,8 @@ def _findings(suite: Suite) -> Findings:
     yield from _suite_thresholds(suite)
     yield from _world(suite)
     schemas = _Schemas()
+    for names, params, at in _forbidden(suite.forbidden_calls, ()):
+        yield from schemas.params(names, params, at, suite.tools)
     for index, case in enumerate(suite.test_cases):
         loc: Loc = ("test_cases", index)
         if case.tools is not None:
@@ -119,8 +123,17 @@ def _findings(suite: Suite) -> Findings:
         for number, turn in enumerate(case.turns or ()):
             for names, params, at in _expected_calls(turn, (*loc, "turns", number)):
                 yield from schemas.params(names, params, at, tools)
-        for names, params, at in _expected(case, loc):
+        for names, params, at in (*_expected(case, loc), *_forbidden(case.forbidden_calls, loc)):
             yield from schemas.params(names, params, at, tools)
+
+
+def _forbidden(
+    calls: Forbidden | None, loc: Loc
+) -> Iterator[tuple[tuple[str, ...], dict[str, Any], Loc]]:
+    """Forbidden tools with the params that make a call a forbidden one, and where those stand."""
+    for index, call in enumerate(() if isinstance(calls, str) else calls or ()):
+        if isinstance(call, ExpectedCall) and call.params:
+            yield call.tools, call.params, (*loc, "forbidden_calls", index, "params")
 
 
 def _expected(case: TestCase, loc: Loc) -> Iterator[tuple[tuple[str, ...], dict[str, Any], Loc]]:

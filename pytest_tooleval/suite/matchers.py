@@ -193,6 +193,9 @@ def operand_problem(value: Mapping[str, Any], key: str) -> str | None:
         return (
             f'unknown matcher{hint} data that really has such a key is written as {{"{EXACT}": {{...}}}}'
         )
+    if len(value) > 1 and value.keys() <= MATCHERS.keys():
+        both = ", ".join(f'{{"{each}": ...}}' for each in value)
+        return f'one matcher too many; to ask for all of them, write {{"$all_of": [{both}]}}'
     if len(value) > 1:
         others = ", ".join(show(other) for other in value if other != key)
         return (

@@ -49,16 +49,15 @@ def judge_budgets(cases: Sequence[CaseRow], budgets: Sequence[RunBudget]) -> lis
 def _judge(budget: RunBudget, model: str, trials: Sequence[TrialRow]) -> Gate:
     spent = [trial.spent[budget.name] for trial in trials]
     known = [value for value in spent if value is not None]
-    unit = BUDGETS[budget.name].unit
     mean, passed = None, False
     if not trials:
         text = "no trial has an answer"
     elif len(known) < len(spent):
-        text = f"unknown of {len(spent) - len(known)} of {counted(len(spent), 'trial')}"
+        text = f"unknown for {len(spent) - len(known)} of {counted(len(spent), 'trial')}"
     else:
         mean = sum(known) / len(known)
         passed = mean <= budget.most * (1 + TOLERANCE)
-        text = f"{mean:.4g} {unit} a trial, over {counted(len(known), 'trial')}"
+        text = f"{mean:.4g} on average over {counted(len(known), 'trial')}"
     return Gate(
         kind="budget",
         name=f"{budget.name} of {model}",
@@ -69,5 +68,5 @@ def _judge(budget: RunBudget, model: str, trials: Sequence[TrialRow]) -> Gate:
         cases=len(trials),
         verdict="passed" if passed else "failed",
         failed=not passed,
-        message=f"{budget.name} of {model}: {text}; at most {budget.most:g} {unit} allowed",
+        message=f"{budget.name} of {model}: {text}, at most {budget.most:g} allowed",
     )

@@ -30,7 +30,7 @@ function problemsOf({ run, gates, baseline }) {
   const failedGates = gates.filter((/** @type {any} */ gate) => gate.failed).length;
   const unsure = gates.filter((/** @type {any} */ gate) => gate.verdict === "inconclusive" && !gate.failed).length;
   const found = [
-    total.cases < run.selected && `only ${countText(total.cases)} of ${plural(run.selected, "case")} came to their turn`,
+    total.cases < run.selected && `only ${countText(total.cases)} of ${plural(run.selected, "case")} ran`,
     total.forbidden && `${plural(total.forbidden, "case")} with a forbidden call`,
     total.failed && `${countText(total.failed)} of ${plural(total.cases, "case")} failed`,
     total.errors && `${plural(total.errors, "case")} without an answer`,

@@ -35,7 +35,11 @@ from pytest_tooleval.scoring.reasons import reason
             "another instant: 2026-03-02T10:00+01:00",
         ),
         ({"$date": "10:00"}, "10:30", "another time: 10:30"),
-        ({"$date": "2026-03-02"}, "March 2", "is no date or time in ISO 8601"),
+        (
+            {"$date": "2026-03-02"},
+            "March 2",
+            "is no date or time such as 2026-03-02 or 2026-03-02T10:00Z",
+        ),
         ({"$date": "2026-03-02"}, 5, "is the number 5, not a string"),
     ],
 )

@@ -382,3 +382,9 @@ def test_loading_never_lints() -> None:
         "assert 'pytest_tooleval.suite.lint' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_forbidden_call_that_cannot_be_made_forbids_nothing() -> None:
+    forbidden = [{"tool": "get_weather", "params": {"town": "Paris"}}]
+    place = "test_cases[0].forbidden_calls[0].params.town"
+    assert "not a parameter" in warnings({"forbidden_calls": forbidden})[place]

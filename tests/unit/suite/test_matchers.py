@@ -71,6 +71,7 @@ def test_the_names_of_parameters_may_begin_with_a_dollar() -> None:
         ({"$anyof": [1]}, ("$anyof",), 'did you mean "$any_of"?'),
         ({"$frobnicate": 1}, ("$frobnicate",), "unknown matcher; known are $any_of, $all_of"),
         ({"$any_of": [1], "x": 2}, ("$any_of",), '"$any_of" stands beside "x"'),
+        ({"$gte": 3, "$lte": 4}, ("$gte",), 'write {"$all_of": [{"$gte": ...}, {"$lte": ...}]}'),
         ({"x": 2, "$regex": "a"}, ("$regex",), '"$regex" stands beside "x"'),
         ({"$any_of": "a"}, ("$any_of",), 'a list of values or matchers, got the string "a"'),
         ({"$any_of": [{"$optional": 1}]}, ("$any_of", 0), "has no meaning"),

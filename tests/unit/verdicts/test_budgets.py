@@ -34,9 +34,9 @@ def test_the_mean_over_the_answered_trials_of_each_model_decides() -> None:
         *((model, "passed") for model in ("cheap", "dear", "unknown")),
     ]
     assert gates[1].message == (
-        "max_cost_usd of dear: 0.03 USD a trial, over 2 trials; at most 0.02 USD allowed"
+        "max_cost_usd of dear: 0.03 on average over 2 trials, at most 0.02 allowed"
     )
-    assert "unknown of 1 of 1 trial" in gates[2].message
+    assert "unknown for 1 of 1 trial" in gates[2].message
 
 
 @pytest.mark.parametrize("text", ["", "max_calls", "max_calls=-1", "max_calls=inf", "overall=1"])

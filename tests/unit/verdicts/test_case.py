@@ -116,7 +116,7 @@ def test_a_forbidden_call_is_never_outvoted(rule: str) -> None:
 
 def test_a_mean_over_budget_fails() -> None:
     assert judged([trial(overall=1.0)], max_calls=1)[0] == "passed"
-    reason = "max_calls: 1 calls, at most 0 allowed"
+    reason = "max_calls: 1, at most 0 allowed"
     assert judged([trial(reason, "over_budget", overall=1.0)], max_calls=0)[::2] == ("failed", reason)
     with pytest.raises(ScoringError, match="max_cost_usd: the price of the answer is unknown"):
         judged([trial(overall=1.0)], max_cost_usd=1)
