@@ -73,7 +73,7 @@ def right_answer(case: ResolvedCase) -> Right | str:
     Raises ScoringError when the case cannot be scored.
     """
     if case.turns:
-        return "a conversation, of which no right answer is known"
+        return "conversations are not mutated"
     best: Right | None = None
     why = ""
     # Parameters that are required and not expected are filled in, where that is not held against it.
