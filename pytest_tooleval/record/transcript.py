@@ -127,10 +127,13 @@ class Transcript(Struct, frozen=True, gc=False):
         return cls(tuple(prompt), (Round(Reply(message=message, calls=made, format="native")),))
 
     @classmethod
-    def from_messages(cls, messages: Iterable[Message]) -> Transcript:
-        """A conversation from its chat messages: a turn begins with what is not said after a call."""
+    def from_messages(cls, messages: Iterable[Message], given: Sequence[Message] = ()) -> Transcript:
+        """A conversation from its chat messages: a turn begins with what is no reply and no answer.
+
+        `given` are those before them, replies among them that were part of the question.
+        """
         prompt: list[Message] = []
-        said: list[Message] = []
+        said: list[Message] = list(given)
         rounds: list[Round] = []
         for message in messages:
             role = message.get("role")

@@ -63,11 +63,14 @@ def score_calls(
 def score_messages(suite: Suite, case: TestCase, messages: Iterable[Mapping[str, Any]]) -> TrialResult:
     """Score a whole conversation, given as chat messages, for a case of a suite.
 
-    A message of the user that follows a reply begins the next turn of a case with turns. What the
-    tools answered is not looked at: a world is asked anew. Raises ScoringError as `score_calls` does.
+    A message of the user that follows a reply begins the next turn of a case with turns. Replies that
+    the case's prompt holds, where the messages begin with it, are not scored. What the tools answered is
+    not looked at: a world is asked anew. Raises ScoringError as `score_calls` does.
     """
     resolved = resolve(suite, case)
-    transcript = Transcript.from_messages(dict(message) for message in messages)
+    said = [dict(message) for message in messages]
+    given = resolved.messages if said[: len(resolved.messages)] == [*resolved.messages] else ()
+    transcript = Transcript.from_messages(said[len(given) :], given)
     return explained(resolved, score_transcript(resolved, transcript))
 
 

@@ -31,13 +31,15 @@ export const SUITE_MAIN = [
 /** @type {Field[]} */
 export const SUITE_MORE = [
   { key: "system_prompt", label: "System prompt", kind: "long", wide: true, hint: "Put before every prompt." },
+  { key: "world", label: "World of conversations", kind: "text", hint: "module:Class beside the suite." },
+  { key: "world_args", label: "What the world is made with (JSON)", kind: "json", wide: true },
   { key: "tools_from", label: "Tools from a live MCP server (JSON)", kind: "json", wide: true },
   { key: "live_tools", label: "Tools that chains really run", kind: "words", wide: true, hint: "On that server, if --allow-tools of tooleval ui allows them; separated by commas, * for all that only read." },
   ...SHARED,
 ];
 
 /** The members of a suite in the order of the format. */
-export const SUITE_ORDER = ["$schema", "name", "description", "system_prompt", "tools", "tools_from", "live_tools", ...SHARED.map((field) => field.key), "metadata", "test_cases"];
+export const SUITE_ORDER = ["$schema", "name", "description", "system_prompt", "tools", "tools_from", "live_tools", "world", "world_args", ...SHARED.map((field) => field.key), "metadata", "test_cases"];
 
 /** @type {Field[]} */
 export const TOOL = [
@@ -82,6 +84,7 @@ export const MULTI_TURN = [
 /** @type {Field[]} */
 export const CASE_MORE = [
   ...SHARED.map((field) => ({ ...field, unset: field.unset && "as the suite has it" })),
+  { key: "turns", label: "Turns (JSON)", kind: "json", wide: true, hint: "In place of a prompt and what is expected: a conversation." },
   { key: "weight", label: "Weight in means", kind: "number", unset: "1" },
   { key: "cluster", label: "Cluster", kind: "text", hint: "The same for cases that ask the same in other words." },
   { key: "tags", label: "Tags", kind: "words", hint: "Separated by commas." },

@@ -175,6 +175,22 @@ def test_calls_alone_do_not_say_in_which_turn(desk: Path) -> None:
         score_calls(suite, suite.case("one"), [])
 
 
+def test_replies_in_the_prompt_are_not_scored() -> None:
+    tools = [{"type": "function", "function": {"name": "look"}}]
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    prompt: list[dict[str, Any]] = [
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "dark"},
+        {"role": "user", "content": "thanks"},
+    ]
+    case = {"id": "one", "prompt": prompt, "expected_tool": None}
+    suite = Suite.model_validate({"name": "s", "tools": tools, "test_cases": [case]})
+    reply = {"role": "assistant", "content": "You are welcome."}
+    assert score_messages(suite, suite.case("one"), [*prompt, reply]).passed
+    assert not score_messages(suite, suite.case("one"), [*prompt, *prompt[1:2]]).passed
+
+
 def test_an_invalid_call_that_was_mended_passes(desk: Path) -> None:
     suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 40}})
     trial = score(suite, [("refund", {"order": "A1", "amount": "forty"}), REFUND, "done"])
