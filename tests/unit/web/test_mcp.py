@@ -20,7 +20,7 @@ PATH = "/api/import/mcp"
 
 @pytest.fixture
 def command(tmp_path: Path) -> list[str]:
-    """Starts a server with seven tools, which logs its calls."""
+    """Starts a server with nine tools, which logs its calls."""
     return [sys.executable, str(SERVER), str(tmp_path / "server.log")]
 
 
@@ -32,7 +32,7 @@ def test_a_preview_writes_nothing(client: TestClient, folder: Path, command: lis
     assert found["server"]["name"] == "stations"
     assert [tool["function"]["name"] for tool in found["tools"]][:2] == ["find_station", "get_weather"]
     assert found["suite"]["metadata"]["mcp_names"] == {"find_station": "find.station"}
-    assert len(found["suite"]["test_cases"]) == 7
+    assert len(found["suite"]["test_cases"]) == 9
     assert found["file"] is None
     assert sorted(folder.iterdir()) == before
 
@@ -54,10 +54,10 @@ def test_a_suite_is_written_and_brought_up_to_date(
     (folder / file).write_text(json.dumps(edited, indent=4))
     answer = client.post(PATH, json={"stdio": command, "save": True, "file": file, "drafts": False})
     assert answer.status_code == 200
-    assert len([line for line in answer.json()["changes"] if line.startswith("added")]) == 4
+    assert len([line for line in answer.json()["changes"] if line.startswith("added")]) == 6
     changed = load_suite(folder / file)
     assert [case.prompt for case in changed.test_cases] == ["Edited"]
-    assert len(changed.tools) == 7
+    assert len(changed.tools) == 9
     assert answer.json()["etag"] == client.get(f"/api/suites/{file}").json()["etag"]
 
 
