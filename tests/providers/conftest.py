@@ -16,11 +16,19 @@ from .server import StandIns
 
 @pytest.fixture(scope="package")
 def running() -> Iterator[Contract]:
-    with StandIns(script()) as standins:
+    with StandIns(script()) as standins, pytest.MonkeyPatch.context() as patch:
+        for name, value in standins.environment().items():
+            patch.setenv(name, value)
+        # Connections that other tests have made do not go over the proxy of the stand-ins, nor trust
+        # their certificates; those made here are none for other tests.
+        _renew_connections()
         contract = Contract(standins)
         yield contract
         contract.close()
-    # Its connections go over the proxy of the stand-ins, where other tests must not come.
+    _renew_connections()
+
+
+def _renew_connections() -> None:
     litellm = load_litellm()
     litellm.aclient_session = None
     guard_connections(litellm)
