@@ -16,12 +16,13 @@ from .server import StandIns
 
 @pytest.fixture(scope="package")
 def running() -> Iterator[Contract]:
-    with StandIns(script()) as standins, pytest.MonkeyPatch.context() as patch:
-        for name, value in standins.environment().items():
-            patch.setenv(name, value)
+    with StandIns(script()) as standins:
         # Connections that other tests have made do not go over the proxy of the stand-ins, nor trust
         # their certificates; those made here are none for other tests.
-        _renew_connections()
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in standins.environment().items():
+                patch.setenv(name, value)
+            _renew_connections()
         contract = Contract(standins)
         yield contract
         contract.close()
