@@ -151,7 +151,8 @@ class EvalSession:
             self._spent_elsewhere[model] = self._spent_elsewhere.get(model, Spent()) + more
 
     @property
-    def _spent(self) -> dict[str, Spent]:
+    def spent(self) -> dict[str, Spent]:
+        """What was spent on each model, by all processes."""
         spent = self.asking.spent
         for model, more in self._spent_elsewhere.items():
             spent[model] = spent.get(model, Spent()) + more
@@ -202,7 +203,7 @@ class EvalSession:
             exitstatus=self._exitstatus,
             collection_errors=self._collection_errors,
             max_cost_usd=self.settings.max_cost,
-            spent=self._spent,
+            spent=self.spent,
             answers=self._answers,
             models=tuple(AskedModel(spec.label, spec.identity) for spec in self.settings.models),
             options=given_options(self.config),

@@ -97,7 +97,7 @@ class Terminal:
     ) -> Generator[None, object, object]:
         self._summarising = True
         result = yield
-        told = self._session.cases or self._session.about().spent
+        told = self._session.cases or self._session.spent
         if told and not self._silent:
             write_summary(terminalreporter, self._session)
         for problem in self._session.unwritten:

@@ -15,6 +15,8 @@ from msgspec import Struct
 # Far deeper than any real call. Python's own limit lies near 1000, moves with the version and with
 # the stack at hand, and what could be read in one place could not be written in another.
 MAX_DEPTH = 200
+# What is said of a call whose `arguments` are None.
+NO_OBJECT = "the arguments are not a JSON object"
 
 
 class ToolCall(Struct, frozen=True, gc=False):

@@ -122,6 +122,8 @@ def _failure(
     if failing:
         category = failure_category(case, transcript, analysis, failing)
         return category, what_was_wrong(category, trial.values, failing, drafts)
+    if not case.budgets:
+        return None, ""
     try:
         over = over_budget(trial.spent, case.budgets)
     except ScoringError as error:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ..record.calls import NO_OBJECT
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
@@ -28,6 +29,7 @@ from .json_schema import violations
 from .matchers import RULES
 from .matchers import is_optional
 from .matchers import matches
+from .parameters import shown_arguments
 from .problems import CannotCompare
 from .tool_selection import NOT_OFFERED
 from .tool_selection import accepts
@@ -72,9 +74,13 @@ def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
 def argument_flaw(case: ResolvedCase, calls: Sequence[ToolCall]) -> FailureCategory:
     """The category of calls of which some are not valid."""
     invalid = [call for call in calls if not _is_valid(case, call)]
-    if any(find_tool(case, call.name) is None for call in invalid):
+    schemas = [_schema(case, call) for call in invalid]
+    if None in schemas:
         return "hallucinated_tool"
-    invented = all(undeclared(_schema(case, call), call.arguments or {}) for call in invalid)
+    invented = all(
+        undeclared(schema or {}, call.arguments or {})
+        for schema, call in zip(schemas, invalid, strict=True)
+    )
     return "unexpected_parameter" if invented else "invalid_arguments"
 
 
@@ -103,15 +109,16 @@ def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[
     return [name for name in arguments if name not in declared] if declared else []
 
 
-def _schema(case: ResolvedCase, call: ToolCall) -> dict[str, Any]:
+def _schema(case: ResolvedCase, call: ToolCall) -> dict[str, Any] | None:
+    """The schema of the called tool; None when it was not offered."""
     tool = find_tool(case, call.name)
-    return (tool.function.parameters if tool else None) or {}
+    return None if tool is None else tool.function.parameters or {}
 
 
 def _is_valid(case: ResolvedCase, call: ToolCall) -> bool:
-    if call.arguments is None or find_tool(case, call.name) is None:
-        return False
     schema = _schema(case, call)
+    if call.arguments is None or schema is None:
+        return False
     try:
         return is_valid(schema, call.arguments) and not undeclared(schema, call.arguments)
     except CannotCompare as error:
@@ -121,10 +128,10 @@ def _is_valid(case: ResolvedCase, call: ToolCall) -> bool:
 def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
     """What is wrong with the arguments of a call, less what the case asks for."""
     if call.arguments is None:
-        return ["the arguments are not a JSON object"]
-    if find_tool(case, call.name) is None:
-        return [NOT_OFFERED]
+        return [NO_OBJECT]
     schema = _schema(case, call)
+    if schema is None:
+        return [NOT_OFFERED]
     invented = undeclared(schema, call.arguments)
     broken = [
         text
@@ -197,10 +204,6 @@ def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[C
 
 def _check(case: ResolvedCase, call: ToolCall) -> Check:
     what, expected = shown_call(call), "arguments valid under the tool's schema"
-    if call.arguments is None:
-        got = shorten(printable(shorten(call.raw_arguments or "", 81))) or "(empty)"
-    else:
-        got = json_text(call.arguments)
     faults = [] if _is_valid(case, call) else _faults(case, call)
     why = shorten(printable("; ".join(faults)), 200)
-    return Check(what, expected, got, float(not faults), why or "valid")
+    return Check(what, expected, shown_arguments(call), float(not faults), why or "valid")

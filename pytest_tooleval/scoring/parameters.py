@@ -13,6 +13,7 @@ from typing import Any
 from typing import NamedTuple
 
 from ..errors import ScoringError
+from ..record.calls import NO_OBJECT
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
@@ -20,6 +21,7 @@ from ..suite.modes import ParamScoring
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
+from ..text import shown
 from .matchers import RULES
 from .matchers import Rules
 from .matchers import is_optional
@@ -95,6 +97,15 @@ def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode
         raise ScoringError(f"{error.place}: {error.message}") from None
 
 
+def shown_arguments(call: ToolCall) -> str:
+    """The arguments as a short text: JSON, or what came in its place."""
+    return (
+        json_text(call.arguments)
+        if call.arguments is not None
+        else shown(call.raw_arguments or "") or "(empty)"
+    )
+
+
 def checks(
     expected: Mapping[str, Any], call: ToolCall | None, rules: Rules, prefix: str = ""
 ) -> list[Check]:
@@ -108,10 +119,9 @@ def checks(
         return [row(name, NO_TOOL, "") for name in expected]
     arguments = call.arguments
     if arguments is None:
-        got = shorten(printable(shorten(call.raw_arguments or "", 81))) or "(empty)"
-        why = "the arguments are not a JSON object"
-        rows = [row(name, got, why) for name in expected]
-        return rows or [Check(prefix + "arguments", "a JSON object", got, 0.0, why)]
+        got = shown_arguments(call)
+        rows = [row(name, got, NO_OBJECT) for name in expected]
+        return rows or [Check(prefix + "arguments", "a JSON object", got, 0.0, NO_OBJECT)]
     rows = []
     for name, value in expected.items():
         if name in arguments:

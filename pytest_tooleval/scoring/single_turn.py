@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
+from ..record.calls import NO_OBJECT
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
@@ -205,7 +206,7 @@ def _counted(share: Share, call: ToolCall | None) -> str:
     if call is None:
         return "no tool was called"
     if call.arguments is None:
-        return "the arguments are not a JSON object"
+        return NO_OBJECT
     return f"{share.correct} of {share.total} parameters right"
 
 

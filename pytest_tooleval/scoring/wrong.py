@@ -60,8 +60,6 @@ def _phrase(metric: str, category: FailureCategory, check: Check) -> str:
         if check.expected == NO_TOOL:
             return f"{check.what}: {check.actual}: {check.reason}"
         return f"{check.what}: expected {check.expected}, got {check.actual}"
-    if metric == "arguments_valid":
-        return f"{check.what}: {check.reason}"
     if metric != "parameter_accuracy":
         return f"{check.what}: {check.reason}"
     if category == "invalid_arguments":

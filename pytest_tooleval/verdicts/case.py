@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from ..record.metrics import BUDGETS
 from ..record.results import Outcome
 from ..record.results import TrialResult
 from ..scoring.thresholds import TOLERANCE
@@ -60,7 +60,7 @@ def judge(trials: Sequence[TrialResult], case: ResolvedCase) -> Judgement:
         return "failed", scores, f"{what}: {failed[0].wrong}" if failed else what
     if missed_thresholds(scores, case.thresholds) or all(trial.no_answer for trial in trials):
         return "failed", scores, _of_trial(failed[0], trials)
-    over = over_budget(_mean_spent(answered), case.budgets)
+    over = over_budget(_mean_spent(answered, case.budgets), case.budgets)
     return ("failed", scores, over) if over else ("passed", scores, "")
 
 
@@ -72,13 +72,12 @@ def _of_trial(failed: TrialResult, trials: Sequence[TrialResult]) -> str:
     return f"{failed.wrong} ({count} of {len(trials)} trials failed)"
 
 
-def _mean_spent(trials: Sequence[TrialResult]) -> dict[str, float | None]:
-    """What the trials took on average; None where it is unknown of one of them."""
-    spent = [trial.spent for trial in trials]
+def _mean_spent(trials: Sequence[TrialResult], budgets: Iterable[str]) -> dict[str, float | None]:
+    """What the trials took on average of each budget; None where it is unknown of one of them."""
     means: dict[str, float | None] = {}
-    for name in BUDGETS:
-        values = [value for each in spent if (value := each[name]) is not None]
-        means[name] = sum(values) / len(values) if values and len(values) == len(spent) else None
+    for name in budgets:
+        values = [value for trial in trials if (value := trial.spent[name]) is not None]
+        means[name] = sum(values) / len(values) if values and len(values) == len(trials) else None
     return means
 
 

@@ -30,6 +30,7 @@ from typing import Any
 import msgspec
 
 from ..errors import WorldError
+from ..record.calls import NO_OBJECT
 from ..text import printable
 from ..text import shorten
 from .output import taken_by
@@ -92,7 +93,7 @@ class World:
     def call(self, name: str, arguments: Mapping[str, Any] | None, offered: Collection[str]) -> str:
         """The content of the message that answers a call, JSON unless the method returned a text."""
         if arguments is None:
-            return _error("the arguments are not a JSON object")
+            return _error(NO_OBJECT)
         known = {each.casefold(): each for each in self.methods if each in offered}
         method = self.methods.get(known.get(name.casefold(), ""))
         if method is None:

@@ -15,6 +15,7 @@ import json
 from typing import Any
 
 from ...errors import ScoringError
+from ...record.calls import NO_OBJECT
 from ...record.calls import ToolCall
 from ...suite.model import ResolvedCase
 
@@ -45,7 +46,7 @@ class Mocks:
     def _value(self, call: ToolCall) -> Any:
         name = call.name.casefold()
         if call.arguments is None:
-            return {"error": "the arguments are not a JSON object"}
+            return {"error": NO_OBJECT}
         if not self.has(name):
             known = {tool.name.casefold() for tool in self.offered}
             if name not in known:
