@@ -16,22 +16,17 @@ from ..record.calls import ToolCall
 from ..record.transcript import Reply
 from ..record.transcript import Round
 from ..record.transcript import Transcript
-from ..scoring.conversation import forbidden_in
-from ..scoring.problems import CannotCompare
 from ..scoring.tool_selection import is_expected
 from ..suite.model import ResolvedCase
 from .clients.base import ChatRequest
-from .clients.base import Executor
 from .executors.live import LiveTools
 from .executors.mocks import Mocks
+from .executors.turn import TurnTools
+from .executors.turn import is_lost
 from .executors.worlds import WorldTools
 
 # A reply, or all rounds of an agent that has run its own loop.
 Ask = Callable[[ChatRequest], Awaitable[Reply | tuple[Round, ...]]]
-# More calls than any case with one turn needs.
-_MOST_CALLS = 50
-# A model is asked no more after such a call; an agent goes on, and an error would make it try again.
-_NOT_RUN = '{"status": "accepted; the tool is not run in this test"}'
 
 
 async def converse(
@@ -57,7 +52,7 @@ async def converse(
             messages += said
             offered = mocks.offered = (turn or case).tools
             tools = [tool.to_wire() for tool in offered]
-            executor = executor_for(case, mocks, live, world, number)
+            executor = TurnTools(case, mocks, live, world, number)
             for left in reversed(range(case.max_rounds)):
                 request = ChatRequest(
                     tuple(messages), tools, case.tool_choice, sampling, trial, executor
@@ -78,7 +73,7 @@ async def converse(
                     or reply.no_answer is not None
                     or not left
                     or _ends(case, reply)
-                    or (case.forbids and await asyncio.to_thread(_is_lost, case, reply.calls, number))
+                    or (case.forbids and await asyncio.to_thread(is_lost, case, reply.calls, number))
                 ):
                     rounds.append(Round(reply, (), said))
                     break
@@ -108,61 +103,6 @@ async def converse(
 def _ends(case: ResolvedCase, reply: Reply) -> bool:
     """Whether a chain ends with this reply."""
     return not case.turns and any(is_expected(call.name, case) for call in reply.calls)
-
-
-def _is_lost(case: ResolvedCase, calls: Sequence[ToolCall], turn: int) -> bool:
-    """Whether a call was made that is forbidden: no tool runs it, and no error that follows hides it."""
-    before, now = Reply(message={}), Reply(message={}, calls=tuple(calls))
-    rounds = (Round(reply, (), ({"role": "user"},)) for reply in (*[before] * turn, now))
-    try:
-        return forbidden_in(case, Transcript((), tuple(rounds))) is not None
-    except CannotCompare:
-        return True  # said when the answer is scored
-
-
-def executor_for(
-    case: ResolvedCase,
-    mocks: Mocks,
-    live: LiveTools | None = None,
-    world: WorldTools | None = None,
-    number: int = 0,
-) -> Executor:
-    """What answers an agent that calls its tools itself in a turn, as a model's calls are answered.
-
-    A call that ends a chain, and every call where there is neither chain nor conversation, is scored and
-    not run.
-    """
-    offered = {tool.name for tool in mocks.offered}
-    folded = {name.casefold() for name in offered}
-
-    async def answer(call: ToolCall) -> str:
-        if world is not None:
-            return await world.answer(call, offered)
-        ends = not case.goes_on or (not case.turns and is_expected(call.name, case))
-        sound = call.arguments is not None and call.name.casefold() in folded
-        if ends and sound and not mocks.has(call.name):
-            return _NOT_RUN
-        if live is not None and sound and not mocks.has(call.name) and live.runs(call.name):
-            return await live.run(call)
-        return await asyncio.to_thread(mocks.answer, call)
-
-    async def ends(call: ToolCall) -> bool:
-        return case.forbids and await asyncio.to_thread(_is_lost, case, [call], number)
-
-    known_by: dict[str, Any] = {}
-    of_turn = case.turns[number].turn.forbidden_calls if case.turns else None
-    if forbidden := [*case.forbidden_calls, *(of_turn or ())]:
-        known_by["forbidden_calls"] = [
-            each if isinstance(each, str) else each.model_dump(mode="json") for each in forbidden
-        ]
-    if not case.goes_on:
-        return Executor(answer, _MOST_CALLS, known_by, ends)
-    known_by |= {"mock_responses": case.case.mock_responses, "max_rounds": case.max_rounds}
-    if case.world is not None:
-        known_by["world"] = case.world.identity
-    if live is not None:
-        known_by["live"] = live.known_by
-    return Executor(answer, case.max_rounds, known_by, ends)
 
 
 async def _contents(

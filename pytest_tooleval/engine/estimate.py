@@ -14,8 +14,8 @@ from .cassettes.cassette import Cassette
 from .cassettes.cassette import key_of
 from .cassettes.cassette import question
 from .clients.base import ChatRequest
-from .conversation import executor_for
 from .executors.mocks import Mocks
+from .executors.turn import TurnTools
 from .limits.spending import price
 from .models.prices import listed
 from .models.spec import LEXICAL
@@ -83,7 +83,7 @@ def _replayed(case: ResolvedCase, spec: ModelSpec, cassette: Cassette | None) ->
         return 0
     tools = [tool.to_wire() for tool in (case.turns[0] if case.turns else case).tools]
     sampling = sampling_for(spec, case)
-    executor = executor_for(case, Mocks(case))
+    executor = TurnTools(case, Mocks(case))
     requests = (
         ChatRequest(case.messages, tools, case.tool_choice, sampling, trial, executor)
         for trial in range(case.trials)

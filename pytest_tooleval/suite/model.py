@@ -457,11 +457,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         pass_rule=rule,
         live_tools=tuple(_first(case.live_tools, suite.live_tools) or ()),
         reasoning_effort=over.reasoning_effort,
-        set_by={
-            name: place
-            for name in ("tool_choice", "temperature", "max_tokens")
-            if (place := _place(name, suite, case, over)) is not None
-        },
+        set_by=_set_by(suite, case, over),
     )
 
 
@@ -497,11 +493,17 @@ def judges(limits: Iterable[str]) -> bool:
     return any(name not in BESIDE and name not in BUDGETS for name in limits)
 
 
-def _place(name: str, suite: Suite, case: TestCase, over: Overrides) -> str | None:
-    """Where a parameter is set that applies to a case; None where it is left to its default."""
-    option = f"--tooleval-{name.replace('_', '-')}"
-    places = {option: over, "the case": case, "the suite": suite}
-    return next((place for place, of in places.items() if getattr(of, name) is not None), None)
+def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:
+    """Where each parameter is set that is not left to its default."""
+    found: dict[str, str] = {}
+    for name in ("tool_choice", "temperature", "max_tokens"):
+        if getattr(over, name) is not None:
+            found[name] = f"--tooleval-{name.replace('_', '-')}"
+        elif getattr(case, name) is not None:
+            found[name] = "the case"
+        elif getattr(suite, name) is not None:
+            found[name] = "the suite"
+    return found
 
 
 def needed_of(rule: str) -> tuple[int, int] | None:

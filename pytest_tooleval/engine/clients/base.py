@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,18 +18,22 @@ from ..models.spec import ModelSpec
 MOST_BYTES = 32 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Executor:
-    """What answers the calls of an agent that makes them itself, at most so many in one run.
+class Executor(Protocol):
+    """What answers the calls of an agent that makes them itself."""
 
-    `known_by` is what may change its answers, for the cassette; `ends` says whether a run ends with a
-    call, which is not answered.
-    """
-
-    answer: Callable[[ToolCall], Awaitable[str]]
     most_calls: int
-    known_by: Mapping[str, Any]
-    ends: Callable[[ToolCall], Awaitable[bool]]
+    """How many calls one run may make."""
+
+    async def answer(self, call: ToolCall) -> str: ...
+
+    async def ends(self, call: ToolCall) -> bool:
+        """Whether a run ends with a call, which is not answered."""
+        ...
+
+    @property
+    def known_by(self) -> Mapping[str, Any]:
+        """What may change its answers, for the cassette."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
