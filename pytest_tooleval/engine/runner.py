@@ -123,6 +123,8 @@ class Runner:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     async def _converse(self, trial: Trial) -> Transcript:
+        if trial.case.case.user is not None:
+            raise ModelError("the user is played by a model, which cannot be asked yet", kind="callable")
         asker = self._asker(trial.model)
         placed = set_by(trial.model, trial.case)
         live = None

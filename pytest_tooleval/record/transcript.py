@@ -110,12 +110,28 @@ class Round(Struct, frozen=True, gc=False):
     ] = ()
 
 
+class Judged(Struct, frozen=True, gc=False):
+    """What a judge made of a rubric."""
+
+    rubric: Annotated[str, Meta(description="The rubric.")]
+    turn: Annotated[
+        int, Meta(ge=0, description="The turn that was judged, from 1; 0: the whole conversation.")
+    ]
+    passed: Annotated[bool, Meta(description="Whether what the assistant said meets it.")]
+    reason: Annotated[str, Meta(description="The judge's reason.")] = ""
+    model: Annotated[str, Meta(description="The label of the judge; empty: not a model.")] = ""
+    cost_usd: Annotated[float | None, Meta(description="The cost in US dollars. Null: unknown.")] = None
+
+
 class Transcript(Struct, frozen=True, gc=False):
     """A whole conversation: the messages that the case supplied, then the rounds with the model."""
 
     prompt: Annotated[tuple[Message, ...], Meta(description="The messages that the case supplies.")] = ()
     rounds: Annotated[tuple[Round, ...], Meta(description="The answers of the model, in order.")] = ()
     printed: Annotated[str, Meta(description="What the code of the world printed meanwhile.")] = ""
+    judged: Annotated[
+        tuple[Judged, ...], Meta(description="What a judge made of the rubrics of the case.")
+    ] = ()
 
     @classmethod
     def from_calls(

@@ -16,6 +16,7 @@ from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN
 from ..record.results import FailureCategory
 from ..record.results import TrialResult
+from ..record.transcript import Judged
 from ..record.transcript import Transcript
 from ..record.transcript import measures_of
 from ..suite.model import ResolvedCase
@@ -29,6 +30,7 @@ from .analysis import analyse
 from .analysis import failure_category
 from .choices import choices_of
 from .conversation import forbidden_in
+from .conversation import to_judge
 from .drafts import Draft
 from .no_answer import without_answer
 from .problems import CannotCompare
@@ -60,17 +62,29 @@ def score_calls(
     return explained(resolved, score_transcript(resolved, Transcript.from_calls(calls)))
 
 
-def score_messages(suite: Suite, case: TestCase, messages: Iterable[Mapping[str, Any]]) -> TrialResult:
+def score_messages(
+    suite: Suite,
+    case: TestCase,
+    messages: Iterable[Mapping[str, Any]],
+    judged: Mapping[str, bool] | None = None,
+) -> TrialResult:
     """Score a whole conversation, given as chat messages, for a case of a suite.
 
-    A message of the user that follows a reply begins the next turn of a case with turns. Replies that
+    A message of the user that follows a reply begins the next turn of a conversation. Replies that
     the case's prompt holds, where the messages begin with it, are not scored. What the tools answered is
-    not looked at: a world is asked anew. Raises ScoringError as `score_calls` does.
+    not looked at: a world is asked anew. `judged` says which rubrics of the case's `$judge`s are met.
+    Raises ScoringError as `score_calls` does, and where a rubric is missing there.
     """
     resolved = resolve(suite, case)
     said = [dict(message) for message in messages]
     given = resolved.messages if said[: len(resolved.messages)] == [*resolved.messages] else ()
     transcript = Transcript.from_messages(said[len(given) :], given)
+    with _placing(resolved):
+        rubrics = to_judge(resolved, transcript) if judged else []
+    met = [
+        Judged(rubric, turn, judged[rubric]) for turn, rubric in rubrics if judged and rubric in judged
+    ]
+    transcript = structs.replace(transcript, judged=tuple(met))
     return explained(resolved, score_transcript(resolved, transcript))
 
 

@@ -60,6 +60,8 @@ from .tool_selection import shown_call
 
 # As many differences between two states, and missing answers, as an explanation lists.
 _SHOWN = 20
+# What a check is called that a judge has decided.
+JUDGE = "judge"
 
 
 class Part(NamedTuple):
@@ -93,8 +95,27 @@ class Span(NamedTuple):
         return [call for round_ in self.rounds for call in round_.reply.calls]
 
     @property
+    def turn(self) -> int:
+        """The number of the turn; 0 for the whole conversation."""
+        return self.end if isinstance(self.expected, Turn) else 0
+
+    @property
+    def texts(self) -> list[str]:
+        return [round_.reply.text for round_ in self.rounds]
+
+    @property
+    def is_said(self) -> bool:
+        return any(text.strip() for text in self.texts)
+
+    @property
     def match(self) -> str:
         return self.small.case.match or "exact"
+
+
+def _with_turns(case: ResolvedCase, transcript: Transcript) -> ResolvedCase:
+    """The case with as many turns as the model took that plays the user."""
+    taken = max(1, len(transcript.turns))
+    return replace(case, turns=case.turns * taken) if case.case.user else case
 
 
 def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
@@ -120,6 +141,7 @@ def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
     """What is said of the first call that the case, or the turn that it was made in, forbids."""
     if not case.turns:
         return forbidden_call(case, transcript.calls)
+    case = _with_turns(case, transcript)
     return next(filter(None, _forbidden(case, _spans(case, transcript))), None)
 
 
@@ -134,13 +156,32 @@ def _forbidden(case: ResolvedCase, spans: Sequence[Span]) -> list[str | None]:
     return [*texts, forbidden_call(replace(case, case=test), whole.calls)]
 
 
+def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]]:
+    """The rubrics that a judge has to apply, each to a turn, by its number, or to the whole (0).
+
+    None where nothing was said, or where the conversation is lost anyway.
+    """
+    if not case.rubrics:
+        return []
+    spans = _spans(_with_turns(case, transcript), transcript)
+    if _is_lost(transcript, _forbidden(case, spans)):
+        return []
+    return [(span.turn, rubric) for span in spans if span.is_said for rubric in span.expected.rubrics]
+
+
+def _is_lost(transcript: Transcript, forbidden: Sequence[str | None]) -> bool:
+    return transcript.no_answer is not None or any(forbidden)
+
+
 class Conversation:
-    """What came of a case with turns."""
+    """What came of a conversation."""
 
     def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
-        self._case = case
+        self._case = case = _with_turns(case, transcript)
         self._spans = _spans(case, transcript)
         self._forbidden = _forbidden(case, self._spans)
+        self._judged = {(each.turn, each.rubric): each for each in transcript.judged}
+        self._lost = _is_lost(transcript, self._forbidden)
         self._parts = list(self._all_parts())
 
     def scores(self) -> dict[str, Draft]:
@@ -186,8 +227,33 @@ class Conversation:
             yield from _calls(span)
             if played is not None:
                 yield from _states(span, played, reference)
-            yield from _texts(span)
+            yield from self._texts(span)
             yield from _conduct(span, self._forbidden[number], self._case)
+
+    def _texts(self, span: Span) -> Iterator[Part]:
+        last = next((text for text in reversed(span.texts) if text.strip()), "")
+        for expected in span.expected.expected_text or ():
+            if isinstance(expected, dict) and "$judge" in expected:
+                what, shown = JUDGE, json_text(expected["$judge"])
+                right, why = self._judgement(span, expected["$judge"])
+            else:
+                what, shown = "text", json_text(expected)
+                right = says(expected, span.texts)
+                forbids = isinstance(expected, dict) and "$not" in expected
+                why = "" if right else ("was said" if forbids else "was not said")
+            row = Check(what, shown, json_text(last), float(right), why)
+            yield _part("text", "wrong_text", span.place, row)
+
+    def _judgement(self, span: Span, rubric: str) -> tuple[bool, str]:
+        found = self._judged.get((span.turn, rubric))
+        if found is not None:
+            return found.passed, found.reason
+        if self._lost:
+            return False, "not judged, as the conversation is lost anyway"
+        if not span.is_said:
+            return False, "nothing was said"
+        message = f"nobody has judged it by the rubric {json_text(rubric)}; name --tooleval-judge=MODEL"
+        raise CannotCompare(message, span.place + "expected_text")
 
     def _play_model(self) -> Played | None:
         """The model's calls on a fresh world, if the case looks at one."""
@@ -226,18 +292,6 @@ def _calls(span: Span) -> Iterator[Part]:
             failure = "missing_call" if span.match == "contains" else "surplus_call"
         rows = partial(_call_rows, span.match, drafts)
         yield Part("calls", drafts["overall"].value or 0.0, failure, rows, span.place)
-
-
-def _texts(span: Span) -> Iterator[Part]:
-    texts = [round_.reply.text for round_ in span.rounds]
-    last = next((text for text in reversed(texts) if text.strip()), "")
-    for expected in span.expected.expected_text or ():
-        right = says(expected, texts)
-        why = "" if right else "was not said"
-        if not right and isinstance(expected, dict) and "$not" in expected:
-            why = "was said"
-        row = Check("text", json_text(expected), json_text(last), float(right), why)
-        yield _part("text", "wrong_text", span.place, row)
 
 
 def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[Part]:

@@ -44,7 +44,8 @@ def rehearse(suite: Suite) -> Findings:
                 if test.expected_calls:
                     yield from _play(case, [whole], offered[-1:], [])
             except (WorldError, CannotCompare) as error:
-                yield Finding((*loc, "turns"), f"the expected calls cannot be played: {error}")
+                at = "turns" if test.user is None else "user"
+                yield Finding((*loc, at), f"the expected calls cannot be played: {error}")
 
 
 def _play(

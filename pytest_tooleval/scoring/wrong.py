@@ -9,6 +9,7 @@ from ..record.metrics import PENALTIES
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..text import shorten
+from .conversation import JUDGE
 from .drafts import Draft
 from .parameters import ABSENT
 from .thresholds import below
@@ -59,6 +60,8 @@ def _phrase(metric: str, category: FailureCategory, check: Check) -> str:
     if metric in CONVERSATION:
         if check.expected == NO_TOOL:
             return f"{check.what}: {check.actual}: {check.reason}"
+        if check.what.endswith(JUDGE):
+            return f"{check.what}: {check.reason} ({check.expected})"
         return f"{check.what}: expected {check.expected}, got {check.actual}"
     if metric != "parameter_accuracy":
         return f"{check.what}: {check.reason}"

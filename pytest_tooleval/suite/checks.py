@@ -37,6 +37,7 @@ from .source import Findings
 from .source import Loc
 from .tools import ToolNames
 from .tools import tool_list_findings
+from .turns import is_conversation
 from .turns import turn_findings
 from .turns import turns_of
 
@@ -102,7 +103,7 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         layers = [
             each["thresholds"] for each in (data, case) if isinstance(each.get("thresholds"), dict)
         ]
-        only_overall = scoring == "bfcl" or case.get("turns") is not None
+        only_overall = scoring == "bfcl" or is_conversation(case)
         if not judges(limits_of(only_overall, *layers)):
             yield Finding((*loc, "thresholds") if "thresholds" in case else loc, NOTHING_JUDGES)
         yield from _pass_rule(case, loc, data)
@@ -152,14 +153,14 @@ def _id_problem(name: str) -> str | None:
 def _turns(
     case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames, scoring: Any
 ) -> Findings:
-    """What turns share with cases; without turns there must be a prompt."""
+    """What turns share with cases; other cases must have a prompt."""
     for at, turn in turns_of(case):
         place = (*loc, *at)
         yield from _prompt(turn, place)
         yield from _calls(turn, place, tools, scoring)
         yield from _forbidden(turn, place, tools, scoring)
         yield from _contradiction(turn, place, {**suite, **case})
-    if case.get("turns") is None and "prompt" not in case and not misspells("case", "prompt", case):
+    if not is_conversation(case) and "prompt" not in case and not misspells("case", "prompt", case):
         yield Finding((*loc, "prompt"), f"missing; expected {expected_at((*loc, 'prompt'))}")
 
 
@@ -174,7 +175,7 @@ def _prompt(case: dict[str, Any], loc: Loc) -> Findings:
         roles = [message.get("role") if isinstance(message, dict) else None for message in prompt]
         if "user" not in roles and all(role in _ROLES for role in roles):
             yield Finding(at, 'no message from the user; add {"role": "user", "content": "..."}')
-    elif prompt is not None or ("prompt" in case and case.get("turns") is None):
+    elif prompt is not None or ("prompt" in case and not is_conversation(case)):
         yield Finding(at, wrong_value(at, prompt))
 
 
@@ -212,7 +213,7 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
         if calls is not None:
             message = "expected_calls stands beside expected_tool; keep one of them"
             yield Finding((*loc, "expected_calls"), message, at_key=True)
-    elif calls is None and case.get("turns") is None and not _is_misspelt(case):
+    elif calls is None and not is_conversation(case) and not _is_misspelt(case):
         message = f"missing; expected {expected_at((*loc, 'expected_tool'))}; or give expected_calls"
         yield Finding((*loc, "expected_tool"), message)
     params = case.get("expected_params")
@@ -294,7 +295,7 @@ def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Fin
 
 
 def _is_misspelt(case: dict[str, Any]) -> bool:
-    names = ("expected_tool", "expected_calls", "turns")
+    names = ("expected_tool", "expected_calls", "turns", "user")
     return any(misspells("case", name, case) for name in names)
 
 
@@ -320,13 +321,13 @@ def _tool_names(value: Any, at: Loc, tools: ToolNames, *, nullable: bool) -> Fin
 def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
     """The fields of multi-turn cases."""
     if case.get("multi_turn") is not True:
-        free = ("max_rounds", "mock_responses") if case.get("turns") is not None else ()
+        free = ("max_rounds", "mock_responses") if is_conversation(case) else ()
         given = [field for field in _MULTI_TURN_FIELDS if case.get(field) and field not in free]
         if given and not case.get("multi_turn") and not misspells("case", "multi_turn", case):
             message = 'only for multi-turn cases; add "multi_turn": true, or remove this'
             for field in given:
                 yield Finding((*loc, field), message, at_key=True)
-    elif case.get("expected_calls") is not None and case.get("turns") is None:
+    elif case.get("expected_calls") is not None and not is_conversation(case):
         message = "not in a multi-turn case: a chain ends in one call; write expected_tool instead"
         yield Finding((*loc, "expected_calls"), message, at_key=True)
     elif "expected_tool" in case and case["expected_tool"] is None:
@@ -398,7 +399,7 @@ def _live_tools(holder: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: 
         return
     if suite.get("tools_from") is None:
         yield Finding(at, "there is no server to run them on; add tools_from to the suite", at_key=True)
-    elif loc and holder.get("multi_turn") is not True and holder.get("turns") is None:
+    elif loc and holder.get("multi_turn") is not True and not is_conversation(holder):
         yield Finding(
             at, 'only for multi-turn cases; add "multi_turn": true, or remove this', at_key=True
         )

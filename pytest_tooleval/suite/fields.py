@@ -25,6 +25,7 @@ from .model import TestCase
 from .model import Tool
 from .model import ToolsFrom
 from .model import Turn
+from .model import User
 from .model import XFail
 from .modes import DEFAULT_MODE
 from .modes import MODES
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Kind = Literal[
-    "suite", "case", "turn", "tool", "function", "call", "xfail", "message", "tools_from", "mcp"
+    "suite", "case", "turn", "user", "tool", "function", "call", "xfail", "message", "tools_from", "mcp"
 ]
 
 # Fields that may hold several types: pydantic reports once for each type, `suite.checks` once.
@@ -103,6 +104,7 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         **_EXPECTATIONS,
         "id": "a string",
         "turns": 'a list of turns such as [{"prompt": "...", "expected_calls": [...]}]',
+        "user": 'an object such as {"goal": "You want your money back for order A1."}',
         "expected_tool": 'the name of a tool, a list of names, "*" for any tool, '
         "or null when nothing should be called",
         "expected_params": _PARAMS,
@@ -121,6 +123,12 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         **_EXPECTATIONS,
         "new_tools": "a list of tool names",
         "max_calls": "a whole number of at least 0",
+    },
+    "user": {
+        "goal": "a text that says who the user is and what they want",
+        "model": "the name of a model, as of --tooleval-model",
+        "stop": "a text such as ###STOP###",
+        "max_turns": _COUNT,
     },
     "tool": {"type": '"function"', "function": 'an object such as {"name": ..., "parameters": ...}'},
     "function": {
@@ -170,6 +178,7 @@ _MODELS: Mapping[Kind, type[BaseModel]] = {
     "suite": Suite,
     "case": TestCase,
     "turn": Turn,
+    "user": User,
     "tool": Tool,
     "function": Function,
     "call": ExpectedCall,
@@ -243,6 +252,8 @@ def kind_at(loc: Loc) -> Kind | None:
             return "case"
         if rest == ("xfail",):
             return "xfail"
+        if rest == ("user",):
+            return "user"
         if rest[0] == "turns" and len(rest) > 1:
             if len(rest) == 2:
                 return "turn"

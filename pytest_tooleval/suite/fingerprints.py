@@ -41,9 +41,11 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
         parts.append([call if isinstance(call, str) else [call.tool, call.params] for call in forbidden])
     if case.multi_turn:
         parts += [case.max_rounds, case.optimal_hops, case.valid_prerequisites, case.mock_responses]
-    if case.turns is not None:
+    if case.is_conversation:
         world = world_of(suite, case)
-        parts += [[turn.model_dump() for turn in case.turns], case.max_rounds]
+        # Who plays the user is like the tools: runs are compared for it.
+        user = case.user and case.user.model_dump(exclude={"model"})
+        parts += [[turn.model_dump() for turn in case.turns or ()] or user, case.max_rounds]
         parts += [case.match, case.expected_state, case.expected_text, case.mock_responses]
         parts += [world.target, world.args] if world else []
     return content_of_bytes(_SORTED.encode(parts).encode())

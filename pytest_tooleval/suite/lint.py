@@ -251,13 +251,13 @@ _WHY = {
 
 
 def _why(metric: str) -> str:
-    return _WHY.get(metric, f"{metric} is measured in cases with turns only")
+    return _WHY.get(metric, f"{metric} is measured in conversations only")
 
 
 def _produces(suite: Suite, case: TestCase, metric: str) -> bool:
     """Whether a case can have a value for a metric; metrics of other scorers always may."""
-    if metric in BUILT_IN and (case.turns is not None or metric in CONVERSATION):
-        return case.turns is not None and metric in ("overall", "arguments_valid", *CONVERSATION)
+    if metric in BUILT_IN and (case.is_conversation or metric in CONVERSATION):
+        return case.is_conversation and metric in ("overall", "arguments_valid", *CONVERSATION)
     if metric == "no_extra_calls":
         mode = case.param_scoring or suite.param_scoring
         return not (case.multi_turn or mode == "bfcl" or ANY_TOOL in case.expected_tools)

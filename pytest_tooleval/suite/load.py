@@ -159,7 +159,9 @@ def _with_ids(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first_prompt(case: dict[str, Any]) -> Any:
-    turns = case.get("turns")
+    turns, user = case.get("turns"), case.get("user")
+    if isinstance(user, dict):
+        return user.get("goal")
     first = turns[0] if isinstance(turns, list) and turns else case
     return first.get("prompt") if isinstance(first, dict) else None
 

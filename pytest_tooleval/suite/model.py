@@ -39,6 +39,8 @@ DEFAULT_THRESHOLDS: Mapping[str, float] = {
 # mended in the next round harms nobody.
 ONLY_OVERALL: Mapping[str, float] = {"overall": 1.0}
 DEFAULT_MAX_ROUNDS = 10
+DEFAULT_STOP = "###STOP###"
+DEFAULT_MAX_TURNS = 20
 # What these find is wrong; what they do not find is not yet right.
 BESIDE = ("arguments_valid", "no_extra_calls")
 NOTHING_JUDGES = (
@@ -144,8 +146,14 @@ class Expectations(_Strict):
     expected_text: list[str | dict[str, Any]] | None = Field(
         None,
         description="With turns: what the assistant says, each a text that is contained, "
-        '{"$regex": ...}, {"$number": ...} or {"$not": ...}.',
+        '{"$regex": ...}, {"$number": ...} or {"$not": ...}; or a rubric for a judge, {"$judge": ...}.',
     )
+
+    @property
+    def rubrics(self) -> list[str]:
+        """What a judge has to look at."""
+        texts = self.expected_text or ()
+        return [text["$judge"] for text in texts if isinstance(text, dict) and "$judge" in text]
 
 
 class Turn(Expectations):
@@ -159,6 +167,20 @@ class Turn(Expectations):
     )
     max_calls: Annotated[int, Field(ge=0)] | None = Field(
         None, description="Most calls of tools in this turn; for the whole case, see thresholds."
+    )
+
+
+class User(_Strict):
+    """A model plays the user: each of its messages begins a turn."""
+
+    goal: Name = Field(description="Who the user is and what they want: all that the model is told.")
+    model: Name | None = Field(
+        None, description="The model that plays the user; without it, that of --tooleval-user."
+    )
+    stop: Name = Field(DEFAULT_STOP, description="What the user says when it has reached its goal.")
+    max_turns: Count = Field(
+        DEFAULT_MAX_TURNS,
+        description="Most messages of the user; a conversation that takes more is an error.",
     )
 
 
@@ -222,6 +244,9 @@ class TestCase(Expectations):
         None,
         description="In place of prompt: a conversation, in which the model calls until it is done.",
     )
+    user: User | None = Field(
+        None, description="In place of turns: a model that plays the user until its goal is reached."
+    )
     world: WorldName | None = Field(None, description="The world of this case, as in the suite.")
     world_args: dict[str, Any] | None = Field(
         None, description="What the world is made with; replaces the suite's."
@@ -252,9 +277,14 @@ class TestCase(Expectations):
         return self._line
 
     @property
+    def is_conversation(self) -> bool:
+        """Whether the user says more than one prompt: by turns, or by a model that plays the user."""
+        return self.turns is not None or self.user is not None
+
+    @property
     def expects_nothing(self) -> bool:
         """Whether the right answer is to call no tool."""
-        if self.turns is not None:
+        if self.is_conversation:
             return False
         if self.expected_calls is not None:
             return not self.expected_calls
@@ -355,7 +385,10 @@ class Overrides:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTurn:
-    """A turn with its prompt as messages, and the tools that are offered in it."""
+    """A turn with its prompt as messages, and the tools that are offered in it.
+
+    Where a model plays the user, one without a prompt stands for each of them.
+    """
 
     turn: Turn
     messages: tuple[dict[str, Any], ...]
@@ -409,6 +442,11 @@ class ResolvedCase:
         return bool(self.forbidden_calls) or any(each.turn.forbidden_calls for each in self.turns)
 
     @property
+    def rubrics(self) -> list[str]:
+        """What a judge has to look at, in turns and in the whole conversation."""
+        return [rubric for part in (*(t.turn for t in self.turns), self.case) for rubric in part.rubrics]
+
+    @property
     def metadata(self) -> dict[str, Any]:
         return self.case.metadata
 
@@ -422,7 +460,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
     limits = limits_of(
-        param_scoring == "bfcl" or case.turns is not None,
+        param_scoring == "bfcl" or case.is_conversation,
         suite.thresholds,
         case.thresholds,
         over.thresholds,
@@ -435,7 +473,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     # A rule K/N on the command line says how many trials, too.
     of_rule = needed_of(over.pass_rule or "")
     trials = _first(over.trials, of_rule and of_rule[1], case.trials, suite.trials)
-    default_choice: ToolChoice = "auto" if case.expects_nothing or case.turns is not None else "required"
+    default_choice: ToolChoice = "auto" if case.expects_nothing or case.is_conversation else "required"
     tools = tuple(suite.tools if case.tools is None else case.tools)
     turns = _turns(case, tools)
     return ResolvedCase(
@@ -464,13 +502,15 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
 def world_of(suite: Suite, case: TestCase) -> WorldSpec | None:
     """The world of a case with turns, if it has one."""
     target = case.world or suite.world
-    if target is None or case.turns is None:
+    if target is None or not case.is_conversation:
         return None
     args = suite.world_args if case.world_args is None else case.world_args
     return WorldSpec(target, suite._folder, args or {})
 
 
 def _turns(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:
+    if case.user is not None:
+        return (ResolvedTurn(Turn(prompt=""), (), tools),)
     turns = case.turns or ()
     resolved = []
     for number, turn in enumerate(turns, 1):
@@ -526,6 +566,8 @@ def _trials(trials: int | None, rule: str) -> int:
 
 def _messages(suite: Suite, case: TestCase) -> tuple[dict[str, Any], ...]:
     system = [] if suite.system_prompt is None else [{"role": "system", "content": suite.system_prompt}]
+    if case.user is not None:
+        return tuple(system)
     first = case.prompt if case.turns is None else case.turns[0].prompt
     return (*system, *prompt_messages(first))
 

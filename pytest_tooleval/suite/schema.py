@@ -58,7 +58,7 @@ def suite_schema() -> dict[str, Any]:
     for kind, definition in [("Suite", made), *definitions.items()]:
         _describe(kind, definition)
     definitions.update(_matchers())
-    definitions["ExpectedText"] = _expected_text()
+    definitions.update(_expected_texts())
     case = definitions["TestCase"]
     _finish_case(case)
     definitions["ExpectedCall"]["properties"]["params"].update(_nullable(_VALUES))
@@ -116,11 +116,16 @@ def _finish_case(case: dict[str, Any]) -> None:
     properties["tags"]["uniqueItems"] = True
     properties["tags"]["items"]["pattern"] = r"^[^\s_.+\-][^\s\[\](),:]*$"
     no_calls = {"properties": {"expected_calls": {"type": "null"}}}
+    no_prompt = {"prompt": False, "expected_tool": False, "expected_params": {"type": "null"}}
     case["anyOf"] = [
         {"required": ["prompt", "expected_tool"], **no_calls},
         {
             "required": ["turns"],
-            "properties": {"prompt": False, "expected_tool": False, "expected_params": {"type": "null"}},
+            "properties": {**no_prompt, "user": {"type": "null"}},
+        },
+        {
+            "required": ["user"],
+            "properties": {**no_prompt, "turns": {"type": "null"}},
         },
         {
             "required": ["prompt", "expected_calls"],
@@ -188,15 +193,24 @@ _OPERANDS: dict[str, dict[str, Any] | bool] = {
 }
 
 
-def _expected_text() -> dict[str, Any]:
+def _expected_texts() -> dict[str, Any]:
+    text = {"type": "string", "pattern": r"\S"}
+    said = [
+        text,
+        _matcher("$regex", {"type": "string", "minLength": 1}, "A pattern that is found."),
+        _matcher("$number", {"type": "number"}, "A number that is said."),
+        _matcher("$not", {"$ref": "#/$defs/SaidText"}, "What is not said."),
+    ]
+    judge = _matcher("$judge", text, "A rubric by which a model judges what is said.")
     return {
-        "description": "A text that a message contains, or one of the objects.",
-        "anyOf": [
-            {"type": "string", "pattern": r"\S"},
-            _matcher("$regex", {"type": "string", "minLength": 1}, "A pattern that is found."),
-            _matcher("$number", {"type": "number"}, "A number that is said."),
-            _matcher("$not", {"$ref": "#/$defs/ExpectedText"}, "What is not said."),
-        ],
+        "ExpectedText": {
+            "description": "What is said, or how it is judged.",
+            "anyOf": [{"$ref": "#/$defs/SaidText"}, judge],
+        },
+        "SaidText": {
+            "description": "A text that a message contains, or one of the objects.",
+            "anyOf": said,
+        },
     }
 
 

@@ -1,8 +1,9 @@
-"""What is wrong with cases of several turns, beside what is wrong with any case."""
+"""What is wrong with conversations, beside what is wrong with any case."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from ..record.calls import is_number
@@ -19,11 +20,16 @@ from .source import Findings
 from .source import Loc
 from .tools import ToolNames
 
-# Fields that a case has only with turns, and those that it has only without.
+# Fields that only conversations have, and those that they do not have.
 _WITH = ("match", "expected_state", "expected_text", "world", "world_args")
 _WITHOUT = ("prompt", "expected_tool", "expected_params", "multi_turn", "optimal_hops")
 _EXPECTED = ("expected_calls", "forbidden_calls", "expected_state", "expected_text", "max_calls")
-_TEXT_KEYS = ("$regex", "$number", "$not")
+_TEXT_KEYS = ("$regex", "$number", "$not", "$judge")
+
+
+def is_conversation(case: dict[str, Any]) -> bool:
+    """Whether a case has turns, or a model that plays the user."""
+    return case.get("turns") is not None or case.get("user") is not None
 
 
 def turns_of(case: dict[str, Any]) -> Iterator[tuple[Loc, dict[str, Any]]]:
@@ -37,21 +43,22 @@ def turns_of(case: dict[str, Any]) -> Iterator[tuple[Loc, dict[str, Any]]]:
 def turn_findings(
     case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames, scoring: Any
 ) -> Findings:
-    """The fields of cases with turns; `scoring` is the param_scoring of the case."""
-    if case.get("turns") is None:
+    """The fields of conversations; `scoring` is the param_scoring of the case."""
+    if not is_conversation(case):
         for field in _WITH:
             if case.get(field) is not None:
-                message = 'only with turns; write "turns": [{"prompt": ...}] in place of prompt'
+                message = 'only in conversations; write "turns": [{"prompt": ...}] in place of prompt'
                 yield Finding((*loc, field), message, at_key=True)
         return
-    for field in _WITHOUT:
-        if case.get(field):
+    kind = "turns" if case.get("turns") is not None else "user"
+    for field in (*_WITHOUT, "user"):
+        if field != kind and case.get(field):
             instead = "; give expected_calls" if field.startswith("expected") else ""
-            message = f"stands beside turns; remove one of the two{instead}"
+            message = f"stands beside {kind}; remove one of the two{instead}"
             yield Finding((*loc, field), message, at_key=True)
     choice, where = case.get("tool_choice"), (*loc, "tool_choice")
     if choice is None:
-        choice, where = suite.get("tool_choice"), (*loc, "turns")
+        choice, where = suite.get("tool_choice"), (*loc, kind)
     if choice == "required":
         message = 'a turn ends with a reply without calls, which tool_choice "required" rules out'
         yield Finding(where, f'{message}; set "tool_choice": "auto" in the case')
@@ -61,9 +68,15 @@ def turn_findings(
             yield Finding((*loc, field), "stands beside a world, which answers all calls", at_key=True)
     parts = [((), case), *turns_of(case)]
     everywhere = (suite.get("forbidden_calls"), *(part.get(f) for _, part in parts for f in _EXPECTED))
-    if case["turns"] and all(value is None for value in everywhere):
-        message = "nothing is expected; give a turn, or the case, expected_calls or another expectation"
-        yield Finding((*loc, "turns"), message, at_key=True)
+    if case[kind] and all(value is None for value in everywhere):
+        of = "a turn, or the case," if kind == "turns" else "the case"
+        message = f"nothing is expected; give {of} expected_calls or another expectation"
+        yield Finding((*loc, kind), message, at_key=True)
+    user = case.get("user")
+    for field in ("goal", "stop"):
+        text = user.get(field) if isinstance(user, dict) else None
+        if isinstance(text, str) and not text.strip():
+            yield Finding((*loc, "user", field), "an empty text")
     for at, part in parts:
         match = part.get("match", case.get("match"))
         yield from _expectations(part, (*loc, *at), match, has_world, scoring)
@@ -121,8 +134,8 @@ def _holds_matcher(value: Any) -> bool:
     return isinstance(value, list) and any(map(_holds_matcher, value))
 
 
-def _text(text: Any, at: Loc) -> Findings:
-    example = 'a text, {"$regex": ...}, {"$number": ...} or {"$not": ...}'
+def _text(text: Any, at: Loc, keys: Sequence[str] = _TEXT_KEYS) -> Findings:
+    example = 'a text, {"$regex": ...}, {"$number": ...}, {"$not": ...} or {"$judge": ...}'
     if isinstance(text, str):
         if not text.strip():
             yield Finding(at, "an empty text, which every message contains")
@@ -131,12 +144,17 @@ def _text(text: Any, at: Loc) -> Findings:
         yield Finding(at, f"expected {example}, got {describe(text)}")
         return
     ((key, operand),) = text.items()
-    if key not in _TEXT_KEYS:
-        near = nearest(key, _TEXT_KEYS)
+    if key == "$judge" and key not in keys:
+        message = "not in $not, where a judge in doubt would let it pass; say it in the rubric"
+        yield Finding((*at, key), message, at_key=True)
+    elif key not in keys:
+        near = nearest(key, keys)
         meant = f"did you mean {show(near)}?" if near else f"expected {example}"
         yield Finding((*at, key), f"unknown, {meant}", at_key=True)
     elif key == "$not":
-        yield from _text(operand, (*at, key))
+        yield from _text(operand, (*at, key), _TEXT_KEYS[:-1])
+    elif key == "$judge" and (not isinstance(operand, str) or not operand.strip()):
+        yield Finding((*at, key), f"expected a rubric, got {describe(operand)}")
     elif key == "$number" and not is_number(operand):
         yield Finding((*at, key), f"expected a number, got {describe(operand)}")
     elif key == "$regex":

@@ -97,7 +97,9 @@ def _result(
     trials: tuple[TrialResult, ...],
 ) -> CaseResult:
     later = (message for turn in case.turns[1:] for message in turn.messages)
-    said = (text_of(m) for m in (*case.messages, *later) if m.get("role") == "user")
+    said = [text_of(m) for m in (*case.messages, *later) if m.get("role") == "user"]
+    if case.case.user is not None:
+        said = [case.case.user.goal]
     return CaseResult(
         nodeid=place.nodeid,
         suite=case.suite,

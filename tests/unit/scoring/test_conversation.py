@@ -215,3 +215,41 @@ def test_an_invalid_call_that_was_mended_passes(desk: Path) -> None:
 )
 def test_texts(expected: Any, text: str, right: bool) -> None:
     assert says(expected, ["Hello", text]) is right
+
+
+def test_a_conversation_with_a_played_user_has_as_many_turns_as_it_took(desk: Path) -> None:
+    expected = {"expected_calls": calls(REFUND), "match": "state", "expected_text": ["done"]}
+    case = {"turns": None, "user": {"goal": "Get 40 back."}, "forbidden_calls": ["look"], **expected}
+    suite = suite_of(desk, **case)
+    result = score(suite, ["Which order?"], [REFUND, "Done."], ["You are welcome."])
+    assert result.passed
+    assert not score(suite, ["No."], ["Done."]).passed
+    lost = score(suite, ["Which order?"], [LOOK, REFUND, "Done."])
+    assert (lost.failure, lost.wrong) == ("forbidden_call", "called look, which is forbidden")
+    assert (
+        score_calls(suite, suite.test_cases[0], [{"name": "refund", "arguments": REFUND[1]}])
+        .scores["state"]
+        .value
+    )
+
+
+def test_rubrics_are_judged_elsewhere(desk: Path) -> None:
+    polite, brief = {"$judge": "Is polite"}, {"$judge": "Is brief"}
+    suite = suite_of(desk, {"expected_text": [polite]}, expected_text=[brief])
+    messages = says_and_calls([REFUND, "Here you are."])
+
+    def judge(**judged: bool) -> TrialResult:
+        met = {f"Is {name}": each for name, each in judged.items()}
+        return score_messages(suite, suite.test_cases[0], messages, met)
+
+    assert judge(polite=True, brief=True).passed
+    result = judge(polite=True, brief=False)
+    assert (result.failure, result.scores["text"].value) == ("wrong_text", 0.5)
+    with pytest.raises(ScoringError, match='judged it by the rubric "Is brief"'):
+        judge(polite=True)
+
+
+def test_nobody_judges_what_was_not_said(desk: Path) -> None:
+    suite = suite_of(desk, {"expected_text": [{"$judge": "Is polite."}]}, forbidden_calls=["look"])
+    assert score(suite, [""]).wrong == 'judge: nothing was said ("Is polite.")'
+    assert score(suite, [LOOK, "Please."]).failure == "forbidden_call"

@@ -29,6 +29,10 @@ def turn(**fields: Any) -> dict[str, Any]:
     return {"turns": [{"prompt": "Hello", "expected_calls": [CALL]}, {"prompt": "More", **fields}]}
 
 
+def played(user: dict[str, Any]) -> dict[str, Any]:
+    return {"turns": None, "user": user, "expected_calls": [CALL]}
+
+
 MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"prompt": "Hi"}, "prompt", "stands beside turns; remove one of the two"),
     ({"expected_tool": "refund"}, "expected_tool", "stands beside turns; remove one of the two; give"),
@@ -48,6 +52,17 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (turn(expected_text=[3]), "turns[1].expected_text[0]", "expected a text, "),
     (turn(expected_text=[{"$regex": "("}]), "turns[1].expected_text[0].$regex", "does not compile"),
     (turn(forbidden_calls=["pay"]), "turns[1].forbidden_calls[0]", "is not defined"),
+    (
+        turn(expected_text=[{"$not": {"$judge": "Is rude."}}]),
+        "turns[1].expected_text[0].$not.$judge",
+        "a judge in doubt would let it pass",
+    ),
+    (turn(expected_text=[{"$judge": " "}]), "turns[1].expected_text[0].$judge", "expected a rubric"),
+    ({"user": {"goal": "x"}}, "user", "stands beside turns; remove one of the two"),
+    (played({"goal": " "}), "user.goal", "an empty text"),
+    (played({"goal": "x", "stp": "x"}), "user.stp", "unknown field, did you mean stop?"),
+    (played({"goal": "x", "max_turns": 0}), "user.max_turns", "a whole number of at least 1"),
+    ({"turns": None, "user": {"goal": "x"}}, "user", "nothing is expected; give the case"),
     (
         turn(match="state", expected_calls=[{"tool": "*"}]),
         "turns[1].expected_calls[0].tool",
@@ -74,7 +89,7 @@ def test_one_mistake_is_one_problem(
 
 def test_what_needs_turns_or_a_world(tmp_path: Path) -> None:
     plain = {"turns": None, "prompt": "Hi", "expected_calls": [CALL], "match": "contains"}
-    with pytest.raises(SuiteError, match=r"test_cases\[0\].match: only with turns"):
+    with pytest.raises(SuiteError, match=r"test_cases\[0\].match: only in conversations"):
         parse(tmp_path, plain)
     tools = [{"type": "function", "function": {"name": "refund"}}]
     with pytest.raises(SuiteError, match="expected_state: needs a world"):
@@ -116,3 +131,16 @@ def test_turns_resolve(tmp_path: Path) -> None:
         ["refund", "look"],
     ]
     assert (resolved.tool_choice, dict(resolved.thresholds)) == ("auto", {"overall": 1.0})
+
+
+def test_a_model_plays_the_user(tmp_path: Path) -> None:
+    case = {**played({"goal": "Get your money back."}), "match": "state", "expected_state": {}}
+    suite = parse(tmp_path, case, system_prompt="Be nice.")
+    assert not lint_suite(suite)
+    test = suite.test_cases[0]
+    assert (test.id, test.turns, test.user.stop) == ("get-your-money-back", None, "###STOP###")
+    resolved = resolve(suite, test)
+    assert [message["content"] for message in resolved.messages] == ["Be nice."]
+    assert (resolved.goes_on, resolved.tool_choice) == (True, "auto")
+    assert resolved.world is not None
+    assert [tool.name for tool in resolved.turns[0].tools] == ["refund", "look"]
