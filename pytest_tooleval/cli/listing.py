@@ -10,6 +10,7 @@ from ..history import Trend
 from ..history import TrendPoint
 from ..reports.run_text import cases_text
 from ..reports.run_text import ending
+from ..text import counted
 from ..text import local_time
 from ..text import printable
 from ..text import score_text
@@ -52,9 +53,20 @@ def _run_cells(run: RunSummary) -> list[str]:
 
 
 def trend_lines(trend: Trend) -> Iterator[str]:
-    """A run and model per line, then the overall scores of each model as a row of bars."""
+    """A run and model per line, then each model's pass rates of whole runs as a row of bars."""
     yield printable(trend.suite if trend.case is None else f"{trend.suite} :: {trend.case}")
-    header = ["when", "run", "commit", "model", "outcome", "passed", "trials", "overall", "note"]
+    header = [
+        "when",
+        "run",
+        "commit",
+        "model",
+        "outcome",
+        "passed",
+        "trials",
+        "pass rate",
+        "overall",
+        "note",
+    ]
     before: dict[str, TrendPoint] = {}
     rows = []
     for point in trend.points:
@@ -62,17 +74,19 @@ def trend_lines(trend: Trend) -> Iterator[str]:
         before[point.model] = point
     yield from table(header, rows, texts={"when", "run", "commit", "model", "outcome", "note"})
     for model in before:
-        values = [point.overall for point in trend.points if point.model == model]
+        points = [point for point in trend.points if point.model == model and not point.is_part]
+        values = [point.pass_rate for point in points]
         known = [value for value in values if value is not None]
         if len(known) > 1:
-            ends = f"overall {known[0]:.2f} to {known[-1]:.2f}"
+            ends = f"pass rate {known[0]:.2f} to {known[-1]:.2f}"
             yield f"{short(model)}  {sparkline(values)}  {ends}"
 
 
 def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> list[str]:
     known = before is not None and before.content and point.content
     changed = known and before is not None and before.content != point.content
-    notes = [ending(point.status, None), f"{kind} changed" if changed else ""]
+    part = f"a part: the suite has {counted(point.suite_cases, 'case')}" if point.is_part else ""
+    notes = [ending(point.status, None), part, f"{kind} changed" if changed else ""]
     return [
         local_time(point.started),
         printable(point.id),
@@ -81,6 +95,7 @@ def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> lis
         point.outcome or "",
         "" if point.outcome else f"{point.passed}/{point.cases}",
         f"{point.passes}/{point.scored}" if point.outcome or point.scored > point.cases else "",
+        score_text(point.pass_rate),
         score_text(point.overall),
         ", ".join(filter(None, notes)),
     ]

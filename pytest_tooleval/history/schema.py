@@ -10,7 +10,7 @@ import sqlite3
 
 from ..errors import ToolevalError
 
-VERSION = 4
+VERSION = 5
 
 _TABLES = (
     """
@@ -68,6 +68,7 @@ _TABLES = (
         cost_usd REAL,
         content TEXT NOT NULL,      -- hash of what is asked and expected
         suite_content TEXT NOT NULL,
+        suite_cases INTEGER NOT NULL,
         UNIQUE (run, nodeid)
     )
     """,
@@ -75,7 +76,8 @@ _TABLES = (
     # All that a listing or a suite's trend sums up, so that the rows themselves are not read.
     """
     CREATE INDEX cases_in_short ON cases
-        (run, suite, model, outcome, overall, weight, passes, scored, cost_usd, suite_content)
+        (run, suite, model, outcome, overall, weight, passes, scored, cost_usd, suite_content,
+         suite_cases)
     """,
 )
 

@@ -23,15 +23,24 @@ from .summaries import stored_run
 
 _SHOWN = 8
 
+# The pass rate's two parts, and whether these are all cases of the suite, each with an answer.
+_PASS_PARTS = """
+    SUM(CASE WHEN outcome = 'passed' THEN weight END),
+    SUM(CASE WHEN outcome IN ('passed', 'failed', 'missed') THEN weight END),
+    MAX(suite_cases), SUM(outcome != 'error') < MAX(suite_cases)
+"""
+
 _Suite = tuple[str, str | None]  # its name; its file, where only that one is meant
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
     """What one run says of a case or a suite on one model.
 
-    `passes` counts the trials that passed, of `scored` with an answer; `overall` is the mean by weight,
-    None without a number; `outcome` is that of a case, None for a suite; `content` is the hash of the
-    case or of the suite's file, so that a change of the question shows.
+    `pass_rate` is the share of a suite's cases that passed, by weight, or of a case's trials; `passes`
+    counts these, of `scored` with an answer; `overall` is the mean by weight. Both are None without a
+    number. `outcome` is that of a case, None for a suite. `is_part` tells that some of the suite's
+    `suite_cases` were not chosen, or have no answer: such a point is not to be compared with others.
+    `content` is the hash of the case or of the suite's file, so that a change of the question shows.
     """
 
     id: str
@@ -45,6 +54,9 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
     passed: int
     passes: int
     scored: int
+    suite_cases: int
+    is_part: bool
+    pass_rate: float | None
     overall: float | None
     content: str
 
@@ -70,12 +82,15 @@ class PastRun(Struct, frozen=True):
 
 
 class Series(Struct, frozen=True):
-    """The means of a metric of a suite on a model, one per run; None where a run has none."""
+    """The pass rate of a suite on a model, one per run; None where a run has none.
+
+    `values` are those of whole runs; `parts` those of runs that have some of the suite's cases only.
+    """
 
     model: str
     suite: str
-    metric: str
     values: tuple[float | None, ...]
+    parts: tuple[float | None, ...]
 
 
 class Trends(Struct, frozen=True):
@@ -106,7 +121,8 @@ def read_trend(
     rows = connection.execute(
         f"""
         SELECT {RUN_COLUMNS}, model, MAX(outcome), COUNT(*), SUM(outcome = 'passed'), SUM(passes),
-               SUM(scored), {MEAN_PARTS}, MAX(cases.{"suite_content" if case is None else "content"})
+               SUM(scored), {MEAN_PARTS}, {_PASS_PARTS},
+               MAX(cases.{"suite_content" if case is None else "content"})
         FROM cases JOIN runs ON runs.number = cases.run
         WHERE {chosen} AND cases.run IN (
             SELECT number FROM runs WHERE EXISTS (SELECT 1 FROM cases WHERE run = number AND {chosen})
@@ -126,8 +142,11 @@ def read_trend(
 
 
 def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPoint:
-    *columns, model, outcome, cases, passed, passes, scored, total, weight, content = row
+    *columns, model, outcome, cases, passed, passes, scored, total, weight = row[:-5]
+    passing, judged, suite_cases, is_part, content = row[-5:]
     run = stored_run(columns, dead)
+    if of_case:
+        passing, judged, is_part = passes, scored, False
     return TrendPoint(
         id=run.id,
         started=run.started,
@@ -140,13 +159,16 @@ def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPo
         passed=passed,
         passes=passes,
         scored=scored,
+        suite_cases=suite_cases,
+        is_part=bool(is_part),
+        pass_rate=(passing or 0) / judged if judged else None,
         overall=total / weight if weight else None,
         content=content,
     )
 
 
 def read_trends(connection: sqlite3.Connection, document: RowsDocument, limit: int) -> Trends:
-    """The overall means of the suites and models of a document, over its run and those before it."""
+    """The pass rates of the suites and models of a document, over its run and those before it."""
     models = {row.model for row in document.models}
     files: dict[str, set[str]] = {}
     for row in document.suites:
@@ -160,28 +182,29 @@ def read_trends(connection: sqlite3.Connection, document: RowsDocument, limit: i
         """,
         (document.run.started, *files, limit),
     ).fetchall()[::-1]
-    series: dict[tuple[str, str], dict[int, float]] = {}
+    series: dict[tuple[str, str], tuple[dict[int, float], dict[int, float]]] = {}
     for number, *_ in runs:
         rows = connection.execute(
-            f"SELECT suite, file, model, {MEAN_PARTS} FROM cases WHERE run = ? AND suite IN {names} "
+            f"SELECT suite, file, model, {_PASS_PARTS} FROM cases WHERE run = ? AND suite IN {names} "
             "GROUP BY suite, file, model",
             (number, *files),
         ).fetchall()
         found: dict[str, set[str]] = {}
         for row in rows:
             found.setdefault(row[0], set()).add(row[1])
-        for suite, file, model, total, weight in rows:
+        for suite, file, model, passing, judged, _, is_part in rows:
             # A file that was moved is the same suite; but of two files with one name only its own is.
             is_alone = len(found[suite]) == len(files[suite]) == 1
-            if model in models and weight and (is_alone or file in files[suite]):
+            if model in models and judged and (is_alone or file in files[suite]):
                 shown = suite if len(files[suite]) == 1 else f"{suite} ({file})"
-                series.setdefault((shown, model), {})[number] = total / weight
+                kinds = series.setdefault((shown, model), ({}, {}))
+                kinds[is_part][number] = (passing or 0) / judged
     past = [stored_run(columns, ()) for _, *columns in runs]
     return Trends(
         tuple(PastRun(run.id, run.started, run.git.commit if run.git else None) for run in past),
         tuple(
-            Series(model, suite, "overall", tuple(values.get(run[0]) for run in runs))
-            for (suite, model), values in series.items()
+            Series(model, suite, *(tuple(values.get(run[0]) for run in runs) for values in kinds))
+            for (suite, model), kinds in series.items()
         ),
     )
 

@@ -40,8 +40,8 @@ _FINISH_RUN = """
 # A case of the run that has this nodeid already gives way.
 _PUT_CASE = """
     INSERT OR REPLACE INTO cases (run, block, place, nodeid, file, suite, name, model, outcome, overall,
-                                  weight, passes, scored, cost_usd, content, suite_content)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                                  weight, passes, scored, cost_usd, content, suite_content, suite_cases)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -159,4 +159,5 @@ def _columns(row: CaseRow) -> tuple[str | float | None, ...]:
         sum(costs) if costs else None,
         row.content,
         row.suite_content,
+        row.suite_cases,
     )

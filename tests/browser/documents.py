@@ -296,11 +296,11 @@ def trends(runs: int = 12) -> Trends:
         {
             "model": model,
             "suite": suite,
-            "metric": "overall",
             "values": [
                 None if i == 4 and place == 1 else min(1.0, _QUALITY[place] + dice.uniform(-0.08, 0.08))
                 for i in range(runs)
             ],
+            "parts": [0.3 if i == 4 and place == 1 else None for i in range(runs)],
         }
         for place, model in enumerate(MODELS)
         for suite in ("Weather", "Travel desk")
@@ -363,8 +363,8 @@ def hostile_trends() -> Trends:
         {
             "model": text,
             "suite": EVIL[i - 1],
-            "metric": EVIL[1] if i % 2 else "overall",
             "values": [0.5, None, float("nan")],
+            "parts": [None, 0.5, None],
         }
         for i, text in enumerate([*EVIL, LONG])
     ]

@@ -806,7 +806,7 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     expect(page.locator(".matrix .id")).to_have_text(["whats-the-weather-in-paris"])
     seeded.go("trend?name=Weather%20API%20Suite")
     chart = page.get_by_role("img")
-    assert "first 0.90, last 0.70" in str(chart.get_attribute("aria-label"))
+    assert "first 0.50, last 0.00" in str(chart.get_attribute("aria-label"))
     ticks = chart.locator("text").all_text_contents()
     assert len([tick for tick in ticks if re.search(r", \d\d:\d\d:\d\d$", tick)]) == 2
     seeded.go("suites")

@@ -219,7 +219,7 @@ def test_a_trend_needs_two_runs_and_a_number(draw: Draw) -> None:
     run = {"id": "a", "started": "2026-01-01T00:00:00+00:00", "commit": "abc"}
 
     def drawn(runs: int, *values: float | None) -> list[str] | None:
-        line = {"model": "m", "suite": None, "metric": "overall", "values": values}
+        line = {"model": "m", "suite": "Weather", "values": values, "parts": [None] * len(values)}
         found: list[str] | None = page.evaluate(
             "(lines) => { const made = trendsSection(lines, []); return made && "
             "[...made.querySelectorAll('h3, path')].map((n) => n.getAttribute('d') ?? n.textContent) }",
@@ -230,7 +230,7 @@ def test_a_trend_needs_two_runs_and_a_number(draw: Draw) -> None:
     assert drawn(1, 0.5) is None
     assert drawn(2, None, None) is None
     heading, path = drawn(5, 0.1, 0.2, None, 0.4, 0.5) or []
-    assert heading == "overall: all suites"
+    assert heading == "Weather"
     # The line breaks where a run has no value.
     assert re.sub(r"[\d. ]+", "", path) == "MLML"
 
@@ -238,7 +238,7 @@ def test_a_trend_needs_two_runs_and_a_number(draw: Draw) -> None:
 def test_a_model_has_one_colour_on_the_whole_page(draw: Draw) -> None:
     runs = [{"id": str(n), "started": "2026-01-01", "commit": ""} for n in range(2)]
     series = [
-        {"model": model, "suite": "", "metric": "overall", "values": [0.5, 0.6]}
+        {"model": model, "suite": "", "values": [0.5, 0.6], "parts": [None, None]}
         for model in ("gpt-4o", "b")
     ]
     opened = draw(

@@ -2,7 +2,7 @@
 // The plots of a run, and lines over many runs. Each is null when there is nothing to show.
 
 import { causeOf } from "./cases.js";
-import { EDGE, LEFT, RIGHT, WIDTH, caption, figure, horizontalAxis, legend, linear, logarithmic, marker, modelClass, stroke, ticksFor, upward, verticalAxis } from "./chart.js";
+import { EDGE, LEFT, RIGHT, WIDTH, caption, figure, horizontalAxis, legend, linear, logarithmic, marker, modelClass, stroke, upward, verticalAxis } from "./chart.js";
 import { el, modelText, section, shortened, svg } from "./dom.js";
 import { countText, isKnown, momentText, plural, scoreText, secondsText, usdText } from "./numbers.js";
 
@@ -234,18 +234,18 @@ function failuresPlot(models) {
 // ---- lines over many runs ----
 
 /**
- * A line per model over some runs, from the oldest to the newest; null when there is no value.
+ * A line per model over some runs, from the oldest to the newest; null when there is no value. Runs of a
+ * part of the cases are marks beside the line, which joins what can be compared.
  * @param {string} heading
  * @param {{started: string, commit?: string | null, isChanged?: boolean}[]} runs `isChanged`: the question was another one before
- * @param {{index: number, model: string, values: (number | null)[]}[]} lines
+ * @param {{index: number, model: string, values: (number | null)[], parts: (number | null)[]}[]} lines
  * @param {number} width
  */
 export function trendPlot(heading, runs, lines, width = WIDTH) {
-  const values = lines.flatMap((line) => line.values.filter(isKnown));
-  if (!values.length) return null;
+  const hasParts = lines.some((line) => line.parts.some(isKnown));
+  if (!hasParts && !lines.some((line) => line.values.some(isKnown))) return null;
   const [top, bottom] = [26, 196];
-  const ticks = ticksFor(Math.min(0, ...values), Math.max(1, ...values));
-  const up = linear(ticks[0], ticks[ticks.length - 1], bottom, top);
+  const up = linear(0, 1, bottom, top);
   const [left, right] = [LEFT + 6, width - RIGHT - 6];
   const across = (/** @type {number} */ i) => (runs.length === 1 ? (left + right) / 2 : left + (i * (right - left)) / (runs.length - 1));
   const last = runs.length - 1;
@@ -255,27 +255,42 @@ export function trendPlot(heading, runs, lines, width = WIDTH) {
   });
   const changes = runs.flatMap((run, i) => (run.isChanged ? [stroke("changed", across(i - 0.5), top, across(i - 0.5), bottom)] : []));
   const name = (/** @type {number} */ i) => `${momentText(runs[i].started)} ${(runs[i].commit ?? "").slice(0, 10)}`.trim();
-  const drawn = lines.flatMap(({ index, model, values }) => {
+  const drawn = lines.flatMap(({ index, model, values, parts }) => {
     const known = (/** @type {number} */ i) => isKnown(values[i]);
-    const path = values.map((value, i) => (isKnown(value) ? `${known(i - 1) ? "L" : "M"}${across(i).toFixed(1)} ${up.at(value).toFixed(1)}` : "")).join("");
+    let isBegun = false;
+    const path = values.map((value, i) => {
+      if (!isKnown(value)) {
+        isBegun &&= isKnown(parts[i]);
+        return "";
+      }
+      const step = isBegun ? "L" : "M";
+      isBegun = true;
+      return `${step}${across(i).toFixed(1)} ${up.at(value).toFixed(1)}`;
+    }).join("");
     // A mark at each value, unless they are too many; a value alone would not be seen without.
     const marks = values.flatMap((value, i) => {
       const isMarked = isKnown(value) && (runs.length <= 40 || i === last || !(known(i - 1) || known(i + 1)));
       return isMarked ? [marker(index, across(i), up.at(value), `${modelText(model)}: ${scoreText(value)}, ${name(i)}`)] : [];
     });
-    return [svg("g", { class: modelClass(index) }, svg("path", { class: "line", d: path || "M0 0" })), ...marks];
+    const beside = parts.flatMap((value, i) => {
+      if (!isKnown(value)) return [];
+      const made = marker(index, across(i), up.at(value), `${modelText(model)}: ${scoreText(value)} of a part of the cases, ${name(i)}`, 3.5);
+      made.classList.add("part");
+      return [made];
+    });
+    return [svg("g", { class: modelClass(index) }, svg("path", { class: "line", d: path || "M0 0" })), ...beside, ...marks];
   });
   const ends = lines.map(({ model, values }) => {
     const found = values.filter(isKnown);
     return `${modelText(model)}: first ${scoreText(found[0])}, last ${scoreText(found[found.length - 1])}`;
   });
-  return figure(heading, [...verticalAxis(up, "overall score, mean", width - RIGHT), ...changes, ...dates, ...drawn], {
+  return figure(heading, [...verticalAxis(up, "pass rate", width - RIGHT), ...changes, ...dates, ...drawn], {
     height: bottom + 24,
     width,
     words: `${plural(runs.length, "run")}, oldest first. ${ends.join("; ")}`,
     header: ["Run", ...lines.map(({ model }) => modelText(model))],
-    numbers: runs.map((_, i) => [name(i), ...lines.map((line) => scoreText(line.values[i]))]),
-    below: [legend(lines), changes.length > 0 && el("p", { class: "muted" }, "┆ the suite or case was changed")],
+    numbers: runs.map((_, i) => [name(i), ...lines.map(({ values, parts }) => (isKnown(parts[i]) ? `${scoreText(parts[i])} of a part` : scoreText(values[i])))]),
+    below: [legend(lines), hasParts && el("p", { class: "muted" }, "Hollow: a run of some of the cases, or one in which some had no answer. It is on no line."), changes.length > 0 && el("p", { class: "muted" }, "┆ the suite or case was changed")],
   });
 }
 
@@ -288,18 +303,17 @@ function dayText(runs, i) {
 }
 
 /**
- * The lines of the history that belong to a run: a plot per metric and suite.
+ * The lines of the history that belong to a run: a plot per suite.
  * @param {{runs: any[], series: any[]} | null} trends
  * @param {string[]} first models in the order that gives them their colours
  */
 export function trendsSection(trends, first) {
   if (!trends || trends.runs.length < 2) return null;
   const models = [...new Set([...first, ...trends.series.map(({ model }) => model)])];
-  const groups = Map.groupBy(trends.series, ({ metric, suite }) => JSON.stringify([metric, suite]));
-  const plots = Array.from(groups.values(), (series) => {
-    const [{ metric, suite }] = series;
-    const lines = series.map(({ model, values }) => ({ index: models.indexOf(model), model, values }));
-    return trendPlot(`${shortened(metric, 40)}: ${shortened(suite || "all suites", 60)}`, trends.runs, lines);
+  const groups = Map.groupBy(trends.series, ({ suite }) => suite);
+  const plots = Array.from(groups, ([suite, series]) => {
+    const lines = series.map(({ model, values, parts }) => ({ index: models.indexOf(model), model, values, parts }));
+    return trendPlot(shortened(suite, 60), trends.runs, lines);
   }).filter((plot) => plot !== null);
   return plots.length ? section("trends", "Trends", el("div", { class: "plots" }, ...plots)) : null;
 }

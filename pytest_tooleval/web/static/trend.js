@@ -5,7 +5,7 @@ import { replaceHash, runHash } from "./address.js";
 import { call, query } from "./api.js";
 import { emptyState, errorBox, field, input, newId, noRuns, pageHead } from "./controls.js";
 import { el, link, listTable, modelName, moment, numberCell, outcomeText, shown, tableRow } from "./page/dom.js";
-import { UNKNOWN, countText, scoreText } from "./page/numbers.js";
+import { UNKNOWN, countText, plural, scoreText } from "./page/numbers.js";
 import { trendPlot } from "./page/plots.js";
 import { earlyEnd } from "./page/summary.js";
 
@@ -75,12 +75,16 @@ function trendNodes({ suite, case: name, points }) {
     return { started, commit: git?.commit, isChanged: Boolean(before && content && before !== content) };
   });
   const models = [...new Set(points.map((/** @type {any} */ point) => point.model))];
-  const lines = models.map((model, index) => ({ index, model, values: byRun.map((found) => found.find((point) => point.model === model)?.overall ?? null) }));
+  const lines = models.map((model, index) => {
+    const own = byRun.map((found) => found.find((point) => point.model === model));
+    const rates = (/** @type {boolean} */ isPart) => own.map((point) => (point && point.is_part === isPart ? point.pass_rate : null));
+    return { index, model, values: rates(false), parts: rates(true) };
+  });
   // Drawn for the screen as it is, so that the letters keep their size.
   const width = Math.max(280, Math.min(WIDEST, window.innerWidth - 80));
   const title = name === null ? suite : `${suite} :: ${name}`;
   return [
-    trendPlot(title, runs, lines, width) || el("p", { class: "muted" }, "No run has a score."),
+    trendPlot(title, runs, lines, width) || el("p", { class: "muted" }, "No run has an answer."),
     el("details", { open: runs.length <= 12 ? "" : null }, el("summary", {}, "The runs"), pointTable(points, name !== null)),
   ];
 }
@@ -89,7 +93,8 @@ function trendNodes({ suite, case: name, points }) {
 function resultNodes(point, isCase) {
   const passed = isCase && point.outcome ? outcomeText(point.outcome) : `${countText(point.passed)}/${countText(point.cases)} passed`;
   const end = earlyEnd(point);
-  return end ? [passed, el("small", { class: "under" }, outcomeText("error", end))] : [passed];
+  const part = point.is_part && el("small", { class: "under" }, `a part: the suite has ${plural(point.suite_cases, "case")}`);
+  return [passed, part || "", end ? el("small", { class: "under" }, outcomeText("error", end)) : ""];
 }
 
 /** @param {any[]} points @param {boolean} isCase */
@@ -98,10 +103,11 @@ function pointTable(points, isCase) {
     tableRow(
       link(runHash(point.id), moment(point.started)),
       modelName(point.model),
+      numberCell(scoreText(point.pass_rate)),
       numberCell(scoreText(point.overall)),
       el("td", {}, ...resultNodes(point, isCase)),
       point.git ? el("code", {}, shown(point.git.commit.slice(0, 8))) : UNKNOWN,
     ),
   );
-  return listTable(["Run", "Model", "Overall", "Result", "Commit"], rows, "Runs of the trend");
+  return listTable(["Run", "Model", "Pass rate", "Overall", "Result", "Commit"], rows, "Runs of the trend");
 }

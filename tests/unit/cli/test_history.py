@@ -296,9 +296,12 @@ def test_the_trend_of_a_case(history: History, invoke: Invoke) -> None:
     lines = invoke("trend", "paris").output.splitlines()
     assert lines[0] == "Weather :: paris"
     rows = [line.split() for line in lines[2:4]]
-    assert rows[0] == "2026-11-01 10:00 2026-01 5bf4c1d0a claude-3 failed 0/2 0.00".split()
-    assert rows[1] == "2026-11-02 10:00 2026-02 5bf4c1d0a claude-3 passed 2/2 1.00 case changed".split()
-    assert lines[4] == "claude-3  ▁█  overall 0.00 to 1.00"
+    assert rows[0] == "2026-11-01 10:00 2026-01 5bf4c1d0a claude-3 failed 0/2 0.00 0.00".split()
+    assert (
+        rows[1]
+        == "2026-11-02 10:00 2026-02 5bf4c1d0a claude-3 passed 2/2 1.00 1.00 case changed".split()
+    )
+    assert lines[4] == "claude-3  ▁█  pass rate 0.00 to 1.00"
     points = json.loads(invoke("trend", "paris", "--json", "--limit=1").output)["points"]
     assert [point["id"] for point in points] == ["2026-02"]
 
@@ -306,7 +309,7 @@ def test_the_trend_of_a_case(history: History, invoke: Invoke) -> None:
 def test_the_trend_of_a_suite(history: History, invoke: Invoke) -> None:
     keep(history, 1, case_of(), case_of("rome", outcome="failed", overall=0.5))
     lines = invoke("trend", "Weather", "--model=claude-3").output.splitlines()
-    assert lines[2].split()[-2:] == ["1/2", "0.75"]
+    assert lines[2].split()[-3:] == ["1/2", "0.50", "0.75"]
     wrong = invoke("trend", "Wether")
     assert (wrong.exit_code, len(wrong.output.splitlines())) == (1, 1)
 
@@ -437,4 +440,4 @@ def test_a_pipe_that_lacks_characters(history: History, tmp_path: Path) -> None:
     done = subprocess.run(
         [*command, "-C", str(tmp_path)], env=environment, capture_output=True, text=True, check=True
     )
-    assert "claude-3  ??  overall 1.00 to 1.00" in done.stdout
+    assert "claude-3  ??  pass rate 1.00 to 1.00" in done.stdout

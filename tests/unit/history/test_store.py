@@ -281,8 +281,8 @@ def test_the_work_folder_is_hidden_from_git(history: History, keep: Keep) -> Non
 
 def test_trends_for_the_html_report(history: History, keep: Keep) -> None:
     keep(1, case_of(suite="Other"))
-    first = keep(2, case_of(overall=0.5, outcome="failed"), case_of(model="gpt-4o"))
-    second = keep(3, case_of(overall=1.0), case_of("x", suite="Travel"))
+    first = keep(2, case_of(outcome="failed"), case_of("rome"), case_of(model="gpt-4o"))
+    second = keep(3, case_of(), case_of("rome"), case_of("x", suite="Travel"))
     keep(4, case_of())
     assert history.trends_for(history.document(second)) == Trends(
         (
@@ -290,7 +290,7 @@ def test_trends_for_the_html_report(history: History, keep: Keep) -> None:
             PastRun(second, "2026-11-03T10:00:00+00:00", COMMIT),
         ),
         (
-            Series("claude-3", "Weather", "overall", (0.5, 1.0)),
-            Series("claude-3", "Travel", "overall", (None, 1.0)),
+            Series("claude-3", "Weather", (0.5, 1.0), (None, None)),
+            Series("claude-3", "Travel", (None, None), (None, 1.0)),
         ),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_tooleval.errors import ToolevalError
@@ -70,16 +72,33 @@ def test_a_case_of_one_id_in_two_files_of_one_suite(history: History, keep: Keep
 
 def test_the_series_of_a_report_are_of_its_own_files(history: History, keep: Keep) -> None:
     a, b = "a.tooleval.json", "b.tooleval.json"
-    keep(1, case_of("c", file=a), case_of("c", file=b, nodeid="b::c", overall=0.0))
-    one = keep(2, case_of("c", file=a))
-    two = keep(3, case_of("c", file=a), case_of("c", file=b, nodeid="b::c", overall=0.5))
+    whole: Any = {"suite_cases": 1}
+    bad = case_of("c", file=b, nodeid="b::c", outcome="failed", **whole)
+    keep(1, case_of("c", file=a, **whole), bad)
+    one = keep(2, case_of("c", file=a, **whole))
+    two = keep(3, case_of("c", file=a, **whole), case_of("c", file=b, nodeid="b::c", **whole))
     (series,) = history.trends_for(history.rows_document(one)).series
     assert (series.suite, series.values) == ("Weather", (1.0, 1.0))
     found = history.trends_for(history.rows_document(two)).series
     assert {row.suite: row.values for row in found} == {
         f"Weather ({a})": (1.0, 1.0, 1.0),
-        f"Weather ({b})": (0.0, None, 0.5),
+        f"Weather ({b})": (0.0, None, 1.0),
     }
+
+
+def test_a_run_of_a_part_of_the_cases_is_told_apart(history: History, keep: Keep) -> None:
+    whole = [case_of("a"), case_of("b", outcome="failed")]
+    keep(1, *whole)
+    keep(2, case_of("a"))
+    keep(3, case_of("a"), case_of("b", outcome="error", overall=None, trials=0))
+    last = keep(4, *whole)
+    points = history.trend("Weather").points
+    assert [(point.is_part, point.pass_rate) for point in points] == [
+        *((False, 0.5), (True, 1.0), (True, 1.0), (False, 0.5)),
+    ]
+    assert not history.trend("a").points[1].is_part
+    (series,) = history.trends_for(history.rows_document(last)).series
+    assert (series.values, series.parts) == ((0.5, None, None, 0.5), (None, 1.0, 1.0, None))
 
 
 def test_a_suite_that_was_moved_is_the_same(history: History, keep: Keep) -> None:
