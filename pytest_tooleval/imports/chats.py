@@ -144,6 +144,14 @@ def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
     return answers, reasons
 
 
+def chat_messages(values: list[Any]) -> list[Message]:
+    """Chat messages, or the items of the Responses API, with the fields of the chat API alone.
+
+    UnusableError when they cannot be read.
+    """
+    return [_message(item) for item in _chat(values, "messages")]
+
+
 def _decoded(value: Any) -> Any:
     """A value that some tools keep as JSON text inside JSON."""
     if isinstance(value, str) and value[:1] in ("{", "["):

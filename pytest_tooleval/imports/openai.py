@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -11,9 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..engine.secrets import PLACEHOLDER
-from ..engine.secrets import scrub_json
-from ..engine.secrets import sent_values
 from ..errors import Problem
 from ..errors import SuiteError
 from ..suite.load import read_model
@@ -31,15 +27,11 @@ from .openai_tools import tool_definition
 from .openai_tools import tool_definitions
 from .records import Record
 from .records import read_records
+from .redaction import without_secrets
 from .update import Changes
 from .update import update_suite
 
 _LISTS = ("data", "batch", "observations")  # in which APIs and exports wrap their records
-_SECRET = re.compile(
-    r"\b(?:sk-[\w-]{20,}|[rps]k_(?:live|test)_\w{16,}|gsk_\w{20,}|hf_\w{20,}|gh[opsu]_\w{20,}"
-    r"|github_pat_\w{20,}|glpat-[\w-]{20,}|xox[abeoprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}"
-    r"|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{5,}|Bearer\s+[\w.~+/=-]{20,})"
-)
 
 
 @dataclass(frozen=True)
@@ -303,23 +295,7 @@ def _expectation(answer: Answer) -> dict[str, Any]:
 
 def _clean(answer: Answer) -> tuple[Answer, int]:
     """The answer with a placeholder for secrets in its texts, and how many texts had one."""
-    values = sent_values(None)
-    count = 0
-
-    def clean(value: Any) -> Any:
-        nonlocal count
-        if isinstance(value, str):
-            if value.startswith("data:"):  # a picture
-                return value
-            made = _SECRET.sub(PLACEHOLDER, scrub_json(value, values))
-            count += made != value
-            return made
-        if isinstance(value, list):
-            return [clean(member) for member in value]
-        if isinstance(value, dict):
-            return {key: clean(member) for key, member in value.items()}
-        return value
-
-    calls = [(name, clean(arguments)) for name, arguments in answer.calls]
-    made = Answer(clean(answer.messages), clean(answer.tools), answer.tool_choice, calls)
+    calls = [list(call) for call in answer.calls]
+    (messages, tools, calls), count = without_secrets([answer.messages, answer.tools, calls])
+    made = Answer(messages, tools, answer.tool_choice, [(name, given) for name, given in calls])
     return made, count

@@ -75,6 +75,12 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if settings is None or not settings.models:
         return None
     names = ", ".join(spec.label for spec in settings.models)
+    if settings.recorded is not None:
+        from ..text import printable
+
+        return printable(
+            f"tooleval: recorded runs ({len(settings.recorded)}) of {names}; no model is asked"
+        )
     rounds = f"; up to {settings.most_trials} trials, in one process" if settings.most_trials else ""
     return f"tooleval: {names}; {settings.concurrency} requests at a time{rounds}"
 
@@ -169,6 +175,8 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     output = getattr(node, "workeroutput", {})
+    if "tooleval_unclaimed" in output:
+        eval_session(node.config).unclaimed_elsewhere = output["tooleval_unclaimed"]
     if output.get("tooleval_damaged"):
         eval_session(node.config).damaged_elsewhere.update(output["tooleval_damaged"])
     if output.get("tooleval_spent"):

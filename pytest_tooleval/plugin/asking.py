@@ -29,6 +29,7 @@ from ..engine.runner import Runner
 from ..engine.runner import Trial
 from ..engine.runner import settled
 from ..errors import ModelError
+from ..imports.recorded.run import answers_of
 from ..record.results import CaseRow
 from ..record.run import Spent
 from ..record.transcript import Transcript
@@ -77,6 +78,8 @@ class Asking:
     def ahead(self, item: pytest.Item) -> None:
         """Ask for a case unless it was asked, or may not run."""
         if not isinstance(item, CaseItem) or item.nodeid in self._pending or item.runs:
+            return
+        if item.recorded is not None:
             return
         if not is_skipped(item):
             self._pending[item.nodeid] = self._submit(item)
@@ -169,6 +172,8 @@ class Asking:
 
     def take(self, item: CaseItem) -> list[Answer]:
         """The answer to each trial of a case, waited for; asks now if nobody has asked ahead."""
+        if item.recorded is not None:
+            return answers_of(item.case, item.recorded)
         if self._in_rounds:
             self._ask_in_rounds()
         pending = self._pending.pop(item.nodeid, None) or self._submit(item)
@@ -253,6 +258,8 @@ class Asking:
         """The folder of this run's answers: the cassettes, else the run's own below `.tooleval`."""
         if self.settings.cassette is not None:
             return self.settings.cassette, self.settings.record
+        if self.settings.recorded is not None:
+            return None, "new"
         if self._is_worker:
             folder = Path(self._config.workerinput["tooleval_answers"])  # type: ignore[attr-defined]
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -64,14 +65,23 @@ class SuiteFile(pytest.File):
                     f"--tooleval-fail-under={gate.metric}=...: unknown metric; known are: "
                     + ", ".join([*sorted(known), "pass_rate", "pass@K", "pass^K"])
                 )
+        runs = session.recorded.of_suite(suite) if session.recorded else None
+        models: Sequence[ModelSpec | None] = session.settings.models or (None,)
+        if runs:  # other suites may be about other models
+            told = {run.model for each in runs.values() for run in each}
+            models = [spec for spec in session.settings.models if spec.label in told]
         for position, case in enumerate(suite.test_cases):
             try:
                 resolved = resolve(suite, case, overrides)
             except ConfigError as error:
                 raise self.CollectError(f"{self.nodeid}:{case.line}: {case.id}: {error}") from None
             origin = Origin(suite, content, live, position)
-            for spec in session.settings.models or (None,):
-                yield self._item(origin, resolved, spec, registry)
+            for spec in models:
+                item = self._item(origin, resolved, spec, registry)
+                if runs is not None:
+                    of_case = runs.get(resolved.id, ())
+                    item.recorded = [run for run in of_case if spec and run.model == spec.label]
+                yield item
 
     def _item(
         self,

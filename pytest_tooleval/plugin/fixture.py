@@ -93,6 +93,8 @@ class Tooleval:
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None
     ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, Asked]:
         __tracebackhide__ = True
+        if self._session.settings.recorded is not None:
+            pytest.skip("--tooleval-transcripts judges recorded runs, and this test asks a model")
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
         cassette = live = None

@@ -16,6 +16,7 @@ from ..engine.executors.live import Live
 from ..engine.models.spec import ModelSpec
 from ..engine.runner import Answer
 from ..errors import ScoringError
+from ..imports.recorded.run import RecordedRun
 from ..record.encoding import to_json
 from ..record.results import CaseResult
 from ..record.results import CaseRow
@@ -90,6 +91,8 @@ class CaseItem(pytest.Item):
         self._scorers = scorers
         self._asks = asks
         self.runs = 0
+        # Those to judge in place of answers, if nothing is asked.
+        self.recorded: Sequence[RecordedRun] | None = None
         self._result: CaseResult | None = None
         self._interrupted = False
 

@@ -26,6 +26,13 @@ def add_options(parser: pytest.Parser) -> None:
         "openai/gpt-4o, or baseline/lexical; may be repeated",
     )
     group.addoption(
+        "--tooleval-transcripts",
+        action="append",
+        metavar="FILE|FOLDER",
+        help="judge runs that are recorded there and ask no model: chat transcripts as JSON or JSON "
+        "lines; may be repeated",
+    )
+    group.addoption(
         "--tooleval-threshold",
         action="append",
         default=[],
@@ -200,6 +207,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini(
         "tooleval_models", "models to evaluate when --tooleval-model is not given", type="args"
     )
+    parser.addini("tooleval_transcripts", "default of --tooleval-transcripts", type="args")
     parser.addini("tooleval_trials", "default of --tooleval-trials")
     parser.addini("tooleval_cassette", "default of --tooleval-cassette")
     parser.addini("tooleval_record", "default of --tooleval-record")

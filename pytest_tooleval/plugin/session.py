@@ -45,6 +45,7 @@ from .options import given_options
 from .outputs import on_github
 from .outputs import tell_github
 from .outputs import write_files
+from .recorded import RecordedRuns
 from .settings import Settings
 from .verdicts import compare_run
 from .verdicts import judge_run
@@ -73,6 +74,9 @@ class EvalSession:
         self.annotations: list[str] = []
         self.gates: list[Gate] = []
         self.comparison: Comparison | None = None
+        runs = settings.recorded
+        self.recorded = None if runs is None else RecordedRuns(runs)
+        self.unclaimed_elsewhere: list[str] | None = None
         self.damaged_elsewhere: dict[str, list[int]] = {}
         self._spent_elsewhere: dict[str, Spent] = {}
         self.events: EventStream | None = None
@@ -139,6 +143,13 @@ class EvalSession:
     def _waited(self, seconds: float) -> None:
         if self.events is not None:
             self.events.waited(len(self.cases), self.asking.answered)
+
+    @property
+    def unclaimed(self) -> list[str]:
+        """What to say of recorded runs that belong to no case; each worker has met all cases."""
+        if self.unclaimed_elsewhere is not None:
+            return self.unclaimed_elsewhere
+        return self.recorded.left() if self.recorded else []
 
     @property
     def damaged_cassettes(self) -> dict[str, list[int]]:
@@ -253,6 +264,7 @@ class EvalSession:
         if self._is_worker:
             damaged = self.asking.damaged
             self.config.workeroutput["tooleval_damaged"] = damaged  # type: ignore[attr-defined]
+            self.config.workeroutput["tooleval_unclaimed"] = self.unclaimed  # type: ignore[attr-defined]
             self.config.workeroutput["tooleval_spent"] = self.asking.spent_apart  # type: ignore[attr-defined]
         try:
             return (yield)

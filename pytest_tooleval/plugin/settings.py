@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode
     from ..engine.models.spec import ModelSpec
     from ..engine.models.tables import ModelTables
+    from ..imports.recorded.run import RecordedRun
     from ..record.document import RowsDocument
     from ..verdicts.budgets import RunBudget
     from ..verdicts.gates import FailUnder
@@ -68,11 +69,13 @@ class Settings:
     """What options, ini file and config tables say, checked.
 
     `overrides` are the arguments of `suite.model.Overrides`, which is not imported before a suite
-    is met. `most_trials` are those of `--tooleval-trials=auto`, None without it. `files` are those to
-    write at the end, by format.
+    is met. `recorded` are the runs to judge in place of asking; the models are then theirs.
+    `most_trials` are those of `--tooleval-trials=auto`, None without it. `files` are those to write at
+    the end, by format.
     """
 
     models: tuple[ModelSpec, ...]
+    recorded: tuple[RecordedRun, ...] | None
     overrides: Mapping[str, Any]
     allowed_tools: tuple[str, ...]
     concurrency: int
@@ -101,6 +104,7 @@ class Settings:
 def read_settings(config: pytest.Config) -> Settings:
     """Check and combine everything; `pytest.UsageError` with the way out when something is wrong."""
     _check_numbers(config)
+    recorded = _recorded(config)
     trials, most_trials = _trials(config)
     overrides = {
         "tool_choice": config.getoption("tooleval_tool_choice"),
@@ -112,6 +116,8 @@ def read_settings(config: pytest.Config) -> Settings:
     }
     cassette = _cassette(config)
     gates, baseline = _gates(config), _baseline(config)
+    if recorded is not None:
+        most_trials = None  # of the ini file, which speaks of all runs
     if most_trials is not None and not _check_auto(config, gates, baseline):
         most_trials = None
     if config.getoption("tooleval_resume") and cassette is not None:
@@ -120,7 +126,8 @@ def read_settings(config: pytest.Config) -> Settings:
             "--tooleval-record=new asks only for what is missing on it"
         )
     return Settings(
-        models=_models(config),
+        models=_models(config) if recorded is None else _models_of(recorded),
+        recorded=recorded,
         overrides=overrides,
         allowed_tools=_allowed_tools(config),
         concurrency=config.getoption("tooleval_concurrency"),
@@ -185,6 +192,38 @@ def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
         return tuple(resolve_models(names, config_tables(config)))
     except ConfigError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _recorded(config: pytest.Config) -> tuple[RecordedRun, ...] | None:
+    """The runs of --tooleval-transcripts. A model on the command line outdoes those of the ini file."""
+    given, where = _given(config, "transcripts")
+    typed = where.startswith("--")
+    if not given or (not typed and config.getoption("tooleval_model") is not None):
+        return None
+    for name in ("model", "resume", "estimate"):
+        if config.getoption(f"tooleval_{name}"):
+            raise pytest.UsageError(
+                f"--tooleval-{name}: asks a model, and with --tooleval-transcripts none is asked"
+            )
+    if str(config.getoption("tooleval_trials")).startswith("auto"):
+        raise pytest.UsageError("--tooleval-trials=auto: --tooleval-transcripts has no further trials")
+    if not all(name.strip() for name in given):
+        raise pytest.UsageError(f"{where} expected the name of a file or folder, got nothing")
+    from ..errors import SuiteError
+    from ..imports.recorded.files import read_runs
+    from ..text import printable
+
+    try:
+        return tuple(read_runs([Path(name) if typed else config.rootpath / name for name in given]))
+    except SuiteError as error:
+        text = printable(str(error), keep_newlines=True)
+        raise pytest.UsageError(f"{where.rstrip('=: ')}: cannot be read\n{text}") from None
+
+
+def _models_of(runs: Sequence[RecordedRun]) -> tuple[ModelSpec, ...]:
+    from ..engine.models.spec import ModelSpec
+
+    return tuple(ModelSpec(name, name) for name in dict.fromkeys(run.model for run in runs))
 
 
 def config_tables(config: pytest.Config) -> ModelTables:

@@ -129,6 +129,8 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
         reporter.write_line(
             f"cassette {path}: line {numbers} cannot be read and was left out", yellow=True
         )
+    for line in session.unclaimed:
+        reporter.write_line(line, yellow=True)
     unnamed = sum(case.model == "" for case in document.cases)
     if unnamed:
         cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"

@@ -19,6 +19,7 @@ from ..record.results import TrialResult
 from ..record.transcript import Judged
 from ..record.transcript import Transcript
 from ..record.transcript import measures_of
+from ..record.transcript import text_of
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
@@ -40,7 +41,9 @@ from .thresholds import missed_thresholds
 from .thresholds import over_budget
 from .wrong import what_was_wrong
 
-__all__ = ["explained", "score_calls", "score_messages", "score_transcript"]
+__all__ = ["conversation_of", "explained", "score_calls", "score_messages", "score_transcript"]
+
+_SYSTEM = ("system", "developer")
 
 
 def score_calls(
@@ -76,9 +79,7 @@ def score_messages(
     Raises ScoringError as `score_calls` does, and where a rubric is missing there.
     """
     resolved = resolve(suite, case)
-    said = [dict(message) for message in messages]
-    given = resolved.messages if said[: len(resolved.messages)] == [*resolved.messages] else ()
-    transcript = Transcript.from_messages(said[len(given) :], given)
+    transcript = conversation_of(resolved, messages)
     with _placing(resolved):
         rubrics = to_judge(resolved, transcript) if judged else []
     met = [
@@ -86,6 +87,27 @@ def score_messages(
     ]
     transcript = structs.replace(transcript, judged=tuple(met))
     return explained(resolved, score_transcript(resolved, transcript))
+
+
+def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -> Transcript:
+    """A conversation from its chat messages. Replies that the case's prompt holds are part of that.
+
+    System prompts do not count: an agent may have one of its own.
+    """
+    said = [dict(message) for message in messages]
+    spoken = [index for index, message in enumerate(said) if message.get("role") not in _SYSTEM]
+    prompt = [_gist(message) for message in case.messages if message.get("role") not in _SYSTEM]
+    begins = len(prompt) <= len(spoken) and all(
+        _gist(said[index]) == wanted for index, wanted in zip(spoken, prompt, strict=False)
+    )
+    given = spoken[len(prompt) - 1] + 1 if prompt and begins else 0
+    return Transcript.from_messages(said[given:], said[:given])
+
+
+def _gist(message: Mapping[str, Any]) -> tuple[object, str, list[object]]:
+    """What makes two messages the same: ids and empty fields do not."""
+    calls = [ToolCall.coerce(call) for call in message.get("tool_calls") or ()]
+    return message.get("role"), text_of(dict(message)), [(call.name, call.arguments) for call in calls]
 
 
 def score_transcript(

@@ -1,0 +1,71 @@
+"""Chat transcripts: a conversation per record, with its messages as in OpenAI's chat API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from ...errors import Problem
+from ...record.transcript import Taken
+from ..chats import chat_messages
+from ..openai_tools import UnusableError
+from ..openai_tools import typed
+from ..records import Record
+from .run import NO_NAME
+from .run import RecordedRun
+
+
+class _Usage(Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Conversation(Struct):
+    messages: list[Any]
+    case: str | int | None = None
+    id: str | int | None = None
+    model: str | None = None
+    usage: _Usage | None = None
+    cost_usd: float | None = None
+    latency_s: float | None = None
+    tools: list[dict[str, Any]] | None = None
+
+
+def reads(value: Any) -> bool:
+    """Whether the first record of a file is of this format."""
+    return isinstance(value, Mapping) and isinstance(value.get("messages"), list)
+
+
+def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
+    """The conversation of each record."""
+    for record in records:
+        try:
+            yield _run(path, record)
+        except UnusableError as error:
+            yield Problem(str(path), record.line, 1, record.field, str(error))
+
+
+def _run(path: Path, record: Record) -> RecordedRun:
+    told = typed(record.value, _Conversation, "a conversation")
+    usage = told.usage or _Usage()
+    taken = Taken(
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cost_usd=told.cost_usd,
+        latency_s=told.latency_s,
+    )
+    return RecordedRun(
+        str(path),
+        record.line,
+        chat_messages(told.messages),
+        record.field,
+        case="" if told.case is None else str(told.case),
+        id="" if told.id is None else str(told.id),
+        model=told.model or NO_NAME,
+        taken=taken,
+        tools=told.tools,
+    )

@@ -1,0 +1,99 @@
+"""Recorded runs from files and folders, whatever their format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import Problem
+from ...errors import SuiteError
+from ...record.transcript import Message
+from ...record.transcript import text_of
+from ...suite.discovery import SUITE_ENDING
+from ...suite.source import MAX_PROBLEMS
+from ...text import json_text
+from ..records import read_records
+from ..redaction import without_secrets
+from . import chat
+from .run import RecordedRun
+
+# A module each: `reads` tells by the first record of a file whether it is of this format.
+READERS = (chat,)
+_EXPECTED = 'expected chat transcripts ({"messages": [...]})'
+_ENDINGS = (".json", ".jsonl")
+_MOST_BYTES = 512 << 20
+_MOST_CHARACTERS = 8 << 20  # of one conversation
+
+
+def read_runs(paths: Sequence[Path]) -> list[RecordedRun]:
+    """All runs in these files and folders, in order. SuiteError when a file cannot be read whole.
+
+    A run that is left out could be the one that failed.
+    """
+    runs: list[RecordedRun] = []
+    problems: list[Problem] = []
+    for path in _files(paths):
+        for each in _read(path):
+            (problems if isinstance(each, Problem) else runs).append(each)  # type: ignore[arg-type]
+    if not runs and not problems:
+        problems = [Problem(str(path), 1, 1, "", "there is no recorded run in it") for path in paths]
+    if problems:
+        raise SuiteError(problems[:MAX_PROBLEMS])
+    return runs
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        found = [path]
+        if path.is_dir():
+            names = (each for each in sorted(path.rglob("*")) if each.suffix in _ENDINGS)
+            found = [each for each in names if each.is_file() and not each.name.endswith(SUITE_ENDING)]
+            if not found:
+                raise SuiteError([Problem(str(path), 1, 1, "", "no *.json or *.jsonl in this folder")])
+        yield from found
+
+
+def _read(path: Path) -> Iterator[RecordedRun | Problem]:
+    if path.is_file() and path.stat().st_size > _MOST_BYTES:
+        message = f"more than {_MOST_BYTES >> 20} MiB; split the file"
+        raise SuiteError([Problem(str(path), 1, 1, "", message)])
+    records, problems = read_records(path)
+    yield from problems
+    if not records:
+        return
+    first = records[0]
+    reader = next((each for each in READERS if each.reads(first.value)), None)
+    if reader is None:
+        message = f"{_EXPECTED}, got {json_text(first.value)}"
+        yield Problem(str(path), first.line, 1, "", message)
+        return
+    for each in reader.read(path, records):
+        yield each if isinstance(each, Problem) else _bounded(each)
+
+
+def _bounded(run: RecordedRun) -> RecordedRun | Problem:
+    """The run without secrets, as text alone, and no larger than may be."""
+    messages = [_plain(message) for message in run.messages]
+    size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)
+    if size > _MOST_CHARACTERS:
+        return run.problem(f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters")
+    clean, _ = without_secrets([messages, run.model, run.case, run.id])
+    messages, model, case, id = clean
+    return run._replace(messages=messages, model=model, case=case, id=id)
+
+
+def _plain(message: Message) -> Message:
+    """The message with a word in place of each picture or file."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    return {**message, "content": "\n".join(map(_text, content))}
+
+
+def _text(part: Any) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    text = part.get("text") if isinstance(part, dict) else part
+    return text if isinstance(text, str) else f"[{kind}]"

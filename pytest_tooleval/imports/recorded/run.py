@@ -1,0 +1,132 @@
+"""A conversation that ran elsewhere, the case that it belongs to, and the transcript that is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import NamedTuple
+
+from msgspec import structs
+
+from ...errors import ModelError
+from ...errors import Problem
+from ...record.transcript import Message
+from ...record.transcript import Round
+from ...record.transcript import Taken
+from ...record.transcript import Transcript
+from ...record.transcript import text_of
+from ...scoring import conversation_of
+from ...scoring.conversation import forbidden_in
+from ...suite.model import ResolvedCase
+from ...suite.model import Suite
+from ...suite.model import TestCase
+from ...suite.model import needed_of
+from ...suite.model import prompt_messages
+from ...text import counted
+
+# The label of runs that do not name their model.
+NO_NAME = "recorded"
+
+
+class RecordedRun(NamedTuple):
+    """A conversation that ran elsewhere, and where it stands, as in `errors.Problem`.
+
+    `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; `id` is its own,
+    which may be that of a case as well. `taken` is what the whole run took, `tools` are those that were
+    offered, if they are known.
+    """
+
+    path: str
+    line: int
+    messages: Sequence[Message]
+    field: str = ""
+    case: str = ""
+    id: str = ""
+    model: str = NO_NAME
+    taken: Taken = Taken()
+    tools: Sequence[Mapping[str, Any]] | None = None
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}" + (f": {self.field}" if self.field else "")
+
+    def problem(self, message: str) -> Problem:
+        return Problem(self.path, self.line, 1, self.field, message)
+
+
+class Found(NamedTuple):
+    """The runs of a suite's cases by id, and those that may be of several, with the reason."""
+
+    runs: dict[str, list[RecordedRun]]
+    unclear: list[tuple[RecordedRun, str]]
+
+
+def find_runs(suite: Suite, runs: Iterable[RecordedRun]) -> Found:
+    """Find the runs of each case: by the case that they name, by their id, or by what the user says.
+
+    Of cases that begin with the same words, the one whose user says the same to the end is meant.
+    """
+    found = Found({}, [])
+    said = {str(case.id): _said_in_case(case) for case in suite.test_cases}
+    first: dict[str, list[str]] = {}
+    for id, texts in said.items():
+        first.setdefault(texts[0], []).append(id)
+    for run in runs:
+        name = run.case.removeprefix(f"{suite.name}::") or run.id
+        ids = [name] if name in said else []
+        if not ids and not run.case:
+            texts = _said(run.messages)
+            ids = first.get(texts[0], []) if texts else []
+            ids = [id for id in ids if said[id] == texts] or ids if len(ids) > 1 else ids
+        if len(ids) > 1:
+            why = f"begins like the cases {', '.join(ids[:3])}; name its case"
+            found.unclear.append((run, why))
+        elif ids:
+            found.runs.setdefault(ids[0], []).append(run)
+    return found
+
+
+def _said_in_case(case: TestCase) -> list[str]:
+    prompts = [case.prompt] if case.turns is None else [turn.prompt for turn in case.turns]
+    return _said([message for prompt in prompts for message in prompt_messages(prompt)]) or [""]
+
+
+def _said(messages: Iterable[Message]) -> list[str]:
+    """What the user says, with white space as in running text."""
+    return [" ".join(text_of(each).split()) for each in messages if each.get("role") == "user"]
+
+
+def answers_of(case: ResolvedCase, runs: Sequence[RecordedRun]) -> list[Transcript | ModelError]:
+    """A case's recorded runs as its trials. Those that should be there and are not are errors."""
+    needed = needed_of(case.pass_rule)
+    if needed is not None and len(runs) > needed[1]:
+        message = f"{len(runs)} runs are recorded, and the rule {case.pass_rule} is about {needed[1]}"
+        return [ModelError(f"{message}; name another with --tooleval-pass", kind="replay")]
+    missing = "no run of this case is recorded"
+    if runs:
+        missing = f"{len(runs)} of {counted(case.trials, 'trial')} recorded; see --tooleval-trials"
+    absent = [ModelError(missing, kind="replay")] * (case.trials - len(runs))
+    return [*(_answer(case, run) for run in runs), *absent]
+
+
+def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
+    transcript = conversation_of(case, run.messages)
+    if not transcript.rounds:
+        return ModelError(f"{run.place}: the run ended without a reply", kind="bad_response")
+    turns = len(transcript.turns)
+    broke_off = turns < len(case.turns) and not transcript.rounds[-1].reply.calls
+    if broke_off and not forbidden_in(case, transcript):
+        message = f"{run.place}: the run ended after {turns} of {counted(len(case.turns), 'turn')}"
+        return ModelError(message, kind="bad_response")
+    # What is known of the whole alone is the last round's; the sum counts.
+    known = {name: value for name, value in structs.asdict(run.taken).items() if value}
+    none = {name: 0 if isinstance(value, (int, float)) else value for name, value in known.items()}
+    *before, last = transcript.rounds
+    rounds = [_with(each, none) for each in before] + [_with(last, known)]
+    return Transcript(transcript.prompt, tuple(rounds))
+
+
+def _with(round_: Round, taken: dict[str, Any]) -> Round:
+    return structs.replace(round_, reply=structs.replace(round_.reply, **taken))

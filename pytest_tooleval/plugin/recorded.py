@@ -1,0 +1,50 @@
+"""Recorded runs in place of a model: which of them belong to the cases of this run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..imports.recorded.run import RecordedRun
+from ..imports.recorded.run import find_runs
+from ..record.transcript import text_of
+from ..suite.model import Suite
+from ..text import counted
+from ..text import printable
+from ..text import shown
+
+_SHOWN = 20
+
+
+class RecordedRuns:
+    """The runs of `--tooleval-transcripts`, and those of them that no case has claimed yet."""
+
+    def __init__(self, runs: Sequence[RecordedRun]) -> None:
+        self._runs = runs
+        self._left = {id(run): f"{run.place}: {_named(run)}" for run in runs}
+
+    def of_suite(self, suite: Suite) -> dict[str, list[RecordedRun]]:
+        """The runs of each case of a suite that has some."""
+        found = find_runs(suite, self._runs)
+        for runs in found.runs.values():
+            for run in runs:
+                self._left.pop(id(run), None)
+        for run, why in found.unclear:
+            if id(run) in self._left:
+                self._left[id(run)] = f"{run.place}: {why}"
+        return found.runs
+
+    def left(self) -> list[str]:
+        """What to say of those that belong to no case; empty when all do."""
+        if not self._left:
+            return []
+        lines = [f"no case: {printable(line)}" for line in self._left.values()]
+        more = [f"no case: {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+        total = f"{counted(len(lines), 'recorded run')} of {len(self._runs)} NOT JUDGED: of no case"
+        return [total, *lines[:_SHOWN], *more]
+
+
+def _named(run: RecordedRun) -> str:
+    if run.case:
+        return f"there is no case {shown(run.case)} in these suites"
+    said = next((text_of(each) for each in run.messages if each.get("role") == "user"), "")
+    return f'no case has its id or begins with "{shown(said)}"'

@@ -1,0 +1,163 @@
+"""Recorded runs in place of a model, as a user of a CI job runs them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval import load_suite
+from pytest_tooleval import score_messages
+
+from .project import Project
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "conversations"
+TWO_TURNS = "asks-who-you-are-then-refunds"
+FIRST = "I want my money back for order A1."
+SECOND = "I am ada@example.com, and all of it, please."
+WEATHER = {"id": "w", "prompt": "Weather in Paris?", "expected_tool": "get_weather"}
+
+
+def said(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "content": text}
+
+
+def called(name: str, id: str = "c1", **arguments: Any) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    calls = [{"id": id, "type": "function", "function": function}]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def refunds(*amounts: float, says: str = "You get 40 back.") -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = [
+        said("system", "The agent's own prompt."),
+        said("user", FIRST),
+        said("assistant", "Who are you?"),
+        said("user", SECOND),
+    ]
+    for number, amount in enumerate(amounts):
+        told.append(called("refund", f"c{number}", order="A1", amount=amount))
+        told.append({"role": "tool", "tool_call_id": f"c{number}", "content": "ok"})
+    return [*told, said("assistant", says)]
+
+
+def recorded(project: Project, *runs: dict[str, Any], file: str = "runs.jsonl") -> str:
+    project.write(file, "".join(json.dumps(run) + "\n" for run in runs))
+    return f"--tooleval-transcripts={file}"
+
+
+@pytest.fixture
+def desk(project: Project) -> Project:
+    for name in ("desk.py", "refunds.tooleval.json"):
+        shutil.copy(EXAMPLE / name, project.path / name)
+    return project
+
+
+@pytest.mark.parametrize("args", [(), ("-n2",)])
+def test_conversations_are_judged_on_fresh_worlds_as_score_messages_does(
+    desk: Project, args: tuple[str, ...]
+) -> None:
+    if args:
+        pytest.importorskip("xdist")
+    messages = {"right": refunds(40), "careless": refunds(40, 40), "lying": refunds()}
+    runs = [{"case": f"Refunds::{TWO_TURNS}", "model": m, "messages": messages[m]} for m in messages]
+    option = recorded(desk, *runs, {"messages": [said("user", "Hi\x1b[2J"), said("assistant", "Hi.")]})
+    result = desk.run_subprocess(option, "-k", TWO_TURNS, "--tooleval-json=out.json", *args, model=None)
+    suite = load_suite(desk.path / "refunds.tooleval.json")
+    rows = desk.rows()
+    assert set(rows) == {f"{TWO_TURNS}[{model}]" for model in messages}
+    for model, told in messages.items():
+        scored = score_messages(suite, suite.case(TWO_TURNS), told)
+        row = rows[f"{TWO_TURNS}[{model}]"]
+        assert row["scores"] == scored.values
+        assert (row["outcome"] == "passed") is scored.passed
+        assert row["reason"] == scored.wrong
+    assert rows[f"{TWO_TURNS}[right]"]["outcome"] == "passed"
+    result.stdout.fnmatch_lines(
+        [
+            "1 recorded run of 4 NOT JUDGED: of no case",
+            r'no case: runs.jsonl:4: no case has its id or begins with "Hi\x1b?2J"',
+        ]
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project: Project) -> None:
+    project.suite(WEATHER, {"id": "v", "prompt": "Weather in Rome?", "expected_tool": "get_weather"})
+    option = recorded(
+        project,
+        {
+            "model": "m",
+            "messages": [said("user", "Weather in  Paris?"), called("get_weather", city="Paris")],
+        },
+    )
+    result = project.run(option, "--tooleval-fail-under=0.9", "--tooleval-json=out.json", model=None)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    rows = project.rows()
+    assert rows["w[m]"]["outcome"] == "passed"
+    assert rows["v[m]"]["outcome"] == "error"
+    assert rows["v[m]"]["reason"] == "no run of this case is recorded"
+    assert project.run(option, "--tooleval-max-errors=1", model=None).ret == 0
+    assert project.calls == []
+
+
+def test_runs_of_one_case_by_one_model_are_its_trials(project: Project) -> None:
+    project.suite(WEATHER)
+    right: dict[str, Any] = {"id": "w"}
+    right["messages"] = [said("user", "?"), called("get_weather", city="Paris")]
+    wrong = {"id": "w", "messages": [said("user", "?"), called("get_time", city="Paris")]}
+    right["usage"], right["cost_usd"] = {"prompt_tokens": 10, "completion_tokens": 2}, 0.5
+    option = recorded(project, right, wrong, right)
+    project.run(option, "--tooleval-json=out.json", model=None).assert_outcomes(failed=1)
+    (row,) = project.rows().values()
+    assert (row["passes"], row["scored"], row["model"]) == (2, 3, "recorded")
+    assert [trial["prompt_tokens"] for trial in row["trials"]] == [10, None, 10]
+    assert project.document()["run"]["spent"] == {}
+    project.run(option, "--tooleval-pass=2/3", model=None).assert_outcomes(passed=1)
+    # Two of any three would be another rule than two of four.
+    project.run(option, "--tooleval-pass=1/2", model=None).assert_outcomes(errors=1)
+    result = project.run(option, "--tooleval-trials=4", model=None)
+    result.stdout.fnmatch_lines(["*3 of 4 trials recorded; see --tooleval-trials*"])
+
+
+def test_what_cannot_be_read_ends_the_run_with_its_place(project: Project) -> None:
+    project.suite(WEATHER)
+    project.write("logs/a.jsonl", '{"messages": [{"role": "robot"}]}\n{"messages": [\n')
+    project.write("logs/b.json", '{"name": "what else lies there"}')
+    result = project.run("--tooleval-transcripts=logs", model=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: --tooleval-transcripts: cannot be read",
+            "logs/a.jsonl:2:1: not JSON: Input data was truncated",
+            "logs/a.jsonl:1:1: messages?0?.role: invalid enum value 'robot'",
+            "logs/b.json:1:1: expected chat transcripts *, got *what else lies there*",
+        ]
+    )
+    assert project.run("--tooleval-transcripts=logs").ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_the_ini_file_names_transcripts_and_a_named_model_outdoes_it(project: Project) -> None:
+    project.suite(WEATHER)
+    recorded(project, {"id": "w", "model": "m", "messages": [said("user", "?"), said("assistant", "?")]})
+    project.write("pytest.ini", "[pytest]\ntooleval_transcripts = runs.jsonl\n")
+    result = project.run(model=None)
+    result.stdout.fnmatch_lines(["tooleval: recorded runs (1) of m; no model is asked"])
+    result.assert_outcomes(failed=1)
+    project.run().assert_outcomes(passed=1)
+
+
+def test_no_key_reaches_a_report(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "planted-0123456789")
+    token = "ghp_" + "a" * 36
+    project.suite(WEATHER)
+    text = [said("user", "planted-0123456789"), said("assistant", f"I use {token}")]
+    option = recorded(project, {"id": "w", "messages": text})
+    result = project.run(option, "--tooleval-json=out.json", "-rA", model=None)
+    written = (project.path / "out.json").read_text() + result.stdout.str()
+    assert "planted-0123456789" not in written
+    assert token not in written
+    assert "[secret]" in written
