@@ -78,7 +78,7 @@ def find_runs(suite: Suite, runs: Iterable[RecordedRun]) -> Found:
         ids = [name] if name in said else []
         if not ids and not run.case:
             texts = _said(run.messages)
-            ids = first.get(texts[0], []) if texts else []
+            ids = first.get(texts[0], []) if texts and texts[0] else []
             ids = [id for id in ids if said[id] == texts] or ids if len(ids) > 1 else ids
         if len(ids) > 1:
             why = f"begins like the cases {', '.join(ids[:3])}; name its case"
