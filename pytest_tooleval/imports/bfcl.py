@@ -23,6 +23,9 @@ from ..errors import SuiteError
 from ..suite.explain import describe
 from ..suite.explain import listing
 from ..suite.explain import show
+from .bfcl_turns import conversation
+from .bfcl_turns import functions_of
+from .bfcl_turns import prompt_of
 from .cases import case_problem
 from .openai_tools import UnusableError
 from .openai_tools import typed
@@ -52,9 +55,8 @@ _REFUSED = {
     "chatable": "it has no tools",
     "format_sensitivity": "it only lists questions of other categories; convert those",
 }
-_MULTI_TURN = "its questions have several turns; a suite has multi_turn cases with mocks for that"
 _WITHOUT_ANSWERS = ("irrelevance", "relevance")
-_FAMILIES = {"multi_turn": _MULTI_TURN, "exec": _EXECUTED}
+_CONVERSATIONS = "multi_turn_"
 
 
 def bfcl_suite(
@@ -83,7 +85,7 @@ def bfcl_suite(
         if _lacks_answer(record.value, truths):
             continue
         try:
-            case = _case(record.value, truths)
+            case = _case(record.value, truths, questions.parent)
             first = seen.setdefault(case["id"], record.line)
             if first != record.line:
                 raise UnusableError(f"the id {show(case['id'])} is taken by line {first}")
@@ -99,7 +101,7 @@ def bfcl_suite(
         "name": _suite_name(questions),
         "description": f"Converted from {questions.name} of the Berkeley Function Calling Leaderboard "
         "(Apache-2.0, https://github.com/ShishirPatil/gorilla). Changed: tool schemas made valid JSON "
-        "Schema, '.' in tool names replaced by '_', ground truth rewritten as matchers.",
+        "Schema, '.' in tool names replaced by '_', ground truth rewritten as expected calls.",
         "tools": [],
         "test_cases": cases,
     }
@@ -137,20 +139,21 @@ def _id(entry: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _case(entry: Any, truths: Mapping[str, Record]) -> dict[str, Any]:
+def _case(entry: Any, truths: Mapping[str, Record], folder: Path) -> dict[str, Any]:
     name = _id(entry)
     if name is None:
         raise UnusableError(f'expected an object with an "id", got {describe(entry)}')
     category = _category(name)
-    functions = entry.get("function")
+    is_conversation = category.startswith(_CONVERSATIONS)
+    functions = functions_of(entry, folder) if is_conversation else entry.get("function")
     if not isinstance(functions, list):
         raise UnusableError(f'"function": expected a list of functions, got {describe(functions)}')
     names = _tool_names(functions)
-    case: dict[str, Any] = {
-        "id": name,
-        "prompt": _prompt(entry.get("question")),
-        "tools": [_tool(function, names) for function in functions],
-    }
+    tools = [_tool(function, names) for function in functions]
+    if is_conversation:
+        truth = truths[name].value.get("ground_truth")
+        return {"id": name, **conversation(entry, truth, functions), "tools": tools}
+    case = {"id": name, "prompt": _prompt(entry.get("question")), "tools": tools}
     if category == "irrelevance":
         return {**case, "expected_calls": []}
     if category == "relevance":
@@ -169,23 +172,19 @@ def _check_category(questions: Path, record: Record) -> None:
     """SuiteError for a category that no suite can express; a file holds only one."""
     name = _id(record.value)
     category = _file_category(questions) if name is None else _category(name)
-    families = (why for family, why in _FAMILIES.items() if f"{category}_".startswith(f"{family}_"))
-    reason = _REFUSED.get(category) or next(families, None)
+    reason = _EXECUTED if f"{category}_".startswith("exec_") else _REFUSED.get(category)
     if reason is not None:
         message = f"the category {category} cannot be converted: {reason}"
         raise SuiteError([Problem(str(questions), record.line, 1, "", message)])
 
 
 def _prompt(question: Any) -> Any:
-    """The one turn of a question: a text, or its messages when there is more than the user's."""
+    """The one turn of a question."""
     if not isinstance(question, list) or not all(isinstance(turn, list) for turn in question):
         raise UnusableError(f'"question": expected a list of turns, got {describe(question)}')
     if len(question) != 1:
         raise UnusableError(f'"question": expected one turn, got {len(question)}')
-    messages = question[0]
-    if len(messages) == 1 and isinstance(messages[0], dict) and messages[0].get("role") == "user":
-        return messages[0].get("content")
-    return messages
+    return prompt_of(question[0])
 
 
 def _tool_names(functions: Sequence[Any]) -> dict[str, str]:

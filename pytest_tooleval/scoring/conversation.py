@@ -217,7 +217,10 @@ class Conversation:
     def _all_parts(self) -> Iterator[Part]:
         most = self._case.max_rounds
         for span in self._spans[:-1]:
-            if len(span.rounds) >= most and span.rounds[-1].reply.calls:
+            if not span.rounds:
+                row = Check("end", "a reply without calls", "no reply", 0.0, "the turn never began")
+                yield _part("conduct", "unfinished_turn", span.place, row)
+            elif len(span.rounds) >= most and span.rounds[-1].reply.calls:
                 got = f"calls in all of {counted(most, 'round')}"
                 row = Check("end", "a reply without calls", got, 0.0, "max_rounds was reached")
                 yield _part("conduct", "unfinished_turn", span.place, row)

@@ -82,6 +82,8 @@ class World:
         with taken_by(self._output):
             self.objects = _make(spec)
         self.methods = {name: each for thing in self.objects for name, each in methods_of(thing).items()}
+        own = (thing.__call__ for thing in self.objects if callable(thing))
+        self._answers_all: Callable[..., Any] | None = next(own, None)
         self._loop: asyncio.AbstractEventLoop | None = None
         _compare_start(spec, self.state())
 
@@ -95,13 +97,14 @@ class World:
         if arguments is None:
             return _error(NO_OBJECT)
         known = {each.casefold(): each for each in self.methods if each in offered}
-        method = self.methods.get(known.get(name.casefold(), ""))
+        method = self._answers_all or self.methods.get(known.get(name.casefold(), ""))
         if method is None:
             return _error(f"there is no tool {name!r}")
         self.doing = method.__qualname__
+        given = copy.deepcopy(dict(arguments))
         try:
             with taken_by(self._output):
-                result = method(**copy.deepcopy(dict(arguments)))
+                result = method(name, given) if self._answers_all else method(**given)
                 if inspect.isawaitable(result):
                     self._loop = self._loop or asyncio.new_event_loop()
                     result = self._loop.run_until_complete(_awaited(result))
@@ -170,6 +173,8 @@ def _make(spec: WorldSpec) -> tuple[object, ...]:
     factory = _load(spec)
     try:
         made = factory(**copy.deepcopy(dict(spec.args)))
+    except WorldError:
+        raise
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)[1:]
         place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
@@ -177,7 +182,7 @@ def _make(spec: WorldSpec) -> tuple[object, ...]:
     objects = tuple(made) if isinstance(made, (list, tuple)) else (made,)
     names = [type(thing).__name__ for thing in objects]
     tools = [name for thing in objects for name in methods_of(thing)]
-    if not tools:
+    if not tools and not any(map(callable, objects)):
         raise WorldError(f"{spec.target} made {', '.join(names)}, which has no public methods")
     for kind, each in (("objects of the class", names), ("methods", tools)):
         twice = next((name for name in each if each.count(name) > 1), None)

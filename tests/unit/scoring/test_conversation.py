@@ -163,6 +163,13 @@ def test_a_turn_that_does_not_end(desk: Path) -> None:
     assert trial.wrong == "end: expected a reply without calls, got calls in all of 2 rounds"
 
 
+def test_a_turn_that_never_began(desk: Path) -> None:
+    suite = suite_of(desk, {"max_calls": 9}, {})
+    trial = score(suite, ["ok"])
+    assert trial.failure == "unfinished_turn"
+    assert trial.wrong == "turn 2: end: expected a reply without calls, got no reply"
+
+
 def test_more_turns_than_expected(desk: Path) -> None:
     suite = suite_of(desk, {"max_calls": 1})
     with pytest.raises(ScoringError, match="the conversation has 2 turns, 1 expected"):

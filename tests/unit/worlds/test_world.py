@@ -109,6 +109,24 @@ def test_calls_change_the_state_and_are_answered_as_json(tmp_path: Path) -> None
     assert play(world, [Calls([], [])]).states == [{"Things": {"items": ["a"]}}]
 
 
+def test_a_world_may_answer_all_calls_itself(tmp_path: Path) -> None:
+    code = """
+    class Things:
+        def __init__(self): self.asked = []
+        def __call__(self, name, arguments):
+            self.asked.append(name)
+            return arguments
+    """
+    world = spec(tmp_path, code)
+    calls = [ToolCall("Look", {"name": "x"}), ToolCall("go", None, "{")]
+    played = play(world, [Calls(calls, [])])
+    assert list(map(json.loads, played.answers[0])) == [
+        {"name": "x"},
+        {"error": "the arguments are not a JSON object"},
+    ]
+    assert played.states == [{"Things": {"asked": ["Look"]}}]
+
+
 def test_several_objects(tmp_path: Path) -> None:
     code = """
     class One:

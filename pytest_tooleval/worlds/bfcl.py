@@ -1,0 +1,125 @@
+"""The world of the Berkeley Function Calling Leaderboard's conversations, over its package `bfcl-eval`.
+
+As its checker (`bfcl_eval/eval_checker/multi_turn_eval/`) has it: every public method of the classes
+answers, offered or not, what it returns is made a text in the checker's way, and the state is what the
+checker compares. Other than there, a world shares nothing with those before it.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib
+import inspect
+import json
+import random
+import re
+import threading
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from types import FunctionType
+from types import MethodType
+from typing import Any
+
+from ..errors import WorldError
+
+_CONSTANTS = "bfcl_eval.constants.executable_backend_config"
+_INSTALL = "install BFCL's package: pip install --no-deps bfcl-eval mpmath"
+# The checker takes away white space there, also inside of texts, before it evaluates a call.
+_BEFORE_BRACKET = re.compile(r"\b([a-zA-Z_]\w*)\s+(?=\()")
+# One of the classes sets the precision of mpmath, which all threads share.
+_one_at_a_time = threading.Lock()
+
+
+class BFCL:
+    """Objects of BFCL's classes in their initial state; each public attribute is the state of one."""
+
+    def __init__(
+        self, classes: Sequence[str], config: Mapping[str, Any], long_context: bool = False
+    ) -> None:
+        self._objects = {name: _made(name, config.get(name, {}), long_context) for name in classes}
+        self._methods = {
+            name: (of, method) for of in classes for name, method in _methods(self._objects[of]).items()
+        }
+        for name in classes:
+            self._show(name)
+
+    def __call__(self, name: str, arguments: dict[str, Any]) -> str:
+        with _one_at_a_time:
+            try:
+                return self._answer(name, arguments)
+            except Exception as error:
+                return f"Error during execution: {error}"
+
+    def _answer(self, name: str, arguments: dict[str, Any]) -> str:
+        if name not in self._methods:
+            raise NameError(f"name {name!r} is not defined")
+        of, method = self._methods[name]
+        arguments = ast.literal_eval(_BEFORE_BRACKET.sub(r"\1", repr(arguments)))
+        try:
+            result = method(**arguments)
+        finally:
+            self._show(of)
+        if not isinstance(result, dict):
+            return str(result)
+        try:
+            return json.dumps(result)
+        except (TypeError, ValueError):
+            return str(result)
+
+    def _show(self, name: str) -> None:
+        """What the checker compares of an object: its public attributes."""
+        state = vars(self._objects[name]).items()
+        setattr(self, name, {key: _compared(value) for key, value in state if key[0] != "_"})
+
+
+def _made(name: str, config: Mapping[str, Any], long_context: bool) -> Any:
+    try:
+        constants = importlib.import_module(_CONSTANTS)
+        made = getattr(importlib.import_module(constants.CLASS_FILE_PATH_MAPPING[name]), name)()
+    except ImportError as error:
+        raise WorldError(f"{error}; {_INSTALL}") from None
+    if name not in constants.STATELESS_CLASSES:
+        made._load_scenario(config, long_context=long_context)
+    # Some of what a scenario brings is in globals of the package; all but its random numbers is copied.
+    kept = {id(each): each for each in vars(made).values() if isinstance(each, random.Random)}
+    return copy.deepcopy(made, kept)
+
+
+def _methods(thing: object) -> dict[str, Callable[..., Any]]:
+    found = inspect.getmembers(thing, inspect.ismethod)
+    return {name: _own(method) for name, method in found if name[0] != "_"}
+
+
+def _own(method: MethodType) -> MethodType:
+    """The method with default arguments of its own: lists among them are kept in the state."""
+    function: Any = method.__func__
+    defaults = copy.deepcopy(function.__defaults__)
+    code, names, closure = function.__code__, function.__globals__, function.__closure__
+    own = FunctionType(code, names, function.__name__, defaults, closure)
+    own.__qualname__ = function.__qualname__
+    return MethodType(own, method.__self__)
+
+
+def _compared(value: Any, inside: frozenset[int] = frozenset()) -> Any:
+    """A value as plain data that is equal where the values are in Python: 1 to 1.0 and true, not to "1".
+
+    Files and directories are their names and contents.
+    """
+    if isinstance(value, bool):
+        return int(value)
+    if value is None or isinstance(value, (int, float, str)):
+        return value
+    if id(value) in inside:  # a directory that was copied into itself
+        return "(a part of itself)"
+    inside |= {id(value)}
+    if isinstance(value, dict):
+        # Numbers that are equal have one hash.
+        keys = {key: key if isinstance(key, str) else f"#{hash(key)}" for key in value}
+        return {keys[key]: _compared(each, inside) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        members = sorted(value) if isinstance(value, set) else value
+        return [_compared(each, inside) for each in members]
+    public = {key: each for key, each in vars(value).items() if key[0] != "_" and key != "parent"}
+    return _compared(public, inside)
