@@ -31,6 +31,8 @@ ErrorKind = Literal[
     "replay",  # the answer is not on the cassette and must not be asked for
     "tool_server",  # the server that a chain's tools really run on
     "world",  # the world of a case could not be made, or not be used
+    "judge",  # no judge is named, or its verdict cannot be read
+    "user",  # no model is named that plays the user, or it did not reach its goal
     "cancelled",
 ]
 

@@ -30,6 +30,8 @@ def cassette() -> None:
 @click.option("--tool-choice", type=click.Choice(["required", "auto", "none"]), help="As in the run.")
 @click.option("--reasoning", type=click.Choice(EFFORTS), help="As --tooleval-reasoning in the run.")
 @click.option("--trials", type=click.IntRange(1), help="As --tooleval-trials in the run.")
+@click.option("--judge", help="As --tooleval-judge in the run.")
+@click.option("--user", help="As --tooleval-user in the run.")
 @click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
 def explain(
     cassette_file: Path,
@@ -40,6 +42,8 @@ def explain(
     tool_choice: str | None,
     reasoning: str | None,
     trials: int | None,
+    judge: str | None,
+    user: str | None,
     metrics: tuple[str, ...],
 ) -> None:
     """Say which answers of a suite are not on a cassette, and which field of the question differs.
@@ -51,6 +55,7 @@ def explain(
     from ..engine.cassettes.replay import first_missing
     from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models
+    from ..engine.user import user_of
     from ..mcp.suite_tools import SuiteTools
     from ..suite.load import load_suite
     from ..suite.model import Overrides
@@ -65,17 +70,20 @@ def explain(
     recorded = Cassette(cassette_file, "none")
     tools = SuiteTools(recorded, ())
     suite = load_suite(suite_file, metrics=metrics, fetch_tools=tools.fetch)
-    specs = resolve_models(models, read_tables(Path.cwd()))
+    tables = read_tables(Path.cwd())
+    specs = resolve_models(models, tables)
+    judging, playing = (resolve_models([name], tables)[0] if name else None for name in (judge, user))
     choice = cast("ToolChoice | None", tool_choice)
     overrides = Overrides(choice, temperature, trials=trials, reasoning_effort=reasoning)
     chosen = [case for case in suite.test_cases if not ids or case.id in ids]
     missing = total = 0
     for case in chosen:
         resolved = resolve(suite, case, overrides)
+        player = user_of(case, playing, lambda: tables)
         for spec in specs:
             for trial in range(resolved.trials):
                 total += 1
-                asked = first_missing(resolved, spec, recorded, trial, tools.live)
+                asked = first_missing(resolved, spec, recorded, trial, tools.live, judging, player)
                 if asked is not None:
                     missing += 1
                     name = f"{case.id}[{spec.label}]"

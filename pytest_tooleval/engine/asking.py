@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Set
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from msgspec import structs
 from ..errors import ModelError
 from ..record.calls import MAX_DEPTH
 from ..record.calls import is_nested_deeper
+from ..record.run import Role
+from ..record.run import payer
 from ..record.transcript import Reply
 from ..record.transcript import Round
 from ..suite.model import ResolvedCase
@@ -70,20 +73,17 @@ def make_client(spec: ModelSpec) -> ChatClient:
     return LitellmClient(spec)
 
 
-def sampling_for(spec: ModelSpec, case: ResolvedCase) -> dict[str, Any]:
-    """What to send beside messages and tools.
+def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, Any]:
+    """What to send beside messages and tools; without a case to a judge or a simulated user.
 
     The case (with suite and command line) wins over the model's table, the table over the default
     temperature of 0; parameters under `omit` are never sent. Of headers there are only stand-ins:
     this is recorded, and the clients take them from the table.
     """
-    chosen = {
-        "temperature": case.temperature,
-        "max_tokens": case.max_tokens,
-        "reasoning_effort": case.reasoning_effort,
-    }
+    names = ("temperature", "max_tokens", "reasoning_effort")
+    chosen = {} if case is None else {name: getattr(case, name) for name in names}
     table = dict(spec.sampling)
-    if case.reasoning_effort is not None:
+    if chosen.get("reasoning_effort") is not None:
         table.pop("thinking", None)  # the other way to say how much
     sampling = {
         "temperature": 0.0,
@@ -102,10 +102,13 @@ def _stand_ins(headers: Mapping[str, Any]) -> dict[str, str]:
     return {name: f"sha256:{found[:16]}" for name, found in hashes.items()}
 
 
-def set_by(spec: ModelSpec, case: ResolvedCase) -> dict[str, str]:
+def set_by(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, str]:
     """The parameters that the user has set, and where; all others are defaults."""
+    placed = dict.fromkeys([*spec.sampling, *spec.extra], spec.place)
+    if case is None:
+        return placed
     effort = {} if case.reasoning_effort is None else {"reasoning_effort": REASONING_OPTION}
-    return {**dict.fromkeys([*spec.sampling, *spec.extra], spec.place), **case.set_by, **effort}
+    return {**placed, **case.set_by, **effort}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,8 @@ class AskOptions:
     """Where a question comes from: its place in the queue and where its answer is kept.
 
     `fresh` asks even if the answer is recorded, for a rerun; `set_by` is that of the case; `refusal`
-    says why only recorded answers may be used, and is empty where the model may be asked.
+    says why only recorded answers may be used, and is empty where the model may be asked. `role` is that
+    of a model that is not judged itself, whose answers are checked by `read` before they are kept.
     """
 
     priority: int
@@ -121,6 +125,8 @@ class AskOptions:
     fresh: bool = False
     set_by: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
+    role: Role | None = None
+    read: Callable[[Reply], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +143,11 @@ class Shared:
 
 Asked = Mapping[str, Any]
 Answered = Reply | tuple[Round, ...]
+
+
+def last_of(answered: Answered) -> Reply:
+    """The reply, or the last one of a whole run."""
+    return answered if isinstance(answered, Reply) else answered[-1].reply
 
 
 class Asker:
@@ -181,8 +192,11 @@ class Asker:
         if not cassette.may_ask:
             raise cassette.not_recorded(asked, "ask", self.spec.label)
         answer = await self._ask_model(request, options)
+        run = read_run(answer, request, cached=False)
+        if options.read is not None:
+            options.read(last_of(run))
         cassette.add(key, asked, answer)
-        return read_run(answer, request, cached=False)
+        return run
 
     async def _ask_model(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
         """Ask until there is an answer."""
@@ -240,7 +254,7 @@ class Asker:
         *earlier, last = rounds = [self._received(each) for each in answer.rounds]
         costs = [each.cost_usd for each in rounds]
         cost = None if None in costs else sum(each or 0 for each in costs)
-        self._shared.spending.add(self.spec.label, cost)
+        self._shared.spending.add(payer(self.spec.label, options.role), cost)
         return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))
 
     def _received(self, answer: ChatAnswer) -> ChatAnswer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import Awaitable
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from .executors.mocks import Mocks
 from .executors.turn import TurnTools
 from .executors.turn import is_lost
 from .executors.worlds import WorldTools
+from .user import SimulatedUser
 
 # A reply, or all rounds of an agent that has run its own loop.
 Ask = Callable[[ChatRequest], Awaitable[Reply | tuple[Round, ...]]]
@@ -35,11 +37,13 @@ async def converse(
     sampling: Mapping[str, Any],
     trial: int = 0,
     live: LiveTools | None = None,
+    user: SimulatedUser | None = None,
 ) -> Transcript:
     """Hold the conversation of one trial. Raises ModelError when an answer could not be had.
 
     Calls are answered by the case's world; without one by its mocks, and by `live` where there is no
-    mock and it runs the tool. A turn that has not ended after the most rounds ends the conversation.
+    mock and it runs the tool. A turn that has not ended after the most rounds ends the conversation, and
+    so does the `user`, where a model plays it.
     """
     prompt = tuple(dict(message) for message in case.messages)
     messages: list[Mapping[str, Any]] = list(prompt)
@@ -47,9 +51,17 @@ async def converse(
     mocks = Mocks(case)
     world = WorldTools(case.world) if case.world else None
     try:
-        for number, turn in enumerate(case.turns or (None,)):
+        turns = case.turns or (None,)
+        for number, turn in enumerate(turns if user is None else itertools.repeat(turns[0])):
             said = turn.messages if turn and number else ()
+            if user is not None:
+                words = await user.says(rounds)
+                if words is None:
+                    break
+                said = words
             messages += said
+            if not number:
+                prompt, said = (*prompt, *said), ()
             offered = mocks.offered = (turn or case).tools
             tools = [tool.to_wire() for tool in offered]
             executor = TurnTools(case, mocks, live, world, number)
@@ -97,7 +109,12 @@ async def converse(
     finally:
         if world is not None:
             world.close()
-    return Transcript(prompt, tuple(rounds), world.printed if world is not None else "")
+    return Transcript(
+        prompt,
+        tuple(rounds),
+        world.printed if world is not None else "",
+        user=user.played if user is not None else None,
+    )
 
 
 def _ends(case: ResolvedCase, reply: Reply) -> bool:

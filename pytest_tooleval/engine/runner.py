@@ -12,18 +12,24 @@ import random
 import threading
 from collections.abc import Callable
 from collections.abc import Coroutine
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 from typing import TypeVar
 
 from ..errors import ModelError
+from ..record.run import Role
+from ..record.transcript import Judged
+from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
 from .asking import Answered
 from .asking import Asker
 from .asking import AskOptions
 from .asking import Shared
+from .asking import last_of
 from .asking import sampling_for
 from .asking import set_by
 from .cassettes.cassette import Cassette
@@ -32,11 +38,18 @@ from .conversation import converse
 from .executors.live import BeginAnew
 from .executors.live import Live
 from .executors.live import LiveTools
+from .judge import judge_one
+from .judge import read_verdict
+from .judge import require_judge
+from .judge import with_verdicts
 from .limits.retry import RetryPolicy
 from .limits.slots import Slots
 from .limits.spending import Spending
 from .models.spec import ModelSpec
+from .others import AskOne
 from .threads import DaemonThreads
+from .user import played_user
+from .user import read_message
 
 Answer = Transcript | ModelError
 _T = TypeVar("_T")
@@ -49,7 +62,8 @@ DEFAULT_TIMEOUT_S = 120.0
 class Trial:
     """One trial to run. `priority`: lower goes first; `fresh` ignores a recorded answer.
 
-    `live` is the server of the tools that a chain may really run.
+    `live` is the server of the tools that a chain may really run, `judge` applies the case's rubrics,
+    `user` plays its user.
     """
 
     case: ResolvedCase
@@ -59,6 +73,12 @@ class Trial:
     cassette: Cassette | None = None
     fresh: bool = False
     live: Live | None = None
+    judge: ModelSpec | None = None
+    user: ModelSpec | None = None
+
+
+# What is made of their answers; one of which nothing can be made is not kept.
+_READ: Mapping[Role, Callable[[Reply], object]] = {"judge": read_verdict, "user": read_message}
 
 
 class Runner:
@@ -123,28 +143,54 @@ class Runner:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     async def _converse(self, trial: Trial) -> Transcript:
-        if trial.case.case.user is not None:
-            raise ModelError("the user is played by a model, which cannot be asked yet", kind="callable")
+        case = trial.case
+        require_judge(case, trial.judge)
+        others = AskOptions(trial.priority, trial.cassette, trial.fresh)
+        asks_user = self._ask_as("user", trial.user, others)
         asker = self._asker(trial.model)
-        placed = set_by(trial.model, trial.case)
+        placed = set_by(trial.model, case)
         live = None
-        if trial.live is not None and trial.case.goes_on:
-            live = LiveTools(trial.live, trial.case, trial.model, trial.number, fresh=trial.fresh)
+        if trial.live is not None and case.goes_on:
+            live = LiveTools(trial.live, case, trial.model, trial.number, fresh=trial.fresh)
         refusal = live.refusal if live else ""
         options = AskOptions(trial.priority, trial.cassette, trial.fresh, placed, refusal)
 
         async def ask(request: ChatRequest) -> Answered:
             return await asker.ask(request, options)
 
-        sampling = sampling_for(trial.model, trial.case)
+        sampling = sampling_for(trial.model, case)
+
+        async def hold() -> Transcript:
+            user = played_user(case, trial.user, asks_user, trial.number)
+            return await converse(case, ask, sampling, trial.number, live, user)
+
         try:
             try:
-                return await converse(trial.case, ask, sampling, trial.number, live)
+                transcript = await hold()
             except BeginAnew:
-                return await converse(trial.case, ask, sampling, trial.number, live)
+                transcript = await hold()
         finally:
             if live is not None:
                 await live.close()
+        judge = self._ask_as("judge", trial.judge, others)
+        return await with_verdicts(case, transcript, trial.judge, judge)
+
+    def judge(
+        self, rubric: str, transcript: Transcript, judge: ModelSpec
+    ) -> concurrent.futures.Future[Judged]:
+        """Ask a judge about one rubric, for a whole conversation."""
+        ask = self._ask_as("judge", judge, AskOptions(0))
+        return self._start(judge_one(rubric, transcript, judge, ask))
+
+    def _ask_as(self, role: Role, spec: ModelSpec | None, options: AskOptions) -> AskOne:
+        """The way to a judge or a simulated user."""
+
+        async def ask(request: ChatRequest) -> Reply:
+            assert spec is not None
+            own = replace(options, set_by=set_by(spec), role=role, read=_READ[role])
+            return last_of(await self._asker(spec).ask(request, own))
+
+        return ask
 
     def _asker(self, spec: ModelSpec) -> Asker:
         asker = self._askers.get(spec.label)

@@ -118,7 +118,8 @@ class Asking:
         # The baseline is not kept: asking it costs nothing.
         cassette = None if item.spec.model == LEXICAL else self.cassette_for(item.path)
         self._asked += 1
-        return Trial(item.case, item.spec, number, self._asked, cassette, fresh, item.origin.live)
+        judge, live = self.settings.judge, item.origin.live
+        return Trial(item.case, item.spec, number, self._asked, cassette, fresh, live, judge, item.user)
 
     def _ask_in_rounds(self) -> None:
         """Ask all that was asked ahead once more, and again, while a verdict over them is open.

@@ -26,6 +26,7 @@ from .items import Origin
 from .session import EvalSession
 from .settings import NO_MODEL
 from .suites import load
+from .suites import worker_user
 
 
 class SuiteFile(pytest.File):
@@ -73,11 +74,12 @@ class SuiteFile(pytest.File):
         for position, case in enumerate(suite.test_cases):
             try:
                 resolved = resolve(suite, case, overrides)
+                user = worker_user(self.config, session.settings, case)
             except ConfigError as error:
                 raise self.CollectError(f"{self.nodeid}:{case.line}: {case.id}: {error}") from None
             origin = Origin(suite, content, live, position)
             for spec in models:
-                item = self._item(origin, resolved, spec, registry)
+                item = self._item(origin, resolved, spec, user, registry)
                 if runs is not None:
                     of_case = runs.get(resolved.id, ())
                     item.recorded = [run for run in of_case if spec and run.model == spec.label]
@@ -88,6 +90,7 @@ class SuiteFile(pytest.File):
         origin: Origin,
         resolved: ResolvedCase,
         spec: ModelSpec | None,
+        user: ModelSpec | None,
         registry: ScorerRegistry,
     ) -> CaseItem:
         case = resolved.case
@@ -100,6 +103,7 @@ class SuiteFile(pytest.File):
             nodeid=f"{self.nodeid}::{name}",
             case=resolved,
             spec=spec,
+            user=user,
             origin=origin,
             scorers=registry.scorers,
             asks=self._evals.asking,

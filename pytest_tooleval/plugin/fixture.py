@@ -29,6 +29,7 @@ from .session import EvalSession
 from .settings import NO_MODEL
 from .settings import config_tables
 from .suites import load
+from .suites import worker_user
 from .workers import worker_model
 
 _runs_key = pytest.StashKey[int]()
@@ -112,8 +113,11 @@ class Tooleval:
             case = _find(suite, case)
         spec = self._spec(model)
         resolved = resolve(suite, case, Overrides(**self._session.settings.overrides))
+        judge = self._session.asking.settings.judge
+        user = worker_user(self._request.config, self._session.settings, case)
         trials = [
-            Trial(resolved, spec, n, 0, cassette, self._fresh, live) for n in range(resolved.trials)
+            Trial(resolved, spec, n, 0, cassette, self._fresh, live, judge, user)
+            for n in range(resolved.trials)
         ]
         return resolved, spec, registry, [self._session.asking.runner.submit(trial) for trial in trials]
 

@@ -79,6 +79,7 @@ class CaseItem(pytest.Item):
         *,
         case: ResolvedCase,
         spec: ModelSpec | None,
+        user: ModelSpec | None,
         origin: Origin,
         scorers: Sequence[Scorer],
         asks: Asks,
@@ -87,6 +88,7 @@ class CaseItem(pytest.Item):
         super().__init__(**kwargs)
         self.case = case
         self.spec = spec
+        self.user = user
         self.origin = origin
         self._scorers = scorers
         self._asks = asks

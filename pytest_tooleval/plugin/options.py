@@ -33,6 +33,16 @@ def add_options(parser: pytest.Parser) -> None:
         "lines; may be repeated",
     )
     group.addoption(
+        "--tooleval-judge",
+        metavar="NAME",
+        help="the model that judges by the rubrics ($judge) of the suites",
+    )
+    group.addoption(
+        "--tooleval-user",
+        metavar="NAME",
+        help="the model that plays the user of cases with a user that names none itself",
+    )
+    group.addoption(
         "--tooleval-threshold",
         action="append",
         default=[],
@@ -208,6 +218,8 @@ def add_options(parser: pytest.Parser) -> None:
         "tooleval_models", "models to evaluate when --tooleval-model is not given", type="args"
     )
     parser.addini("tooleval_transcripts", "default of --tooleval-transcripts", type="args")
+    parser.addini("tooleval_judge", "default of --tooleval-judge")
+    parser.addini("tooleval_user", "default of --tooleval-user")
     parser.addini("tooleval_trials", "default of --tooleval-trials")
     parser.addini("tooleval_cassette", "default of --tooleval-cassette")
     parser.addini("tooleval_record", "default of --tooleval-record")

@@ -76,6 +76,8 @@ class Settings:
 
     models: tuple[ModelSpec, ...]
     recorded: tuple[RecordedRun, ...] | None
+    judge: ModelSpec | None
+    user: ModelSpec | None
     overrides: Mapping[str, Any]
     allowed_tools: tuple[str, ...]
     concurrency: int
@@ -128,6 +130,8 @@ def read_settings(config: pytest.Config) -> Settings:
     return Settings(
         models=_models(config) if recorded is None else _models_of(recorded),
         recorded=recorded,
+        judge=_other(config, "judge"),
+        user=_other(config, "user"),
         overrides=overrides,
         allowed_tools=_allowed_tools(config),
         concurrency=config.getoption("tooleval_concurrency"),
@@ -182,7 +186,18 @@ def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
         raise pytest.UsageError(
             f"--tooleval-model={','.join(given)}: expected the name of a model, got an empty one"
         )
-    names = [name for name in names if name]
+    return _resolved(config, [name for name in names if name])
+
+
+def _other(config: pytest.Config, role: str) -> ModelSpec | None:
+    """The judge, or the model that plays users."""
+    name, where = _given(config, role)
+    if where.startswith("--") and not name.strip():
+        raise pytest.UsageError(f"{where} expected the name of a model, got an empty one")
+    return _resolved(config, [name])[0] if name else None
+
+
+def _resolved(config: pytest.Config, names: Sequence[str]) -> tuple[ModelSpec, ...]:
     if not names:
         return ()
     from ..engine.models.tables import resolve_models

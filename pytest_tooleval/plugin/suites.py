@@ -11,9 +11,21 @@ import pytest
 
 from ..engine.cassettes.cassette import Cassette
 from ..engine.executors.live import Live
+from ..engine.models.spec import ModelSpec
+from ..engine.user import user_of
 from ..mcp.suite_tools import SuiteTools
 from ..suite.load import load_suite
 from ..suite.model import Suite
+from ..suite.model import TestCase
+from .settings import Settings
+from .settings import config_tables
+from .workers import worker_model
+
+
+def worker_user(config: pytest.Config, settings: Settings, case: TestCase) -> ModelSpec | None:
+    """The model that plays the user of a case, if one does, with this worker's part of its limits."""
+    spec = user_of(case, settings.user, lambda: config_tables(config))
+    return spec and worker_model(config, settings, spec)
 
 
 def load(

@@ -51,7 +51,7 @@ def worker_count(config: pytest.Config) -> int:
 def active_workers(settings: Settings, count: int) -> int:
     """How many of so many workers can get cases without breaking a limit: each asks one at least."""
     limits = [settings.concurrency]
-    for spec in settings.models:
+    for spec in (*settings.models, *filter(None, (settings.judge, settings.user))):
         limits += [spec.max_concurrency or count, spec.requests_per_minute or count]
     return max(1, min(count, *limits))
 
@@ -61,6 +61,8 @@ def worker_settings(config: pytest.Config, settings: Settings) -> Settings:
     return dataclasses.replace(
         settings,
         models=tuple(worker_model(config, settings, spec) for spec in settings.models),
+        judge=settings.judge and worker_model(config, settings, settings.judge),
+        user=settings.user and worker_model(config, settings, settings.user),
         concurrency=share(settings.concurrency, *_part(config, settings)),
     )
 

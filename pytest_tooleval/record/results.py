@@ -100,6 +100,10 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
     wrong: Annotated[
         str, Meta(description="What was wrong, in one line; empty when the trial passed.")
     ] = ""
+    others_cost_usd: Annotated[
+        float | None,
+        Meta(description="What judge and simulated user cost in US dollars. Null: unknown, or none."),
+    ] = None
     error: Annotated[
         TrialError | None, Meta(description="Why there is no answer; null when there is one.")
     ] = None

@@ -12,6 +12,19 @@ from msgspec import Struct
 from .summary import Summary
 
 Status = Literal["finished", "running", "killed"]
+# What a model may be asked for beside being judged.
+Role = Literal["judge", "user"]
+_AS = {"judge": " (as judge)", "user": " (as user)"}
+
+
+def payer(model: str, role: Role | None) -> str:
+    """Under which name is counted what a model takes."""
+    return model + _AS[role] if role else model
+
+
+def is_other(payer: str) -> bool:
+    """Whether that name is of a judge or a simulated user."""
+    return payer.endswith(tuple(_AS.values()))
 
 
 class Git(Struct, frozen=True, gc=False):
@@ -66,7 +79,11 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     collection_errors: Annotated[int, Meta(ge=0, description="Files that could not be collected.")] = 0
     max_cost_usd: Annotated[float | None, Meta(description="The value of --tooleval-max-cost.")] = None
     spent: Annotated[
-        dict[str, Spent], Meta(description="The label of a model to what was spent on it.")
+        dict[str, Spent],
+        Meta(
+            description="The label of a model to what was spent on it; behind that of a judge or "
+            "simulated user stands `(as judge)` or `(as user)`."
+        ),
     ] = {}
     answers: Annotated[
         Literal["replayed", "resumed", "shared"],

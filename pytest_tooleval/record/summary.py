@@ -92,6 +92,10 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
         float | None,
         Meta(description="What the answers cost, cached ones too, in US dollars. Null: unknown."),
     ]
+    others_cost_usd: Annotated[
+        float | None,
+        Meta(description="What judges and simulated users cost, in US dollars. Null: unknown, or none."),
+    ]
     priced: Annotated[int, Meta(ge=0, description="Trials whose cost is known.")]
     latency_s: Annotated[
         float | None, Meta(description="The mean latency of a trial in seconds. Null: unknown.")

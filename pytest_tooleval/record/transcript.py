@@ -123,6 +123,16 @@ class Judged(Struct, frozen=True, gc=False):
     cost_usd: Annotated[float | None, Meta(description="The cost in US dollars. Null: unknown.")] = None
 
 
+class PlayedUser(Struct, frozen=True, gc=False):
+    """The model that played the user."""
+
+    model: Annotated[str, Meta(description="The label of the model.")]
+    ending: Annotated[
+        str, Meta(description="What it said to end the conversation; empty: something else ended it.")
+    ] = ""
+    cost_usd: Annotated[float | None, Meta(description="The cost in US dollars. Null: unknown.")] = None
+
+
 class Transcript(Struct, frozen=True, gc=False):
     """A whole conversation: the messages that the case supplied, then the rounds with the model."""
 
@@ -132,6 +142,9 @@ class Transcript(Struct, frozen=True, gc=False):
     judged: Annotated[
         tuple[Judged, ...], Meta(description="What a judge made of the rubrics of the case.")
     ] = ()
+    user: Annotated[
+        PlayedUser | None, Meta(description="Who played the user; null where the case says the words.")
+    ] = None
 
     @classmethod
     def from_calls(
@@ -190,6 +203,12 @@ class Transcript(Struct, frozen=True, gc=False):
     def no_answer(self) -> NoAnswer | None:
         """Why the conversation ended without a usable answer, if it did."""
         return self.rounds[-1].reply.no_answer if self.rounds else None
+
+    @property
+    def others_cost_usd(self) -> float | None:
+        """What the judge and the model that played the user cost. None: unknown, or nobody was asked."""
+        costs = [each.cost_usd for each in self.judged]
+        return _sum([*costs, self.user.cost_usd] if self.user else costs)
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -24,13 +24,14 @@ _AFTER = (
     "completion_tokens",
     "reasoning_tokens",
     "cost_usd",
+    "others_cost_usd",
     "cached",
     "tags",
     "reason",
     "error",
     "calls",
 )
-_OF_TRIAL = ("trial", "passed", "failure", *_AFTER[:6])
+_OF_TRIAL = ("trial", "passed", "failure", *_AFTER[:7])
 # Where a spreadsheet may see the beginning of a formula: at the start of a cell, and behind a
 # semicolon, which separates cells where the comma separates decimals. The wide forms act too.
 _FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠])")

@@ -8,6 +8,7 @@ from ..engine.models.spec import LEXICAL
 from ..engine.models.traits import wants_warmth
 from ..record.document import RowsDocument
 from ..record.run import Run
+from ..record.run import is_other
 from ..record.summary import ModelSummary
 from ..text import counted
 from ..text import printable
@@ -55,13 +56,16 @@ def _money(document: RowsDocument) -> list[str]:
         f"{printable(model)}: spent ${each.usd:.4f} in this run, "
         f"${each.usd - shown.get(model, 0.0):.4f} of it for answers that no case shows"
         for model, each in spent.items()
-        if each.usd - shown.get(model, 0.0) > _LEAST_USD
+        if each.usd - shown.get(model, 0.0) > _LEAST_USD and not is_other(model)
     ]
     total = document.run.total
     if lines or (total.cost_usd is not None and (len(document.models) > 1 or total.cached)):
         known = "" if all(each.priced == each.answers for each in spent.values()) else _AS_KNOWN
         now = sum(each.usd for each in spent.values())
         lines.append(f"cost: ${total.cost_usd or 0.0:.4f}; spent in this run: ${now:.4f}{known}")
+    if total.others_cost_usd is not None:
+        others = f"${total.others_cost_usd:.4f}"
+        lines.append(f"judge and simulated user: {others}, not among the costs above")
     return lines
 
 

@@ -11,6 +11,7 @@ from ..record.results import Check
 from ..record.results import TrialResult
 from ..record.transcript import Message
 from ..record.transcript import Reply
+from ..record.transcript import Transcript
 from ..record.transcript import text_of
 from ..text import json_text
 from ..text import printable
@@ -81,9 +82,20 @@ def render_transcript(trial: TrialResult) -> str:
         lines += [line for message in round_.prompt for line in _message_lines(message)]
         lines += _reply_lines(round_.reply)
         lines += [line for answer in round_.answers for line in _message_lines(answer)]
+    lines += _others_lines(trial.transcript)
     printed = printable(trial.transcript.printed, keep_newlines=True).splitlines()
     lines += ["", "printed by the world", *(f"  {line}" for line in printed)] if printed else []
     return "\n".join(["  transcript", *(f"  {line}" for line in lines)])
+
+
+def _others_lines(transcript: Transcript) -> Iterable[str]:
+    """How the model that plays the user ended it, and what the judge made of it."""
+    if transcript.user is not None and transcript.user.ending:
+        yield f"  user       {shown(transcript.user.ending, _TEXT)}"
+    for each in transcript.judged:
+        met = "is met" if each.passed else "is not met"
+        where = f" in turn {each.turn}" if each.turn else ""
+        yield f"  judge      {json_text(each.rubric, 120)} {met}{where}: {shown(each.reason, _TEXT)}"
 
 
 def _message_lines(message: Message) -> Iterable[str]:

@@ -135,6 +135,7 @@ def score_transcript(
             transcript=transcript,
             calls_made=len(transcript.calls),
             choices=choices_of(case, transcript, analysis),
+            others_cost_usd=transcript.others_cost_usd,
             **measures,
         )
         failure, wrong = _failure(case, result, analysis, drafts, scorers)

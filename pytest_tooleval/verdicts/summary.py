@@ -135,6 +135,7 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
     trials = [trial for case in cases for trial in case.trials if trial.error is None]
     latencies = [trial.latency_s for trial in trials if trial.latency_s is not None]
     costs = [trial.cost_usd for trial in trials if trial.cost_usd is not None]
+    others = [trial.others_cost_usd for trial in trials if trial.others_cost_usd is not None]
     return Summary(
         cases=len(cases),
         passed=counts["passed"],
@@ -155,6 +156,7 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
             reasoning=_total(trial.reasoning_tokens for trial in trials),
         ),
         cost_usd=sum(costs) if costs else None,
+        others_cost_usd=sum(others) if others else None,
         priced=len(costs),
         latency_s=sum(latencies) / len(latencies) if latencies else None,
     )

@@ -9,17 +9,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...record.transcript import Reply
-from ...record.transcript import Round
 from ...record.transcript import Transcript
 from ...suite.model import ResolvedCase
+from ..asking import Answered
+from ..asking import last_of
 from ..asking import sampling_for
 from ..clients.base import ChatAnswer
 from ..clients.base import ChatRequest
 from ..conversation import converse
 from ..executors.live import Live
 from ..executors.live import LiveTools
+from ..judge import require_judge
+from ..judge import with_verdicts
 from ..models.spec import ModelSpec
+from ..others import AskOne
 from ..reply import read_run
+from ..user import played_user
 from .cassette import Cassette
 from .cassette import NotRecorded
 from .cassette import key_of
@@ -28,19 +33,42 @@ from .cassette import question
 Find = Callable[[str], "ChatAnswer | None"]
 
 
-def _replay(
-    case: ResolvedCase, spec: ModelSpec, find: Find, trial: int, live: LiveTools | None = None
-) -> Coroutine[Any, Any, Transcript]:
-    """The conversation with recorded answers for the model's; NotRecorded at the first that lacks."""
+def _asks(spec: ModelSpec, find: Find) -> Callable[[ChatRequest], Coroutine[Any, Any, Answered]]:
+    """Asking with recorded answers for the model's; NotRecorded where one is missing."""
 
-    async def ask(request: ChatRequest) -> Reply | tuple[Round, ...]:
+    async def ask(request: ChatRequest) -> Answered:
         asked = question(spec, request)
         found = find(key_of(asked))
         if found is None:
             raise NotRecorded(asked)
         return read_run(found, request, cached=True)
 
-    return converse(case, ask, sampling_for(spec, case), trial, live)
+    return ask
+
+
+async def _replay(
+    case: ResolvedCase,
+    spec: ModelSpec,
+    find: Find,
+    trial: int,
+    live: LiveTools | None = None,
+    judge: ModelSpec | None = None,
+    user: ModelSpec | None = None,
+) -> Transcript:
+    """The conversation with recorded answers; NotRecorded at the first that is missing."""
+
+    def other(spec: ModelSpec | None) -> AskOne:
+        async def ask(request: ChatRequest) -> Reply:
+            assert spec is not None
+            return last_of(await _asks(spec, find)(request))
+
+        return ask
+
+    require_judge(case, judge)
+    played = played_user(case, user, other(user), trial)
+    sampling = sampling_for(spec, case)
+    transcript = await converse(case, _asks(spec, find), sampling, trial, live, played)
+    return await with_verdicts(case, transcript, judge, other(judge))
 
 
 def recorded(
@@ -64,7 +92,13 @@ def recorded(
 
 
 def first_missing(
-    case: ResolvedCase, spec: ModelSpec, cassette: Cassette, trial: int = 0, server: Live | None = None
+    case: ResolvedCase,
+    spec: ModelSpec,
+    cassette: Cassette,
+    trial: int = 0,
+    server: Live | None = None,
+    judge: ModelSpec | None = None,
+    user: ModelSpec | None = None,
 ) -> Mapping[str, Any] | None:
     """The first question of the case that the cassette has no answer to, or None.
 
@@ -74,7 +108,7 @@ def first_missing(
     if server is not None and case.goes_on:
         live = LiveTools(server, case, spec, trial)
     try:
-        asyncio.run(_replay(case, spec, cassette.find, trial, live))
+        asyncio.run(_replay(case, spec, cassette.find, trial, live, judge, user))
     except NotRecorded as missing:
         return missing.asked
     return None

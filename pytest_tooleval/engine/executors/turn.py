@@ -71,7 +71,7 @@ class TurnTools:
         """What may change the answers, for the cassette."""
         case = self._case
         known_by: dict[str, Any] = {}
-        of_turn = case.turns[self._number].turn.forbidden_calls if case.turns else None
+        of_turn = case.turns[self._number].turn.forbidden_calls if case.case.turns else None
         if forbidden := [*case.forbidden_calls, *(of_turn or ())]:
             known_by["forbidden_calls"] = [
                 each if isinstance(each, str) else each.model_dump(mode="json") for each in forbidden

@@ -137,7 +137,8 @@ function costText({ total, spent }) {
   const each = Object.values(spent);
   if (!isKnown(total.cost_usd) && !each.some(({ priced }) => priced)) return "";
   const partly = each.some(({ priced, answers }) => priced < answers) ? ", as far as prices are known" : "";
-  return `${usdText(total.cost_usd)}; spent in this run ${usdText(each.reduce((sum, { usd }) => sum + usd, 0))}${partly}`;
+  const others = isKnown(total.others_cost_usd) ? `; judge and simulated user ${usdText(total.others_cost_usd)}` : "";
+  return `${usdText(total.cost_usd)}; spent in this run ${usdText(each.reduce((sum, { usd }) => sum + usd, 0))}${partly}${others}`;
 }
 
 // ---- gates ----

@@ -16,11 +16,13 @@ import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdTex
  * @typedef {{role?: string, content?: unknown, reasoning_content?: unknown, reasoning?: unknown, tool_calls?: unknown}} Message
  * @typedef {{message: Message, calls: Call[], format: string, finish_reason: string | null,
  *   no_answer: {category: string, reason: string} | null, latency_s: number | null}} Reply
- * @typedef {{prompt: Message[], rounds: {prompt: Message[], reply: Reply, answers: Message[]}[], printed?: string}} Transcript
+ * @typedef {{prompt: Message[], rounds: {prompt: Message[], reply: Reply, answers: Message[]}[], printed?: string,
+ *   user?: {ending: string} | null, judged?: Judged[]}} Transcript
+ * @typedef {{rubric: string, turn: number, passed: boolean, reason: string}} Judged
  * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, format: string | null,
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
  *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, fallbacks: Record<string, string | null>,
- *   cost_usd: number | null, cached: boolean, tool_choice: string | null, choices: Choice[],
+ *   cost_usd: number | null, others_cost_usd: number | null, cached: boolean, tool_choice: string | null, choices: Choice[],
  *   error: {kind: string, message: string} | null}} Trial what is known of a trial without opening it
  * @typedef {Trial & {scores: Record<string, Score>, transcript: Transcript | null}} WholeTrial
  */
@@ -58,6 +60,7 @@ function trialFacts(trial) {
     ["Latency", secondsText(trial.latency_s)],
     ["Tokens", tokensText(trial.prompt_tokens, trial.completion_tokens, trial.reasoning_tokens)],
     ["Cost", usdText(trial.cost_usd)],
+    ["Judge and user", isKnown(trial.others_cost_usd) && usdText(trial.others_cost_usd)],
     ["Answer", trial.error ? "" : trial.cached ? "replayed" : "asked in this run"],
     ["Format", trial.format === "recovered" && "recovered from text"],
     ["Served by", [trial.served_model, trial.system_fingerprint].filter((each) => each).map((each) => shown(String(each))).join(", ")],
@@ -133,7 +136,14 @@ function comparedValue(text, pieces, kind) {
 /** @param {Transcript} transcript */
 function conversation(transcript) {
   const turns = transcript.rounds.flatMap((round) => [...round.prompt.map(messageTurn), replyTurn(round.reply), ...round.answers.map(messageTurn)]);
-  return el("ol", { class: "transcript" }, ...transcript.prompt.map(messageTurn), ...turns);
+  const ending = transcript.user?.ending && turn("user", [longText(transcript.user.ending, "")], "ends the conversation");
+  return el("ol", { class: "transcript" }, ...transcript.prompt.map(messageTurn), ...turns, ending, ...(transcript.judged || []).map(judgedTurn));
+}
+
+/** What a judge made of a rubric. @param {Judged} judged */
+function judgedTurn({ rubric, turn: number, passed, reason }) {
+  const verdict = outcomeText(passed ? "passed" : "failed", passed ? "is met: " : "is not met: ");
+  return turn("judge", [el("p", {}, verdict, shownNodes(rubric)), longText(reason, "")], number ? `of turn ${number}` : "");
 }
 
 /**

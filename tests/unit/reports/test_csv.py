@@ -64,6 +64,7 @@ def test_a_trial_in_full() -> None:
         "completion_tokens": "2",
         "reasoning_tokens": "1",
         "cost_usd": "0.25",
+        "others_cost_usd": "",
         "cached": "true",
         "tags": "smoke fast",
         "reason": "overall 0.60 < 1.00 (wrong value)",

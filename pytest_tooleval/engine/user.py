@@ -1,0 +1,133 @@
+"""A model that plays the user of a conversation: it is told its goal, and what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+
+from ..errors import ModelError
+from ..record.transcript import Message
+from ..record.transcript import PlayedUser
+from ..record.transcript import Reply
+from ..record.transcript import Round
+from ..suite.model import ResolvedCase
+from ..suite.model import TestCase
+from ..suite.model import User
+from ..text import counted
+from ..text import printable
+from ..text import shorten
+from .asking import sampling_for
+from .clients.base import ChatRequest
+from .models.spec import ModelSpec
+from .models.tables import ModelTables
+from .models.tables import resolve_models
+from .others import AskOne
+from .others import errors_of
+
+_INSTRUCTIONS = """\
+You play a user who talks with an assistant. This is who you are and what you want:
+
+{goal}
+
+Write what the user says next, in the user's own words, and nothing else. Say only what is needed at \
+that point, and make nothing up that does not stand above. Never speak as the assistant.
+
+Once you have got what you want, or it is clear that you will not get it, write {stop} and nothing \
+else."""
+# Some models want to be spoken to first.
+_OPENING = "Hello! How can I help you?"
+_SILENT = "(The assistant says nothing.)"
+
+
+def user_of(
+    case: TestCase, default: ModelSpec | None, tables: Callable[[], ModelTables]
+) -> ModelSpec | None:
+    """The model that plays the user of a case, if one does. Raises ConfigError."""
+    if case.user is None or case.user.model is None:
+        return default if case.user else None
+    return resolve_models([case.user.model], tables())[0]
+
+
+def played_user(
+    case: ResolvedCase, spec: ModelSpec | None, ask: AskOne, trial: int
+) -> SimulatedUser | None:
+    """Who plays the user of a case, if anybody does. Raises ModelError when no model is named for it."""
+    if case.case.user is None:
+        return None
+    if spec is None:
+        raise ModelError(
+            "a model has to play the user, and none is named: use --tooleval-user=MODEL, set "
+            "tooleval_user in the ini file, or give user.model in the case",
+            kind="user",
+        )
+    return SimulatedUser(case.case.user, spec, ask, trial)
+
+
+class SimulatedUser:
+    """One conversation of a user that a model plays."""
+
+    def __init__(self, user: User, spec: ModelSpec, ask: AskOne, trial: int) -> None:
+        self._user = user
+        self._spec = spec
+        self._ask = ask
+        self._trial = trial
+        goal = _INSTRUCTIONS.format(goal=user.goal, stop=user.stop)
+        self._messages: list[Message] = [
+            {"role": "system", "content": goal},
+            {"role": "user", "content": _OPENING},
+        ]
+        self._heard = 0
+        self._replies: list[Reply] = []
+
+    async def says(self, rounds: Sequence[Round]) -> tuple[Message, ...] | None:
+        """What the user says after these rounds; None once it has reached its goal.
+
+        Raises ModelError when it does not get there.
+        """
+        if rounds:
+            said = [each.reply.text for each in rounds[self._heard :] if each.reply.text.strip()]
+            self._messages.append({"role": "user", "content": "\n\n".join(said) or _SILENT})
+            self._heard = len(rounds)
+        with errors_of("user", self._spec):
+            text = await self._next(bool(rounds))
+        if text is None:
+            return None
+        self._messages.append({"role": "assistant", "content": text})
+        return ({"role": "user", "content": text},)
+
+    async def _next(self, begun: bool) -> str | None:
+        sampling = sampling_for(self._spec)
+        request = ChatRequest(tuple(self._messages), (), "none", sampling, self._trial)
+        reply = await self._ask(request)
+        text = read_message(reply)
+        self._replies.append(reply)
+        if self._user.stop in text:
+            if not begun:
+                raise ModelError("ended the conversation before it had begun", kind="user")
+            return None
+        if len(self._replies) > self._user.max_turns:
+            turns = counted(self._user.max_turns, "turn")
+            last = printable(shorten(" ".join(text.split()), 200))
+            raise ModelError(
+                f"did not reach its goal in {turns} (user.max_turns): it never said "
+                f"{self._user.stop}; its last words: {last}",
+                kind="user",
+            )
+        return text
+
+    @property
+    def played(self) -> PlayedUser:
+        """What is kept of it."""
+        costs = [reply.cost_usd for reply in self._replies]
+        cost = None if None in costs else sum(each or 0.0 for each in costs)
+        last = self._replies[-1].text if self._replies else ""
+        return PlayedUser(self._spec.label, last if self._user.stop in last else "", cost)
+
+
+def read_message(reply: Reply) -> str:
+    """What the user says. Raises ModelError when it says nothing that can be used."""
+    if reply.no_answer is not None:
+        raise ModelError(printable(f"gave no answer: {reply.no_answer}"), kind="user")
+    if not reply.text.strip():
+        raise ModelError("said nothing", kind="user")
+    return reply.text

@@ -1,0 +1,103 @@
+"""A model that plays the user: what it is told, when it ends, and when it never does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.conversation import converse
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.reply import read_reply
+from pytest_tooleval.engine.user import SimulatedUser
+from pytest_tooleval.errors import ModelError
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Transcript
+
+from .fakes import call
+from .fakes import case_of
+from .fakes import says
+from .fakes import tool
+
+SPEC = ModelSpec("ada", callable="x:y", sampling={"temperature": 0.7})
+
+
+class Cast:
+    """A user and an assistant that say their lines, one after the other, the last one for ever."""
+
+    def __init__(self, user: list[str], assistant: list[dict[str, Any]], **fields: Any) -> None:
+        played = {"goal": "Get {it}.", "stop": "[end]", **fields}
+        self.case = case_of(
+            tool("book"), prompt=None, user=played, expected_calls=[], expected_tool=None
+        )
+        self.lines: dict[str, list[Any]] = {"user": [*user], "assistant": [*assistant]}
+        self.asked: dict[str, list[ChatRequest]] = {"user": [], "assistant": []}
+
+    async def _ask(self, who: str, request: ChatRequest) -> Reply:
+        self.asked[who].append(request)
+        lines = self.lines[who]
+        line = lines.pop(0) if len(lines) > 1 else lines[0]
+        message = line if isinstance(line, dict) else {"role": "assistant", "content": line}
+        return read_reply(ChatAnswer(message, cost_usd=0.25), request, cached=False)
+
+    async def play(self) -> Transcript:
+        async def ask(request: ChatRequest) -> Reply:
+            return await self._ask("assistant", request)
+
+        async def ask_user(request: ChatRequest) -> Reply:
+            return await self._ask("user", request)
+
+        assert self.case.case.user is not None
+        user = SimulatedUser(self.case.case.user, SPEC, ask_user, trial=3)
+        return await converse(self.case, ask, {}, 3, user=user)
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+async def test_the_user_hears_what_is_said_and_nothing_else() -> None:
+    looks = {**says(call("book")), "content": "Let me see."}
+    cast = Cast(["I want it.", "This one.", "Thanks! [end]"], [said("Which?"), looks, said("Done.")])
+    transcript = await cast.play()
+    told = [[m["content"] for m in request.messages[1:]] for request in cast.asked["user"]]
+    assert told[0] == ["Hello! How can I help you?"]
+    assert told[2][1:] == ["I want it.", "Which?", "This one.", "Let me see.\n\nDone."]
+    first = cast.asked["user"][0]
+    assert "Get {it}." in first.messages[0]["content"]
+    assert (first.tools, first.trial, first.sampling["temperature"]) == ((), 3, 0.7)
+    heard = [m["content"] for m in cast.asked["assistant"][-1].messages if m["role"] == "user"]
+    assert heard == ["I want it.", "This one."]
+    assert [len(turn) for turn in transcript.turns] == [1, 2]
+    assert [m["content"] for m in transcript.prompt] == ["I want it."]
+    assert transcript.user is not None
+    assert (transcript.user.ending, transcript.others_cost_usd) == ("Thanks! [end]", 0.75)
+
+
+async def test_the_model_that_does_not_end_its_turn_ends_the_conversation() -> None:
+    cast = Cast(["Go."], [says(call("book"))])
+    transcript = await cast.play()
+    assert len(transcript.rounds) == 10
+    assert transcript.user is not None
+    assert transcript.user.ending == ""
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["More."], r"did not reach its goal in 2 turns \(user.max_turns\): it never said \[end\]"),
+        (["[end]"], "ended the conversation before it had begun"),
+        ([" "], "said nothing"),
+    ],
+)
+async def test_a_user_that_goes_wrong_is_an_error(lines: list[str], message: str) -> None:
+    with pytest.raises(ModelError, match=f"the user, played by ada: {message}") as caught:
+        await Cast(lines, [said("Hm.")], max_turns=2).play()
+    assert caught.value.kind == "user"
+
+
+async def test_the_last_turn_may_be_the_one_that_is_needed() -> None:
+    cast = Cast(["A.", "B.", "[end]"], [said("Hm.")], max_turns=2)
+    assert len((await cast.play()).turns) == 2
