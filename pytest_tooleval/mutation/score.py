@@ -52,7 +52,7 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
     except ScoringError as error:
         right = str(error)
     if isinstance(right, str):
-        return CaseMutation(id=case.id, line=case.case.line, calls=None, unknown=right)
+        return CaseMutation(id=case.id, line=case.line, calls=None, unknown=right)
     legal = wrong = 0
     survivors = []
     for mutant in mutants(case, right):
@@ -70,7 +70,7 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
             survivors.append(Survivor(mutant.kind, _calls(mutant.replies), *gap))
     return CaseMutation(
         id=case.id,
-        line=case.case.line,
+        line=case.line,
         calls=_calls(right.replies()),
         mutants=wrong,
         legal=legal,

@@ -52,8 +52,10 @@ _PART = 8
 
 _T = TypeVar("_T")
 
-# The futures of a case's trials; or the one of all of them, when asking may stop early.
-Pending = Union[list["concurrent.futures.Future[Transcript]"], "concurrent.futures.Future[list[Answer]]"]
+# A trial whose answer is recorded has it at once: thousands of futures keep the collector busy.
+Asked = Union[Transcript, "concurrent.futures.Future[Transcript]"]
+# The trials of a case; or the one future of all of them, when asking may stop early.
+Pending = Union[list[Asked], "concurrent.futures.Future[list[Answer]]"]
 
 
 class Asking:
@@ -133,14 +135,14 @@ class Asking:
             spent = list(map(self._is_spent, again))
             if any(spent):
                 return
-            rows = [item.row(list(map(self.wait, self._trials_of(item)))) for item in items]
+            rows = [item.row(list(map(self._answer, self._trials_of(item)))) for item in items]
             found = set(self.undecided(rows)).difference(r.nodeid for r in rows if r.outcome == "error")
             again = [item for item in again if item.nodeid in found and self._may_go_on(item)]
             for item in again:
                 asked = self._trials_of(item)
                 asked.append(self._begin_trial(self._trial(item, len(asked))))
 
-    def _trials_of(self, item: CaseItem) -> list[concurrent.futures.Future[Transcript]]:
+    def _trials_of(self, item: CaseItem) -> list[Asked]:
         pending = self._pending[item.nodeid]
         assert isinstance(pending, list)  # one future for all is that of --tooleval-early-stop
         return pending
@@ -153,22 +155,20 @@ class Asking:
     def _is_spent(self, item: CaseItem) -> bool:
         """Whether --tooleval-max-cost left the last trial without an answer. Further ones go."""
         asked = self._trials_of(item)
-        last = self.wait(asked[-1])
+        last = self._answer(asked[-1])
         spent = isinstance(last, ModelError) and last.kind == "budget"
         if spent and len(asked) > item.case.trials:
             asked.pop()
         return spent
 
-    def _begin_trial(self, trial: Trial) -> concurrent.futures.Future[Transcript]:
+    def _begin_trial(self, trial: Trial) -> Asked:
         if trial.cassette is not None and not trial.fresh:
             try:
                 found = recorded(trial.case, trial.model, trial.cassette, trial.number)
             except ModelError:
                 found = None  # a cassette that cannot be read; asking says so
             if found is not None:
-                done: concurrent.futures.Future[Transcript] = concurrent.futures.Future()
-                done.set_result(found)
-                return done
+                return found
         return self.runner.submit(trial)
 
     def take(self, item: CaseItem) -> list[Answer]:
@@ -182,12 +182,18 @@ class Asking:
             if not isinstance(pending, list):
                 waited = self.wait(pending)
                 return [waited] if isinstance(waited, ModelError) else waited
-            return list(map(self.wait, pending))
+            return list(map(self._answer, pending))
         except BaseException:
             # Ctrl-C, or a time-out plugin: nobody will come back for these.
             for future in _futures(pending):
                 future.cancel()
             raise
+
+    def _answer(self, asked: Asked) -> Answer:
+        if isinstance(asked, Transcript):
+            return asked
+        answer: Answer = self.wait(asked)
+        return answer
 
     def wait(self, future: concurrent.futures.Future[_T]) -> _T | ModelError:
         """Wait in short steps, so that Ctrl-C is seen everywhere and a heartbeat can be shown."""
@@ -288,7 +294,8 @@ class Asking:
 
 
 def _futures(pending: Pending) -> Sequence[concurrent.futures.Future[Any]]:
-    return pending if isinstance(pending, list) else [pending]
+    asked = pending if isinstance(pending, list) else [pending]
+    return [each for each in asked if not isinstance(each, Transcript)]
 
 
 def is_skipped(item: pytest.Item) -> bool:

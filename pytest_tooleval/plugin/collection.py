@@ -71,15 +71,15 @@ class SuiteFile(pytest.File):
         if runs:  # other suites may be about other models
             told = {run.model for each in runs.values() for run in each}
             models = [spec for spec in session.settings.models if spec.label in told]
+        origin = Origin(suite, content, live, registry.scorers)
         for position, case in enumerate(suite.test_cases):
             try:
                 resolved = resolve(suite, case, overrides)
                 user = worker_user(self.config, session.settings, case)
             except ConfigError as error:
                 raise self.CollectError(f"{self.nodeid}:{case.line}: {case.id}: {error}") from None
-            origin = Origin(suite, content, live, position)
             for spec in models:
-                item = self._item(origin, resolved, spec, user, registry)
+                item = self._item(origin, position, resolved, spec, user)
                 if runs is not None:
                     of_case = runs.get(resolved.id, ())
                     item.recorded = [run for run in of_case if spec and run.model == spec.label]
@@ -88,10 +88,10 @@ class SuiteFile(pytest.File):
     def _item(
         self,
         origin: Origin,
+        position: int,
         resolved: ResolvedCase,
         spec: ModelSpec | None,
         user: ModelSpec | None,
-        registry: ScorerRegistry,
     ) -> CaseItem:
         case = resolved.case
         name = f"{case.id}[{spec.label}]" if spec else str(case.id)
@@ -105,7 +105,7 @@ class SuiteFile(pytest.File):
             spec=spec,
             user=user,
             origin=origin,
-            scorers=registry.scorers,
+            position=position,
             asks=self._evals.asking,
         )
         model = spec.label if spec else None

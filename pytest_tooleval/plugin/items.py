@@ -56,16 +56,12 @@ class Asks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a case comes from.
-
-    `content` is the fingerprint of the suite's file, `live` the server of its tools, `position` the
-    place of the case in the suite.
-    """
+    """What the cases of a file share: its fingerprint (`content`), the server of its tools (`live`)."""
 
     suite: Suite
     content: str
     live: Live | None
-    position: int
+    scorers: Sequence[Scorer]
 
 
 class CaseItem(pytest.Item):
@@ -81,7 +77,7 @@ class CaseItem(pytest.Item):
         spec: ModelSpec | None,
         user: ModelSpec | None,
         origin: Origin,
-        scorers: Sequence[Scorer],
+        position: int,
         asks: Asks,
         **kwargs: Any,
     ) -> None:
@@ -90,7 +86,7 @@ class CaseItem(pytest.Item):
         self.spec = spec
         self.user = user
         self.origin = origin
-        self._scorers = scorers
+        self._position = position
         self._asks = asks
         self.runs = 0
         # Those to judge in place of answers, if nothing is asked.
@@ -99,7 +95,7 @@ class CaseItem(pytest.Item):
         self._interrupted = False
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, max(self.case.case.line - 1, 0), self.name
+        return self.path, max(self.case.line - 1, 0), self.name
 
     def setup(self) -> None:
         """Wait for the answers and score them. What goes wrong here is an error, not a failure."""
@@ -115,7 +111,7 @@ class CaseItem(pytest.Item):
         self._interrupted = False
         # Explanations are built only where somebody looks: in a failure and in the document.
         explain = self._asks.settings.explains
-        result = evaluate(self.case, self._model, self._place, answers, self._scorers, explain=explain)
+        result = self._evaluated(answers, explain=explain)
         self._result = result
         self.user_properties += _properties(result)
         if result.outcome == "error":
@@ -132,7 +128,7 @@ class CaseItem(pytest.Item):
         return Place(
             nodeid=self.nodeid,
             file=self.nodeid.partition("::")[0],
-            position=self.origin.position,
+            position=self._position,
             content=content_of_case(suite, self.case.case),
             suite_content=self.origin.content,
             suite_cases=len(suite.test_cases),
@@ -140,13 +136,16 @@ class CaseItem(pytest.Item):
 
     def row(self, answers: Sequence[Answer]) -> CaseRow:
         """What these answers come to."""
-        found = evaluate(self.case, self._model, self._place, answers, self._scorers, explain=False)
-        return found.row()
+        return self._evaluated(answers, explain=False).row()
+
+    def _evaluated(self, answers: Sequence[Answer], *, explain: bool) -> CaseResult:
+        scorers = self.origin.scorers
+        return evaluate(self.case, self._model, self._place, answers, scorers, explain=explain)
 
     def further_trials(self, answers: Sequence[Answer]) -> int:
         """With --tooleval-early-stop: how many more trials to ask; 0 when the verdict is decided."""
         try:
-            trials = score_trials(self.case, answers, self._scorers)
+            trials = score_trials(self.case, answers, self.origin.scorers)
         except ScoringError:
             return 0  # said when the case is judged
         return fewest_to_decide(trials, self.case)

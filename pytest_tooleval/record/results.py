@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Annotated
 from typing import Literal
-from typing import NamedTuple
 
 from msgspec import Meta
 from msgspec import Struct
@@ -222,7 +221,7 @@ def _trial_row(trial: TrialResult) -> TrialRow:
     return TrialRow(**{name: getattr(trial, name) for name in TrialRow.__struct_fields__})
 
 
-class KeptCase(NamedTuple):
+class KeptCase(Struct, frozen=True, gc=False):
     """A case as a run keeps it: its row, and the whole `CaseResult` as JSON.
 
     Thousands of transcripts as objects would take many times the memory of their text, which is also

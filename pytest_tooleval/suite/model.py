@@ -408,6 +408,7 @@ class ResolvedCase:
 
     case: TestCase
     id: str
+    line: int
     suite: str
     messages: tuple[dict[str, Any], ...]
     tools: tuple[Tool, ...]
@@ -479,6 +480,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     return ResolvedCase(
         case=case,
         id=case.id or "",
+        line=case.line,
         suite=suite.name,
         messages=_messages(suite, case),
         tools=tools,

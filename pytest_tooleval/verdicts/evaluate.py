@@ -120,7 +120,7 @@ def _result(
         tags=tuple(case.case.tags),
         tool_choice=case.tool_choice,
         file=place.file,
-        line=case.case.line,
+        line=case.line,
         position=place.position,
         content=place.content,
         suite_content=place.suite_content,
