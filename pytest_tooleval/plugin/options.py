@@ -30,7 +30,7 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         metavar="FILE|FOLDER",
         help="judge runs that are recorded there and ask no model: chat transcripts as JSON or JSON "
-        "lines; may be repeated",
+        "lines, results of tau2; may be repeated",
     )
     group.addoption(
         "--tooleval-judge",

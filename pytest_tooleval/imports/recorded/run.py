@@ -13,6 +13,7 @@ from msgspec import structs
 from ...errors import ModelError
 from ...errors import Problem
 from ...record.transcript import Message
+from ...record.transcript import NoAnswer
 from ...record.transcript import Round
 from ...record.transcript import Taken
 from ...record.transcript import Transcript
@@ -35,7 +36,8 @@ class RecordedRun(NamedTuple):
 
     `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; `id` is its own,
     which may be that of a case as well. `taken` is what the whole run took, `tools` are those that were
-    offered, if they are known.
+    offered, if they are known. `no_answer` says why the model did not bring it to an end, `error` what
+    else came between.
     """
 
     path: str
@@ -47,6 +49,8 @@ class RecordedRun(NamedTuple):
     model: str = NO_NAME
     taken: Taken = Taken()
     tools: Sequence[Mapping[str, Any]] | None = None
+    no_answer: NoAnswer | None = None
+    error: str = ""
 
     @property
     def place(self) -> str:
@@ -112,6 +116,8 @@ def answers_of(case: ResolvedCase, runs: Sequence[RecordedRun]) -> list[Transcri
 
 
 def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
+    if run.error:
+        return ModelError(f"{run.place}: {run.error}", kind="bad_response")
     transcript = conversation_of(case, run.messages)
     if not transcript.rounds:
         return ModelError(f"{run.place}: the run ended without a reply", kind="bad_response")
@@ -123,6 +129,7 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
     # What is known of the whole alone is the last round's; the sum counts.
     known = {name: value for name, value in structs.asdict(run.taken).items() if value}
     none = {name: 0 if isinstance(value, (int, float)) else value for name, value in known.items()}
+    known["no_answer"] = run.no_answer
     *before, last = transcript.rounds
     rounds = [_with(each, none) for each in before] + [_with(last, known)]
     return Transcript(transcript.prompt, tuple(rounds))

