@@ -16,6 +16,7 @@ Path = tuple[str | int, ...]
 
 _AS_TEXT = (dt.date, dt.time, dt.timedelta, Decimal, UUID, PurePath)
 _PART = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([0-9]+)\]|\.?([^.\[\]]+)')
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # Names of fields stand after a dot, all other keys in brackets.
 _FIELD = re.compile(r"[a-z_][a-z0-9_]*")
 
@@ -59,7 +60,12 @@ def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
         return sorted((plain(each, inside) for each in value), key=canonical)
     if hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
         return {name: plain(each, inside) for name, each in attributes(value).items()}
-    return repr(value)
+    return without_addresses(repr(value))
+
+
+def without_addresses(text: str) -> str:
+    """A text in which objects may stand as Python shows them, `<Order object at 0x7f...>`."""
+    return _ADDRESS.sub("", text)
 
 
 def canonical(value: Any) -> str:

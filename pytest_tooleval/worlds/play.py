@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
-from typing import Any
 from typing import NamedTuple
 from typing import TypeVar
 
@@ -70,13 +69,12 @@ class Played(NamedTuple):
 
 def play(spec: WorldSpec, turns: Sequence[Calls]) -> Played:
     """Play the calls on a fresh world. Raises WorldError."""
-    worlds: list[World] = []
+    world = World(spec)
 
     def run() -> Played:
-        world = World(spec)
-        worlds.append(world)
         played = Played([], [])
         try:
+            world.begin()
             for calls, offered in turns:
                 played.answers.append([world.call(c.name, c.arguments, offered) for c in calls])
                 played.states.append(world.state())
@@ -84,20 +82,26 @@ def play(spec: WorldSpec, turns: Sequence[Calls]) -> Played:
             world.close()
         return played
 
-    count = 1 + sum(len(turn.calls) for turn in turns)
-    return bounded(run, count * TIME_LIMIT_S, lambda: worlds[0].doing if worlds else f"{spec.target}()")
+    return bounded(world, run)
 
 
-def bounded(function: Callable[[], _T], seconds: float, doing: Callable[[], Any]) -> _T:
-    """What a function returns, run in a thread of its own; WorldError when it takes too long."""
+def bounded(world: World, function: Callable[[], _T]) -> _T:
+    """What a function does with a world, in a thread of its own; WorldError when it takes too long."""
     worker = Worker()
     try:
-        return worker.submit(function).result(seconds)
-    except concurrent.futures.TimeoutError:
-        raise too_slow(doing(), seconds) from None
+        future = worker.submit(function)
+        while True:
+            begun = world.begun
+            try:
+                return future.result(TIME_LIMIT_S)
+            except concurrent.futures.TimeoutError:
+                if world.begun == begun:
+                    raise too_slow(world) from None
+    except WorldError as error:
+        raise WorldError(world.with_printed(error)) from None
     finally:
         worker.close()
 
 
-def too_slow(doing: str, seconds: float = TIME_LIMIT_S) -> WorldError:
-    return WorldError(f"{doing} gave no answer within {seconds:g} s")
+def too_slow(world: World) -> WorldError:
+    return WorldError(f"{world.doing} gave no answer within {TIME_LIMIT_S:g} s")

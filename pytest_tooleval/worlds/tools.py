@@ -9,7 +9,6 @@ from typing import Any
 from typing import cast
 
 from ..errors import WorldError
-from .play import TIME_LIMIT_S
 from .play import bounded
 from .world import World
 from .world import WorldSpec
@@ -21,7 +20,8 @@ _PARAMETER = re.compile(r"\s+\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.+)")
 
 def tools_of(spec: WorldSpec) -> list[dict[str, Any]]:
     """The tools as OpenAI functions. Raises WorldError when there is no such world."""
-    world = bounded(lambda: World(spec), TIME_LIMIT_S, lambda: f"{spec.target}()")
+    world = World(spec)
+    bounded(world, world.begin)
     return [_tool(name, method) for name, method in world.methods.items()]
 
 

@@ -33,23 +33,32 @@ from ..errors import WorldError
 from ..record.calls import NO_OBJECT
 from ..text import printable
 from ..text import shorten
+from ..text import shown
 from .output import taken_by
 from .plain import attributes
 from .plain import canonical
 from .plain import differences
 from .plain import path_text
 from .plain import plain
+from .plain import without_addresses
 
 # What a model asks for may be as large as it likes.
 MAX_ANSWER = 1024 * 1024
 _MAX_ERROR = 2000
 MAX_PRINTED = 10_000
+_MAX_PRINTED_LAST = 300
 
 State = dict[str, Any]
 
 _importing = threading.RLock()
-# The state in which the first world of each kind began, in this process.
+# In which state the first world of each kind began, in this process, and the hash of what it first
+# answered to a call, by the digest of all calls up to it.
 _begun: dict[tuple[str, Path, str], State] = {}
+_answered: dict[bytes, int] = {}
+_KEEP = (
+    "keep its data in the object alone, and not in a default argument, an attribute of the class or a "
+    "global, and let nothing depend on time or chance"
+)
 
 
 @dataclass(frozen=True)
@@ -73,46 +82,71 @@ class WorldSpec:
 
 
 class World:
-    """One world of one trial. Use it in one thread only; `close` it there."""
+    """One world of one trial. `begin` it, use it and `close` it in one thread."""
 
     def __init__(self, spec: WorldSpec) -> None:
-        # What it is at, to be named when it takes too long.
+        # What it is at, to be named when it takes too long, and how much it has begun.
         self.doing = f"{spec.target}()"
+        self.begun = 0
+        self.objects: tuple[object, ...] = ()
+        self.methods: dict[str, Callable[..., Any]] = {}
+        self._spec = spec
         self._output = io.StringIO()
+        self._answers_all: Callable[..., Any] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._past = hashlib.sha256(repr(spec.key).encode())
+
+    def begin(self) -> World:
+        """Make its objects. Raises WorldError."""
         with taken_by(self._output):
-            self.objects = _make(spec)
+            self.objects = _make(self._spec)
         self.methods = {name: each for thing in self.objects for name, each in methods_of(thing).items()}
         own = (thing.__call__ for thing in self.objects if callable(thing))
-        self._answers_all: Callable[..., Any] | None = next(own, None)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        _compare_start(spec, self.state())
+        self._answers_all = next(own, None)
+        _compare_start(self._spec, self.state())
+        return self
 
     def state(self) -> State:
         """The public attributes of each object, by the name of its class."""
-        of_class = {type(thing).__name__: attributes(thing, of_class=True) for thing in self.objects}
-        return {name: plain(each) for name, each in of_class.items()}
+        state = {}
+        for thing in self.objects:
+            name = type(thing).__name__
+            try:
+                state[name] = plain(attributes(thing, of_class=True))
+            except Exception as error:
+                raise WorldError(f"the attributes of {name} cannot be read: {named(error)}") from None
+        return state
 
     def call(self, name: str, arguments: Mapping[str, Any] | None, offered: Collection[str]) -> str:
         """The content of the message that answers a call, JSON unless the method returned a text."""
         if arguments is None:
             return _error(NO_OBJECT)
         known = {each.casefold(): each for each in self.methods if each in offered}
-        method = self._answers_all or self.methods.get(known.get(name.casefold(), ""))
+        called = name if self._answers_all else known.get(name.casefold(), "")
+        method = self._answers_all or self.methods.get(called)
         if method is None:
             return _error(f"there is no tool {name!r}")
         self.doing = method.__qualname__
-        given = copy.deepcopy(dict(arguments))
+        self.begun += 1
         try:
+            self._past.update(canonical([called, arguments]).encode())
+            given = copy.deepcopy(dict(arguments))
             with taken_by(self._output):
-                result = method(name, given) if self._answers_all else method(**given)
+                result = method(called, given) if self._answers_all else method(**given)
                 if inspect.isawaitable(result):
                     self._loop = self._loop or asyncio.new_event_loop()
                     result = self._loop.run_until_complete(_awaited(result))
-        except (Exception, SystemExit) as error:
-            return _error(named(error))
-        content = result if isinstance(result, str) else self._json(result)
+        except BaseException as error:
+            content = _error(named(error))
+        else:
+            content = result if isinstance(result, str) else self._json(result)
         if len(content) > MAX_ANSWER:
-            return _error(f"the answer is too long: {len(content):,} characters, at most {MAX_ANSWER:,}")
+            content = _error(
+                f"the answer is too long: {len(content):,} characters, at most {MAX_ANSWER:,}"
+            )
+        if _answered.setdefault(self._past.digest(), hash(content)) != hash(content):
+            before = "something else after the same calls in another world"
+            raise WorldError(f"{self.doing} answered {shown(content)}, and {before}; {_KEEP}")
         return content
 
     def _json(self, result: object) -> str:
@@ -120,13 +154,17 @@ class World:
             built = msgspec.to_builtins(result, enc_hook=_dumped, str_keys=True)
             return json.dumps(built, ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-            shown = shorten(printable(repr(result)), 80)
-            raise WorldError(f"{self.doing} returned {shown}, which is no JSON: {error}") from None
+            raise WorldError(f"{self.doing} returned what is no JSON: {error}") from None
 
     @property
     def printed(self) -> str:
         """What its code has printed so far, as much of it as is kept."""
         return shorten(self._output.getvalue(), MAX_PRINTED)
+
+    def with_printed(self, error: WorldError) -> str:
+        """An error with the last of what its code has printed, which is then shown nowhere else."""
+        printed = self._output.getvalue().strip()[-_MAX_PRINTED_LAST:]
+        return f"{error} (it printed: {printable(printed)})" if printed else str(error)
 
     def close(self) -> None:
         if self._loop is not None:
@@ -164,8 +202,11 @@ def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
 
 
 def named(error: BaseException) -> str:
-    """`ValueError: no such order`."""
-    text = str(error)
+    """`ValueError: no such order`, without addresses, which differ each time."""
+    try:
+        text = without_addresses(str(error))
+    except Exception:
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -175,7 +216,7 @@ def _make(spec: WorldSpec) -> tuple[object, ...]:
         made = factory(**copy.deepcopy(dict(spec.args)))
     except WorldError:
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         frames = traceback.extract_tb(error.__traceback__)[1:]
         place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
         raise WorldError(f"{spec.target}() raised {named(error)}{place}") from None
@@ -195,11 +236,8 @@ def _compare_start(spec: WorldSpec, state: State) -> None:
     first = _begun.setdefault(spec.key, state)
     found = next(differences(first, state), None)
     if found is not None:
-        raise WorldError(
-            f"{path_text(found[0])}: a new world does not begin like the first one ({spec.target}); "
-            "keep its data in the object alone, and not in a default argument, an attribute of the "
-            "class or a global, and let nothing depend on time or chance"
-        )
+        place, other = path_text(found[0]), "a new world does not begin like the first one"
+        raise WorldError(f"{place}: {other} ({spec.target}); {_KEEP}")
 
 
 def _load(spec: WorldSpec) -> Callable[..., Any]:
@@ -207,7 +245,7 @@ def _load(spec: WorldSpec) -> Callable[..., Any]:
     try:
         with _importing:
             found: Any = _module(module_name, spec.folder)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise WorldError(f"cannot import {module_name!r}: {named(error)}") from None
     for name in path.split("."):
         found = getattr(found, name, None)

@@ -23,41 +23,35 @@ class WorldTools:
     """The world of one trial."""
 
     def __init__(self, spec: WorldSpec) -> None:
-        self._spec = spec
+        self._world = World(spec)
         self._worker: Worker | None = None
-        self._world: World | None = None
 
     async def answer(self, call: ToolCall, offered: Collection[str]) -> str:
         """What the world answers. Raises ModelError when it cannot be used."""
         try:
-            if self._world is None:
-                self._world = await self._within(
-                    lambda: World(self._spec), lambda: f"{self._spec.target}()"
-                )
-            world = self._world
+            if self._worker is None:
+                self._worker = Worker()
+                await self._within(self._worker, self._world.begin)
             return await self._within(
-                lambda: world.call(call.name, call.arguments, offered), lambda: world.doing
+                self._worker, lambda: self._world.call(call.name, call.arguments, offered)
             )
         except WorldError as error:
-            raise ModelError(str(error), kind="world") from None
+            raise ModelError(self._world.with_printed(error), kind="world") from None
 
-    async def _within(self, work: Callable[[], _T], doing: Callable[[], str]) -> _T:
-        if self._worker is None:
-            self._worker = Worker()
-        future = asyncio.wrap_future(self._worker.submit(work))
+    async def _within(self, worker: Worker, work: Callable[[], _T]) -> _T:
+        future = asyncio.wrap_future(worker.submit(work))
         # `wait` and not `wait_for`: nothing can stop a thread.
         finished, _ = await asyncio.wait([future], timeout=TIME_LIMIT_S)
         if not finished:
-            raise too_slow(doing())
+            raise too_slow(self._world)
         return future.result()
 
     @property
     def printed(self) -> str:
         """What the code of the world has printed."""
-        return "" if self._world is None else self._world.printed
+        return self._world.printed
 
     def close(self) -> None:
         if self._worker is not None:
-            if self._world is not None:
-                self._worker.submit(self._world.close)
+            self._worker.submit(self._world.close)
             self._worker.close()

@@ -150,7 +150,11 @@ class Desk:
             {"expected_state": {"refunds": 4}},
             "expected_state.refunds: the expected calls do not lead to it: they lead to (absent)",
         ),
-        ({"expected_calls": [("draw", None)]}, {}, "when played again"),
+        (
+            {"expected_calls": [("draw", None)]},
+            {},
+            "and something else after the same calls in another world",
+        ),
     ],
 )
 def test_expected_calls_are_played(

@@ -142,9 +142,9 @@ def test_several_objects(tmp_path: Path) -> None:
     world = spec(tmp_path, code, "things:both")
     assert answer(world, "one") == "1"
     assert answer(world, "two") == '{"two": "Two"}'
-    assert World(world).state() == {"One": {"x": 1}, "Two": {}}
+    assert World(world).begin().state() == {"One": {"x": 1}, "Two": {}}
     with pytest.raises(WorldError, match="several objects of the class One"):
-        World(WorldSpec("things:twice", tmp_path))
+        World(WorldSpec("things:twice", tmp_path)).begin()
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_several_objects(tmp_path: Path) -> None:
 )
 def test_worlds_that_cannot_be_made(tmp_path: Path, code: str, message: str) -> None:
     with pytest.raises(WorldError, match=message):
-        World(spec(tmp_path, code))
+        World(spec(tmp_path, code)).begin()
 
 
 @pytest.mark.parametrize(
@@ -183,21 +183,92 @@ def test_a_world_that_keeps_something_is_named(tmp_path: Path, code: str) -> Non
         answer(world, "go")
 
 
+@pytest.mark.parametrize("code", ["ALL.append(1) or len(ALL)", "time.perf_counter()"])
+def test_a_world_that_answers_otherwise_is_named(tmp_path: Path, code: str) -> None:
+    world = spec(tmp_path, f"import time\nALL = []\nclass Things:\n  def go(self): return {code}")
+    answer(world, "go")
+    with pytest.raises(
+        WorldError, match=r"^Things\.go answered .*, and something else after the same calls"
+    ):
+        answer(world, "go")
+
+
 def test_what_is_no_json_is_an_error_that_names_the_method(tmp_path: Path) -> None:
-    code = "class Things:\n  def go(self): return iter('')\n  def nan(self): return float('nan')"
+    code = """
+    class Odd:
+        def __repr__(self): raise ValueError
+
+    class Things:
+        def go(self): return iter("")
+        def nan(self): return float("nan")
+        def odd(self): print("odd"); return Odd()
+    """
     world = spec(tmp_path, code)
-    for name in ("go", "nan"):
-        with pytest.raises(WorldError, match=rf"^Things\.{name} returned .*, which is no JSON"):
+    for name in ("go", "nan", "odd"):
+        with pytest.raises(WorldError, match=rf"^Things\.{name} returned what is no JSON: ") as raised:
             answer(world, name)
+    assert str(raised.value).endswith(" (it printed: odd)")
 
 
+def test_whatever_is_raised_is_an_answer(tmp_path: Path) -> None:
+    code = """
+    import asyncio
+    import sys
+
+    class Odd(Exception):
+        def __str__(self): raise ValueError
+
+    class Things:
+        def stop(self): return next(iter([]))
+        def leave(self): sys.exit(3)
+        def odd(self): raise Odd
+        def place(self): raise ValueError(f"no {object()}")
+        async def cancel(self): raise asyncio.CancelledError
+    """
+    world = spec(tmp_path, code)
+    found = [
+        json.loads(answer(world, name))["error"] for name in ("stop", "leave", "odd", "place", "cancel")
+    ]
+    assert found == [
+        "StopIteration",
+        "SystemExit: 3",
+        "Odd",
+        "ValueError: no <object object>",
+        "CancelledError",
+    ]
+
+
+def test_a_state_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    code = """
+    import threading
+
+    class Things:
+        def __init__(self, depth):
+            self.lock = threading.Lock()
+            self.inner = []
+            inner = self.inner
+            for _ in range(depth):
+                inner.append([])
+                inner = inner[0]
+
+        def go(self): ...
+    """
+    for _ in range(2):
+        assert answer(spec(tmp_path, code, depth=1), "go") == "null"
+    with pytest.raises(WorldError, match=r"^the attributes of Things cannot be read: RecursionError"):
+        answer(spec(tmp_path, code, depth=10_000), "go")
+
+
+@pytest.mark.parametrize(("name", "place"), [("go", "Things.go"), ("__init__", "things:Things()")])
 def test_a_hang_is_an_error_that_names_the_method(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, place: str
 ) -> None:
     monkeypatch.setattr(play_module, "TIME_LIMIT_S", 0.05)
-    world = spec(tmp_path, "import threading\nclass Things:\n  def go(self): threading.Event().wait()")
-    with pytest.raises(WorldError, match=r"^Things\.go gave no answer within"):
+    hang = f"def {name}(self): print('here'); threading.Event().wait()"
+    world = spec(tmp_path, f"import threading\nclass Things:\n  {hang}\n  def run(self): ...")
+    with pytest.raises(WorldError) as raised:
         answer(world, "go")
+    assert str(raised.value) == f"{place} gave no answer within 0.05 s (it printed: here)"
 
 
 def test_too_long_an_answer_is_told_to_the_model(
