@@ -20,6 +20,7 @@ from .suite_files import write
 
 if TYPE_CHECKING:
     from ..imports.openai import Imported
+    from ..suite.source import Document
 
 _MOST_PROBLEMS = 20
 _FEW = 3
@@ -33,7 +34,7 @@ _source = click.Path(path_type=Path)
 
 @click.group(name="import")
 def import_() -> None:
-    """Make suites from what you have: BFCL, tau2, OpenAI tools, answers, agent skills, MCP servers."""
+    """Make suites from what you have: BFCL, tau2, OpenAI tools, answers, traces, skills, MCP servers."""
 
 
 import_.add_command(mcp)
@@ -107,6 +108,10 @@ def openai(file: Path, out: Path) -> None:
 
     previous = read_existing(out)
     made = import_openai(file, out.name.removesuffix(SUITE_ENDING), previous.data if previous else None)
+    _finish(made, out, previous)
+
+
+def _finish(made: Imported, out: Path, previous: Document | None) -> None:
     for line in lines_of(made.left_out):
         click.echo(printable(line), err=True)
     is_valid = write(out, made.suite, previous, _counts(made))
@@ -114,6 +119,23 @@ def openai(file: Path, out: Path) -> None:
         click.echo(printable(line))
     if not is_valid or (made.tools is not None and made.tools.broken):
         raise SystemExit(1)
+
+
+@import_.command()
+@click.argument("file", type=_source)
+@_out
+def otel(file: Path, out: Path) -> None:
+    """Make a suite from traces of an agent: OTLP spans as JSON or JSON lines.
+
+    Each answer of a model becomes a case that expects the recorded calls. An existing suite gets the
+    cases that it does not have.
+    """
+    from ..imports.openai import import_spans
+    from ..imports.write import read_existing
+
+    previous = read_existing(out)
+    made = import_spans(file, out.name.removesuffix(SUITE_ENDING), previous.data if previous else None)
+    _finish(made, out, previous)
 
 
 @import_.command()

@@ -25,6 +25,7 @@ from .openai_tools import is_hosted
 from .openai_tools import looks_like_a_tool
 from .openai_tools import tool_definition
 from .openai_tools import tool_definitions
+from .recorded import otel
 from .records import Record
 from .records import read_records
 from .redaction import without_secrets
@@ -67,6 +68,20 @@ def import_openai(path: Path, name: str, existing: Mapping[str, Any] | None = No
     if any(map(looks_like_a_tool, values)) or (values and all(map(is_hosted, values))):
         return _from_tools(path, records, left_out, name, existing)
     return _from_answers(path, records, left_out, name, existing)
+
+
+def import_spans(path: Path, name: str, existing: Mapping[str, Any] | None = None) -> Imported:
+    """The suite of the conversations in a file of OTLP spans, as of other recorded answers."""
+    records, left_out = read_records(path)
+    conversations: list[Record] = []
+    for each in otel.read(path, records):
+        if isinstance(each, Problem):
+            left_out.append(each)
+        else:
+            value: dict[str, Any] = {"messages": each.messages}
+            value |= {} if each.tools is None else {"tools": each.tools}
+            conversations.append(Record(each.line, value, each.field))
+    return _from_answers(path, conversations, left_out, name, existing)
 
 
 def _unwrapped(record: Record) -> list[Record]:

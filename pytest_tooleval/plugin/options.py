@@ -29,8 +29,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--tooleval-transcripts",
         action="append",
         metavar="FILE|FOLDER",
-        help="judge runs that are recorded there and ask no model: chat transcripts as JSON or JSON "
-        "lines, results of tau2; may be repeated",
+        help="judge runs that are recorded there and ask no model: chat transcripts, spans of "
+        "OpenTelemetry (OTLP JSON), results of tau2; may be repeated",
     )
     group.addoption(
         "--tooleval-judge",

@@ -18,6 +18,7 @@ from .calls import ToolCall
 # A chat message as it goes over the wire. An assistant's message keeps every field the provider sent
 # (thinking blocks, signatures), so that it can go back unchanged.
 Message = dict[str, Any]
+SYSTEM_ROLES = ("system", "developer")
 CallFormat = Literal["native", "recovered"]
 NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call"]
 
@@ -228,6 +229,12 @@ def text_of(message: Message) -> str:
         return ""
     texts = [part.get("text") for part in content if isinstance(part, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def gist_of(message: Message) -> tuple[object, str, list[object]]:
+    """What makes two messages the same: ids and empty fields do not."""
+    calls = [ToolCall.coerce(call) for call in message.get("tool_calls") or ()]
+    return message.get("role"), text_of(message), [(call.name, call.arguments) for call in calls]
 
 
 def measures_of(transcript: Transcript) -> Measures:

@@ -16,10 +16,11 @@ from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN
 from ..record.results import FailureCategory
 from ..record.results import TrialResult
+from ..record.transcript import SYSTEM_ROLES
 from ..record.transcript import Judged
 from ..record.transcript import Transcript
+from ..record.transcript import gist_of
 from ..record.transcript import measures_of
-from ..record.transcript import text_of
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
@@ -42,8 +43,6 @@ from .thresholds import over_budget
 from .wrong import what_was_wrong
 
 __all__ = ["conversation_of", "explained", "score_calls", "score_messages", "score_transcript"]
-
-_SYSTEM = ("system", "developer")
 
 
 def score_calls(
@@ -95,19 +94,13 @@ def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -
     System prompts do not count: an agent may have one of its own.
     """
     said = [dict(message) for message in messages]
-    spoken = [index for index, message in enumerate(said) if message.get("role") not in _SYSTEM]
-    prompt = [_gist(message) for message in case.messages if message.get("role") not in _SYSTEM]
+    spoken = [index for index, message in enumerate(said) if message.get("role") not in SYSTEM_ROLES]
+    prompt = [gist_of(message) for message in case.messages if message.get("role") not in SYSTEM_ROLES]
     begins = len(prompt) <= len(spoken) and all(
-        _gist(said[index]) == wanted for index, wanted in zip(spoken, prompt, strict=False)
+        gist_of(said[index]) == wanted for index, wanted in zip(spoken, prompt, strict=False)
     )
     given = spoken[len(prompt) - 1] + 1 if prompt and begins else 0
     return Transcript.from_messages(said[given:], said[:given])
-
-
-def _gist(message: Mapping[str, Any]) -> tuple[object, str, list[object]]:
-    """What makes two messages the same: ids and empty fields do not."""
-    calls = [ToolCall.coerce(call) for call in message.get("tool_calls") or ()]
-    return message.get("role"), text_of(dict(message)), [(call.name, call.arguments) for call in calls]
 
 
 def score_transcript(

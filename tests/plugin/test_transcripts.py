@@ -12,6 +12,7 @@ import pytest
 from pytest_tooleval import load_suite
 from pytest_tooleval import score_messages
 
+from .project import WEATHER_TOOL
 from .project import Project
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "conversations"
@@ -83,6 +84,19 @@ def test_conversations_are_judged_on_fresh_worlds_as_score_messages_does(
         ]
     )
     assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_trace_is_judged_and_reported_like_a_run(project: Project) -> None:
+    calls = [{"tool": "get_weather", "params": {"city": city}} for city in ("Paris", "Rome")]
+    turns = [{"prompt": "?", "expected_calls": [each]} for each in calls]
+    suite = {"name": "S", "tools": [WEATHER_TOOL], "test_cases": [{"id": "weather", "turns": turns}]}
+    project.write("weather.tooleval.json", json.dumps(suite))
+    spans = Path(__file__).parents[1] / "traces" / "pydantic_ai.jsonl"
+    project.run(f"--tooleval-transcripts={spans}", "--tooleval-json=out.json", model=None)
+    row = project.rows()["weather[gpt-4o]"]
+    assert (row["outcome"], row["scores"]["overall"]) == ("passed", 1.0)
+    (trial,) = row["trials"]
+    assert (trial["prompt_tokens"], trial["cost_usd"], trial["served_model"]) == (200, 0.0009, "gpt-4o")
 
 
 def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project: Project) -> None:

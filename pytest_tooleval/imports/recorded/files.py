@@ -18,12 +18,16 @@ from ...text import json_text
 from ..records import read_records
 from ..redaction import without_secrets
 from . import chat
+from . import otel
 from . import tau2
 from .run import RecordedRun
 
 # A module each: `reads` tells by the first record of a file whether it is of this format.
-READERS = (chat, tau2)
-_EXPECTED = 'expected chat transcripts ({"messages": [...]}) or results of tau2'
+READERS = (chat, otel, tau2)
+_EXPECTED = (
+    'expected chat transcripts ({"messages": [...]}), OTLP spans ({"resourceSpans": [...]}) or results '
+    "of tau2"
+)
 _ENDINGS = (".json", ".jsonl")
 _MOST_BYTES = 512 << 20
 _MOST_CHARACTERS = 8 << 20  # of one conversation

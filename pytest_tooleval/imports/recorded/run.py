@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -37,7 +38,8 @@ class RecordedRun(NamedTuple):
     `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; `id` is its own,
     which may be that of a case as well. `taken` is what the whole run took, `tools` are those that were
     offered, if they are known. `no_answer` says why the model did not bring it to an end, `error` what
-    else came between.
+    else came between. If several runs of a `group` name a case, those count that begin like it: others
+    were asked beside it.
     """
 
     path: str
@@ -51,6 +53,7 @@ class RecordedRun(NamedTuple):
     tools: Sequence[Mapping[str, Any]] | None = None
     no_answer: NoAnswer | None = None
     error: str = ""
+    group: str = ""
 
     @property
     def place(self) -> str:
@@ -89,6 +92,12 @@ def find_runs(suite: Suite, runs: Iterable[RecordedRun]) -> Found:
             found.unclear.append((run, why))
         elif ids:
             found.runs.setdefault(ids[0], []).append(run)
+    for id, mine in found.runs.items():
+        groups = Counter(run.group for run in mine if run.group)
+        for run in [run for run in mine if groups[run.group] > 1]:
+            if _said(run.messages)[:1] != said[id][:1]:
+                mine.remove(run)
+                found.unclear.append((run, f"asked beside the run of case {id}"))
     return found
 
 

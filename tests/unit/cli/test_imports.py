@@ -52,6 +52,19 @@ def recorded(prompt: str, city: str = "Paris") -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": prompt}], "tools": [TOOL], "response": answer}
 
 
+def test_traces(tmp_path: Path) -> None:
+    out = tmp_path / "weather.tooleval.json"
+    spans = Path(__file__).parents[2] / "traces" / "opentelemetry.jsonl"
+    assert run("otel", spans, "--out", out).exit_code == 0
+    suite = load_suite(out)
+    assert [case.expected_tool for case in suite.test_cases] == ["get_weather", None] * 2
+    assert suite.test_cases[0].prompt == "What is the weather in Paris?"
+    assert suite.test_cases[0].expected_params == {"city": "Paris"}
+    done = run("otel", write(tmp_path / "bad.jsonl", {"resourceSpans": []}), "--out", out)
+    assert done.exit_code == 1
+    assert "no span tells what a model was asked" in done.output
+
+
 def test_skills(tmp_path: Path) -> None:
     out = tmp_path / "routing.tooleval.json"
     folder = tmp_path / "skills"

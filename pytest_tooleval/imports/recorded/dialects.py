@@ -1,0 +1,225 @@
+"""What a span says of a call of a model, in each convention that libraries write.
+
+- OpenTelemetry's semantic conventions for GenAI, 0.1.0 (1.37 to 1.41 of the general ones):
+  `gen_ai.input.messages`, `gen_ai.output.messages`, `gen_ai.system_instructions`,
+  `gen_ai.tool.definitions`, and spans of the operation `execute_tool`
+- their events before 1.37: `gen_ai.user.message`, `gen_ai.choice`, ..., as events of the span, or as the
+  list that pydantic-ai put into its attribute `events`
+- OpenInference: `llm.input_messages.N.message.role`, ...
+- OpenLLMetry before 0.50: `gen_ai.prompt.N.role`, `gen_ai.completion.N.content`, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ...record.calls import MAX_DEPTH
+from ...record.calls import is_nested_deeper
+from ...record.transcript import Message
+from ...suite.explain import show
+from ..chats import chat_messages
+from ..openai_tools import UnusableError
+from .otlp import Span
+
+_ASKING = ("chat", "text_completion", "generate_content", None)
+_EVENT_ROLES = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
+_ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
+_TOOLS = "gen_ai.tool.definitions"
+_DEEPEST = 12  # of the parts of an attribute's name
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """What a model was asked and what it answered, as chat messages; `tools` are None if unknown."""
+
+    given: list[Message]
+    said: list[Message]
+    tools: list[Any] | None
+
+
+def is_tool(span: Span) -> bool:
+    """Whether a tool ran in this span."""
+    attributes = span.attributes
+    kind = attributes.get("openinference.span.kind") or attributes.get("traceloop.span.kind")
+    return "gen_ai.tool.name" in attributes or str(kind).lower() == "tool"
+
+
+def call_of(span: Span) -> ModelCall | None:
+    """The call of a model that a span is about, if it is and tells the messages.
+
+    UnusableError when they cannot be read.
+    """
+    attributes = span.attributes
+    if attributes.get("gen_ai.operation.name") not in _ASKING or is_tool(span):
+        return None
+    for read in (_conventions, _openinference, _openllmetry, _events):
+        found = read(span, attributes)
+        if found is not None:
+            call = ModelCall(_chat(found[0]), _chat(found[1])[:1], found[2])
+            return call if call.given or call.said else None
+    return None
+
+
+_Found = tuple[list[Any], list[Any], "list[Any] | None"]
+
+
+def _conventions(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
+    if "gen_ai.input.messages" not in attributes:
+        return None
+    instructions = _list(attributes, "gen_ai.system_instructions")
+    system = [{"role": "system", "parts": instructions}] if instructions else []
+    return (
+        [*system, *_list(attributes, "gen_ai.input.messages")],
+        _list(attributes, "gen_ai.output.messages"),
+        _list(attributes, _TOOLS) if _TOOLS in attributes else None,
+    )
+
+
+def _openinference(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
+    given = [_unwrapped(each) for each in _nested(attributes, "llm.input_messages")]
+    said = [_unwrapped(each) for each in _nested(attributes, "llm.output_messages")]
+    tools = [
+        _decoded(_inner(each, "tool").get("json_schema")) for each in _nested(attributes, "llm.tools")
+    ]
+    return (given, said, tools) if given or said else None
+
+
+def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
+    message = dict(_inner(value, "message"))
+    if "tool_calls" in message:
+        message["tool_calls"] = [_inner(each, "tool_call") for each in message["tool_calls"]]
+    if "contents" in message:
+        message["content"] = [_inner(each, "message_content") for each in message.pop("contents")]
+    return message
+
+
+def _inner(value: Any, name: str) -> dict[str, Any]:
+    inner = value.get(name) if isinstance(value, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
+
+def _openllmetry(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
+    given, said = _nested(attributes, "gen_ai.prompt"), _nested(attributes, "gen_ai.completion")
+    tools = _nested(attributes, "llm.request.functions")
+    for tool in tools:
+        tool["parameters"] = _decoded(tool.get("parameters"))
+    return ([_flat(each) for each in given], [_flat(each) for each in said], tools) if given else None
+
+
+def _flat(message: dict[str, Any]) -> dict[str, Any]:
+    """Its calls have names and arguments without a function around them."""
+    calls = [{"id": call.get("id"), "function": call} for call in message.get("tool_calls") or ()]
+    return {"role": "assistant", **message, "tool_calls": calls or None}
+
+
+def _events(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
+    events = [(name, dict(event)) for name, event in span.events]
+    listed = _decoded(attributes.get("events"))
+    for each in listed if isinstance(listed, list) else ():
+        events += [(str(each.get("event.name")), each)] if isinstance(each, dict) else []
+    given: list[Any] = []
+    said: list[Any] = []
+    for name, event in events:
+        if name in _EVENT_ROLES:
+            calls = _list(event, "tool_calls") or None
+            given.append({**event, "role": _EVENT_ROLES[name], "tool_calls": calls})
+        elif name == "gen_ai.choice":
+            message = _decoded(event.get("message"))
+            message = message if isinstance(message, dict) else event
+            said.append(
+                {**message, "role": "assistant", "tool_calls": _list(message, "tool_calls") or None}
+            )
+    for message in (*given, *said):
+        if message["role"] == "tool":
+            message["tool_call_id"] = message.get("id")
+    return (given, said, None) if given else None
+
+
+def _chat(messages: Iterable[Any]) -> list[Message]:
+    return chat_messages([each for message in messages for each in _messages(message)])
+
+
+def _messages(message: Any) -> Iterator[dict[str, Any]]:
+    """A message as one of the chat API, or several: each answer of a tool is a message there."""
+    if not isinstance(message, dict):
+        return
+    role = _ROLES.get(str(message.get("role")), message.get("role"))
+    parts = message.get("parts")
+    if not isinstance(parts, list):
+        known = ("content", "tool_calls", "tool_call_id")
+        yield {"role": role, **{key: message[key] for key in known if message.get(key) is not None}}
+        return
+    texts: list[str] = []
+    calls: list[dict[str, Any]] = []
+    for part in parts:
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind == "tool_call":
+            function = {"name": part.get("name"), "arguments": part.get("arguments")}
+            calls.append({"id": part.get("id"), "function": function})
+        elif kind == "tool_call_response":
+            told = part.get("response", part.get("result"))
+            yield {"role": "tool", "tool_call_id": part.get("id"), "content": as_text(told)}
+        elif kind == "text":
+            texts.append(as_text(part.get("content")))
+        elif kind not in ("reasoning", "thinking"):
+            texts.append(f"[{kind}]")
+    if texts or calls or role == "assistant":
+        content = None if calls and not texts else "\n".join(texts)
+        yield {"role": role, "content": content, "tool_calls": calls or None}
+
+
+def as_text(value: Any) -> str:
+    """What a tool answered, as it was given to the model."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _decoded(value: Any) -> Any:
+    """A value that spans keep as JSON text, as attributes of them are flat."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            found = msgspec.json.decode(value)
+        except (ValueError, RecursionError):
+            return value
+        return value if is_nested_deeper(found, MAX_DEPTH) else found
+    return value
+
+
+def _list(attributes: Mapping[str, Any], name: str) -> list[Any]:
+    value = attributes.get(name)
+    found = _decoded(value)
+    if value and not isinstance(found, list):
+        raise UnusableError(
+            f"{name}: expected a list as JSON, got {show(value)}; was it cut off by "
+            "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT?"
+        )
+    return found or []
+
+
+def _nested(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
+    """The list that attributes such as PREFIX.0.message.role are, in order."""
+    tree: dict[str, Any] = {}
+    for key, value in attributes.items():
+        path = key.removeprefix(f"{prefix}.").split(".")
+        if not key.startswith(f"{prefix}.") or len(path) > _DEEPEST:
+            continue
+        inner = tree
+        for part in path[:-1]:
+            child = inner.setdefault(part, {})
+            inner = child if isinstance(child, dict) else {}
+        inner[path[-1]] = value
+    found = _as_lists(tree)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _as_lists(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if value and all(key.isdecimal() for key in value):
+        return [_as_lists(value[key]) for key in sorted(value, key=lambda key: (len(key), key))]
+    return {key: _as_lists(each) for key, each in value.items()}

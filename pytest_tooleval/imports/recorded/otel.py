@@ -1,0 +1,221 @@
+"""Traces of agents: the calls of models in their spans, put together to conversations.
+
+Each call of a model tells what it was given, so a conversation is a chain of calls in which one is
+given all that came before. What a model is asked within a tool or within another such call belongs to
+that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from ...errors import Problem
+from ...record.calls import is_number
+from ...record.transcript import SYSTEM_ROLES
+from ...record.transcript import Message
+from ...record.transcript import Taken
+from ...record.transcript import gist_of
+from ..openai_tools import UnusableError
+from ..records import Record
+from .dialects import ModelCall
+from .dialects import as_text
+from .dialects import call_of
+from .dialects import is_tool
+from .otlp import Span
+from .otlp import holds_spans
+from .otlp import spans_of
+from .run import NO_NAME
+from .run import RecordedRun
+
+reads = holds_spans
+_CASE = "tooleval.case"
+_NO_CONTENT = (
+    "no span tells what a model was asked; libraries write messages only when told to, most by "
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
+)
+
+
+@dataclass(eq=False)
+class _Chain:
+    """A conversation as far as it was followed. `case` is the span that names its case."""
+
+    first: Span
+    case: Span | None
+    messages: list[Message] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    tools: list[Any] | None = None
+    key: int = 0
+
+
+def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
+    """The conversations of a file, in the order in which they began."""
+    spans: list[Span] = []
+    problems: list[Problem] = []
+    for record in records:
+        try:
+            spans += spans_of(record.value, record.line)
+        except UnusableError as error:
+            problems.append(Problem(str(path), record.line, 1, record.field, str(error)))
+    spans.sort(key=lambda span: span.start)
+    by_id = {(span.trace, span.id): span for span in spans}
+    calls: dict[Span, ModelCall] = {}
+    told: dict[tuple[str, object], str] = {}  # what tools answered
+    for span in spans:
+        result = next((span.attributes[name] for name in _RESULTS if name in span.attributes), None)
+        if is_tool(span) and result is not None:
+            told[span.trace, span.attributes.get("gen_ai.tool.call.id")] = as_text(result)
+        try:
+            call = call_of(span)
+        except UnusableError as error:
+            problems.append(Problem(str(path), span.line, 1, "", str(error)))
+        else:
+            calls.update({span: call} if call is not None else {})
+    chains = _Chains()
+    for span, call in calls.items():
+        above = list(_above(span, by_id))
+        if not any(is_tool(each) or each in calls for each in above):
+            chains.add(span, call, next((s for s in (span, *above) if _CASE in s.attributes), None))
+    if not chains.all and not problems:
+        problems.append(Problem(str(path), 1, 1, "", _NO_CONTENT))
+    yield from problems
+    for chain in chains.all:
+        yield _run(path, chain, told)
+
+
+_RESULTS = ("gen_ai.tool.call.result", "tool_response")
+
+
+def _above(span: Span, by_id: Mapping[tuple[str, str], Span]) -> Iterator[Span]:
+    """The spans around a span, the nearest first; those that end nowhere are hostile."""
+    seen = {span.id}
+    while (above := by_id.get((span.trace, span.parent))) is not None and above.id not in seen:
+        seen.add(above.id)
+        yield above
+        span = above
+
+
+class _Chains:
+    """All conversations so far, found by what was said in them."""
+
+    def __init__(self) -> None:
+        self.all: list[_Chain] = []
+        self._by_key: dict[int, list[_Chain]] = {}
+
+    def add(self, span: Span, call: ModelCall, case: Span | None) -> None:
+        """Go on with the conversation that the model was given, or begin one."""
+        chain = self._given(span, call.given)
+        if chain is None:
+            answered = {m.get("tool_call_id") for m in call.given if m["role"] == "tool"}
+            chain = self._open(span, answered)
+            if chain is not None:  # the library keeps back, or cut off, what was said before
+                last = max((n for n, m in enumerate(call.given) if m["role"] == "assistant"), default=-1)
+                call.given[:] = [*chain.messages, *call.given[last + 1 :]]
+        if chain is None:
+            chain = _Chain(span, case)
+            self.all.append(chain)
+        else:
+            self._by_key[chain.key].remove(chain)
+        chain.messages = [*call.given, *call.said]
+        chain.spans.append(span)
+        chain.tools = call.tools if call.tools is not None else chain.tools
+        *_, chain.key = [0, *_keys(chain.messages)]
+        self._by_key.setdefault(chain.key, []).append(chain)
+
+    def _given(self, span: Span, messages: list[Message]) -> _Chain | None:
+        for key in reversed(list(_keys(messages))):
+            same = [chain for chain in self._by_key.get(key, ()) if _may_go_on(chain, span)]
+            same.sort(key=lambda chain: chain.spans[-1].trace == span.trace)
+            if same:
+                return same[-1]
+        return None
+
+    def _open(self, span: Span, answered: set[object]) -> _Chain | None:
+        """The conversation of this trace whose last calls these are."""
+        for chain in reversed(self.all):
+            calls = chain.messages[-1].get("tool_calls")
+            if chain.spans[-1].trace == span.trace and any(
+                call["id"] in answered for call in calls or ()
+            ):
+                return chain
+        return None
+
+
+def _may_go_on(chain: _Chain, span: Span) -> bool:
+    """Whether a call that was given a conversation is its next: another trial may have said the same."""
+    last = chain.spans[-1]
+    if last.trace == span.trace:
+        return True
+    ids = {_first(each.attributes, *_IDS) for each in (last, span)}
+    return len(ids) == 1 and _model(last) == _model(span) and last.error is None
+
+
+def _keys(messages: list[Message]) -> Iterator[int]:
+    """A key for each beginning of a conversation, which another system prompt does not change."""
+    key = 0
+    for message in messages:
+        if message["role"] not in SYSTEM_ROLES:
+            key = hash((key, repr(gist_of(message))))
+        yield key
+
+
+_IDS = ("gen_ai.conversation.id", "session.id")
+_MODELS = ("gen_ai.request.model", "llm.model_name", "gen_ai.response.model")
+_INPUT = ("gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens")
+_OUTPUT = ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens")
+_COST = ("operation.cost", "llm.cost.total")
+
+
+def _first(attributes: Mapping[str, Any], *names: str) -> Any:
+    return next((attributes[name] for name in names if attributes.get(name) is not None), None)
+
+
+def _model(span: Span) -> str:
+    return str(_first(span.attributes, *_MODELS) or NO_NAME)
+
+
+def _run(path: Path, chain: _Chain, told: Mapping[tuple[str, object], str]) -> RecordedRun:
+    last = chain.spans[-1]
+    messages = list(chain.messages)
+    for call in messages[-1].get("tool_calls") or ():
+        answer = told.get((last.trace, call["id"]))
+        if answer is not None:
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": answer})
+    served = _first(last.attributes, "gen_ai.response.model")
+    cost = _sum(chain, _COST)
+    return RecordedRun(
+        str(path),
+        chain.first.line,
+        messages,
+        case=str(chain.case.attributes[_CASE]) if chain.case else "",
+        id=str(_first(chain.first.attributes, *_IDS) or ""),
+        model=_model(chain.first),
+        taken=Taken(
+            prompt_tokens=None if (tokens := _sum(chain, _INPUT)) is None else int(tokens),
+            completion_tokens=None if (tokens := _sum(chain, _OUTPUT)) is None else int(tokens),
+            cost_usd=cost,
+            latency_s=sum(max(span.end - span.start, 0) for span in chain.spans) / 1e9,
+            served_model=served if isinstance(served, str) else None,
+        ),
+        tools=chain.tools,
+        error=_broke_off(chain),
+        group=f"{chain.case.trace}/{chain.case.id}" if chain.case else "",
+    )
+
+
+def _broke_off(chain: _Chain) -> str:
+    reason = chain.spans[-1].error
+    if reason is None and chain.messages[-1]["role"] != "assistant":
+        reason = "no answer is recorded"
+    return f"the last call of the model failed: {reason}" if reason is not None else ""
+
+
+def _sum(chain: _Chain, names: tuple[str, ...]) -> float | None:
+    """What all calls took together; None when any is unknown."""
+    found = [_first(span.attributes, *names) for span in chain.spans]
+    numbers = [each for each in found if is_number(each)]
+    return sum(numbers) if len(numbers) == len(found) else None

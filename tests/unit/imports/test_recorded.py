@@ -1,0 +1,198 @@
+"""Which run belongs to which case, and how the calls of models in a trace become conversations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tooleval import load_suite
+from pytest_tooleval.errors import SuiteError
+from pytest_tooleval.imports.recorded.files import read_runs
+from pytest_tooleval.imports.recorded.run import RecordedRun
+from pytest_tooleval.imports.recorded.run import find_runs
+from pytest_tooleval.suite.model import Suite
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def reply(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def suite_of(tmp_path: Path, *cases: dict[str, Any]) -> Suite:
+    path = tmp_path / "s.tooleval.json"
+    expecting = [{"expected_tool": None, **case} for case in cases]
+    path.write_text(json.dumps({"name": "S", "tools": [], "test_cases": expecting}))
+    return load_suite(path)
+
+
+def run_of(*messages: dict[str, Any], **fields: Any) -> RecordedRun:
+    return RecordedRun("runs.jsonl", 1, messages, **fields)
+
+
+def test_a_run_is_found_by_case_then_id_then_words(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, {"id": "a", "prompt": "Hi  there"}, {"id": "b", "prompt": "Bye"})
+    for run, case in (
+        (run_of(user("Bye"), case="a", id="b"), "a"),
+        (run_of(user("Bye"), case="S::a"), "a"),
+        (run_of(user("Bye"), id="a"), "a"),
+        (run_of(user("Hi there"), reply("Hi"), user("More"), id="conv-7"), "a"),
+        (run_of(user("Hi there"), case="Other::a"), None),
+        (run_of(user("What?")), None),
+        (run_of(reply("I begin.")), None),
+    ):
+        assert list(find_runs(suite, [run]).runs) == ([case] if case else []), run
+
+
+def test_of_cases_that_begin_alike_the_one_with_the_same_words_is_meant(tmp_path: Path) -> None:
+    longer = [user("Hi"), reply("Hi."), user("Weather?")]
+    suite = suite_of(
+        tmp_path,
+        {"id": "short", "prompt": "Hi"},
+        {"id": "long", "prompt": longer},
+        {"id": "twin", "prompt": "Bye"},
+        {"id": "other twin", "prompt": "Bye"},
+    )
+    runs = [run_of(*longer, reply("Rain.")), run_of(user("Hi"), reply("Hi.")), run_of(user("Bye"))]
+    found = find_runs(suite, runs)
+    assert found.runs == {"long": [runs[0]], "short": [runs[1]]}
+    assert found.unclear == [(runs[2], "begins like the cases twin, other twin; name its case")]
+
+
+Attributes = dict[str, Any]
+
+
+def span(
+    id: str, at: int, attributes: Attributes, parent: str = "", trace: str = "t", **more: Any
+) -> dict[str, Any]:
+    def value(each: Any) -> dict[str, Any]:
+        if isinstance(each, int):
+            return {"intValue": str(each)}
+        return {"stringValue": each if isinstance(each, str) else json.dumps(each)}
+
+    return {
+        "traceId": trace,
+        "spanId": id,
+        "parentSpanId": parent,
+        "startTimeUnixNano": str(at),
+        "endTimeUnixNano": str(at + 10),
+        "attributes": [{"key": key, "value": value(each)} for key, each in attributes.items()],
+        **more,
+    }
+
+
+def part(message: dict[str, Any]) -> dict[str, Any]:
+    if message["role"] == "tool":
+        answer = {"type": "tool_call_response", "id": "c", "response": message["content"]}
+        return {"role": "tool", "parts": [answer]}
+    return {"role": message["role"], "parts": [{"type": "text", "content": message["content"]}]}
+
+
+CALL = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "f", "arguments": {}}]}
+
+
+def asked(*given: dict[str, Any], said: dict[str, Any] | None, **more: Any) -> Attributes:
+    parts = [each if "parts" in each else part(each) for each in given]
+    out = [] if said is None else [said if "parts" in said else part(said)]
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "m",
+        "gen_ai.input.messages": parts,
+        "gen_ai.output.messages": out,
+        **more,
+    }
+
+
+def read(tmp_path: Path, *spans: dict[str, Any]) -> list[RecordedRun]:
+    path = tmp_path / "spans.jsonl"
+    lines = [{"resourceSpans": [{"scopeSpans": [{"spans": [each]}]}]} for each in spans]
+    path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"resourceLogs": []}]))
+    return read_runs([path])
+
+
+def gists(run: RecordedRun) -> str:
+    return " ".join(each["role"][0] for each in run.messages)
+
+
+def test_a_conversation_goes_on_in_another_trace_and_trials_stay_apart(tmp_path: Path) -> None:
+    first, second = asked(user("Hi"), said=reply("Hi.")), asked(user("Hi"), said=reply("Ho."))
+    runs = read(
+        tmp_path,
+        span("1", 1, first, trace="t1"),
+        span("2", 2, first, trace="t2"),
+        span("3", 3, second, trace="t3"),
+        span("4", 4, asked(user("Hi"), reply("Ho."), user("?"), said=reply("!")), trace="t4"),
+    )
+    assert [gists(run) for run in runs] == ["u a", "u a", "u a u a"]
+
+
+def test_what_a_tool_or_another_library_asks_within_is_no_run_of_its_own(tmp_path: Path) -> None:
+    call = asked(user("Hi"), said=CALL)
+    tool: Attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f"}
+    tool |= {"gen_ai.tool.call.id": "c", "gen_ai.tool.call.result": {"ok": True}}
+    (run,) = read(
+        tmp_path,
+        span("a", 0, {"gen_ai.operation.name": "invoke_agent", "tooleval.case": "x"}),
+        span("1", 1, call, parent="a"),
+        span("2", 2, call, parent="1"),
+        span("3", 3, tool, parent="a"),
+        span("4", 4, asked(user("Within"), said=reply("Done.")), parent="3"),
+    )
+    assert run.case == "x"
+    assert gists(run) == "u a t"
+    assert run.messages[-1] == {"role": "tool", "tool_call_id": "c", "content": '{"ok": true}'}
+
+
+def test_an_agent_that_sends_only_what_is_new_is_followed_by_its_calls(tmp_path: Path) -> None:
+    (run,) = read(
+        tmp_path,
+        span("1", 1, asked(user("Hi"), said=CALL)),
+        span("2", 2, asked({"role": "tool", "content": "7"}, said=reply("Seven."))),
+    )
+    assert gists(run) == "u a t a"
+
+
+def test_a_run_that_broke_off_says_so_and_a_retry_mends_it(tmp_path: Path) -> None:
+    failed = span("1", 1, asked(user("Hi"), said=None), status={"code": 2, "message": "overloaded"})
+    (run,) = read(tmp_path, failed)
+    assert run.error == "the last call of the model failed: overloaded"
+    (run,) = read(tmp_path, failed, span("2", 2, asked(user("Hi"), said=reply("Hi."))))
+    assert (run.error, gists(run)) == ("", "u a")
+
+
+def test_of_conversations_in_the_span_of_a_case_the_one_with_its_words_counts(tmp_path: Path) -> None:
+    suite = suite_of(tmp_path, {"id": "x", "prompt": "Hi"})
+    runs = read(
+        tmp_path,
+        span("a", 0, {"tooleval.case": "x"}),
+        span("1", 1, asked(user("Is this safe? Hi"), said=reply("yes")), parent="a"),
+        span("2", 2, asked(user("Hi"), said=reply("Hi.")), parent="a"),
+    )
+    found = find_runs(suite, runs)
+    assert [gists(run) for run in found.runs["x"]] == ["u a"]
+    assert found.unclear == [(runs[0], "asked beside the run of case x")]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"gen_ai.operation.name": "chat"}, "1:1: no span tells what a model was asked; *"),
+        (
+            {"gen_ai.input.messages": '[{"role": "user", "par'},
+            '1:1: gen_ai.input.messages: expected a list as JSON, got "[*LENGTH_LIMIT?',
+        ),
+        ({"gen_ai.input.messages": [{"role": "robot", "parts": [{"type": "text"}]}]}, "1:1: *'robot'"),
+        ({"gen_ai.input.messages": "[" * 3000 + "]" * 3000}, "1:1: *expected a list*"),
+    ],
+)
+def test_spans_that_cannot_be_read_are_named(
+    tmp_path: Path, attributes: Attributes, message: str
+) -> None:
+    with pytest.raises(SuiteError) as caught:
+        read(tmp_path, span("1", 1, attributes))
+    pytest.LineMatcher([str(caught.value).partition("spans.jsonl:")[2]]).fnmatch_lines([message])
