@@ -19,6 +19,7 @@ from .history import prune
 from .history import show
 from .history import trend
 from .imports import import_
+from .judge_check import judge_check
 from .models import models
 from .mutate import mutate
 from .new import new as new_
@@ -66,6 +67,7 @@ for command in (
     mutate,
     schema,
     models,
+    judge_check,
     cassette,
     history_,
     show,

@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
+from typing import NamedTuple
 
+from ..record.run import payer
+from ..record.transcript import Transcript
 from ..suite.model import ResolvedCase
 from .asking import sampling_for
 from .cassettes.cassette import Cassette
@@ -16,10 +21,13 @@ from .cassettes.cassette import question
 from .clients.base import ChatRequest
 from .executors.mocks import Mocks
 from .executors.turn import TurnTools
+from .judge import VERDICT
+from .judge import judge_messages
 from .limits.spending import price
 from .models.prices import listed
 from .models.spec import LEXICAL
 from .models.spec import ModelSpec
+from .user import opening
 
 # Tokens of an answer: a short call at least; at most `max_tokens`, or this where none is set.
 _SHORT_ANSWER = 20
@@ -56,59 +64,95 @@ class Estimate:
     least_usd: float | None = 0.0
     most_usd: float | None = 0.0
 
+    def add(self, replayed: int) -> None:
+        self.cases += 1
+        self.replayed += replayed
+
 
 def estimate(
-    asked: Iterable[tuple[ResolvedCase, ModelSpec, Cassette | None]],
+    asked: Iterable[tuple[ResolvedCase, ModelSpec, Cassette | None, ModelSpec | None]],
+    judge: ModelSpec | None = None,
 ) -> list[Estimate]:
-    """One Estimate per model, in order of first appearance.
+    """One Estimate per model, in order of first appearance, then those of judges and played users.
 
-    Prompt tokens are counted by litellm's tokenizer for the model (near, not exact, for providers
-    that keep theirs secret).
+    Each case comes with its model, its cassette, and the model that plays its user. Prompt tokens are
+    counted by litellm's tokenizer for the model (near, not exact, for providers that keep theirs
+    secret).
     """
     sums: dict[str, Estimate] = {}
-    for case, spec, cassette in asked:
+    others: dict[str, Estimate] = {}
+    for case, spec, cassette, player in asked:
         row = sums.setdefault(spec.label, Estimate(spec.label))
-        row.cases += 1
-        replayed = _replayed(case, spec, cassette)
-        row.replayed += replayed
-        trials = case.trials - replayed
-        if trials:
-            _add(row, case, spec, trials)
-    return list(sums.values())
+        replayed = _replayed(case, spec, cassette, player)
+        row.add(replayed)
+        tools = [tool.to_wire() for tool in case.tools]
+        user = case.case.user
+        turns = user.max_turns if user else len(case.turns) or 1
+        fewest = 1 if user else (case.case.optimal_hops or 1) if case.case.multi_turn else turns
+        longest = max(fewest, turns * case.max_rounds)
+        rounds = fewest, longest
+        question = _Question(case.messages, tools, sampling_for(spec, case))
+        _add(row, spec, case.trials - replayed, rounds, question)
+        if user is not None and player is not None:
+            label = payer(player.label, "user")
+            row = others.setdefault(label, Estimate(label))
+            row.add(replayed)
+            question = _Question(opening(user), (), sampling_for(player))
+            _add(row, player, case.trials - replayed, (2, turns + 1), question)
+        if judge is not None and case.rubrics:
+            label = payer(judge.label, "judge")
+            row = others.setdefault(label, Estimate(label))
+            row.add(replayed)
+            told = Transcript(case.messages)
+            for rubric in case.rubrics:
+                messages = judge_messages(rubric, told)
+                question = _Question(messages, [VERDICT], sampling_for(judge), rounds)
+                _add(row, judge, case.trials - replayed, (1, 1), question)
+    return [*sums.values(), *others.values()]
 
 
-def _replayed(case: ResolvedCase, spec: ModelSpec, cassette: Cassette | None) -> int:
+class _Question(NamedTuple):
+    """What is asked first. `quoted` are the fewest and most rounds of another model that it quotes."""
+
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]]
+    sampling: Mapping[str, Any]
+    quoted: tuple[int, int] = (0, 0)
+
+
+def _replayed(
+    case: ResolvedCase, spec: ModelSpec, cassette: Cassette | None, player: ModelSpec | None
+) -> int:
     """Trials whose first question is on the cassette."""
-    if cassette is None:
+    if cassette is None or (case.case.user and player is None):
         return 0
-    tools = [tool.to_wire() for tool in (case.turns[0] if case.turns else case).tools]
-    sampling = sampling_for(spec, case)
-    executor = TurnTools(case, Mocks(case))
-    requests = (
-        ChatRequest(case.messages, tools, case.tool_choice, sampling, trial, executor)
-        for trial in range(case.trials)
-    )
+    if case.case.user and player:
+        spec, first = player, ChatRequest(opening(case.case.user), (), "none", sampling_for(player))
+    else:
+        tools = [tool.to_wire() for tool in (case.turns[0] if case.turns else case).tools]
+        sampling, executor = sampling_for(spec, case), TurnTools(case, Mocks(case))
+        first = ChatRequest(case.messages, tools, case.tool_choice, sampling, 0, executor)
+    requests = (replace(first, trial=trial) for trial in range(case.trials))
     return sum(cassette.find(key_of(question(spec, request))) is not None for request in requests)
 
 
-def _add(row: Estimate, case: ResolvedCase, spec: ModelSpec, trials: int) -> None:
-    turns = len(case.turns) or 1
-    fewest = (case.case.optimal_hops or 1) if case.case.multi_turn else turns
-    longest = max(fewest, turns * case.max_rounds)
+def _add(row: Estimate, spec: ModelSpec, trials: int, rounds: tuple[int, int], asked: _Question) -> None:
+    fewest, longest = rounds
     row.calls += trials * fewest
     row.most_calls += trials * longest
-    if spec.callable or spec.model == LEXICAL:
-        if spec.callable:  # what an agent of the user's own costs, nobody here knows
+    if not trials or spec.callable or spec.model == LEXICAL:
+        if trials and spec.callable:  # what an agent of the user's own costs, nobody here knows
             row.least_usd = row.most_usd = None
         return
-    prompt = count_tokens(spec, case)
-    sampling = sampling_for(spec, case)
+    prompt, sampling = count_tokens(spec, asked), asked.sampling
+    shortest, longer = (prompt + rounds * _ROUND_TOKENS for rounds in asked.quoted)
     reasoning = _reasoning_tokens(spec, sampling)
     answer = _LONG_ANSWER
     if sampling.get("max_tokens"):  # for reasoning and answer together
         reasoning = min(reasoning, int(sampling["max_tokens"]))
         answer = int(sampling["max_tokens"]) - reasoning
-    least, most = _tokens(prompt, fewest, _SHORT_ANSWER), _tokens(prompt, longest, answer)
+    least = _tokens(shortest, fewest, _SHORT_ANSWER)
+    most = _tokens(longer, longest, answer)
     row.prompt_tokens += trials * least[0]
     row.most_reasoning_tokens += trials * longest * reasoning
     into, out, thought = prices_of(spec)
@@ -142,13 +186,13 @@ def _plus(total: float | None, trials: int, cost: float | None) -> float | None:
     return None if total is None or cost is None else total + trials * cost
 
 
-def count_tokens(spec: ModelSpec, case: ResolvedCase) -> int:
+def count_tokens(spec: ModelSpec, asked: _Question) -> int:
     """Tokens of the first question, tools included."""
     from .clients.litellm_client import load_litellm
 
     litellm = load_litellm()
-    tools = json.dumps([tool.to_wire() for tool in case.tools])
-    messages: list[Any] = [*case.messages, {"role": "system", "content": tools}]
+    tools = json.dumps(list(asked.tools))
+    messages: list[Any] = [*asked.messages, {"role": "system", "content": tools}]
     return int(litellm.token_counter(model=spec.model, messages=messages))
 
 

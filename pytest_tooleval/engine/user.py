@@ -63,6 +63,12 @@ def played_user(
     return SimulatedUser(case.case.user, spec, ask, trial)
 
 
+def opening(user: User) -> list[Message]:
+    """What the model that plays the user is asked first."""
+    goal = _INSTRUCTIONS.format(goal=user.goal, stop=user.stop)
+    return [{"role": "system", "content": goal}, {"role": "user", "content": _OPENING}]
+
+
 class SimulatedUser:
     """One conversation of a user that a model plays."""
 
@@ -71,11 +77,7 @@ class SimulatedUser:
         self._spec = spec
         self._ask = ask
         self._trial = trial
-        goal = _INSTRUCTIONS.format(goal=user.goal, stop=user.stop)
-        self._messages: list[Message] = [
-            {"role": "system", "content": goal},
-            {"role": "user", "content": _OPENING},
-        ]
+        self._messages = opening(user)
         self._heard = 0
         self._replies: list[Reply] = []
 

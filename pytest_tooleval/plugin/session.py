@@ -112,7 +112,8 @@ class EvalSession:
         from .estimate_table import write_estimate
 
         chosen = [item for item in session.items if isinstance(item, CaseItem) and not is_skipped(item)]
-        rows = estimate((i.case, i.spec, self.asking.cassette_for(i.path)) for i in chosen if i.spec)
+        cases = ((i.case, i.spec, self.asking.cassette_for(i.path), i.user) for i in chosen if i.spec)
+        rows = estimate(cases, self.settings.judge)
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
             write_estimate(reporter, rows)

@@ -331,3 +331,37 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted
+
+
+def kappa(
+    both: int, first: int, second: int, neither: int, confidence: float = 0.95
+) -> tuple[float | None, float, float]:
+    """Agreement beyond chance of two who say yes or no (Cohen 1960), and its interval.
+
+    (po - pe) / (1 - pe): po is the share on which they agree, pe what it would be by chance. `first`
+    and `second` count what only that one said yes to. None when both always say the same one thing.
+
+    The interval is by the standard error of Fleiss, Cohen & Everitt (1969), after half a case was added
+    to each of the four counts (Haldane 1956): else complete agreement would have none, however few
+    were asked.
+    """
+    counts = both, first, second, neither
+    value = _kappa(counts)[0] if max(both, neither) < sum(counts) else None
+    centre, error = _kappa([count + 0.5 for count in counts])
+    half = _normal_quantile(0.5 + confidence / 2) * error
+    return value, max(-1.0, centre - half), min(1.0, centre + half)
+
+
+def _kappa(counts: Sequence[float]) -> tuple[float, float]:
+    """Kappa and its standard error, of the counts of yes-yes, yes-no, no-yes and no-no."""
+    n = math.fsum(counts)
+    a, b, c, d = (count / n for count in counts)
+    rows, columns = (a + b, c + d), (a + c, b + d)
+    chance = rows[0] * columns[0] + rows[1] * columns[1]
+    value = (a + d - chance) / (1 - chance)
+    agreed = sum(
+        share * (1 - (rows[i] + columns[i]) * (1 - value)) ** 2 for i, share in enumerate((a, d))
+    )
+    differed = b * (columns[0] + rows[1]) ** 2 + c * (columns[1] + rows[0]) ** 2
+    variance = agreed + (1 - value) ** 2 * differed - (value - chance * (1 - value)) ** 2
+    return value, math.sqrt(max(variance, 0.0) / n) / (1 - chance)

@@ -196,3 +196,23 @@ def test_python_functions_judge_and_play(desk: Project) -> None:
     result = desk.run_subprocess(*CAST, model="careful")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*the judge judge: expected one call verdict*got verdict(*yes*"])
+
+
+def test_the_estimate_counts_them(desk: Project) -> None:
+    with MockServer(script=script) as server:
+        serve(desk, server)
+        tape = ("--tooleval-cassette=tape", *CAST)
+        result = desk.run_subprocess(
+            *tape, "--tooleval-estimate", "--tooleval-trials=2", model="careful"
+        )
+        assert server.requests == 0
+        result.stdout.re_match_lines(
+            [
+                r"careful +1 +0 +2 to 60 +\d+ +\$",
+                r"ada \(as user\) +1 +0 +4 to 8 +\d+ +\$",
+                r"judge \(as judge\) +1 +0 +2 +\d+ +\$",
+            ]
+        )
+        desk.run_subprocess(*tape, model="careful").assert_outcomes(passed=1)
+        result = desk.run_subprocess(*tape, "--tooleval-estimate", model="careful")
+        result.stdout.re_match_lines([r"careful +1 +1 +0", r"ada .* +1 +1 +0", r"judge .* +1 +1 +0"])

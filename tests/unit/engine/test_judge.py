@@ -10,7 +10,7 @@ import pytest
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.judge import VERDICT
-from pytest_tooleval.engine.judge import question_text
+from pytest_tooleval.engine.judge import judge_messages
 from pytest_tooleval.engine.judge import read_verdict
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
@@ -81,7 +81,8 @@ def test_the_conversation_cannot_end_itself() -> None:
         {"role": "user", "content": "Later."},
         {"role": "assistant", "content": "Too late."},
     ]
-    text = question_text("Is polite.", Transcript.from_messages(messages), 1)
+    _, asked = judge_messages("Is polite.", Transcript.from_messages(messages), 1)
+    text = asked["content"]
     before, _, rest = text.partition("\n\n<conversation>\n")
     inside, end, after = rest.partition("\n</conversation>")
     assert before == "The rubric, for what the assistant did in turn 1:\n\nIs polite."
@@ -90,4 +91,6 @@ def test_the_conversation_cannot_end_itself() -> None:
     assert [each["role"] for each in told] == ["user", "assistant", "tool", "assistant"]
     assert told[1]["text"] == told[2]["text"] == hostile
     assert told[1]["calls"][0]["name"] == "look"
-    assert "Too late." in question_text("Is polite.", Transcript.from_messages(messages))
+    _, whole = judge_messages("Is polite.", Transcript.from_messages(messages))
+    assert "Too late." in whole["content"]
+    assert "secret" not in whole["content"]

@@ -21,6 +21,7 @@ from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.statistics import drop_bound
 from pytest_tooleval.verdicts.statistics import flip_test
 from pytest_tooleval.verdicts.statistics import holm
+from pytest_tooleval.verdicts.statistics import kappa
 from pytest_tooleval.verdicts.statistics import mean_interval
 from pytest_tooleval.verdicts.statistics import pass_at_k
 from pytest_tooleval.verdicts.statistics import pass_hat_k
@@ -438,3 +439,50 @@ def test_in_the_power_table_more_is_never_less() -> None:
         for other, more in table.items():
             if other[0] >= cases and other[1] >= trials:
                 assert all(b >= a - 0.05 for a, b in zip(row, more, strict=True))
+
+
+# kappa
+
+
+@pytest.mark.parametrize(
+    ("counts", "value", "error"),
+    # By statsmodels 0.14, cohens_kappa.
+    [((20, 5, 10, 15), 0.4, 0.126996), ((88, 2, 5, 5), 0.551282, 0.150028)],
+)
+def test_kappa_and_its_standard_error(
+    counts: tuple[int, int, int, int], value: float, error: float
+) -> None:
+    assert statistics._kappa(counts) == pytest.approx((value, error), abs=1e-6)
+    assert kappa(*counts)[0] == pytest.approx(value, abs=1e-6)
+
+
+def test_kappa_of_complete_agreement_is_not_certain() -> None:
+    value, low, high = kappa(5, 0, 0, 5)
+    assert (value, high) == (1.0, 1.0)
+    assert 0.4 < low < 0.6
+    assert kappa(50, 0, 0, 50)[1] > 0.9
+    assert kappa(10, 0, 0, 0)[0] is None
+    assert kappa(0, 0, 0, 0)[0] is None
+
+
+@pytest.mark.parametrize(("n", "least"), [(20, 0.935), (50, 0.935)])
+@pytest.mark.parametrize(
+    ("yes", "sees_yes", "sees_no"),
+    [(0.5, 0.9, 0.9), (0.5, 0.98, 0.98), (0.8, 0.9, 0.9), (0.9, 0.95, 0.95), (0.5, 0.7, 0.7)],
+)
+def test_the_interval_of_kappa_holds(
+    n: int, least: float, yes: float, sees_yes: float, sees_no: float
+) -> None:
+    """Over all tables of n labels, each by its chance."""
+    chances = (yes * sees_yes, yes * (1 - sees_yes), (1 - yes) * (1 - sees_no), (1 - yes) * sees_no)
+    true = statistics._kappa(chances)[0]
+    covered = 0.0
+    for a, b, c in itertools.product(range(n + 1), repeat=3):
+        d = n - a - b - c
+        if d >= 0:
+            ways = math.comb(n, a) * math.comb(n - a, b) * math.comb(n - a - b, c)
+            _, low, high = kappa(a, b, c, d)
+            if low <= true <= high:
+                powers = zip(chances, (a, b, c, d), strict=True)
+                covered += ways * math.prod(chance**count for chance, count in powers)
+    assert least < covered < 0.9999

@@ -1,0 +1,150 @@
+"""`tooleval judge-check`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from typing import Literal
+from typing import NamedTuple
+from typing import TypedDict
+
+import click
+from msgspec import Struct
+from msgspec import ValidationError
+from msgspec.json import Decoder
+
+from ..errors import ConfigError
+from ..errors import ModelError
+from ..record.transcript import Judged
+from ..record.transcript import Transcript
+from ..text import counted
+from ..text import json_text
+from ..text import printable
+from ..text import shown
+from .tables import table
+
+
+class _Said(TypedDict):
+    role: str
+
+
+class _Message(_Said, total=False):
+    content: str | list[dict[str, Any]] | None
+    tool_calls: list[dict[str, Any]] | None
+
+
+class _Line(Struct):
+    """A line of the file: an answer, and whether a person says that it meets the rubric."""
+
+    rubric: str
+    label: Literal["pass", "fail"]
+    text: str | None = None
+    messages: list[_Message] | None = None
+
+
+class _Label(NamedTuple):
+    line: int
+    rubric: str
+    passed: bool
+    transcript: Transcript
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--judge", required=True, help="The model, as --tooleval-judge in a run.")
+def judge_check(file: Path, judge: str) -> None:
+    """Measure a judge against labels of your own: how often does it say what you say?
+
+    FILE has JSON lines {"rubric": ..., "text": ..., "label": "pass" or "fail"}; in place of the text of
+    one answer may stand "messages", a whole conversation. Prints the agreement and Cohen's kappa, both
+    with a 95% interval, and each disagreement with the judge's reason. The exit code is 1 when the judge
+    gave no verdict on something.
+    """
+    from ..engine.models.tables import read_tables
+    from ..engine.models.tables import resolve_models
+    from ..engine.runner import Runner
+    from ..engine.runner import settled
+
+    labels = list(_read(file))
+    (spec,) = resolve_models([judge], read_tables(Path.cwd()))
+    runner = Runner()
+    try:
+        asked = [runner.judge(each.rubric, each.transcript, spec) for each in labels]
+        verdicts: list[Judged | ModelError] = []
+        for future in asked:
+            verdict = settled(future)
+            verdicts.append(verdict)
+    finally:
+        runner.close()
+    for line in _lines(file, labels, verdicts):
+        click.echo(line)
+    if any(isinstance(each, ModelError) for each in verdicts):
+        raise SystemExit(1)
+
+
+def _read(file: Path) -> Iterator[_Label]:
+    decoder = Decoder(_Line)
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+    if not any(map(bytes.strip, lines)):
+        raise ConfigError(f"{file}: there are no labels")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            found = decoder.decode(line)
+        except (ValidationError, ValueError) as error:
+            raise ConfigError(f"{file}:{number}: {error}") from None
+        said = [dict(message) for message in found.messages or ()]
+        if found.text is not None:
+            said.append({"role": "assistant", "content": found.text})
+        transcript = Transcript.from_messages(said)
+        if (found.text is None) == (found.messages is None) or not transcript.rounds:
+            expected = "either text or messages, among them one of the assistant"
+            raise ConfigError(f"{file}:{number}: expected {expected}")
+        yield _Label(number, found.rubric, found.label == "pass", transcript)
+
+
+def _lines(
+    file: Path, labels: Sequence[_Label], verdicts: Sequence[Judged | ModelError]
+) -> Iterator[str]:
+    from ..verdicts.statistics import kappa
+    from ..verdicts.statistics import wilson
+
+    counts: Counter[tuple[bool, bool]] = Counter()
+    differing, unjudged = [], []
+    for label, verdict in zip(labels, verdicts, strict=True):
+        place = f"{printable(str(file))}:{label.line}"
+        if isinstance(verdict, ModelError):
+            unjudged.append(f"{place}: {printable(verdict.message)}")
+            continue
+        counts[label.passed, verdict.passed] += 1
+        if label.passed != verdict.passed:
+            said = "label pass, judge fail" if label.passed else "label fail, judge pass"
+            why = f"{json_text(label.rubric)}: {shown(verdict.reason, 400)}"
+            differing.append(f"{place}: {said}: {why}")
+    total, agreed = counts.total(), counts[True, True] + counts[False, False]
+    if total:
+        rows = [
+            [f"label {name}", str(counts[passed, True]), str(counts[passed, False])]
+            for name, passed in (("pass", True), ("fail", False))
+        ]
+        yield from table(("", "judge pass", "judge fail"), rows, texts=("",))
+        low, high = wilson(agreed, total)
+        yield f"agreement {agreed / total:.2f} ({low:.2f} to {high:.2f}) over {counted(total, 'label')}"
+        value, low, high = kappa(
+            counts[True, True], counts[True, False], counts[False, True], counts[False, False]
+        )
+        beyond = "-" if value is None else f"{value:.2f}"
+        yield f"Cohen's kappa {beyond} ({low:.2f} to {high:.2f})"
+        if len({passed for passed, _ in counts}) == 1:
+            yield "all labels are alike, so kappa says little; add answers of the other kind"
+    if differing:
+        yield from ("", counted(len(differing), "disagreement"), *differing)
+    if unjudged:
+        yield from ("", f"{counted(len(unjudged), 'label')} without a verdict", *unjudged)
