@@ -182,6 +182,13 @@ class Runner:
         ask = self._ask_as("judge", judge, AskOptions(0))
         return self._start(judge_one(rubric, transcript, judge, ask))
 
+    def submit_judging(
+        self, case: ResolvedCase, transcript: Transcript, judge: ModelSpec, cassette: Cassette | None
+    ) -> concurrent.futures.Future[Transcript]:
+        """Ask a judge about a conversation that ran elsewhere."""
+        ask = self._ask_as("judge", judge, AskOptions(0, cassette))
+        return self._start(with_verdicts(case, transcript, judge, ask))
+
     def _ask_as(self, role: Role, spec: ModelSpec | None, options: AskOptions) -> AskOne:
         """The way to a judge or a simulated user."""
 

@@ -24,7 +24,7 @@ def without_secrets(value: Any) -> tuple[Any, int]:
     def clean(value: Any) -> Any:
         nonlocal count
         if isinstance(value, str):
-            if value.startswith("data:"):  # a picture
+            if value.startswith("data:") and ";base64," in value[:100]:  # a picture
                 return value
             made = _SECRET.sub(PLACEHOLDER, scrub_json(value, values))
             count += made != value

@@ -79,7 +79,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
         from ..text import printable
 
         return printable(
-            f"tooleval: recorded runs ({len(settings.recorded)}) of {names}; no model is asked"
+            f"tooleval: recorded runs ({len(settings.recorded)}) of {names}, judged without asking them"
         )
     rounds = f"; up to {settings.most_trials} trials, in one process" if settings.most_trials else ""
     return f"tooleval: {names}; {settings.concurrency} requests at a time{rounds}"

@@ -53,7 +53,7 @@ _PART = 8
 _T = TypeVar("_T")
 
 # A trial whose answer is recorded has it at once: thousands of futures keep the collector busy.
-Asked = Union[Transcript, "concurrent.futures.Future[Transcript]"]
+Asked = Union[Answer, "concurrent.futures.Future[Transcript]"]
 # The trials of a case; or the one future of all of them, when asking may stop early.
 Pending = Union[list[Asked], "concurrent.futures.Future[list[Answer]]"]
 
@@ -81,8 +81,8 @@ class Asking:
         """Ask for a case unless it was asked, or may not run."""
         if not isinstance(item, CaseItem) or item.nodeid in self._pending or item.runs:
             return
-        if item.recorded is not None:
-            return
+        if item.recorded is not None and not item.case.rubrics:
+            return  # they are there, and need no judge
         if not is_skipped(item):
             self._pending[item.nodeid] = self._submit(item)
             if self.settings.most_trials is not None:
@@ -108,12 +108,21 @@ class Asking:
             self.ahead(item)
 
     def _submit(self, item: CaseItem) -> Pending:
+        if item.recorded is not None:
+            return [self._judged(item, answer) for answer in answers_of(item.case, item.recorded)]
         # A rerun by pytest-rerunfailures wants a new answer, not the recorded one again.
         fresh, item.runs = item.runs > 0, item.runs + 1
         trials = [self._trial(item, number, fresh=fresh) for number in range(item.case.trials)]
         if self.settings.early_stop and len(trials) > 1:
             return self.runner.submit_until(trials, item.further_trials)
         return [self._begin_trial(trial) for trial in trials]
+
+    def _judged(self, item: CaseItem, answer: Answer) -> Asked:
+        """A recorded run; where the case has rubrics, with what the judge says of it."""
+        judge = self.settings.judge
+        if judge is None or not item.case.rubrics or isinstance(answer, ModelError):
+            return answer
+        return self.runner.submit_judging(item.case, answer, judge, self.cassette_for(item.path))
 
     def _trial(self, item: CaseItem, number: int, *, fresh: bool = False) -> Trial:
         assert item.spec is not None
@@ -173,8 +182,6 @@ class Asking:
 
     def take(self, item: CaseItem) -> list[Answer]:
         """The answer to each trial of a case, waited for; asks now if nobody has asked ahead."""
-        if item.recorded is not None:
-            return answers_of(item.case, item.recorded)
         if self._in_rounds:
             self._ask_in_rounds()
         pending = self._pending.pop(item.nodeid, None) or self._submit(item)
@@ -190,7 +197,7 @@ class Asking:
             raise
 
     def _answer(self, asked: Asked) -> Answer:
-        if isinstance(asked, Transcript):
+        if not isinstance(asked, concurrent.futures.Future):
             return asked
         answer: Answer = self.wait(asked)
         return answer
@@ -295,7 +302,7 @@ class Asking:
 
 def _futures(pending: Pending) -> Sequence[concurrent.futures.Future[Any]]:
     asked = pending if isinstance(pending, list) else [pending]
-    return [each for each in asked if not isinstance(each, Transcript)]
+    return [each for each in asked if isinstance(each, concurrent.futures.Future)]
 
 
 def is_skipped(item: pytest.Item) -> bool:

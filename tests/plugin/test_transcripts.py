@@ -159,7 +159,7 @@ def test_the_ini_file_names_transcripts_and_a_named_model_outdoes_it(project: Pr
     recorded(project, {"id": "w", "model": "m", "messages": [said("user", "?"), said("assistant", "?")]})
     project.write("pytest.ini", "[pytest]\ntooleval_transcripts = runs.jsonl\n")
     result = project.run(model=None)
-    result.stdout.fnmatch_lines(["tooleval: recorded runs (1) of m; no model is asked"])
+    result.stdout.fnmatch_lines(["tooleval: recorded runs (1) of m, judged without asking them"])
     result.assert_outcomes(failed=1)
     project.run().assert_outcomes(passed=1)
 
@@ -175,3 +175,41 @@ def test_no_key_reaches_a_report(project: Project, monkeypatch: pytest.MonkeyPat
     assert "planted-0123456789" not in written
     assert token not in written
     assert "[secret]" in written
+
+
+def test_a_named_judge_reads_recorded_conversations(project: Project) -> None:
+    answer = {"passed": False, "reason": "It never asks."}
+    call = {"function": {"name": "verdict", "arguments": answer}}
+    project.write("my_judge.py", f"def judge(messages, tools):\n    return {{'tool_calls': [{call}]}}\n")
+    project.write("tooleval.toml", '[models.judge]\ncallable = "my_judge:judge"\n')
+    case = {
+        "id": "w",
+        "user": {"goal": "You want to know the weather."},
+        "expected_text": [{"$judge": "Asks where."}],
+    }
+    suite = {"name": "S", "tools": [WEATHER_TOOL], "test_cases": [case]}
+    project.write("weather.tooleval.json", json.dumps(suite))
+    talk = [said("user", "Hi."), said("assistant", "Hi."), said("user", "?"), said("assistant", "Rain.")]
+    option = recorded(project, {"id": "w", "messages": talk})
+    project.run(option, "--tooleval-json=out.json", model=None).assert_outcomes(errors=1)
+    assert "name --tooleval-judge=MODEL" in project.rows()["w[recorded]"]["reason"]
+    project.run(option, "--tooleval-json=out.json", "--tooleval-judge=judge", model=None)
+    row = project.rows()["w[recorded]"]
+    assert (row["outcome"], row["reason"]) == ("failed", 'judge: It never asks. ("Asks where.")')
+
+
+def test_names_and_texts_of_a_record_are_harmless(project: Project) -> None:
+    project.suite(WEATHER)
+    evil = "gpt\x1b[2J\n::error::" + "x" * 5000
+    bad = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": evil}, {"type": "file", "file": {}}],
+    }
+    option = recorded(project, {"id": "w", "model": evil, "messages": [said("user", evil), bad]})
+    result = project.run(option, "-rA", "--tooleval-json=out.json", model=None)
+    result.assert_outcomes(failed=1)
+    assert "\x1b[2J" not in result.stdout.str()
+    assert not any(line.startswith("::error::") for line in result.outlines)
+    (row,) = project.rows().values()
+    assert len(row["model"]) <= 100
+    assert "[file]" in row["trials"][0]["transcript"]["rounds"][0]["reply"]["message"]["content"]

@@ -15,6 +15,7 @@ from ...record.transcript import text_of
 from ...suite.discovery import SUITE_ENDING
 from ...suite.source import MAX_PROBLEMS
 from ...text import json_text
+from ...text import shown
 from ..records import read_records
 from ..redaction import without_secrets
 from . import chat
@@ -40,7 +41,7 @@ def read_runs(paths: Sequence[Path]) -> list[RecordedRun]:
     """
     runs: list[RecordedRun] = []
     problems: list[Problem] = []
-    for path in _files(paths):
+    for path in {each.resolve(): each for each in _files(paths)}.values():
         for each in _read(path):
             (problems if isinstance(each, Problem) else runs).append(each)  # type: ignore[arg-type]
     if not runs and not problems:
@@ -85,9 +86,10 @@ def _bounded(run: RecordedRun) -> RecordedRun | Problem:
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)
     if size > _MOST_CHARACTERS:
         return run.problem(f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters")
-    clean, _ = without_secrets([messages, run.model, run.case, run.id])
-    messages, model, case, id = clean
-    return run._replace(messages=messages, model=model, case=case, id=id)
+    clean, _ = without_secrets([messages, run.model, run.case, run.id, run.error])
+    messages, model, case, id, error = clean
+    # The model becomes a part of node ids.
+    return run._replace(messages=messages, model=shown(model, 100), case=case, id=id, error=error)
 
 
 def _plain(message: Message) -> Message:

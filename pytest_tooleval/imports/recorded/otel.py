@@ -105,48 +105,45 @@ class _Chains:
     def __init__(self) -> None:
         self.all: list[_Chain] = []
         self._by_key: dict[int, list[_Chain]] = {}
+        self._by_call: dict[tuple[str, object], _Chain] = {}
 
     def add(self, span: Span, call: ModelCall, case: Span | None) -> None:
         """Go on with the conversation that the model was given, or begin one."""
-        chain = self._given(span, call.given)
+        given = call.given
+        chain = self._given(span, given, case)
         if chain is None:
-            answered = {m.get("tool_call_id") for m in call.given if m["role"] == "tool"}
-            chain = self._open(span, answered)
-            if chain is not None:  # the library keeps back, or cut off, what was said before
-                last = max((n for n, m in enumerate(call.given) if m["role"] == "assistant"), default=-1)
-                call.given[:] = [*chain.messages, *call.given[last + 1 :]]
+            ids = (each.get("tool_call_id") for each in given if each["role"] == "tool")
+            chain = next((c for id in ids if (c := self._by_call.get((span.trace, id)))), None)
+            if chain is not None:  # what was said before is kept by the provider, or was cut off
+                last = max(
+                    (n for n, each in enumerate(given) if each["role"] == "assistant"), default=-1
+                )
+                given = [*chain.messages, *given[last + 1 :]]
         if chain is None:
             chain = _Chain(span, case)
             self.all.append(chain)
         else:
             self._by_key[chain.key].remove(chain)
-        chain.messages = [*call.given, *call.said]
+        chain.messages = [*given, *call.said]
         chain.spans.append(span)
         chain.tools = call.tools if call.tools is not None else chain.tools
         *_, chain.key = [0, *_keys(chain.messages)]
         self._by_key.setdefault(chain.key, []).append(chain)
+        for made in chain.messages[-1].get("tool_calls") or ():
+            self._by_call[span.trace, made["id"]] = chain
 
-    def _given(self, span: Span, messages: list[Message]) -> _Chain | None:
+    def _given(self, span: Span, messages: list[Message], case: Span | None) -> _Chain | None:
         for key in reversed(list(_keys(messages))):
-            same = [chain for chain in self._by_key.get(key, ()) if _may_go_on(chain, span)]
-            same.sort(key=lambda chain: chain.spans[-1].trace == span.trace)
+            same = [chain for chain in self._by_key.get(key, ()) if _may_go_on(chain, span, case)]
             if same:
-                return same[-1]
-        return None
-
-    def _open(self, span: Span, answered: set[object]) -> _Chain | None:
-        """The conversation of this trace whose last calls these are."""
-        for chain in reversed(self.all):
-            calls = chain.messages[-1].get("tool_calls")
-            if chain.spans[-1].trace == span.trace and any(
-                call["id"] in answered for call in calls or ()
-            ):
-                return chain
+                return max(same, key=lambda c: (c.case is case, c.spans[-1].trace == span.trace))
         return None
 
 
-def _may_go_on(chain: _Chain, span: Span) -> bool:
+def _may_go_on(chain: _Chain, span: Span, case: Span | None) -> bool:
     """Whether a call that was given a conversation is its next: another trial may have said the same."""
+    if chain.case and case and chain.case.attributes[_CASE] != case.attributes[_CASE]:
+        return False
     last = chain.spans[-1]
     if last.trace == span.trace:
         return True

@@ -21,6 +21,7 @@ from ...record.transcript import Transcript
 from ...record.transcript import text_of
 from ...scoring import conversation_of
 from ...scoring.conversation import forbidden_in
+from ...scoring.problems import CannotCompare
 from ...suite.model import ResolvedCase
 from ...suite.model import Suite
 from ...suite.model import TestCase
@@ -132,7 +133,7 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
         return ModelError(f"{run.place}: the run ended without a reply", kind="bad_response")
     turns = len(transcript.turns)
     broke_off = turns < len(case.turns) and not transcript.rounds[-1].reply.calls
-    if broke_off and not forbidden_in(case, transcript):
+    if broke_off and not _is_lost(case, transcript):
         message = f"{run.place}: the run ended after {turns} of {counted(len(case.turns), 'turn')}"
         return ModelError(message, kind="bad_response")
     # What is known of the whole alone is the last round's; the sum counts.
@@ -142,6 +143,13 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
     *before, last = transcript.rounds
     rounds = [_with(each, none) for each in before] + [_with(last, known)]
     return Transcript(transcript.prompt, tuple(rounds))
+
+
+def _is_lost(case: ResolvedCase, transcript: Transcript) -> bool:
+    try:
+        return forbidden_in(case, transcript) is not None
+    except CannotCompare:
+        return True  # said when the answer is scored
 
 
 def _with(round_: Round, taken: dict[str, Any]) -> Round:
