@@ -53,20 +53,28 @@ class BFCL:
                 return f"Error during execution: {error}"
 
     def _answer(self, name: str, arguments: dict[str, Any]) -> str:
-        if name not in self._methods:
-            raise NameError(f"name {name!r} is not defined")
-        of, method = self._methods[name]
-        arguments = ast.literal_eval(_BEFORE_BRACKET.sub(r"\1", repr(arguments)))
-        try:
-            result = method(**arguments)
-        finally:
-            self._show(of)
+        result = self._called(name, ast.literal_eval(_BEFORE_BRACKET.sub(r"\1", repr(arguments))))
         if not isinstance(result, dict):
             return str(result)
         try:
             return json.dumps(result)
         except (TypeError, ValueError):
             return str(result)
+
+    def _called(self, name: str, arguments: dict[str, Any]) -> Any:
+        """What a method returns. Arguments may be calls, as models make them that write Python."""
+        if name not in self._methods:
+            raise NameError(f"name {name!r} is not defined")
+        of, method = self._methods[name]
+        given = dict(arguments)
+        for key, value in arguments.items():
+            inner, *others = value.items() if isinstance(value, dict) and value else [("", None)]
+            if not others and inner[0] in self._methods and isinstance(inner[1], dict):
+                given[key] = self._called(*inner)
+        try:
+            return method(**given)
+        finally:
+            self._show(of)
 
     def _show(self, name: str) -> None:
         """What the checker compares of an object: its public attributes."""

@@ -19,6 +19,7 @@ import pytest
 
 from pytest_tooleval.imports.bfcl import answers_beside
 from pytest_tooleval.imports.bfcl import bfcl_suite
+from pytest_tooleval.imports.recorded.files import read_runs
 from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite
@@ -270,6 +271,29 @@ def test_agrees_with_the_checker_on_everything_else(category: Category) -> None:
             assert category.ours(id, turns) == verdict, f"{id}: {turns}"
     assert min(verdicts.values()) > 20 * PER_CASE
     print(verdicts)
+
+
+def test_result_files_are_read_as_the_leaderboard_reads_them(category: Category, tmp_path: Path) -> None:
+    mistakes = Mistakes(category, 2)
+    wanted = {
+        id: (turns, category.theirs(id, turns))
+        for id in category.truths
+        for turns in [next(mistakes.of(id))]
+    }
+    for form in (lambda step: [{name: json.dumps(given)} for name, given in step], _python):
+        lines = [
+            {"id": id, "result": [[*map(form, turn), "Done."] for turn in turns]}
+            for id, (turns, _) in wanted.items()
+        ]
+        file = tmp_path / "BFCL_v4_result.json"
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        for run in read_runs([file]):
+            case = category.suite.case(run.id)
+            assert score_messages(category.suite, case, run.messages).passed == wanted[run.id][1], run.id
+
+
+def _python(step: list[Call]) -> str:
+    return f"[{', '.join(map(_text, step))}]"
 
 
 def test_positional_arguments_are_named_as_the_method_names_them(category: Category) -> None:

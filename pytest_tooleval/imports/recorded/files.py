@@ -18,16 +18,17 @@ from ...text import json_text
 from ...text import shown
 from ..records import read_records
 from ..redaction import without_secrets
+from . import bfcl
 from . import chat
 from . import otel
 from . import tau2
 from .run import RecordedRun
 
 # A module each: `reads` tells by the first record of a file whether it is of this format.
-READERS = (chat, otel, tau2)
+READERS = (chat, otel, tau2, bfcl)
 _EXPECTED = (
-    'expected chat transcripts ({"messages": [...]}), OTLP spans ({"resourceSpans": [...]}) or results '
-    "of tau2"
+    'expected chat transcripts ({"messages": [...]}), OTLP spans ({"resourceSpans": [...]}), or results '
+    "of tau2 or BFCL"
 )
 _ENDINGS = (".json", ".jsonl")
 _MOST_BYTES = 512 << 20

@@ -1,0 +1,248 @@
+"""Result files of the Berkeley Function Calling Leaderboard, of its conversations (multi_turn_...).
+
+A record is `{"id": ..., "result": [[step, ...], ...]}`: in each turn what the model answered, calls as
+`[{name: arguments}]` or a text. Models without function calling write calls as Python, or in a way that
+only their own handler in `bfcl-eval` reads; what it read is in the `inference_log` beside, where the
+answers of the tools are as well. A step that cannot be read is none, as in the leaderboard.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import operator
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from ...errors import Problem
+from ...record.calls import is_number
+from ...record.transcript import Message
+from ...record.transcript import Taken
+from ...record.transcript import text_of
+from ...text import shorten
+from ..openai_tools import UnusableError
+from ..openai_tools import typed
+from ..records import Record
+from .run import NO_NAME
+from .run import RecordedRun
+
+_OTHER_CALLS = re.compile(r'<tool_call|<function|<\|tool|"(?:name|arguments|parameters)"\s*:')
+_ARITHMETIC: dict[type, Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+
+Call = tuple[str, dict[str, Any]]
+
+
+class _Result(Struct):
+    """One conversation. When it broke off with an error, that is the result."""
+
+    id: str
+    result: list[list[Any]] | str
+    inference_log: list[Any] | str = ""
+    input_token_count: Any = None
+    output_token_count: Any = None
+    latency: Any = None
+
+
+class _Entry(Struct):
+    """What is noted of a step: what the model said, how it was read, what a tool answered."""
+
+    role: str = ""
+    content: Any = None
+    model_response_decoded: list[str] = []
+
+
+class _Step(NamedTuple):
+    text: str
+    calls: list[Call]
+    answers: list[str]
+
+
+class _Undecodable(Exception):
+    """A step that the leaderboard takes for words."""
+
+
+def reads(value: Any) -> bool:
+    """Whether the first record of a file is of this format."""
+    return isinstance(value, Mapping) and isinstance(value.get("id"), str) and "result" in value
+
+
+def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
+    """The conversation of each record."""
+    folder = path.absolute().parent
+    model = folder.name if folder.parent.name == "result" else NO_NAME
+    if folder.name == "multi_turn":
+        model = folder.parent.name
+    results = []
+    for record in records:
+        try:
+            results.append((record, typed(record.value, _Result, "a result")))
+        except UnusableError as error:
+            text = f"{error}; results of BFCL are read of its categories multi_turn"
+            yield Problem(str(path), record.line, 1, record.field, text)
+    makes_calls = any(_native(step) for _, each in results for step in _every_step(each))
+    for record, result in results:
+        try:
+            messages = list(_messages(result, makes_calls))
+        except UnusableError as error:
+            yield Problem(str(path), record.line, 1, record.field, str(error))
+            continue
+        used = _sum(result.input_token_count), _sum(result.output_token_count)
+        whole = [int(each) if each else None for each in used]
+        taken = Taken(
+            prompt_tokens=whole[0], completion_tokens=whole[1], latency_s=_sum(result.latency) or None
+        )
+        yield RecordedRun(
+            str(path), record.line, messages, record.field, id=result.id, model=model, taken=taken
+        )
+
+
+def _sum(counts: Any) -> float:
+    if isinstance(counts, list):
+        return sum(map(_sum, counts))
+    return counts if is_number(counts) else 0
+
+
+def _every_step(result: _Result) -> Iterator[Any]:
+    return (step for turn in result.result if isinstance(turn, list) for step in turn)
+
+
+def _native(step: Any) -> bool:
+    return isinstance(step, dict) or (
+        isinstance(step, list) and isinstance(next(iter(step), None), dict)
+    )
+
+
+def _messages(result: _Result, makes_calls: bool) -> Iterator[Message]:
+    logged = [each for each in result.inference_log if isinstance(each, dict)]
+    for number, turn in enumerate(result.result if isinstance(result.result, list) else ()):
+        log = logged[number] if number < len(logged) else {}
+        query = log.get("begin_of_turn_query")
+        last = query[-1] if isinstance(query, list) and query else None
+        text = text_of(last) if isinstance(last, dict) else ""
+        yield {"role": "user", "content": text or "(not recorded)"}
+        for index, answer in enumerate(turn):
+            entries = typed(log.get(f"step_{index}", []), list[_Entry], "inference_log")
+            step = _logged(answer, entries) if entries else _step(answer, makes_calls)
+            ids = [f"call_{number}_{index}_{which}" for which in range(len(step.calls))]
+            yield _reply(step, ids)
+            for id, content in zip(ids, step.answers, strict=False):
+                yield {"role": "tool", "tool_call_id": id, "content": content}
+        if not turn:
+            yield {"role": "assistant", "content": ""}
+
+
+def _reply(step: _Step, ids: list[str]) -> Message:
+    if not step.calls:
+        return {"role": "assistant", "content": step.text}
+    calls = [
+        {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        for id, (name, arguments) in zip(ids, step.calls, strict=True)
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def _text(answer: Any) -> str:
+    return answer if isinstance(answer, str) else "" if answer is None else json.dumps(answer)
+
+
+def _logged(answer: Any, entries: list[_Entry]) -> _Step:
+    """A step as the model's handler read it: calls as Python, and what they were answered."""
+    texts = [text for each in entries for text in each.model_response_decoded]
+    answers = [str(each.content) for each in entries if each.role == "tool"]
+    return _Step(_text(answer), [_logged_call(text) for text in texts], answers)
+
+
+def _logged_call(text: str) -> Call:
+    try:
+        (call,) = _python_calls(text, is_logged=True)
+    except (_Undecodable, ValueError):
+        return text[:100], {}  # it was no call either when it was evaluated
+    return call
+
+
+def _step(answer: Any, makes_calls: bool) -> _Step:
+    try:
+        if makes_calls:
+            return _Step(_text(answer), _native_calls(answer), [])
+        text = str(answer or "").strip("`\n ")
+        text = text if text.startswith("[") else f"[{text}"
+        return _Step(_text(answer), _python_calls(text if text.endswith("]") else f"{text}]"), [])
+    except _Undecodable:
+        text = _text(answer)
+        if not makes_calls and _OTHER_CALLS.search(text):
+            raise UnusableError(
+                "a step has calls in a form of the model's own; keep its inference_log, which tells them"
+            ) from None
+        return _Step(text, [], [])
+
+
+def _native_calls(answer: Any) -> list[Call]:
+    calls = []
+    for each in [answer] if isinstance(answer, dict) else answer if isinstance(answer, list) else ():
+        if not isinstance(each, dict):
+            raise _Undecodable
+        for name, given in each.items():
+            try:
+                arguments = json.loads(given) if isinstance(given, str) else given
+            except ValueError:
+                raise _Undecodable from None
+            if not isinstance(arguments, dict):
+                raise _Undecodable
+            calls.append((name, arguments))
+    return calls
+
+
+def _python_calls(text: str, *, is_logged: bool = False) -> list[Call]:
+    try:
+        body = ast.parse(text.strip().strip("'"), mode="eval").body
+        calls = body.elts if isinstance(body, (ast.List, ast.Tuple)) else [body]
+        return [_call(each, is_logged) for each in calls]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise _Undecodable from None
+
+
+def _call(node: ast.AST, is_logged: bool) -> Call:
+    if not isinstance(node, ast.Call):
+        raise _Undecodable
+    if is_logged and node.args:
+        raise UnusableError(f"a call with arguments without names: {shorten(ast.unparse(node), 80)}")
+    # The leaderboard drops arguments without names that a model writes.
+    return ast.unparse(node.func), {str(k.arg): _value(k.value, is_logged) for k in node.keywords}
+
+
+def _value(node: ast.AST, is_logged: bool) -> Any:
+    """An argument; a call among them is {name: arguments}. A name is taken for a text."""
+    if isinstance(node, ast.Constant):
+        is_json = node.value is None or isinstance(node.value, (str, int, float))
+        return node.value if is_json else str(node.value)
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_value(each, is_logged) for each in node.elts]
+    if isinstance(node, ast.Dict) and (node.keys or is_logged):
+        pairs = zip(node.keys, node.values, strict=True)
+        return {str(_value(k, is_logged)): _value(v, is_logged) for k, v in pairs if k}
+    if isinstance(node, ast.Call) and (node.keywords or is_logged):
+        return dict([_call(node, is_logged)])
+    if isinstance(node, (ast.Name, ast.Call, ast.Subscript)) and not is_logged:
+        return ast.unparse(node)
+    parts = [
+        _value(each, is_logged) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)
+    ]
+    if isinstance(node, ast.UnaryOp) and is_number(parts[0]):
+        return -parts[0]
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC and all(map(is_number, parts)):
+        try:
+            return _ARITHMETIC[type(node.op)](*parts)
+        except ArithmeticError:
+            raise _Undecodable from None
+    raise _Undecodable
