@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ from .values import right_value
 Replies = tuple[tuple[ToolCall, ...], ...]
 Params = Mapping[str, Any]
 
-_MESSAGE = {"role": "assistant", "content": None}
+MESSAGE = {"role": "assistant", "content": None}
 
 
 class Right(NamedTuple):
@@ -58,13 +59,17 @@ class Right(NamedTuple):
         return (*((hop,) for hop in self.hops), self.calls if calls is None else tuple(calls))
 
 
-class _UnknownError(Exception):
+class UnknownError(Exception):
     """Why there is no right answer."""
 
 
 def score(case: ResolvedCase, replies: Replies) -> TrialResult:
-    rounds = (Round(Reply(message=_MESSAGE, calls=calls, format="native")) for calls in replies)
+    rounds = (Round(Reply(message=MESSAGE, calls=calls, format="native")) for calls in replies)
     return score_transcript(case, Transcript((), tuple(rounds)))
+
+
+def calls_of(replies: Iterable[Sequence[ToolCall]]) -> tuple[Call, ...]:
+    return tuple(Call(call.name, call.arguments or {}) for calls in replies for call in calls)
 
 
 def right_answer(case: ResolvedCase) -> Right | str:
@@ -72,19 +77,17 @@ def right_answer(case: ResolvedCase) -> Right | str:
 
     Raises ScoringError when the case cannot be scored.
     """
-    if case.turns:
-        return "conversations are not mutated"
     best: Right | None = None
     why = ""
     # Parameters that are required and not expected are filled in, where that is not held against it.
     for fills, optionals in product((True, False), (True, False)):
         try:
             right = _answer(case, fills=fills, optionals=optionals)
-        except _UnknownError as error:
+        except UnknownError as error:
             return str(error)
         if right.trial.passed and (best is None or _total(right.trial) > _total(best.trial)):
             best = right
-        why = why or _why_failed(case, right.trial)
+        why = why or why_failed(case, right.trial)
     return best or why
 
 
@@ -92,7 +95,7 @@ def _total(trial: TrialResult) -> float:
     return sum(value for value in trial.values.values() if value is not None)
 
 
-def _why_failed(case: ResolvedCase, trial: TrialResult) -> str:
+def why_failed(case: ResolvedCase, trial: TrialResult) -> str:
     if trial.passed:
         return ""
     scores = explained(case, trial).scores
@@ -115,7 +118,7 @@ def _answer(case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
     for index, (names, params) in enumerate(expected):
         # Of calls that expect the same, each takes another of the values that are right.
         turned = _turned(params, expected[:index].count((names, params)))
-        calls.append(_call(case, names, turned, fills=fills, optionals=optionals))
+        calls.append(expected_call(case, names, turned, fills=fills, optionals=optionals))
     hops = tuple(_hops(case)) if calls else ()
     tools, params_ = tuple(names for names, _ in expected), tuple(params for _, params in expected)
     right = Right(hops, tuple(calls), tools, params_, TrialResult())
@@ -141,7 +144,7 @@ def _turned(params: Params | None, steps: int) -> Params | None:
     return turned
 
 
-def _call(
+def expected_call(
     case: ResolvedCase, names: Sequence[str], params: Params | None, *, fills: bool, optionals: bool
 ) -> ToolCall:
     tool = next((found for name in names if (found := offered(case, name)) is not None), None)
@@ -154,7 +157,7 @@ def _call(
         if value is not NOTHING:
             arguments[name] = value
         elif not is_optional(expected):
-            raise _UnknownError(f"no value is known that {name} accepts: {json_text(expected)}")
+            raise UnknownError(f"no value is known that {name} accepts: {json_text(expected)}")
     return ToolCall(names[0] if tool is None else tool.name, arguments)
 
 

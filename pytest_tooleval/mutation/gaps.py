@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
@@ -16,12 +17,14 @@ from ..scoring.matchers import identical
 from ..scoring.matchers import matches
 from ..scoring.thresholds import TOLERANCE
 from ..suite.matchers import EXACT
+from ..suite.matchers import matcher_key
 from ..suite.model import ResolvedCase
 from .answers import Right
 from .answers import offered
 from .answers import schema_of
 from .mutants import Mutant
 from .results import Gap
+from .values import NOTHING
 
 # Absent, or one of a list that has nothing in it: the author may list what is right, too.
 ABSENT: dict[str, Any] = {"$optional": {"$any_of": []}}
@@ -29,8 +32,10 @@ FILL_IN = "..."  # stands, without quotes, for a value that only the author know
 
 
 class Found(NamedTuple):
+    """Why a wrong answer passes; `add` are the members of a JSON object that the suite lacks."""
+
     gap: Gap
-    add: str
+    add: dict[str, Any]
     to: str
 
 
@@ -39,12 +44,12 @@ def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult)
     lower = next((metric for metric in METRICS if _fell(metric, right.trial, trial)), None)
     if mutant.kind == "destructive_call":
         gap: Gap = "threshold" if lower else "any_calls"
-        return Found(gap, _line(forbidden_calls=[mutant.name]), "the case")
+        return Found(gap, {"forbidden_calls": [mutant.name]}, "the case")
     if lower is not None:
-        return Found("threshold", _line(thresholds={lower: _least(right.trial, lower)}), "the case")
+        return Found("threshold", {"thresholds": {lower: _least(right.trial, lower)}}, "the case")
     if mutant.kind == "further_hop":
         hops = len(right.hops) + len(right.calls)
-        return Found("hops_not_counted", _line(optimal_hops=hops), "the case")
+        return Found("hops_not_counted", {"optimal_hops": hops}, "the case")
     call = right.calls[mutant.call]
     given = call.arguments or {}
     if mutant.kind == "repeated_call":
@@ -52,16 +57,16 @@ def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult)
     declared = schema_of(offered(case, call.name)).get("properties") or {}
     if mutant.name not in declared:
         own: dict[str, Any] = {name: {} for name in given if name not in declared}
-        line = _line(**({"properties": own} if own else {}), additionalProperties=False)
+        line = {**({"properties": own} if own else {}), "additionalProperties": False}
         return Found("undeclared_arguments", line, f"the parameters of {call.name}")
     wanted = {mutant.name: FILL_IN if mutant.name in given else ABSENT}
     several, place = case.case.expected_calls is not None, f"expected_calls[{mutant.call}]"
     if right.params[mutant.call] is not None:
         place = f"{place}.params" if several else "expected_params"
-        return Found("argument_not_named", _line(**wanted), place)
+        return Found("argument_not_named", wanted, place)
     if several:
-        return Found("params_not_scored", _line(params=wanted), place)
-    return Found("params_not_scored", _line(expected_params=wanted), "the case")
+        return Found("params_not_scored", {"params": wanted}, place)
+    return Found("params_not_scored", {"expected_params": wanted}, "the case")
 
 
 def _of_its_own(right: Right, mutant: Mutant, rules: Rules) -> Found:
@@ -69,7 +74,7 @@ def _of_its_own(right: Right, mutant: Mutant, rules: Rules) -> Found:
     call, made = right.calls[mutant.call], mutant.replies[-1][mutant.call]
     place = f"expected_calls[{mutant.call}]"
     if call.name != made.name:
-        return Found("equal_calls", _line(tool=call.name), place)
+        return Found("equal_calls", {"tool": call.name}, place)
     given, others = call.arguments or {}, made.arguments or {}
     wanted: dict[str, Any] = {}
     for name, value in given.items():
@@ -78,8 +83,8 @@ def _of_its_own(right: Right, mutant: Mutant, rules: Rules) -> Found:
             wanted[name] = {EXACT: value} if same else expected_value(value)
     wanted |= {name: ABSENT for name in others if name not in given}
     if right.params[mutant.call] is None:
-        return Found("equal_calls", _line(params=wanted), place)
-    return Found("equal_calls", _line(**wanted), f"{place}.params")
+        return Found("equal_calls", {"params": wanted}, place)
+    return Found("equal_calls", wanted, f"{place}.params")
 
 
 def no_score_fell(before: TrialResult, after: TrialResult) -> bool:
@@ -96,7 +101,31 @@ def _least(trial: TrialResult, metric: str) -> float:
     return math.floor((trial.values[metric] or 0.0) * 10_000 + TOLERANCE) / 10_000
 
 
-def _line(**fields: Any) -> str:
-    """The members of a JSON object as they stand in a file, without the braces."""
-    text = json.dumps(fields, ensure_ascii=False)
-    return text[1:-1].replace(json.dumps(FILL_IN), FILL_IN)
+def lines(found: Sequence[Found]) -> list[str]:
+    """What to add for each, as it stands in a file; one line for all of an object, if they agree."""
+    groups: list[tuple[str, dict[str, Any]]] = []
+    placed = []
+    for each in found:
+        for index, (to, add) in enumerate(groups):
+            both = _joined(add, each.add) if to == each.to else NOTHING
+            if both is not NOTHING:
+                groups[index] = (to, both)
+                placed.append(index)
+                break
+        else:
+            placed.append(len(groups))
+            groups.append((each.to, each.add))
+    texts = [json.dumps(add, ensure_ascii=False)[1:-1] for _, add in groups]
+    return [texts[index].replace(json.dumps(FILL_IN), FILL_IN) for index in placed]
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """Both as one value; NOTHING where they say different things."""
+    if identical(one, other):
+        return one
+    if isinstance(one, list) and isinstance(other, list):
+        return [*one, *(each for each in other if each not in one)]
+    if not isinstance(one, dict) or not isinstance(other, dict) or matcher_key({**one, **other}):
+        return NOTHING
+    both = {key: _joined(one[key], other[key]) if key in one else other[key] for key in other}
+    return NOTHING if NOTHING in both.values() else {**one, **both}

@@ -31,7 +31,7 @@ DESTRUCTIVE = (
     *("cancel", "clear", "delete", "destroy", "drop", "erase", "kill", "overwrite", "purge", "refund"),
     *("remove", "reset", "revoke", "terminate", "truncate", "uninstall", "void", "wipe"),
 )
-_MOST_TOOLS = 5  # others to call, of each kind: with a hundred they would be all that the score tells
+MOST_TOOLS = 5  # others to call, of each kind: with a hundred they would be all that the score tells
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _INVENTED = "made_up"
 
@@ -87,8 +87,8 @@ def _other_tools(case: ResolvedCase, right: Right) -> tuple[list[ToolCall], list
     for tool in case.tools:
         if not any(accepts((name,), tool.name, case.param_scoring) for name in named - {ANY_TOOL}):
             found = destructive if is_destructive(tool.name) else others
-            found.append(_plain_call(tool))
-    return others[:_MOST_TOOLS], destructive[:_MOST_TOOLS]
+            found.append(plain_call(tool))
+    return others[:MOST_TOOLS], destructive[:MOST_TOOLS]
 
 
 def is_destructive(name: str) -> bool:
@@ -96,7 +96,7 @@ def is_destructive(name: str) -> bool:
     return any(word.lower() in DESTRUCTIVE for word in _WORD.findall(name))
 
 
-def _plain_call(tool: Tool) -> ToolCall:
+def plain_call(tool: Tool) -> ToolCall:
     return ToolCall(tool.name, required_values(schema_of(tool)))
 
 
@@ -139,7 +139,7 @@ def _other_calls(
     case: ResolvedCase, right: Right, index: int, others: Sequence[ToolCall]
 ) -> Iterator[Mutant]:
     call = right.calls[index]
-    named = [_plain_call(tool) for tool in case.tools if is_expected(tool.name, case)][:_MOST_TOOLS]
+    named = [plain_call(tool) for tool in case.tools if is_expected(tool.name, case)][:MOST_TOOLS]
     for other in (*others, *named):
         if other.name != call.name:
             yield Mutant("another_tool", _with(right, index, other), call=index, name=other.name)

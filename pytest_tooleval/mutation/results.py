@@ -31,6 +31,7 @@ Kind = Literal[
     "spelling",
     "as_text",
     "wrong_list",
+    "nothing_said",
 ]
 Gap = Literal[
     "threshold",
@@ -40,6 +41,9 @@ Gap = Literal[
     "equal_calls",
     "hops_not_counted",
     "any_calls",
+    "free_calls",
+    "calls_not_looked_at",
+    "text_not_looked_at",
 ]
 GAPS: Mapping[Gap, str] = {
     "threshold": "a metric is lower, and no threshold asks for more",
@@ -49,6 +53,9 @@ GAPS: Mapping[Gap, str] = {
     "equal_calls": "expected calls are alike, so that one call made twice meets two of them",
     "hops_not_counted": "without `optimal_hops` a chain may take any number of calls",
     "any_calls": 'any number of calls is right (`expected_tool: "*"`, `bfcl`)',
+    "free_calls": "further calls are free in the turn, destructive ones among them",
+    "calls_not_looked_at": "neither the turn nor the case looks at calls or state",
+    "text_not_looked_at": "neither the turn nor the case expects calls, state or text",
 }
 
 
@@ -65,7 +72,13 @@ class Survivor(Struct, frozen=True):
     kind: Annotated[Kind, Meta(description="How the right answer was broken.")]
     calls: Annotated[tuple[Call, ...], Meta(description="The wrong answer: all its calls.")]
     gap: Annotated[Gap, Meta(description="What lets it pass.")]
-    add: Annotated[str, Meta(description="The line that would have it noticed; `...` is yours to fill.")]
+    add: Annotated[
+        str,
+        Meta(
+            description="The line that would have it noticed, and the others that lack the same object; "
+            "`...` is yours to fill."
+        ),
+    ]
     to: Annotated[str, Meta(description="The part of the suite that the line belongs to.")]
 
 

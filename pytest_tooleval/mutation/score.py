@@ -9,13 +9,16 @@ from ..record.metrics import BUILT_IN
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import resolve
-from .answers import Replies
+from .answers import calls_of
 from .answers import right_answer
 from .answers import score
+from .conversations import mutate_conversation
+from .gaps import Found
 from .gaps import gap_of
+from .gaps import lines
 from .gaps import no_score_fell
+from .mutants import Mutant
 from .mutants import mutants
-from .results import Call
 from .results import CaseMutation
 from .results import SuiteMutation
 from .results import Survivor
@@ -48,13 +51,15 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
     calls = {name: most for name, most in case.budgets.items() if name == "max_calls"}
     case = dataclasses.replace(case, thresholds=built_in, budgets=calls)
     try:
+        if case.turns:
+            return mutate_conversation(case)
         right = right_answer(case)
     except ScoringError as error:
         right = str(error)
     if isinstance(right, str):
         return CaseMutation(id=case.id, line=case.line, calls=None, unknown=right)
     legal = wrong = 0
-    survivors = []
+    passing: list[tuple[Mutant, Found]] = []
     for mutant in mutants(case, right):
         try:
             trial = score(case, mutant.replies)
@@ -66,17 +71,16 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
             continue
         wrong += 1
         if trial.passed:
-            gap = gap_of(case, right, mutant, trial)
-            survivors.append(Survivor(mutant.kind, _calls(mutant.replies), *gap))
+            passing.append((mutant, gap_of(case, right, mutant, trial)))
+    adds = lines([found for _, found in passing])
     return CaseMutation(
         id=case.id,
         line=case.line,
-        calls=_calls(right.replies()),
+        calls=calls_of(right.replies()),
         mutants=wrong,
         legal=legal,
-        survivors=tuple(survivors),
+        survivors=tuple(
+            Survivor(mutant.kind, calls_of(mutant.replies), found.gap, add, found.to)
+            for (mutant, found), add in zip(passing, adds, strict=True)
+        ),
     )
-
-
-def _calls(replies: Replies) -> tuple[Call, ...]:
-    return tuple(Call(call.name, call.arguments or {}) for calls in replies for call in calls)

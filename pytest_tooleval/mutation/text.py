@@ -31,7 +31,8 @@ def gaps_of(case: CaseMutation) -> list[Gap]:
     for survivor in case.survivors:
         gap = gaps.setdefault((survivor.to, survivor.add), Gap(survivor.to, survivor.add, []))
         kind = survivor.kind.replace("_", " ")
-        gap.answers.append(f"{kind}: {_shown_answer(survivor.calls, case.calls or ())}")
+        shown = _shown_answer(survivor.calls, case.calls or ())
+        gap.answers.append(f"{kind}: {shown}" if shown else kind)
     return list(gaps.values())
 
 
@@ -51,6 +52,8 @@ def mutation_problems(suite: Suite, found: SuiteMutation) -> Iterator[Problem]:
 
 def _shown_answer(calls: Sequence[Call], right: Sequence[Call]) -> str:
     """The calls; in place of those that begin or end the right answer, too, an ellipsis."""
+    if calls == right:
+        return ""
     first = _same(calls, right)
     last = _same(calls[first:][::-1], right[first:][::-1])
     shown = [shown_call(call) for call in calls[first : len(calls) - last]]

@@ -85,10 +85,9 @@ def test_arguments_that_the_case_does_not_name() -> None:
             "invented_argument",
             "argument_not_named",
             "expected_params",
-            f'"{name}": {{"$optional": {{"$any_of": []}}}}',
+            '"units": {"$optional": {"$any_of": []}}, "days": {"$optional": {"$any_of": []}}',
         )
-        for name in ("units", "days")
-    ]
+    ] * 2
     assert found.survivors[1].calls[0].arguments == {"city": "Paris", "days": 9}, "not the default"
 
 
@@ -96,10 +95,12 @@ def test_parameters_that_are_not_scored() -> None:
     found = mutated(expected_tool="get_weather")
     several = mutated(expected_calls=[{"tool": "get_weather"}])
 
+    absent = '{"$optional": {"$any_of": []}}'
+    params = f'{{"city": ..., "units": {absent}, "days": {absent}}}'
     (wrong,) = passing(found)["wrong_value"]
-    assert (wrong.gap, wrong.add) == ("params_not_scored", '"expected_params": {"city": ...}')
+    assert (wrong.gap, wrong.add) == ("params_not_scored", f'"expected_params": {params}')
     (wrong,) = passing(several)["wrong_value"]
-    assert (wrong.add, wrong.to) == ('"params": {"city": ...}', "expected_calls[0]")
+    assert (wrong.add, wrong.to) == (f'"params": {params}', "expected_calls[0]")
     assert not mutated(expected_tool="*").survivors[1:], "any call is any call"
 
 
@@ -125,9 +126,10 @@ def test_calls_more_than_expected() -> None:
     forbidden = mutated(expected_tool="*", forbidden_calls=["delete_all"])
 
     kinds = passing(found)
-    assert kinds["further_call"][0].add == '"thresholds": {"no_extra_calls": 1.0}'
     (destructive,) = kinds["destructive_call"]
-    assert (destructive.gap, destructive.add) == ("threshold", '"forbidden_calls": ["delete_all"]')
+    line = '"thresholds": {"no_extra_calls": 1.0}, "forbidden_calls": ["delete_all"]'
+    assert (destructive.gap, destructive.add) == ("threshold", line)
+    assert kinds["further_call"][0].add == line
     assert [(one.kind, one.gap) for one in any_call.survivors] == [("destructive_call", "any_calls")]
     assert forbidden.score == 1.0
 
@@ -145,12 +147,9 @@ def test_equal_calls_are_met_by_one_call_made_twice() -> None:
     assert found.calls is not None
     assert [call.arguments["city"] for call in found.calls] == ["Oslo", "Rome"]
     first, second = passing(found)["repeated_call"]
-    assert (first.gap, first.to, first.add) == (
-        "equal_calls",
-        "expected_calls[0].params",
-        '"city": "Oslo"',
-    )
-    assert second.add == '"city": "Rome"'
+    assert (first.gap, first.to) == ("equal_calls", "expected_calls[0].params")
+    assert first.add.startswith('"city": "Oslo", "units": ')
+    assert second.add.startswith('"city": "Rome", "units": ')
 
 
 def test_calls_that_differ_in_what_the_mode_ignores() -> None:

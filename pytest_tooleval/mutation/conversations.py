@@ -1,0 +1,219 @@
+"""The right conversation of a case with turns, and wrong ones: a call less or more, a wrong value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
+from typing import NamedTuple
+
+from msgspec import structs
+
+from ..errors import ScoringError
+from ..record.calls import ToolCall
+from ..record.results import TrialResult
+from ..record.transcript import Judged
+from ..record.transcript import Reply
+from ..record.transcript import Round
+from ..record.transcript import Transcript
+from ..scoring import score_transcript
+from ..scoring.conversation import to_judge
+from ..scoring.matchers import RULES
+from ..suite.model import Expectations
+from ..suite.model import ExpectedCall
+from ..suite.model import ResolvedCase
+from .answers import MESSAGE
+from .answers import UnknownError
+from .answers import calls_of
+from .answers import expected_call
+from .answers import offered
+from .answers import schema_of
+from .answers import why_failed
+from .changes import changes
+from .gaps import FILL_IN
+from .gaps import Found
+from .gaps import lines
+from .mutants import MOST_TOOLS
+from .mutants import is_destructive
+from .mutants import plain_call
+from .results import CaseMutation
+from .results import Kind
+from .results import Survivor
+from .values import NOTHING
+from .values import inside
+from .values import right_value
+
+_CHANGES = ("wrong_value", "enum_neighbour", "off_by_one")
+
+
+class Done(NamedTuple):
+    """What the assistant does in a turn: its calls, and what it says after them."""
+
+    calls: tuple[ToolCall, ...]
+    text: str
+
+
+class Wrong(NamedTuple):
+    """A wrong conversation. `found` says what lets it pass; None where the case calls it right then."""
+
+    kind: Kind
+    turns: Sequence[Done]
+    found: Found | None = None
+
+
+def mutate_conversation(case: ResolvedCase) -> CaseMutation:
+    """The wrong conversations of a case. Raises ScoringError when it cannot be scored."""
+    unknown = CaseMutation(id=case.id, line=case.line, calls=None)
+    if case.case.user is not None:
+        return structs.replace(unknown, unknown="a model plays the user")
+    try:
+        right = [_right(case, number) for number in range(len(case.turns))]
+    except UnknownError as error:
+        return structs.replace(unknown, unknown=str(error))
+    trial = _score(case, right)
+    if not trial.passed:
+        return structs.replace(unknown, unknown=why_failed(case, trial))
+    wrong: list[Wrong] = []
+    passing: list[tuple[Wrong, Found]] = []
+    legal = 0
+    for each in _all(case, right):
+        if not _passes(case, each.turns):
+            wrong.append(each)
+        elif each.found is not None:
+            passing.append((each, each.found))
+        else:
+            legal += 1
+    adds = lines([found for _, found in passing])
+    return CaseMutation(
+        id=case.id,
+        line=case.line,
+        calls=calls_of(done.calls for done in right),
+        mutants=len(wrong) + len(passing),
+        legal=legal,
+        survivors=tuple(
+            Survivor(each.kind, calls_of(done.calls for done in each.turns), found.gap, add, found.to)
+            for (each, found), add in zip(passing, adds, strict=True)
+        ),
+    )
+
+
+def _passes(case: ResolvedCase, turns: Sequence[Done]) -> bool:
+    try:
+        return _score(case, turns).passed
+    except ScoringError:  # an error is no pass
+        return False
+
+
+def _score(case: ResolvedCase, turns: Sequence[Done]) -> TrialResult:
+    rounds = []
+    for number, done in enumerate(turns):
+        said: tuple[dict[str, Any], ...] = ({"role": "user", "content": ""},) if number else ()
+        if done.calls:
+            rounds.append(Round(Reply(message=MESSAGE, calls=done.calls, format="native"), (), said))
+            said = ()
+        reply = Reply(message={"role": "assistant", "content": done.text}, format="native")
+        rounds.append(Round(reply, (), said))
+    transcript = Transcript((), tuple(rounds))
+    # Of what is said, only a judge could tell.
+    met = tuple(Judged(rubric, turn, True) for turn, rubric in to_judge(case, transcript))
+    return score_transcript(case, structs.replace(transcript, judged=met))
+
+
+def _parts(case: ResolvedCase, number: int) -> list[Expectations]:
+    """Where it is said what is called in a turn: there, or in the case."""
+    parts = (case.turns[number].turn, case.case)
+    return [part for part in parts if part.expected_calls is not None]
+
+
+def _calls(case: ResolvedCase, number: int) -> tuple[str, list[ExpectedCall]]:
+    """The calls that are expected in a turn, and their place; those of the case in the last turn."""
+    turn = case.turns[number].turn
+    if any(each.turn.expected_calls is not None for each in case.turns):
+        return f"turns[{number}].expected_calls", turn.expected_calls or []
+    is_last = number == len(case.turns) - 1
+    return "expected_calls", (case.case.expected_calls or []) if is_last else []
+
+
+def _right(case: ResolvedCase, number: int) -> Done:
+    _, expected = _calls(case, number)
+    texts = list(case.turns[number].turn.expected_text or ())
+    if number == len(case.turns) - 1:
+        texts += case.case.expected_text or ()
+    calls = (
+        expected_call(case, each.tools, each.params, fills=True, optionals=False) for each in expected
+    )
+    return Done(tuple(calls), "; ".join(filter(None, map(_text, texts))) or "Done.")
+
+
+def _text(expected: str | dict[str, Any]) -> str:
+    if isinstance(expected, str):
+        return expected
+    ((key, operand),) = expected.items()
+    if key == "$number":
+        return json.dumps(operand)
+    if key != "$regex":
+        return ""
+    found = right_value(expected, {"type": "string"}, RULES["exact"])
+    if found is NOTHING:
+        raise UnknownError(f"no text is known that {json.dumps(expected)} finds")
+    return str(found)
+
+
+def _all(case: ResolvedCase, right: Sequence[Done]) -> Iterator[Wrong]:
+    for number, done in enumerate(right):
+        for kind, calls, found in _wrong_calls(case, number, done):
+            yield Wrong(kind, [*right[:number], Done(calls, done.text), *right[number + 1 :]], found)
+        turn = case.turns[number].turn
+        parts = (turn, case.case)
+        seen = any(p.expected_text or p.expected_calls or p.expected_state for p in parts)
+        line = Found("text_not_looked_at", {"expected_text": [FILL_IN]}, f"turns[{number}]")
+        silent = [*right[:number], Done(done.calls, ""), *right[number + 1 :]]
+        yield Wrong("nothing_said", silent, None if seen else line)
+
+
+def _wrong_calls(
+    case: ResolvedCase, number: int, done: Done
+) -> Iterator[tuple[Kind, tuple[ToolCall, ...], Found | None]]:
+    turn, parts = case.turns[number], _parts(case, number)
+    # Other calls that lead to the same state are right.
+    plays = any((part.match or case.case.match or "").startswith("state") for part in parts)
+    place, expected = _calls(case, number)
+    for index, call in enumerate(done.calls):
+        before, after = done.calls[:index], done.calls[index + 1 :]
+        yield "missing_call", (*before, *after), None
+        for kind, name, changed in _changed(case, call):
+            found = None if plays else _not_named(expected[index], name, f"{place}[{index}]")
+            yield kind, (*before, changed, *after), found
+    if done.calls:
+        again = done.calls[-1]
+        line = Found("free_calls", {"max_calls": len(done.calls)}, f"turns[{number}]")
+        careless = is_destructive(again.name) and not plays
+        yield "further_call", (*done.calls, again), line if careless else None
+    named = {name for part in parts for each in part.expected_calls or () for name in each.tools}
+    others = [plain_call(tool) for tool in turn.tools if tool.name not in named]
+    destructive = [call for call in others if is_destructive(call.name)]
+    for call in destructive[:MOST_TOOLS]:
+        line = Found("free_calls", {"forbidden_calls": [call.name]}, f"turns[{number}]")
+        yield "destructive_call", (*done.calls, call), None if plays else line
+    looks = parts or turn.turn.expected_state or case.case.expected_state
+    for call in [call for call in others if call not in destructive][:1]:
+        line = Found("calls_not_looked_at", {"expected_calls": []}, f"turns[{number}]")
+        yield "further_call", (*done.calls, call), None if looks else line
+
+
+def _changed(case: ResolvedCase, call: ToolCall) -> Iterator[tuple[Kind, str, ToolCall]]:
+    arguments = call.arguments or {}
+    schema = schema_of(offered(case, call.name))
+    for name, value in arguments.items():
+        for kind, other in changes(value, inside(schema, name)):
+            if kind in _CHANGES and other != value:
+                yield kind, name, ToolCall(call.name, {**arguments, name: other})
+
+
+def _not_named(expected: ExpectedCall, name: str, place: str) -> Found | None:
+    if expected.params is None:
+        return Found("params_not_scored", {"params": {name: FILL_IN}}, place)
+    if name not in expected.params:
+        return Found("argument_not_named", {name: FILL_IN}, f"{place}.params")
+    return None

@@ -1,0 +1,80 @@
+"""Which wrong conversations a case with turns lets pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_tooleval.mutation.results import CaseMutation
+from pytest_tooleval.mutation.score import mutate_suite
+from pytest_tooleval.suite.model import Suite
+
+
+def tool(name: str, **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+TOOLS = [
+    tool("refund", order={"type": "string"}, amount={"type": "number"}),
+    tool("look"),
+    tool("delete_all"),
+]
+
+
+def mutated(*turns: dict[str, Any], **case: Any) -> CaseMutation:
+    test = {"id": "one", "turns": [{"prompt": "?", **turn} for turn in turns], **case}
+    suite = {"name": "s", "tools": TOOLS, "test_cases": [test]}
+    (found,) = mutate_suite(Suite.model_validate(suite)).cases
+    return found
+
+
+def gaps(found: CaseMutation) -> set[tuple[str, str, str, str]]:
+    return {(each.kind, each.gap, each.to, each.add) for each in found.survivors}
+
+
+REFUND = {"tool": "refund", "params": {"order": "A1", "amount": 40}}
+
+
+def test_a_conversation_that_names_everything_notices_everything() -> None:
+    text = ["order A1", {"$number": 40}, {"$regex": "refunded"}, {"$not": "sorry"}, {"$judge": "x"}]
+    found = mutated({"expected_calls": []}, {"expected_calls": [REFUND], "expected_text": text})
+
+    assert found.calls is not None
+    assert [call.name for call in found.calls] == ["refund"]
+    assert found.mutants > 10
+    # Nobody minds if nothing is said where nothing is to be called.
+    assert gaps(found) == {("nothing_said", "text_not_looked_at", "turns[0]", '"expected_text": [...]')}
+
+
+def test_what_a_conversation_does_not_look_at() -> None:
+    found = mutated(
+        {"forbidden_calls": ["refund"]},
+        {"expected_calls": [{"tool": "refund", "params": {"order": "A1"}}], "match": "contains"},
+    )
+
+    first = '"forbidden_calls": ["delete_all"], "expected_calls": [], "expected_text": [...]'
+    second = '"max_calls": 1, "forbidden_calls": ["delete_all"]'
+    named = ("argument_not_named", "turns[1].expected_calls[0].params", '"amount": ...')
+    assert gaps(found) == {
+        ("destructive_call", "free_calls", "turns[0]", first),
+        ("further_call", "calls_not_looked_at", "turns[0]", first),
+        ("nothing_said", "text_not_looked_at", "turns[0]", first),
+        ("wrong_value", *named),
+        ("off_by_one", *named),
+        ("further_call", "free_calls", "turns[1]", second),
+        ("destructive_call", "free_calls", "turns[1]", second),
+    }
+
+
+def test_calls_that_are_expected_of_the_whole_case() -> None:
+    found = mutated({}, {}, expected_calls=[REFUND], expected_text=["done"])
+
+    assert found.survivors == ()
+    assert found.mutants > 5
+
+
+def test_no_right_conversation_is_known() -> None:
+    refused = mutated({"expected_calls": [REFUND], "forbidden_calls": ["refund"]})
+
+    assert refused.calls is None
+    assert "refund" in refused.unknown
