@@ -223,7 +223,9 @@ def _recorded(config: pytest.Config) -> tuple[RecordedRun, ...] | None:
     if str(config.getoption("tooleval_trials")).startswith("auto"):
         raise pytest.UsageError("--tooleval-trials=auto: --tooleval-transcripts has no further trials")
     if not all(name.strip() for name in given):
-        raise pytest.UsageError(f"{where} expected the name of a file or folder, got nothing")
+        raise pytest.UsageError(
+            "--tooleval-transcripts=: expected the name of a file or folder, got nothing"
+        )
     from ..errors import SuiteError
     from ..imports.recorded.files import read_runs
     from ..text import printable

@@ -118,7 +118,8 @@ class _Chains:
                 last = max(
                     (n for n, each in enumerate(given) if each["role"] == "assistant"), default=-1
                 )
-                given = [*chain.messages, *given[last + 1 :]]
+                new = (each for each in given[last + 1 :] if each["role"] not in SYSTEM_ROLES)
+                given = [*chain.messages, *new]
         if chain is None:
             chain = _Chain(span, case)
             self.all.append(chain)

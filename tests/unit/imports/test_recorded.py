@@ -149,12 +149,13 @@ def test_what_a_tool_or_another_library_asks_within_is_no_run_of_its_own(tmp_pat
 
 
 def test_an_agent_that_sends_only_what_is_new_is_followed_by_its_calls(tmp_path: Path) -> None:
+    system, answer = {"role": "system", "content": "Be brief."}, {"role": "tool", "content": "7"}
     (run,) = read(
         tmp_path,
-        span("1", 1, asked(user("Hi"), said=CALL)),
-        span("2", 2, asked({"role": "tool", "content": "7"}, said=reply("Seven."))),
+        span("1", 1, asked(system, user("Hi"), said=CALL)),
+        span("2", 2, asked(system, answer, said=reply("Seven."))),
     )
-    assert gists(run) == "u a t a"
+    assert gists(run) == "s u a t a"
 
 
 def test_a_run_that_broke_off_says_so_and_a_retry_mends_it(tmp_path: Path) -> None:
