@@ -24,8 +24,8 @@ from .tables import table
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
     """A run per line."""
     header = [
-        *("id", "when", "commit", "branch", "models", "cases", "passed", "failed", "missed"),
-        *("errors", "skipped", "overall", "cost", "gates failed", "note"),
+        *("id", "when", "commit", "branch", "models", "cases", "passed", "failed"),
+        *("errors", "tolerated", "skipped", "overall", "cost", "gates failed", "note"),
     ]
     rows = [_run_cells(run) for run in runs]
     return table(header, rows, texts={"id", "when", "commit", "branch", "models", "note"})
@@ -42,8 +42,8 @@ def _run_cells(run: RunSummary) -> list[str]:
         cases_text(run.cases, run.selected),
         str(run.passed),
         str(run.failed),
-        str(run.missed or ""),
         str(run.errors),
+        str(run.tolerated or ""),
         str(run.skipped or ""),
         score_text(run.overall),
         "-" if run.cost_usd is None else f"${run.cost_usd:.4f}",

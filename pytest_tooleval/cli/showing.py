@@ -26,7 +26,7 @@ from .tables import branch_text
 from .tables import commit_text
 from .tables import short
 
-_WRONG = ("failed", "missed", "error")
+_WRONG = ("failed", "error")
 _SHOWN = 20
 
 
@@ -64,7 +64,7 @@ def _wrong_cases(rows: Sequence[CaseRow], most: int) -> Iterator[str]:
         yield ""
     for row in rows[:most]:
         name = short(f"{row.suite} :: {row.case}", 100)
-        yield f"{row.outcome}  {name} [{short(row.model)}]: {short(row.reason, 200)}"
+        yield f"{row.outcome_text}  {name} [{short(row.model)}]: {short(row.reason, 200)}"
     if len(rows) > most:
         yield f"and {len(rows) - most} more; --failed shows all"
 
@@ -80,7 +80,7 @@ def confusion_lines(document: RowsDocument, model: str | None) -> Iterator[str]:
 
 def case_lines(result: CaseResult, *, only_failed: bool) -> Iterator[str]:
     """A case's verdict, then scores and transcript of each trial, or of each that failed."""
-    yield printable(f"{result.suite} :: {result.case} [{result.model}]  {result.outcome}")
+    yield printable(f"{result.suite} :: {result.case} [{result.model}]  {result.outcome_text}")
     yield printable(f"{result.file}:{result.line}")
     if result.reason:
         yield printable(result.reason)

@@ -10,7 +10,7 @@ import sqlite3
 
 from ..errors import ToolevalError
 
-VERSION = 5
+VERSION = 6
 
 _TABLES = (
     """
@@ -61,6 +61,7 @@ _TABLES = (
         name TEXT NOT NULL,
         model TEXT NOT NULL,
         outcome TEXT NOT NULL,
+        tolerated INTEGER NOT NULL,
         overall REAL,
         weight REAL NOT NULL,
         passes INTEGER NOT NULL,
@@ -76,7 +77,7 @@ _TABLES = (
     # All that a listing or a suite's trend sums up, so that the rows themselves are not read.
     """
     CREATE INDEX cases_in_short ON cases
-        (run, suite, model, outcome, overall, weight, passes, scored, cost_usd, suite_content,
+        (run, suite, model, outcome, tolerated, overall, weight, passes, scored, cost_usd, suite_content,
          suite_cases)
     """,
 )

@@ -20,12 +20,12 @@ from ..suite.discovery import SUITE_ENDING
 RUN_COLUMNS = "runs.run, finished, updated"
 # Weighted means, as the result document computes them: errors and skipped cases are in none.
 MEAN_PARTS = """
-    SUM(CASE WHEN outcome IN ('passed', 'failed', 'missed') THEN overall * weight END),
-    SUM(CASE WHEN outcome IN ('passed', 'failed', 'missed') AND overall IS NOT NULL THEN weight END)
+    SUM(CASE WHEN outcome IN ('passed', 'failed') THEN overall * weight END),
+    SUM(CASE WHEN outcome IN ('passed', 'failed') AND overall IS NOT NULL THEN weight END)
 """
 _FIGURES = f"""
-    COUNT(*), SUM(outcome = 'passed'), SUM(outcome = 'failed'), SUM(outcome = 'missed'),
-    SUM(outcome = 'error'), SUM(outcome = 'skipped'), {MEAN_PARTS}, SUM(cost_usd)
+    COUNT(*), SUM(outcome = 'passed'), SUM(outcome = 'failed'), SUM(outcome = 'error'),
+    SUM(tolerated), SUM(outcome = 'skipped'), {MEAN_PARTS}, SUM(cost_usd)
 """
 
 
@@ -49,8 +49,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     selected: int = 0
     passed: int = 0
     failed: int = 0
-    missed: int = 0
     errors: int = 0
+    tolerated: int = 0
     skipped: int = 0
     overall: float | None = None
     cost_usd: float | None = None
@@ -105,7 +105,7 @@ def _summary(row: tuple[Any, ...], figures: list[tuple[Any, ...]], dead: Contain
     run = stored_run(columns, dead)
     models, *sums = zip(*figures, strict=True) if figures else ((), *[()] * 9)
     *counts, total, weight, cost = map(_sum, sums)
-    names = ("cases", "passed", "failed", "missed", "errors", "skipped")
+    names = ("cases", "passed", "failed", "errors", "tolerated", "skipped")
     return RunSummary(
         id=run.id,
         started=run.started,

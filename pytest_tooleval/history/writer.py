@@ -39,9 +39,10 @@ _FINISH_RUN = """
 """
 # A case of the run that has this nodeid already gives way.
 _PUT_CASE = """
-    INSERT OR REPLACE INTO cases (run, block, place, nodeid, file, suite, name, model, outcome, overall,
-                                  weight, passes, scored, cost_usd, content, suite_content, suite_cases)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT OR REPLACE INTO cases (run, block, place, nodeid, file, suite, name, model, outcome,
+                                  tolerated, overall, weight, passes, scored, cost_usd, content,
+                                  suite_content, suite_cases)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -152,6 +153,7 @@ def _columns(row: CaseRow) -> tuple[str | float | None, ...]:
         row.case,
         row.model,
         row.outcome,
+        row.tolerated,
         row.scores.get("overall"),
         row.weight,
         row.passes,

@@ -49,7 +49,7 @@ from .recorded import RecordedRuns
 from .settings import Settings
 from .verdicts import compare_run
 from .verdicts import judge_run
-from .verdicts import remember_misses
+from .verdicts import remember_tolerated
 from .verdicts import report_verdict
 from .verdicts import undecided
 
@@ -193,6 +193,11 @@ class EvalSession:
         order = file_order(spec.label for spec in self.settings.models)
         return sorted(self.cases.values(), key=lambda kept: order(kept.row))
 
+    @property
+    def tolerated(self) -> list[KeptCase]:
+        """What did not pass and does not fail the run, other than by xfail."""
+        return [kept for kept in self._in_order() if kept.row.tolerated and not kept.row.was_expected]
+
     def document(self) -> RowsDocument:
         """The results so far without transcripts and explanations."""
         return rows_document(self.about(), self.rows, self.gates, self.comparison)
@@ -289,7 +294,7 @@ class EvalSession:
         if self._is_worker or self.settings.estimate or not _evaluates(self.config):
             return
         self._judged = True
-        rows = self.rows
+        rows = self.rows if self.settings.gates or self.settings.baseline else []
         self.gates = judge_run(rows, self.settings)
         try:
             self.comparison = self._compared(rows)
@@ -299,7 +304,7 @@ class EvalSession:
             if gate.verdict != "passed":
                 report_verdict(session, f"gate {gate.name}", gate.message, failed=gate.failed)
         if any(gate.failed for gate in self.gates):
-            remember_misses(session, rows)
+            remember_tolerated(session, rows)
         if self.comparison is not None and self.comparison.verdict != "passed":
             failed = self.comparison.failed
             report_verdict(session, "baseline", self.comparison.message, failed=failed)

@@ -9,13 +9,17 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 from typing import Any
 
+import msgspec
 import pytest
 
+from ..record.results import CaseResult
 from ..record.results import CaseRow
+from ..record.results import KeptCase
 from ..reports.comparison import render_comparison
 from ..reports.notes import notes
 from ..reports.run_text import VERDICTS
 from ..reports.tables import score_table
+from ..reports.text import render_case
 from ..text import counted
 from ..text import printable
 from .settings import NO_MODEL
@@ -55,7 +59,7 @@ class Terminal:
             return status
         allowed = isinstance(report, pytest.TestReport) and report.skipped
         if row.outcome == "error" and allowed and not hasattr(report, "wasxfail"):
-            return "unanswered", "e", ("UNANSWERED", {"yellow": True})
+            return "error (tolerated)", "E", ("ERROR (tolerated)", {"yellow": True})
         if getattr(report, "when", None) != "call":
             return status
         category, letter, word = status
@@ -63,7 +67,7 @@ class Terminal:
         self._last_sign = time.monotonic()
         if report.skipped and not hasattr(report, "wasxfail"):
             score = "" if overall is None else f" {overall:.2f}"
-            return "missed", "m", (f"MISSED{score}", {"yellow": True})
+            return "failed (tolerated)", "F", (f"FAILED{score} (tolerated)", {"yellow": True})
         if overall is None or not isinstance(word, str) or category not in _COLOURS:
             return status
         return category, letter, (f"{word} {overall:.2f}", {_COLOURS[category]: True})
@@ -96,6 +100,8 @@ class Terminal:
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> Generator[None, object, object]:
         self._summarising = True
+        if not self._silent:
+            _write_tolerated(terminalreporter, self._session.tolerated)
         result = yield
         told = self._session.cases or self._session.spent
         if told and not self._silent:
@@ -137,8 +143,9 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
         reporter.write_line(f"{cases} NOT EVALUATED: {NO_MODEL}", red=True, bold=True)
     if session.keeper is not None and session.keeper.problem:
         reporter.write_line(printable(session.keeper.problem), yellow=True)
-    missed = [case for case in document.cases if case.outcome == "missed" and not case.was_expected]
-    _write_cases(reporter, "missed", missed, yellow=True)
+    for outcome in ("failed", "error"):
+        tolerated = [case.row for case in session.tolerated if case.row.outcome == outcome]
+        _write_cases(reporter, f"{outcome}, tolerated", tolerated, yellow=True)
     if session.comparison is not None:
         *rows, verdict = render_comparison(session.comparison)
         for line in rows:
@@ -155,6 +162,19 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
     if not session.unwritten:
         for format, file in session.settings.files.items():
             reporter.write_line(f"{_FILES[format]}: {file}")
+
+
+def _write_tolerated(reporter: pytest.TerminalReporter, cases: Sequence[KeptCase]) -> None:
+    """What pytest shows of failures, for those that it takes for skipped."""
+    failed = [case for case in cases if case.row.outcome == "failed"]
+    if not failed or reporter.config.getoption("tbstyle", "auto") in ("no", "line"):
+        return
+    reporter.write_sep("=", "TOLERATED FAILURES")
+    for case in failed[:_CASES_SHOWN]:
+        reporter.write_sep("_", printable(case.row.nodeid), yellow=True, bold=True)
+        reporter.write_line(render_case(msgspec.json.decode(case.json, type=CaseResult)))
+    if len(failed) > _CASES_SHOWN:
+        reporter.write_line(f"{len(failed) - _CASES_SHOWN} more: tooleval show latest --failed")
 
 
 def _write_cases(

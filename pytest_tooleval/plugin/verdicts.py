@@ -1,4 +1,4 @@
-"""Gates and the baseline inside pytest: misses that do not fail by themselves, failures that do."""
+"""Gates and the baseline inside pytest: failures that are tolerated, and failures of no item."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..record.gates import Gate
 from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.run import Run
+from ..reports.text import render_case
 from ..text import printable
 from .settings import Settings
 
@@ -20,32 +21,22 @@ from .settings import Settings
 GATE_FILE = "tooleval"
 
 
-def soften(
-    report: pytest.TestReport, result: CaseResult, settings: Settings, *, of_the_model: bool
-) -> str | None:
-    """Let a miss, or an error that may be allowed, not fail the run where a gate will judge.
+def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) -> bool:
+    """Let a failure of the model, or an error, not fail the run where a gate will judge.
 
-    Only what the model or its endpoint did is softened (`of_the_model`), and no broken hook; a forbidden
-    call never is.
-
-    The report becomes a skipped one with the reason, as pytest itself does with an expected
-    failure. Returns the outcome for the row, None when the report stays as it is.
+    A forbidden call is never tolerated. The report becomes a skipped one, as pytest itself does with an
+    expected failure; its reason is all that a failure shows. Returns whether it did.
     """
-    if not report.failed or not of_the_model:
-        return None
-    missed = (
-        result.outcome == "failed"
-        and bool(settings.gates.fail_under)
-        and report.when == "call"
-        and not result.called_forbidden
-    )
-    allowed = result.outcome == "error" and settings.gates.max_errors is not None and result.trials
-    if not missed and not allowed:
-        return None
-    word = "missed" if missed else "no answer"
+    if result.outcome == "failed":
+        by_gate = bool(settings.gates.fail_under) and not result.called_forbidden
+    else:
+        by_gate = settings.gates.max_errors is not None and bool(result.trials)
+    if not report.failed or not by_gate:
+        return False
+    text = render_case(result) if result.outcome == "failed" else printable(result.reason)
     report.outcome = "skipped"
-    report.longrepr = (result.file, result.line, f"{word}: {printable(result.reason)}")
-    return "missed" if missed else "error"
+    report.longrepr = (result.file, result.line, f"{result.outcome}, tolerated: {text}")
+    return True
 
 
 def judge_run(cases: Sequence[CaseRow], settings: Settings) -> list[Gate]:
@@ -145,13 +136,13 @@ def _selected(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> list[CaseRow]:
     return list(filter(may_be_compared, old))
 
 
-def remember_misses(session: pytest.Session, cases: Sequence[CaseRow]) -> None:
+def remember_tolerated(session: pytest.Session, cases: Sequence[CaseRow]) -> None:
     """Let --lf run again what made a gate fail."""
     remembered = getattr(session.config.pluginmanager.getplugin("lfplugin"), "lastfailed", None)
     if remembered is None:
         return
     for case in cases:
-        if case.outcome in ("missed", "error") and not case.was_expected:
+        if case.tolerated and not case.was_expected:
             remembered[case.nodeid] = True
 
 

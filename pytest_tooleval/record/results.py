@@ -20,7 +20,7 @@ from .transcript import NoAnswer
 from .transcript import NoAnswerCategory
 from .transcript import Transcript
 
-Outcome = Literal["passed", "failed", "missed", "error", "skipped"]
+Outcome = Literal["passed", "failed", "error", "skipped"]
 # docs/scoring.md says what each means.
 FailureCategory = Literal[
     "forbidden_call",
@@ -149,6 +149,13 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     case: Annotated[str, Meta(description="The id of the case.")]
     model: Annotated[str, Meta(description="The label of the model; empty when none was named.")]
     outcome: Annotated[Outcome, Meta(description="What came of it.")]
+    tolerated: Annotated[
+        bool,
+        Meta(
+            description="Whether the failure or error does not fail the run: a gate judges all cases "
+            "together, or the case is marked xfail."
+        ),
+    ] = False
     scores: Annotated[
         dict[str, float | None],
         Meta(description="A metric to its mean over the trials that have an answer; null: none has it."),
@@ -196,6 +203,11 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         return self.outcome == "passed"
 
     @property
+    def outcome_text(self) -> str:
+        """`failed`, or `failed, tolerated`."""
+        return f"{self.outcome}, tolerated" if self.tolerated else self.outcome
+
+    @property
     def called_forbidden(self) -> bool:
         """Whether a trial made a call that the case forbids."""
         return any(trial.failure == "forbidden_call" for trial in self.trials)
@@ -203,7 +215,7 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def was_expected(self) -> bool:
         """Whether the case is marked `xfail`, and the model failed on it."""
-        return self.outcome == "missed" and self.reason.startswith(EXPECTED_FAILURE)
+        return self.tolerated and self.reason.startswith(EXPECTED_FAILURE)
 
 
 class CaseResult(CaseRow, frozen=True, kw_only=True, gc=False):

@@ -64,18 +64,16 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     cases: Annotated[int, Meta(ge=0, description="Cases, counted once for each model.")]
     passed: Annotated[int, Meta(ge=0, description="Cases that passed.")]
     failed: Annotated[int, Meta(ge=0, description="Cases that failed.")]
-    missed: Annotated[
-        int,
-        Meta(
-            ge=0, description="Cases below their thresholds in a run with an aggregate gate, or xfail."
-        ),
-    ]
     forbidden: Annotated[int, Meta(ge=0, description="Cases in which a forbidden call was made.")]
     errors: Annotated[int, Meta(ge=0, description="Cases without an answer to judge.")]
+    tolerated: Annotated[
+        int,
+        Meta(ge=0, description="Those of the failed cases and errors that do not fail the run."),
+    ]
     skipped: Annotated[int, Meta(ge=0, description="Cases that were not run.")]
     metrics: Annotated[
         dict[str, Mean],
-        Meta(description="A metric to its mean over the passed, failed and missed cases."),
+        Meta(description="A metric to its mean over the passed and failed cases."),
     ]
     reliability: Annotated[
         Reliability | None,

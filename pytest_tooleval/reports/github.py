@@ -28,16 +28,15 @@ def annotations(
     rootpath: Path | None = None,
     workspace: Path | None = None,
 ) -> list[str]:
-    """Workflow commands to print, a line each: failed gates, failed cases, errors; then missed cases.
+    """Workflow commands to print, a line each: failed gates, failed cases, errors.
 
     What is inconclusive is a warning before these.
 
     At most 10 errors and 10 warnings, as GitHub shows no more; the last one says how many more there
-    are. Missed cases are warnings, and so are errors that a gate allows; a failure that was expected
-    (xfail) is nothing to tell. `failures=False` leaves out
-    the failed cases, where another plugin annotates them. `rootpath` is the folder that the
-    document's file names are relative to, and `workspace` the root of the repository (default:
-    $GITHUB_WORKSPACE); while either is unknown, names stay as they are.
+    are. What is tolerated is a warning; a failure that was expected (xfail) is nothing to tell.
+    `failures=False` leaves out the failed cases, where another plugin annotates them. `rootpath` is
+    the folder that the document's file names are relative to, and `workspace` the root of the
+    repository (default: $GITHUB_WORKSPACE); while either is unknown, names stay as they are.
     """
     gates, baseline = document.gates, document.baseline
     found: dict[str, list[str]] = {"error": [], "warning": []}
@@ -45,16 +44,14 @@ def annotations(
         _tell(found, f"gate: {gate.name}", gate)
     if baseline:
         _tell(found, "baseline", baseline)
-    allowed = any(gate.kind == "errors" and not gate.failed for gate in gates)
-    levels = {"failed": "error", "error": "warning" if allowed else "error", "missed": "warning"}
     if workspace is None and "GITHUB_WORKSPACE" in os.environ:
         workspace = Path(os.environ["GITHUB_WORKSPACE"])
-    for outcome in levels if failures else ("error", "missed"):
-        level = levels[outcome]
+    for outcome in ("failed", "error"):
         for case in sorted(document.cases, key=lambda case: not case.called_forbidden):
-            if case.outcome == outcome and not case.was_expected:
-                file = _file(case.file, rootpath, workspace)
-                found[level].append(_case(level, case, file))
+            told = failures or outcome == "error" or case.tolerated
+            if case.outcome == outcome and told and not case.was_expected:
+                level = "warning" if case.tolerated else "error"
+                found[level].append(_case(level, case, _file(case.file, rootpath, workspace)))
     return [command for level, commands in found.items() for command in _capped(level, commands)]
 
 
@@ -71,7 +68,7 @@ def _case(level: str, case: CaseRow, file: str) -> str:
     if case.line > 0:
         properties["line"] = str(case.line)
     model = f"[{case.model}]" if case.model else ""
-    properties["title"] = f"{case.case}{model} {case.outcome}"
+    properties["title"] = f"{case.case}{model} {case.outcome_text}"
     return _command(level, properties, case.reason)
 
 

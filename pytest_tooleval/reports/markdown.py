@@ -46,7 +46,13 @@ LEAST_LIMIT = 4096
 
 _MOST_CASES = 50
 _NAME, _LINE = 100, 300
-_OUTCOMES = (("failed", "failed"), ("error", "without a verdict (errors)"), ("missed", "missed"))
+# An outcome, whether it is tolerated, and the words for it.
+_OUTCOMES = (
+    ("failed", False, "failed"),
+    ("error", False, "without a verdict (errors)"),
+    ("failed", True, "failed, tolerated"),
+    ("error", True, "without a verdict (errors), tolerated"),
+)
 _UNKNOWN = "-"
 _WORDS: dict[Verdict, str] = {
     "failed": "**FAILED**",
@@ -125,11 +131,11 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     ]
     if replaced:
         yield _Section("\n", replaced)
-    for outcome, what in _OUTCOMES:
-        cases = [case for case in document.cases if case.outcome == outcome]
+    for outcome, tolerated, what in _OUTCOMES:
+        cases = [c for c in document.cases if (c.outcome, c.tolerated) == (outcome, tolerated)]
         cases.sort(key=lambda case: not case.called_forbidden)
         if cases:
-            yield _cases(cases, what, shown=outcome == "failed")
+            yield _cases(cases, what, shown=what == "failed")
     for confusion in document.confusion:
         yield _confusion(confusion)
     if several:
@@ -145,18 +151,18 @@ def _verdict(document: RowsDocument) -> str:
     unsure = sum(gate.verdict == "inconclusive" for gate in gates)
     evaluated = total.cases - total.skipped
     reason = ending(run.status, run.exitstatus)
-    # With --tooleval-max-errors a run passes in spite of an error.
-    errors = total.errors and run.exitstatus != 0
     if reason:
         word = f"INCOMPLETE ({reason})"
-    elif failed_gates or total.failed or errors or (baseline and baseline.failed):
+    elif failed_gates or total.failed + total.errors > total.tolerated or (baseline and baseline.failed):
         word = "FAILED"
     elif not evaluated:
         word = "NOTHING WAS EVALUATED"
     else:
         word = "PASSED"
-    counts = {"failed": total.failed, "missed": total.missed, "skipped": total.skipped}
+    counts = {"failed": total.failed, "skipped": total.skipped}
     parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
+    if total.tolerated:
+        parts.append(f"{total.tolerated:,} of these tolerated")
     if total.forbidden:
         parts.append(f"**{counted(total.forbidden, 'case')} with a forbidden call**")
     if total.errors:

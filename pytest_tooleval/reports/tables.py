@@ -74,7 +74,7 @@ def score_columns(
     metrics = ordered_metrics(metric for row in rows for metric in row.metrics)
     trials = most_trials(rows)
     counts = [
-        name for name in ("missed", "errors", "skipped") if any(getattr(row, name) for row in rows)
+        name for name in ("errors", "tolerated", "skipped") if any(getattr(row, name) for row in rows)
     ]
     columns = [
         *(

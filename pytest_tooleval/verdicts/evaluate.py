@@ -84,7 +84,7 @@ def as_expected(result: CaseResult, reason: str) -> CaseResult:
     text = f"{EXPECTED_FAILURE}: {reason}" if reason else EXPECTED_FAILURE
     if result.called_forbidden:
         text += f"; {result.reason}"
-    return structs.replace(result, outcome="missed", reason=text)
+    return structs.replace(result, tolerated=True, reason=text)
 
 
 def _result(

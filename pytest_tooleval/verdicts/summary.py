@@ -31,7 +31,7 @@ from .statistics import clusters_of
 from .statistics import mean_of
 from .statistics import reliability
 
-SCORED: tuple[Outcome, ...] = ("passed", "failed", "missed")
+SCORED: tuple[Outcome, ...] = ("passed", "failed")
 
 _Case = TypeVar("_Case", bound=CaseRow)
 _Key = TypeVar("_Key")
@@ -128,7 +128,7 @@ def grouped(cases: Iterable[_Case], key: Callable[[_Case], _Key]) -> dict[_Key, 
 
 def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
     """Counts, means, tokens and cost of some cases. Errors and skipped cases are in no mean."""
-    counts = dict.fromkeys(("passed", "failed", "missed", "error", "skipped"), 0)
+    counts = dict.fromkeys(("passed", "failed", "error", "skipped"), 0)
     for case in cases:
         counts[case.outcome] += 1
     scored = [case for case in cases if case.outcome in SCORED]
@@ -140,9 +140,9 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         cases=len(cases),
         passed=counts["passed"],
         failed=counts["failed"],
-        missed=counts["missed"],
         forbidden=sum(case.called_forbidden for case in cases),
         errors=counts["error"],
+        tolerated=sum(case.tolerated for case in cases),
         skipped=counts["skipped"],
         metrics=_means(scored, intervals),
         reliability=reliability([(case.scored, case.passes, case.weight) for case in scored]),

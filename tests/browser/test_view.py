@@ -58,7 +58,7 @@ def test_the_verdict(draw: Draw) -> None:
         ([passed], {"exitstatus": 0}, "✓ Passed", "1 of 1 case passed"),
         ([failed], {"exitstatus": 1}, "✗ Failed", "1 of 1 case failed"),
         ([failed], {"exitstatus": None}, "✗ Failed", "1 of 1 case failed"),
-        ([row("error", no_answer())], {"exitstatus": 0}, "✓ Passed", "1 case without an answer"),
+        ([row("error", no_answer(), tolerated=True)], {"exitstatus": 0}, "✓ Passed", "1 tolerated"),
         ([passed], {"exitstatus": 2}, "✗ Failed", "interrupted before its end"),
         ([passed], {"exitstatus": None, "status": "killed"}, "✗ Failed", "killed before its end"),
         ([passed], {"exitstatus": 1}, "✗ Failed", "another test of the run failed"),
@@ -75,7 +75,7 @@ def test_gates_and_baseline_are_told(draw: Draw) -> None:
     text = words(
         draw(
             document(
-                row("missed", trial(0, 0.6)),
+                row("failed", trial(0, 0.6), tolerated=True),
                 gates=(gate(False), gate(True, "tool_selection: 0.98 >= 0.95", name="tool_selection")),
                 baseline=comparison(),
             )
@@ -90,7 +90,7 @@ def test_gates_and_baseline_are_told(draw: Draw) -> None:
 
 
 def test_a_case_of_the_comparison_leads_to_its_details(draw: Draw) -> None:
-    opened = draw(document(row("missed", trial(0, 0.6)), baseline=comparison()))
+    opened = draw(document(row("failed", trial(0, 0.6), tolerated=True), baseline=comparison()))
     opened.page.locator("#baseline").get_by_role("link", name="paris").first.click()
     assert opened.page.locator("#panel-title").inner_text() == "paris"
     opened.page.go_back()

@@ -8,8 +8,8 @@ import { UNKNOWN, momentText } from "./numbers.js";
 /** @typedef {Record<string, string | number | null | undefined>} Attributes null leaves one out */
 
 const LONGEST = 1000;
-const MARKS = { passed: "✓", failed: "✗", missed: "○", error: "!", skipped: "–" };
-export const OUTCOMES = Object.keys(MARKS);
+export const OUTCOMES = ["passed", "failed", "error", "skipped"];
+const MARKS = { passed: "✓", failed: "✗", error: "!", skipped: "–", warning: "○" };
 
 /**
  * @template {Element} T
@@ -157,9 +157,19 @@ export function outcomeText(outcome, words = outcome) {
   return el("span", { class: `tone-${outcome}` }, markOf(outcome), ` ${words}`);
 }
 
+/** The colour of a case: what is tolerated is a warning. @param {any} row */
+export function toneOf(row) {
+  return row.tolerated ? "warning" : row.outcome;
+}
+
+/** "failed", or "failed, tolerated". @param {any} row */
+export function outcomeOf(row) {
+  return row.tolerated ? `${row.outcome}, tolerated` : row.outcome;
+}
+
 /** "passed", "failed" or "inconclusive". @param {string} verdict */
 export function verdictText(verdict) {
-  return outcomeText(verdict === "inconclusive" ? "missed" : verdict, verdict);
+  return outcomeText(verdict === "inconclusive" ? "warning" : verdict, verdict);
 }
 
 /** Words for screen readers alone. @param {string} words */

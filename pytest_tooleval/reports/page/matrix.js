@@ -2,7 +2,7 @@
 // The matrix: a row per case, a column per model. Rows are made when they come into sight.
 
 import { belowOf } from "./cases.js";
-import { button, el, isolated, markOf, modelText, shortened, shown } from "./dom.js";
+import { button, el, isolated, markOf, modelText, outcomeOf, shortened, shown, toneOf } from "./dom.js";
 import { UNKNOWN, isKnown, scoreText } from "./numbers.js";
 
 /** @import { Case, Index, Row } from "./cases.js" */
@@ -24,7 +24,7 @@ function cellTexts(row) {
 /** The same in words, for those who do not see the table. @param {Row} row */
 export function cellWords(row) {
   const { value, more, meaning } = cellTexts(row);
-  return `${modelText(row.model)}: ${value === row.outcome ? "" : `${row.outcome} `}${value}${more && ` ${more} ${meaning}`}`;
+  return `${modelText(row.model)}: ${value === row.outcome ? "" : `${outcomeOf(row)} `}${value}${more && ` ${more} ${meaning}`}`;
 }
 
 export class Matrix {
@@ -138,12 +138,12 @@ export class Matrix {
     if (!row) return el("td", { class: "cell" }, el("span", { class: "none", title: "not run" }, UNKNOWN));
     const { value, more } = cellTexts(row);
     const made = button("", () => this.open(each, model), {
-      class: `outcome-${row.outcome}`,
+      class: `outcome-${toneOf(row)}`,
       tabindex: -1,
       "aria-label": cellWords(row),
       title: shown(shortened(row.reason, 1000)) || null,
     });
-    made.append(markOf(row.outcome), el("span", { class: "value" }, value), " ", more ? el("small", {}, more) : "");
+    made.append(markOf(toneOf(row)), el("span", { class: "value" }, value), " ", more ? el("small", {}, more) : "");
     return el("td", { class: "cell" }, made);
   }
   /** Of all cells one can be reached by Tab; arrow keys go on from there. @param {Element | null | undefined} cell */

@@ -1,7 +1,7 @@
 // @ts-check
 // A case whole: on each model its trials with scores, comparisons and the conversation.
 
-import { button, el, isolated, link, modelName, outcomeText, shown, shortened, shownNodes } from "./dom.js";
+import { button, el, isolated, link, modelName, outcomeOf, outcomeText, shown, shortened, shownNodes, toneOf } from "./dom.js";
 import { cellWords } from "./matrix.js";
 import { scoreText } from "./numbers.js";
 import { trialNodes } from "./trial.js";
@@ -154,7 +154,7 @@ export class Panel {
       if (!row) return null;
       const choose = () => this.change({ on: index.models[i].key, trial: 0 });
       const made = button("", choose, { "aria-pressed": String(i === this.model), "data-tab": `model-${i}`, title: cellWords(row) });
-      made.append(outcomeText(row.outcome, scoreText(row.scores.overall)), " ", modelName(row.model));
+      made.append(outcomeText(toneOf(row), scoreText(row.scores.overall)), " ", modelName(row.model));
       return made;
     });
     return el("div", { class: "tabs", role: "group", "aria-label": "Model" }, ...tabs);
@@ -182,7 +182,7 @@ function aboutNodes(row) {
   ].filter(Boolean);
   const tags = row.tags.map((tag) => el("span", { class: "tag" }, shown(shortened(tag, 200))));
   return [
-    el("p", { class: "reason" }, outcomeText(row.outcome), row.reason ? ": " : "", shownNodes(row.reason)),
+    el("p", { class: "reason" }, outcomeText(toneOf(row), outcomeOf(row)), row.reason ? ": " : "", shownNodes(row.reason)),
     el("p", { class: "rules muted" }, ...tags, shown(rules.join(" · "))),
   ];
 }

@@ -7,7 +7,7 @@ import { UNKNOWN, countText, isKnown, plural, scoreText, secondsText, usdText } 
 /** @import { Child } from "./dom.js" */
 
 /** Outcomes and what a summary calls them. @type {[string, string][]} */
-const COUNTED = [["passed", "passed"], ["failed", "failed"], ["missed", "missed"], ["error", "errors"], ["skipped", "skipped"]];
+const COUNTED = [["passed", "passed"], ["failed", "failed"], ["error", "errors"], ["skipped", "skipped"]];
 const BAR = 72;
 const NOTHING_COLLECTED = 5;
 
@@ -29,11 +29,12 @@ function problemsOf({ run, gates, baseline }) {
   const { total, exitstatus } = run;
   const failedGates = gates.filter((/** @type {any} */ gate) => gate.failed).length;
   const unsure = gates.filter((/** @type {any} */ gate) => gate.verdict === "inconclusive" && !gate.failed).length;
+  const isOpen = total.failed + total.errors > total.tolerated;
   const found = [
     total.cases < run.selected && `only ${countText(total.cases)} of ${plural(run.selected, "case")} ran`,
     total.forbidden && `${plural(total.forbidden, "case")} with a forbidden call`,
-    total.failed && `${countText(total.failed)} of ${plural(total.cases, "case")} failed`,
-    total.errors && `${plural(total.errors, "case")} without an answer`,
+    isOpen && total.failed && `${countText(total.failed)} of ${plural(total.cases, "case")} failed`,
+    isOpen && total.errors && `${plural(total.errors, "case")} without an answer`,
     failedGates && `${countText(failedGates)} of ${plural(gates.length, "gate")} failed`,
     unsure && `${countText(unsure)} of ${plural(gates.length, "gate")} inconclusive`,
     baseline?.verdict === "inconclusive" ? "comparison with the baseline inconclusive" : baseline?.failed && "worse than the baseline",
@@ -61,6 +62,7 @@ export function verdictNode(document, heading) {
   const problems = problemsOf(document);
   // What is wrong with a run that passed all the same, such as errors that were allowed.
   if (verdict === "passed") problems.unshift(`${countText(total.passed)} of ${plural(total.cases, "case")} passed`);
+  if (total.tolerated) problems.push(`${countText(total.tolerated)} tolerated`);
   if (verdict === "empty") problems.splice(0, Infinity, total.cases ? `${plural(total.cases, "case")} skipped` : "no case was collected");
   return el(
     "section",
@@ -202,7 +204,7 @@ function scoreTables(models, suites, metrics) {
 
 /** Those that have something to say about some row. @param {any[]} rows @param {string[]} metrics @returns {Column[]} */
 function columnsFor(rows, metrics) {
-  const counts = ["missed", "errors", "skipped"].filter((name) => rows.some((row) => row[name]));
+  const counts = ["errors", "tolerated", "skipped"].filter((name) => rows.some((row) => row[name]));
   /** @type {(Column | false)[]} */
   const columns = [
     ...["cases", "passed", "failed", ...counts].map((name) => ({ head: name[0].toUpperCase() + name.slice(1), cell: (/** @type {any} */ row) => countCell(row[name], name) })),
@@ -218,7 +220,8 @@ function columnsFor(rows, metrics) {
 
 /** @param {number} count @param {string} name */
 function countCell(count, name) {
-  const tone = count && ["failed", "errors", "missed"].includes(name) ? ` tone-${name === "errors" ? "error" : name}` : "";
+  const tones = /** @type {Record<string, string>} */ ({ failed: "failed", errors: "error", tolerated: "warning" });
+  const tone = count && tones[name] ? ` tone-${tones[name]}` : "";
   return el("td", { class: `number${tone}` }, countText(count));
 }
 

@@ -91,7 +91,7 @@ class HistoryPage {
     const { outcome, words } = resultOf(run);
     const mark = run.gates_failed && outcome !== "error" ? "failed" : outcome;
     const result = run.status === "running" ? el("span", {}, "● running") : outcomeText(mark, words);
-    const bad = [run.failed && plural(run.failed, "failed", "failed"), run.missed && plural(run.missed, "missed", "missed"), run.errors && `${countText(run.errors)} without an answer`].filter(Boolean);
+    const bad = [run.failed && plural(run.failed, "failed", "failed"), run.errors && `${countText(run.errors)} without an answer`, run.tolerated && `${countText(run.tolerated)} tolerated`].filter(Boolean);
     const gates = run.gates_failed > 0 && plural(run.gates_failed, "gate failed", "gates failed");
     const under = [...bad, gates].filter(Boolean).join(" · ");
     const commit = run.git ? [el("code", {}, shown(run.git.commit.slice(0, 8))), el("small", { class: "under" }, isolated(run.git.branch || ""), run.git.dirty ? " + changes" : "")] : [UNKNOWN];

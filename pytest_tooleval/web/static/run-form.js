@@ -105,7 +105,7 @@ class Form {
     this.others.value = wanted.filter((name) => !known.includes(name)).join("\n");
     const rows = models.map((/** @type {any} */ row) => {
       if (wanted.includes(row.model)) this.models.add(row.model);
-      const about = row.problem ? outcomeText("missed", row.problem) : row.calls && row.calls !== row.model ? isolatedSmall(row.calls) : "";
+      const about = row.problem ? outcomeText("warning", row.problem) : row.calls && row.calls !== row.model ? isolatedSmall(row.calls) : "";
       const label = el("span", {}, el("bdi", {}, shownNodes(row.model)), " ", el("small", {}, about));
       const made = checkbox(label, this.models.has(row.model), (checked) => {
         if (checked) this.models.add(row.model);

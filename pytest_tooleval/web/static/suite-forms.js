@@ -164,7 +164,7 @@ export class SuiteForms {
       controlOf(place)?.removeAttribute("aria-invalid");
       place.querySelector(":scope > h3 .badge")?.replaceChildren();
     }
-    for (const [list, outcome] of /** @type {[Problem[], string][]} */ ([[problems, "failed"], [warnings, "missed"]])) {
+    for (const [list, outcome] of /** @type {[Problem[], string][]} */ ([[problems, "failed"], [warnings, "warning"]])) {
       for (const problem of list) {
         const place = nearest(problem.field, places);
         if (!place) continue;

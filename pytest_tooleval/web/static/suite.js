@@ -207,7 +207,7 @@ class Editor {
     if (this.problems.length) {
       parts.push(this.list("failed", `${plural(this.problems.length, "problem")}, to be mended before the suite can be saved`, this.problems, true));
     }
-    if (this.warnings.length) parts.push(this.list("missed", plural(this.warnings.length, "warning"), this.warnings, false));
+    if (this.warnings.length) parts.push(this.list("warning", plural(this.warnings.length, "warning"), this.warnings, false));
     const words = this.problems.length ? plural(this.problems.length, "problem") : "";
     if (this.findings.dataset.words !== words) announce(words || "no problems");
     this.findings.dataset.words = words;
@@ -228,7 +228,7 @@ class Editor {
     const score = found && found.score !== null ? `Mutation score ${scoreText(found.score)}` : "No mutation score";
     const passing = found && found.survivors ? `: ${found.survivors} of ${plural(found.mutants, "wrong answer")} would pass` : "";
     if (!found || (found.score === null && !found.gaps.length)) return;
-    if (found.gaps.length) this.mutation.replaceChildren(this.list("missed", score + passing, found.gaps, false));
+    if (found.gaps.length) this.mutation.replaceChildren(this.list("warning", score + passing, found.gaps, false));
     else this.mutation.replaceChildren(el("p", {}, outcomeText("passed", `${score}: all ${plural(found.mutants, "wrong answer")} would be noticed`)));
   }
 

@@ -77,7 +77,7 @@ def test_a_summary_has_the_figures_of_the_document(history: History) -> None:
     rows = [
         case_of("a", overall=1.0, weight=3.0),
         case_of("b", outcome="failed", overall=0.0),
-        case_of("c", outcome="missed", overall=0.5, cost_usd=None, model="gpt-4o"),
+        case_of("c", outcome="failed", tolerated=True, overall=0.5, cost_usd=None, model="gpt-4o"),
         case_of("d", outcome="error", overall=0.9),
         case_of("e", outcome="skipped", overall=None, trials=0),
     ]
@@ -87,7 +87,7 @@ def test_a_summary_has_the_figures_of_the_document(history: History) -> None:
     writer.finish(run, [gate(True), gate(False)])
     (summary,) = history.runs()
     total = history.rows_document(run.id).run.total
-    for field in ("cases", "passed", "failed", "missed", "errors", "skipped", "cost_usd"):
+    for field in ("cases", "passed", "failed", "errors", "tolerated", "skipped", "cost_usd"):
         assert getattr(summary, field) == getattr(total, field), field
     assert summary.overall == pytest.approx(total.metrics["overall"].mean)
     assert (summary.id, summary.started) == (run.id, "2026-11-22T10:15:30+00:00")

@@ -22,7 +22,7 @@ from .samples import trial
 
 FAILED = row("failed", trial(0, 0.6))
 ERROR = row("error", case="rome", reason="no connection")
-MISSED = row("missed", trial(0, 0.6), case="oslo", reason="overall 0.60 < 1.00")
+TOLERATED = row("failed", trial(0, 0.6), tolerated=True, case="oslo", reason="overall 0.60 < 1.00")
 
 
 @pytest.fixture(autouse=True)
@@ -55,28 +55,28 @@ def test_a_failed_case_stands_at_its_line() -> None:
 
 def test_gates_come_first_and_misses_are_warnings() -> None:
     gates = (gate(True), gate(False, "0.80 < 0.90, too low"))
-    found = document(MISSED, ERROR, FAILED, gates=gates, baseline=comparison())
+    found = document(TOLERATED, ERROR, FAILED, gates=gates, baseline=comparison())
     parsed = [parse(command) for command in github.annotations(found)]
     assert [(level, properties["title"]) for level, properties, _ in parsed] == [
         ("error", "gate: overall of gpt-4o"),
         ("error", "baseline"),
         ("error", "paris[gpt-4o] failed"),
         ("error", "rome[gpt-4o] error"),
-        ("warning", "oslo[gpt-4o] missed"),
+        ("warning", "oslo[gpt-4o] failed, tolerated"),
     ]
     assert "file" not in parsed[0][1]
     assert parsed[0][2] == "0.80 < 0.90, too low"
 
 
 def test_errors_that_a_gate_allows_are_warnings() -> None:
-    found = document(ERROR, gates=(gate(True, kind="errors"),))
+    found = document({**ERROR, "tolerated": True}, gates=(gate(True, kind="errors"),))
     assert [parse(command)[0] for command in github.annotations(found)] == ["warning"]
 
 
 def test_another_plugin_may_annotate_the_failures() -> None:
-    found = document(FAILED, ERROR, MISSED, gates=(gate(False),))
+    found = document(FAILED, ERROR, TOLERATED, gates=(gate(False),))
     titles = [parse(command)[1]["title"] for command in github.annotations(found, failures=False)]
-    assert titles == ["gate: overall of gpt-4o", "rome[gpt-4o] error", "oslo[gpt-4o] missed"]
+    assert titles == ["gate: overall of gpt-4o", "rome[gpt-4o] error", "oslo[gpt-4o] failed, tolerated"]
 
 
 def test_nothing_to_say() -> None:
@@ -87,7 +87,7 @@ def test_nothing_to_say() -> None:
 def test_ten_of_a_kind_and_no_more() -> None:
     ten = [row("failed", case=f"case-{n}") for n in range(10)]
     assert len(github.annotations(document(*ten))) == 10
-    cases = [*ten, FAILED, *(row("missed", case=f"miss-{n}") for n in range(12))]
+    cases = [*ten, FAILED, *(row("failed", case=f"miss-{n}", tolerated=True) for n in range(12))]
     parsed = [parse(command) for command in github.annotations(document(*cases, gates=(gate(False),)))]
     assert [level for level, _, _ in parsed] == ["error"] * 10 + ["warning"] * 10
     assert parsed[0][1]["title"] == "gate: overall of gpt-4o"
@@ -251,5 +251,5 @@ def test_every_option_of_the_documentation_exists() -> None:
 
 
 def test_an_expected_failure_is_nothing_to_tell() -> None:
-    expected = row("missed", reason=f"{EXPECTED_FAILURE}: not yet")
+    expected = row("failed", tolerated=True, reason=f"{EXPECTED_FAILURE}: not yet")
     assert github.annotations(document(expected)) == []

@@ -145,9 +145,9 @@ def test_colours_have_enough_contrast(scheme: int) -> None:
     pairs = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", STYLE)
     colours = {name: both[scheme] for name, *both in pairs}
     for ground in ("page", "raised"):
-        for name in ("text", "muted", "accent", "passed", "failed", "missed", "error"):
+        for name in ("text", "muted", "accent", "passed", "failed", "warning", "error"):
             assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
-    for outcome in ("passed", "failed", "missed", "error"):
+    for outcome in ("passed", "failed", "warning", "error"):
         assert contrast(colours[outcome], colours[f"{outcome}-back"]) >= 4.5, outcome
     assert contrast(colours["text"], colours["failed-back"]) >= 4.5
     # Lines and marks that tell something, such as a model's colour, need 3.

@@ -53,9 +53,9 @@ def test_the_verdict_comes_first() -> None:
         ([row("passed", trial())], {}, "PASSED"),
         ([row("failed", trial(0, 0.6))], {}, "FAILED"),
         ([row("passed", trial()), row("error")], {}, "FAILED"),
-        ([row("passed", trial()), row("error")], {"exitstatus": 0}, "PASSED"),
-        ([row("missed", trial(0, 0.6))], {"gates": (gate(True),)}, "PASSED"),
-        ([row("missed", trial(0, 0.6))], {"gates": (gate(True), gate(False))}, "FAILED"),
+        ([row("passed", trial()), row("error", tolerated=True)], {}, "PASSED"),
+        ([row("failed", trial(0, 0.6), tolerated=True)], {"gates": (gate(True),)}, "PASSED"),
+        ([row("failed", trial(0, 0.6), tolerated=True)], {"gates": (gate(True), gate(False))}, "FAILED"),
         ([row("passed", trial())], {"baseline": comparison(True)}, "FAILED"),
         ([row("passed", trial())], {"baseline": comparison(False)}, "PASSED"),
         ([row("skipped")], {}, "NOTHING WAS EVALUATED"),
@@ -136,13 +136,13 @@ def test_what_did_not_pass_is_listed_with_its_place() -> None:
     text = report(
         row("failed", trial(0, 0.6)),
         row("error", case="rome", reason="no connection"),
-        row("missed", trial(0, 0.6), case="oslo", reason="overall 0.60 < 1.00", line=0),
+        row("failed", trial(0, 0.6), tolerated=True, case="oslo", reason="overall 0.60 < 1.00", line=0),
         row("passed", trial(), case="lima"),
     )
     assert "<details open><summary>1 case failed</summary>\n\n- `paris` on `gpt-4o`: " in text
     assert "`overall 0.60 < 1.00 (wrong value)` (`weather.tooleval.json:21`)\n\n</details>" in text
     assert "1 case without a verdict (errors)</summary>\n\n- `rome` on `gpt-4o`: `no connection`" in text
-    assert "1 case missed</summary>\n\n- `oslo`" in text
+    assert "1 case failed, tolerated</summary>\n\n- `oslo`" in text
     assert "(`weather.tooleval.json`)" in text
     assert "`lima`" not in text
 
@@ -249,7 +249,7 @@ def test_tools_are_a_table_of_which_the_right_ones_stand_aside_if_many(others: i
 def everywhere(evil: str, limit: int = SUMMARY_LIMIT) -> str:
     """A report in which every text that is not ours is this one."""
     names = {"suite": evil, "case": evil, "model": evil, "file": evil, "reason": evil}
-    outcomes: list[Outcome] = ["failed", "error", "missed"]
+    outcomes: list[Outcome] = ["failed", "error", "failed"]
     cases = [row(outcome, trial(0, 0.6), trial(1), **names) for outcome in outcomes]
     cases[0]["scores"][evil] = 0.5
     confused = (Choice(expected=evil, called="b"), Choice(called=evil, hallucinated=True))
