@@ -17,7 +17,8 @@ from ..record.results import CaseResult
 from ..record.transcript import Transcript
 from ..text import printable
 
-_BEFORE = ("run", "suite", "file", "line", "case", "model", "outcome", "trial", "passed", "failure")
+_BEFORE = ("run", "suite", "file", "line", "case", "model", "outcome", "tolerated")
+_VERDICT = ("trial", "passed", "failure")
 _AFTER = (
     "latency_s",
     "prompt_tokens",
@@ -31,7 +32,7 @@ _AFTER = (
     "error",
     "calls",
 )
-_OF_TRIAL = ("trial", "passed", "failure", *_AFTER[:7])
+_OF_TRIAL = (*_VERDICT, *_AFTER[:7])
 # Where a spreadsheet may see the beginning of a formula: at the start of a cell, and behind a
 # semicolon, which separates cells where the comma separates decimals. The wide forms act too.
 _FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠])")
@@ -51,7 +52,7 @@ def csv_text(document: Document) -> str:
     cases = document.cases
     of_trials = (name for case in cases for trial in case.trials for name in trial.scores)
     metrics = ordered_metrics([*(name for case in cases for name in case.scores), *of_trials])
-    columns = [*_BEFORE, *map(_score_column, metrics), *_AFTER]
+    columns = [*_BEFORE, *_VERDICT, *map(_score_column, metrics), *_AFTER]
     run = document.run.id
     file = io.StringIO()
     writer = csv.DictWriter(file, columns, restval="", lineterminator="\r\n")
@@ -65,7 +66,8 @@ def csv_text(document: Document) -> str:
 def _rows(case: CaseResult) -> Iterator[dict[str, Any]]:
     """The values of each trial by column; those of the case if it has no trials."""
     of_case = {
-        name: getattr(case, name) for name in ("suite", "file", "case", "model", "outcome", "reason")
+        name: getattr(case, name)
+        for name in ("suite", "file", "case", "model", "outcome", "tolerated", "reason")
     }
     of_case |= {"line": case.line or None, "tags": " ".join(case.tags)}
     if not case.trials:

@@ -55,6 +55,7 @@ def test_a_trial_in_full() -> None:
         "case": "paris",
         "model": "gpt-4o",
         "outcome": "failed",
+        "tolerated": "false",
         "trial": "0",
         "passed": "false",
         "failure": "wrong_value",
