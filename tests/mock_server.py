@@ -5,7 +5,8 @@
 
 It answers as the question says: a prompt that holds "in PLACE?" gets a call of the first tool with
 `{"city": PLACE}`, every other one a plain text. `script(request) -> message | None` overrides that,
-and `respond(path, request) -> (status, document) | None` stands for a provider of another kind.
+and `respond(path, request) -> (status, document) | None` stands for a provider of another kind; a
+document that is bytes is a stream of events.
 
 `faults` maps a kind to N, and every Nth request meets it:
 
@@ -144,7 +145,10 @@ class MockServer:
         if status == 200:
             self.answered += 1
             self.answered_bodies[hashlib.sha256(body).digest()] += 1
-        await _send(writer, status, json.dumps(document).encode(), self._wait(status))
+        if isinstance(document, bytes):
+            await _send(writer, status, document, {"Content-Type": "text/event-stream"})
+        else:
+            await _send(writer, status, json.dumps(document).encode(), self._wait(status))
         return True
 
     def _fault(self, request: Mapping[str, Any]) -> str | None:

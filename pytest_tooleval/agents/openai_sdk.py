@@ -2,62 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
-from .answers import Message
-from .answers import answer_of
+from .messages import MOST_ROUNDS
+from .messages import CallTool
+from .messages import Message
+from .messages import Model
+from .messages import Tool
+from .messages import as_model
+from .messages import calls_of
+from .messages import ended
+from .messages import said
+from .messages import text_of
+from .messages import told
+from .messages import used
 
-# The calls are bounded by the case.
-_MOST_TURNS = 1000
 
+def openai_agents(agent: Any, *, run_tools: bool = False) -> Model:
+    """A model from an `agents.Agent`; with `run_tools` its own tools really run.
 
-def openai_agents(agent: Any) -> Callable[..., Awaitable[Message]]:
-    """A callable from an `agents.Agent` without handoffs, which would have tools of their own."""
-    if agent.handoffs:
+    Without, it must have no handoffs, which have tools of their own.
+    """
+    if agent.handoffs and not run_tools:
         raise ValueError(f"the agent {agent.name!r} has handoffs, whose tools would really run")
 
-    async def answer(messages: list[Message], tools: list[Message], call_tool: Any) -> Message:
-        from agents import FunctionTool
+    async def run(
+        messages: list[Message], tools: list[Tool] | None, call_tool: CallTool
+    ) -> list[Message]:
         from agents import RunConfig
         from agents import Runner
 
-        def bound(function: Message) -> Any:
-            name = function["name"]
+        own = agent
+        if tools is not None:
+            own = agent.clone(tools=[_bound(tool, call_tool) for tool in tools], mcp_servers=[])
+        asked = [item for message in messages for item in _items(message)]
+        # A call of a tool that there is not is the model's mistake, and no exception of the agent's.
+        config = RunConfig(tracing_disabled=True, tool_not_found_behavior="return_error_to_model")
+        result = await Runner.run(own, asked, max_turns=MOST_ROUNDS, run_config=config)
+        return ended(_rounds(result), result.final_output)
 
-            async def invoke(context: Any, arguments: str) -> str:
-                told: str = await call_tool(name, arguments)
-                return told
-
-            return FunctionTool(
-                name=name,
-                description=function.get("description") or "",
-                params_json_schema=function.get("parameters") or {"type": "object", "properties": {}},
-                on_invoke_tool=invoke,
-                strict_json_schema=bool(function.get("strict")),
-            )
-
-        own = agent.clone(tools=[bound(tool["function"]) for tool in tools], mcp_servers=[])
-        result = await Runner.run(
-            own,
-            [item for message in messages for item in _items(message)],
-            max_turns=_MOST_TURNS,
-            run_config=RunConfig(tracing_disabled=True),
-        )
-        used = result.context_wrapper.usage
-        return answer_of(result.final_output, used.input_tokens, used.output_tokens)
-
-    return answer
+    return as_model(run, run_tools)
 
 
-def _items(message: Message) -> list[Message]:
+async def tools_of(agent: Any) -> list[Message]:
+    """The functions that the agent offers to its model."""
+    from agents import FunctionTool
+    from agents import RunContextWrapper
+
+    return [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.params_json_schema,
+            **({"strict": True} if tool.strict_json_schema else {}),
+        }
+        for tool in await agent.get_all_tools(RunContextWrapper(None))
+        if isinstance(tool, FunctionTool)
+    ]
+
+
+def _bound(tool: Tool, call_tool: CallTool) -> Any:
+    from agents import FunctionTool
+
+    async def invoke(_: Any, arguments: str) -> str:
+        answer: str = await call_tool(tool.name, arguments)
+        return answer
+
+    return FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=tool.parameters,
+        on_invoke_tool=invoke,
+        strict_json_schema=tool.strict,
+    )
+
+
+def _items(message: Message) -> Iterable[Message]:
     """A chat message as items of the Responses API."""
     if message["role"] == "tool":
-        content = message.get("content") or ""
-        return [{"type": "function_call_output", "call_id": message["tool_call_id"], "output": content}]
-    said = [{"role": message["role"], "content": message["content"]}] if message.get("content") else []
-    return said + [
-        {"type": "function_call", "call_id": call["id"], **call["function"]}
-        for call in message.get("tool_calls") or ()
+        id = message["tool_call_id"]
+        return [{"type": "function_call_output", "call_id": id, "output": text_of(message)}]
+    text = [{"role": message["role"], "content": message["content"]}] if message.get("content") else []
+    return text + [
+        {"type": "function_call", "call_id": id, "name": name, "arguments": arguments}
+        for id, name, arguments in calls_of(message)
     ]
+
+
+def _rounds(run: Any) -> list[Message]:
+    """The responses of the model, each with what its calls were answered."""
+    outputs = {
+        item.raw_item["call_id"]: item.output
+        for item in run.new_items
+        if item.type == "tool_call_output_item" and "call_id" in item.raw_item
+    }
+    messages: list[Message] = []
+    for response in run.raw_responses:
+        text, calls = "", []
+        for item in response.output:
+            if item.type == "message":
+                text += "".join(
+                    getattr(part, "text", "") or getattr(part, "refusal", "") for part in item.content
+                )
+            elif item.type == "function_call":
+                calls.append((item.call_id, item.name, item.arguments))
+        took = response.usage
+        usage = used(took.input_tokens, took.output_tokens, took.output_tokens_details.reasoning_tokens)
+        messages.append(said(text, calls, usage=usage))
+        messages += [told(id, outputs[id]) for id, _, _ in calls if id in outputs]
+    return messages

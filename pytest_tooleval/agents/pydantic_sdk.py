@@ -2,44 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from collections.abc import Callable
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
-from .answers import Message
-from .answers import answer_of
+from .messages import CallTool
+from .messages import Message
+from .messages import Model
+from .messages import Tool
+from .messages import as_model
+from .messages import calls_of
+from .messages import ended
+from .messages import names_of_calls
+from .messages import prompted
+from .messages import said
+from .messages import text_of
+from .messages import told
+from .messages import used
+from .messages import without_calls
+
+_OUTPUT = "(the output of the run)"
 
 
-def pydantic_ai(agent: Any, **run: Any) -> Callable[..., Awaitable[Message]]:
-    """A callable from a `pydantic_ai.Agent`; `run` goes to its `run()`, such as `deps`."""
+def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
+    """A model from a `pydantic_ai.Agent`; with `run_tools` its own tools really run.
 
-    async def answer(messages: list[Message], tools: list[Message], call_tool: Any) -> Message:
-        from pydantic_ai import Tool
+    All other arguments go to its `run()`, such as `deps`.
+    """
 
-        def bound(function: Message) -> Any:
-            async def invoke(**arguments: Any) -> str:
-                told: str = await call_tool(function["name"], arguments)
-                return told
+    async def run(
+        messages: list[Message], tools: list[Tool] | None, call_tool: CallTool
+    ) -> list[Message]:
+        from pydantic_ai import UnexpectedModelBehavior
+        from pydantic_ai import capture_run_messages
 
-            return Tool.from_schema(
-                invoke,
-                function["name"],
-                function.get("description"),
-                function.get("parameters") or {"type": "object", "properties": {}},
-            )
+        before, prompt = prompted(messages)
+        history = _history(before)
+        replaced: dict[str, Any] = {}
+        if tools is not None:
+            replaced = {
+                "tools": [_bound(tool, call_tool) for tool in tools],
+                "toolsets": [],
+                "native_tools": [],
+            }
+        with capture_run_messages() as made, agent.override(**replaced):
+            try:
+                result = await agent.run(prompt, message_history=history or None, **run_arguments)
+            except UnexpectedModelBehavior:  # such as calls of tools that there are not, again and again
+                rounds = _rounds(made[len(history) :])
+                if not rounds:
+                    raise
+                return rounds
+        return ended(without_calls(_rounds(result.new_messages()), _forms(result)), result.output)
 
-        history, prompt = _history(messages)
-        own = [bound(tool["function"]) for tool in tools]
-        with agent.override(tools=own, toolsets=[], native_tools=[]):
-            result = await agent.run(prompt, message_history=history or None, **run)
-        used = result.usage
-        return answer_of(result.output, used.input_tokens, used.output_tokens)
-
-    return answer
+    return as_model(run, run_tools)
 
 
-def _history(messages: list[Message]) -> tuple[list[Any], str]:
-    """The messages before the last one, as Pydantic AI has them, and the text of the last one."""
+async def tools_of(agent: Any) -> list[Message]:
+    """The functions that the agent offers to its model."""
+    from pydantic_ai.models.function import FunctionModel
+
+    offered: list[Message] = []
+
+    def answer(_: Any, info: Any) -> Any:
+        for tool in info.function_tools:
+            function = {"name": tool.name, "description": tool.description}
+            offered.append({**function, "parameters": tool.parameters_json_schema})
+        raise _Seen
+
+    with suppress(_Seen):
+        await agent.run("", model=FunctionModel(answer))
+    return offered
+
+
+class _Seen(Exception):
+    """The agent has asked its model."""
+
+
+def _bound(tool: Tool, call_tool: CallTool) -> Any:
+    from pydantic_ai import Tool as Bound
+
+    async def invoke(**arguments: Any) -> str:
+        answer: str = await call_tool(tool.name, arguments)
+        return answer
+
+    return Bound.from_schema(invoke, tool.name, tool.description, tool.parameters)
+
+
+def _history(messages: list[Message]) -> list[Any]:
     from pydantic_ai.messages import ModelRequest
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.messages import SystemPromptPart
@@ -48,25 +98,47 @@ def _history(messages: list[Message]) -> tuple[list[Any], str]:
     from pydantic_ai.messages import ToolReturnPart
     from pydantic_ai.messages import UserPromptPart
 
-    *before, last = messages
-    if last["role"] != "user" or not isinstance(last["content"], str):
-        raise ValueError("expected a prompt that ends with a text of the user")
     history: list[Any] = []
-    names: dict[str, str] = {}
-    for message in before:
-        role, content = message["role"], message.get("content") or ""
+    names = names_of_calls(messages)
+    for message in messages:
+        role, text = message["role"], text_of(message)
         if role == "assistant":
-            calls = message.get("tool_calls") or ()
-            names |= {call["id"]: call["function"]["name"] for call in calls}
-            parts = [
-                ToolCallPart(call["function"]["name"], call["function"]["arguments"], call["id"])
-                for call in calls
-            ]
-            history.append(ModelResponse([*([TextPart(content)] if content else []), *parts]))
+            calls = [ToolCallPart(name, arguments, id) for id, name, arguments in calls_of(message)]
+            history.append(ModelResponse([*([TextPart(text)] if text else []), *calls]))
         elif role == "tool":
             id = message["tool_call_id"]
-            history.append(ModelRequest([ToolReturnPart(names.get(id, ""), content, id)]))
+            history.append(ModelRequest([ToolReturnPart(names.get(id, ""), text, id)]))
         else:
-            part = UserPromptPart(content) if role == "user" else SystemPromptPart(content)
+            part = UserPromptPart(text) if role == "user" else SystemPromptPart(text)
             history.append(ModelRequest([part]))
-    return history, last["content"]
+    return history
+
+
+def _rounds(messages: Sequence[Any]) -> list[Message]:
+    rounds: list[Message] = []
+    for message in messages:
+        if message.kind == "response":
+            text = "".join(part.content for part in message.parts if part.part_kind == "text")
+            calls = [
+                (part.tool_call_id, part.tool_name, part.args_as_json_str())
+                for part in message.parts
+                if part.part_kind == "tool-call"
+            ]
+            took = message.usage
+            reasoning = took.details.get("reasoning_tokens")
+            usage = used(took.input_tokens, took.output_tokens, reasoning)
+            rounds.append(said(text, calls, usage=usage) | {"finish_reason": message.finish_reason})
+        else:
+            returned = (part for part in message.parts if part.part_kind == "tool-return")
+            rounds += [told(part.tool_call_id, part.model_response_str()) for part in returned]
+    return rounds
+
+
+def _forms(result: Any) -> list[str]:
+    """The tool by which the model gave its output, if there is one."""
+    try:
+        messages = result.new_messages(output_tool_return_content=_OUTPUT)
+    except (LookupError, ValueError):
+        return []
+    parts = [part for message in messages for part in message.parts]
+    return [part.tool_name for part in parts if getattr(part, "content", None) == _OUTPUT]

@@ -20,6 +20,7 @@ from .suite_files import write
 
 if TYPE_CHECKING:
     from ..imports.openai import Imported
+    from ..imports.update import Changes
     from ..suite.source import Document
 
 _MOST_PROBLEMS = 20
@@ -34,7 +35,7 @@ _source = click.Path(path_type=Path)
 
 @click.group(name="import")
 def import_() -> None:
-    """Make suites from what you have: BFCL, tau2, OpenAI tools, answers, traces, skills, MCP servers."""
+    """Make suites from what you have: agents, BFCL, tau2, OpenAI tools, traces, skills, MCP servers."""
 
 
 import_.add_command(mcp)
@@ -111,7 +112,29 @@ def openai(file: Path, out: Path) -> None:
     _finish(made, out, previous)
 
 
+@import_.command()
+@click.argument("target", metavar="MODULE:OBJECT")
+@_out
+def agent(target: str, out: Path) -> None:
+    """Make a suite from the tools of an agent, as its library sends them to the model.
+
+    MODULE:OBJECT is an agent of the OpenAI Agents SDK, Pydantic AI, LangGraph (a compiled graph),
+    google-adk, CrewAI or the Claude Agent SDK (its options), a list of functions, or the class of a
+    world; modules are looked for in this folder. Each tool gets a draft of a case to edit. An existing
+    suite gets the tools in place of its own and keeps its cases. The exit code is 1 when a case has to
+    be mended.
+    """
+    from ..imports.agents import import_agent
+    from ..imports.write import read_existing
+
+    previous = read_existing(out)
+    before = previous.data if previous else None
+    made = import_agent(target, Path.cwd(), out.name.removesuffix(SUITE_ENDING), before)
+    _finish(made, out, previous)
+
+
 def _finish(made: Imported, out: Path, previous: Document | None) -> None:
+    """Write what was imported, and say what there is to say of it."""
     for line in lines_of(made.left_out):
         click.echo(printable(line), err=True)
     is_valid = write(out, made.suite, previous, _counts(made))
@@ -154,7 +177,7 @@ def skills(folder: Path, out: Path) -> None:
     previous = read_existing(out)
     before = previous.data if previous else None
     suite, changes = import_skills(folder, out.name.removesuffix(SUITE_ENDING), before)
-    counts = counted(len(suite["tools"]), "skill"), f"{counted(changes.drafted, 'draft')} to edit"
+    counts = [counted(len(suite["tools"]), "skill"), *_drafts(changes)]
     is_valid = write(out, suite, previous, counts)
     for line in changes.lines() if previous is not None else ():
         click.echo(printable(line))
@@ -162,10 +185,14 @@ def skills(folder: Path, out: Path) -> None:
         raise SystemExit(1)
 
 
+def _drafts(changes: Changes) -> list[str]:
+    return [f"{counted(changes.drafted, 'draft')} to edit"] if changes.drafted else []
+
+
 def _counts(made: Imported) -> Iterator[str]:
     if made.tools is not None:
         yield counted(len(made.suite["tools"]), "tool")
-        yield f"{counted(made.tools.drafted, 'draft')} to edit"
+        yield from _drafts(made.tools)
     else:
         yield f"{counted(made.added, 'case')} added"
     if made.folded:

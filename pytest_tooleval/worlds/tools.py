@@ -22,10 +22,11 @@ def tools_of(spec: WorldSpec) -> list[dict[str, Any]]:
     """The tools as OpenAI functions. Raises WorldError when there is no such world."""
     world = World(spec)
     bounded(world, world.begin)
-    return [_tool(name, method) for name, method in world.methods.items()]
+    return [tool_of(name, method) for name, method in world.methods.items()]
 
 
-def _tool(name: str, method: Callable[..., Any]) -> dict[str, Any]:
+def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
+    """A function as an OpenAI function. Raises WorldError when its signature makes no schema."""
     from pydantic import TypeAdapter
 
     try:

@@ -1,4 +1,4 @@
-"""Agents of other libraries, each by the library itself, over a scripted OpenAI server."""
+"""Agents of other libraries, each by the library itself, over a scripted server."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 from mock_server import MockServer
+
+from .agents import AGENTS
+from .agents import module
+from .anthropic_server import respond_with
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = [
@@ -25,99 +29,145 @@ CHAIN = {
     "expected_params": {"city": "S7"},
     "mock_responses": {"find_station": "S7"},
 }
-TALK = {
-    **CHAIN,
-    "id": "talk",
-    "prompt": [
-        {"role": "system", "content": "You are terse."},
-        {"role": "user", "content": "Find a station in Rome."},
+ROME = {"name": "find_station", "arguments": '{"city": "Rome"}'}
+BEFORE = [
+    {"role": "system", "content": "You are terse."},
+    {"role": "user", "content": "Find a station in Rome."},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "old", "type": "function", "function": ROME}],
+    },
+    {"role": "tool", "tool_call_id": "old", "content": "S6"},
+    {"role": "assistant", "content": "Sunny."},
+]
+TALK = {**CHAIN, "id": "talk", "prompt": [*BEFORE, {"role": "user", "content": CHAIN["prompt"]}]}
+TURNS = {
+    "id": "turns",
+    "turns": [
         {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [
-                {
-                    "id": "old",
-                    "type": "function",
-                    "function": {"name": "find_station", "arguments": '{"city": "Rome"}'},
-                }
+            "prompt": "Find a station in Rome.",
+            "expected_calls": [{"tool": "find_station", "params": {"city": "Rome"}}],
+            "expected_text": ["sunny"],
+        },
+        {
+            "prompt": CHAIN["prompt"],
+            "expected_calls": [
+                {"tool": "find_station", "params": {"city": "Paris"}},
+                {"tool": "get_weather", "params": {"city": "S7"}},
             ],
         },
-        {"role": "tool", "tool_call_id": "old", "content": "S6"},
-        {"role": "assistant", "content": "S6."},
-        {"role": "user", "content": "What is the weather in Paris?"},
     ],
+    "mock_responses": {"find_station": {"$sequence": ["S6", "S7"]}, "get_weather": {"sky": "clear"}},
 }
-
 ENDLESS = {**CHAIN, "id": "endless", "prompt": "Search for ever.", "max_rounds": 4}
-
-AGENTS = {
-    "agents": """
-from agents import Agent, OpenAIChatCompletionsModel, function_tool
-from openai import AsyncOpenAI
-from pytest_tooleval.agents import openai_agents
-
-@function_tool
-def get_weather(city: str) -> str:
-    open("really.log", "a").write(city)
-    return "rain"
-
-model = OpenAIChatCompletionsModel("m", AsyncOpenAI(base_url=URL, api_key="none"))
-agent = Agent(name="weather", instructions="Be right.", model=model, tools=[get_weather])
-answer = openai_agents(agent)
-""",
-    "pydantic_ai": """
-from pydantic_ai import Agent
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.openai import OpenAIProvider
-from pytest_tooleval.agents import pydantic_ai
-
-model = OpenAIChatModel("m", provider=OpenAIProvider(base_url=URL, api_key="none"))
-agent = Agent(model, instructions="Be right.")
-
-@agent.tool_plain
-def get_weather(city: str) -> str:
-    open("really.log", "a").write(city)
-    return "rain"
-
-answer = pydantic_ai(agent)
-""",
-}
+UNKNOWN = {**CHAIN, "id": "unknown", "prompt": "Fly away."}
+CASES = [CHAIN, TALK, TURNS, ENDLESS, UNKNOWN]
 
 
 def script(request: dict[str, Any]) -> dict[str, Any]:
     """Finds the station, asks for the weather there, says that it is sunny."""
     messages = request["messages"]
-    assert {"role": "system", "content": "Be right."} in messages
+    assert "Be right." in str([each for each in messages if each["role"] == "system"])
     assert [tool["function"]["name"] for tool in request["tools"]] == ["find_station", "get_weather"]
-    last = messages[-1]
-    if last["role"] == "user" or {"role": "user", "content": "Search for ever."} in messages:
+    (*_, start) = [index for index, message in enumerate(messages) if message["role"] == "user"]
+    asked, told = str(messages[start]["content"]), [m for m in messages[start:] if m["role"] == "tool"]
+    if "Fly away." in asked and not told:
+        made = ("fly_away", {"city": "Paris"})
+    elif "Search for ever." in asked or ("Paris" in asked and not told):
         made = ("find_station", {"city": "Paris"})
-    elif last["content"] == "S7":
+    elif "Rome" in asked and not told:
+        made = ("find_station", {"city": "Rome"})
+    elif "Paris" in asked and len(told) == 1:
+        assert "S7" in str(told[0]["content"])
+        if len(messages) > 9:  # what was said before is known
+            assert "S6" in str(messages)
         made = ("get_weather", {"city": "S7"})
     else:
         return {"role": "assistant", "content": "Sunny."}
     function = {"name": made[0], "arguments": json.dumps(made[1])}
     call = {"id": f"c{len(messages)}", "type": "function", "function": function}
-    return {"role": "assistant", "content": None, "tool_calls": [call]}
+    return {"role": "assistant", "content": "Let me see.", "tool_calls": [call]}
 
 
-@pytest.mark.parametrize("library", AGENTS)
-def test_an_agent_runs_on_the_tools_of_the_suite(pytester: pytest.Pytester, library: str) -> None:
-    if importlib.util.find_spec(library) is None:
-        pytest.skip(f"{library} is not installed here; tox -e agents installs it")
-    suite = {"name": "S", "tools": TOOLS, "test_cases": [CHAIN, TALK, ENDLESS]}
+def rows_of(pytester: pytest.Pytester, model: str, suite: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The trial of each case."""
     Path("s.tooleval.json").write_text(json.dumps(suite))
-    Path("tooleval.toml").write_text('[models.own]\ncallable = "my_agent:answer"\n')
-    with MockServer(script=script) as server:
-        Path("my_agent.py").write_text(f"URL = {server.base_url!r}\n{AGENTS[library]}")
-        command = [sys.executable, "-m", "pytest", "--tooleval-model=own", "--tooleval-json=out.json"]
-        result = pytester.run(*command)
-    result.assert_outcomes(passed=2, failed=1)
-    assert not Path("really.log").exists()
+    Path("tooleval.toml").write_text(
+        "".join(f'[models.{name}]\ncallable = "my_agent:{name}"\n' for name in ("answer", "real"))
+    )
+    options = [f"--tooleval-model={model}", "--tooleval-json=out.json"]
+    pytester.run(sys.executable, "-m", "pytest", *options)
     rows = json.loads(Path("out.json").read_text())["cases"]
-    assert rows[2]["trials"][0]["failure"] == "unfinished_chain"
-    (trial,) = rows[0]["trials"]
-    *made, said = trial["transcript"]["rounds"]
+    return {row["case"]: {"outcome": row["outcome"], **row["trials"][0]} for row in rows}
+
+
+def calls_of(trial: dict[str, Any]) -> list[str]:
+    rounds = trial["transcript"]["rounds"]
+    return [call["name"] for each in rounds for call in each["reply"]["calls"]]
+
+
+@pytest.fixture(params=AGENTS)
+def library(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Any:
+    name: str = request.param
+    needed = AGENTS[name][0]
+    try:
+        found = importlib.util.find_spec(needed)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        pytest.skip(f"{needed} is not installed here; tox -e agents,crewai installs it")
+    with MockServer(
+        script=script, respond=respond_with(script) if name == "claude_agent" else None
+    ) as server:
+        Path("my_agent.py").write_text(module(name, server.base_url))
+        yield name
+
+
+def test_an_agent_runs_on_the_tools_of_the_suite(pytester: pytest.Pytester, library: str) -> None:
+    trials = rows_of(pytester, "answer", {"name": "S", "tools": TOOLS, "test_cases": CASES})
+    outcomes = {id: trial["outcome"] for id, trial in trials.items()}
+    assert outcomes == {
+        "chain": "passed",
+        "talk": "passed",
+        "turns": "passed",
+        "endless": "failed",
+        "unknown": "failed",
+    }
+    assert not Path("really.log").exists()
+    assert trials["endless"]["failure"] == "unfinished_chain"
+    assert calls_of(trials["unknown"])[0].endswith("fly_away")
+    *made, said = trials["chain"]["transcript"]["rounds"]
     assert [each["reply"]["calls"][0]["name"] for each in made] == ["find_station", "get_weather"]
+    assert made[0]["answers"][0]["content"] == "S7"
     assert said["reply"]["message"]["content"] == "Sunny."
-    assert said["reply"]["prompt_tokens"] > 0
+    assert sum(each["reply"]["prompt_tokens"] for each in (*made, said)) == 150
+    if library != "crewai":  # which keeps no text beside calls
+        assert made[0]["reply"]["message"]["content"] == "Let me see."
+    if library != "claude_agent":  # which tells the tokens of the whole run
+        assert said["reply"]["prompt_tokens"] == 50
+
+
+def test_its_own_tools_are_imported_and_run_if_it_is_told_so(
+    pytester: pytest.Pytester, library: str
+) -> None:
+    command = [str(Path(sys.executable).with_name("tooleval")), "import", "agent", "my_agent:agent"]
+    result = pytester.run(*command, "--out=s.tooleval.json")
+    result.stdout.fnmatch_lines(["wrote s.tooleval.json: 2 tools, 2 drafts to edit"])
+    suite = json.loads(Path("s.tooleval.json").read_text())
+    station, weather = [tool["function"] for tool in suite["tools"]]
+    assert station["name"].endswith("find_station")
+    assert station["description"].startswith("Find the station of a city.")
+    assert station["parameters"]["properties"]["city"]["type"] == "string"
+    assert station["parameters"]["required"] == ["city"]
+    chain = {
+        **CHAIN,
+        "expected_tool": weather["name"],
+        "valid_prerequisites": [station["name"]],
+        "mock_responses": {},
+    }
+    trials = rows_of(pytester, "real", {**suite, "test_cases": [chain]})
+    assert Path("really.log").read_text() == "ParisS7"
+    assert trials["chain"]["outcome"] == "passed"
+    answers = [each["answers"] for each in trials["chain"]["transcript"]["rounds"]]
+    assert "rain" in answers[1][0]["content"]

@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec import structs
@@ -175,22 +176,16 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
     missing.
     """
     target = spec.callable or ""
-    module_name, _, path = target.partition(":")
-    if spec.folder is not None and str(spec.folder) not in sys.path:
-        sys.path.insert(0, str(spec.folder))
+    path = target.partition(":")[2]
 
     def fail(reason: str) -> ModelError:
         text = one_line(f"callable {target!r} of {spec.place}: {reason}", spec)
         return ModelError(text, kind="callable", fatal=True)
 
     try:
-        found: Any = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:
-        raise fail(f"cannot import {module_name!r}: {named(error)}") from None
-    for name in path.split("."):
-        found = getattr(found, name, None)
-    if found is None:
-        raise fail(f"{module_name!r} has no {path!r}")
+        found = import_object(target, spec.folder)
+    except LookupError as error:
+        raise fail(str(error.args[0])) from None
     if inspect.isclass(found):
         try:
             found = found()
@@ -199,6 +194,22 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
     if not callable(found):
         raise fail(f"{path!r} cannot be called; name a function, a method or a class with __call__")
     return found  # type: ignore[no-any-return]
+
+
+def import_object(target: str, folder: Path | None) -> Any:
+    """What `module:object` names; modules in the folder are found. LookupError says what is missing."""
+    module_name, _, path = target.partition(":")
+    if folder is not None and str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        found: Any = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:
+        raise LookupError(f"cannot import {module_name!r}: {named(error)}") from None
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    if found is None:
+        raise LookupError(f"{module_name!r} has no {path!r}")
+    return found
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

@@ -8,6 +8,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Generator
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import structs
@@ -18,6 +19,7 @@ from ...record.calls import ToolCall
 from .base import MOST_BYTES
 from .base import ChatAnswer
 from .base import Executor
+from .returned import in_order
 
 _Waiting = concurrent.futures.Future[str]
 
@@ -144,10 +146,13 @@ class OwnLoop:
     def run_of(self, answer: ChatAnswer) -> ChatAnswer:
         """The whole run, of which this is what the agent returned.
 
-        What all of it took stands in the last round; where that is known, the calls add nothing.
+        An agent that returned its rounds, with all the calls in them, is taken by its word: what was
+        said beside the calls, what each round took, and calls that its library refused are known to it
+        alone. Otherwise the calls are the rounds, and what all of it took stands in the last one.
         """
-        if not self.rounds:
-            return structs.replace(answer, earlier=answer.earlier or ())
+        told = self._in_rounds_of(answer)
+        if told is not None:
+            return told
         took: dict[str, Any] = {}
         for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd"):
             parts = [getattr(each, name) for each in answer.rounds]
@@ -157,10 +162,36 @@ class OwnLoop:
         latency_s = time.perf_counter() - self._since
         return structs.replace(answer, earlier=earlier, latency_s=latency_s, **took)
 
+    def _in_rounds_of(self, answer: ChatAnswer) -> ChatAnswer | None:
+        """The rounds that the agent returned, with the answers that were given; None if calls lack."""
+        made = [(_as_json(each.message["tool_calls"][0]), each.answers[0]) for each in self.rounds]
+        found, rounds = 0, []
+        for each in answer.rounds:
+            answers = {str(told.get("tool_call_id")): told for told in each.answers}
+            for call in each.message.get("tool_calls") or ():
+                if found < len(made) and made[found][0] == _as_json(call):
+                    answers[str(call.get("id"))] = {**made[found][1], "tool_call_id": call.get("id")}
+                    found += 1
+            rounds.append(in_order(structs.replace(each, answers=tuple(answers.values()))))
+        if found < len(made):
+            return None
+        *earlier, last = rounds
+        return structs.replace(last, earlier=tuple(earlier))
+
     def unfinished(self) -> ChatAnswer:
         """The run of an agent that was stopped: by a call too many, or by one that ends the run."""
         *earlier, last = self.rounds
         return structs.replace(last, earlier=tuple(earlier))
+
+
+def _as_json(call: Mapping[str, Any]) -> tuple[object, object]:
+    """The name and the arguments of a call, whatever the spelling of their JSON."""
+    function = call["function"]
+    arguments = function.get("arguments")
+    try:
+        return function.get("name"), json.loads(arguments) if isinstance(arguments, str) else arguments
+    except ValueError:
+        return function.get("name"), arguments
 
 
 class _Later:

@@ -43,7 +43,10 @@ def read_result(
             raise _unexpected(spec, result, " after the call that a tool's message answers")
     if not rounds:
         raise _unexpected(spec, result)
-    *earlier, last = [structs.replace(each, answers=_in_order(each)) for each in rounds]
+    *earlier, last = [in_order(each) for each in rounds]
+    for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd"):
+        if getattr(last, name) is not None and all(getattr(each, name) is None for each in earlier):
+            earlier = [structs.replace(each, **{name: 0}) for each in earlier]  # it is the whole run's
     return structs.replace(last, earlier=tuple(earlier), latency_s=latency_s)
 
 
@@ -61,7 +64,7 @@ def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) ->
     return messages
 
 
-def _in_order(answer: ChatAnswer) -> tuple[Message, ...]:
+def in_order(answer: ChatAnswer) -> ChatAnswer:
     """What the calls were answered, in the order of the calls; tools may end in any."""
     calls = answer.message.get("tool_calls") or ()
     order = {str(call.get("id")): index for index, call in enumerate(calls)}
@@ -69,7 +72,7 @@ def _in_order(answer: ChatAnswer) -> tuple[Message, ...]:
     def place(told: Message) -> int:
         return order.get(str(told.get("tool_call_id")), len(order))
 
-    return tuple(sorted(answer.answers, key=place))
+    return structs.replace(answer, answers=tuple(sorted(answer.answers, key=place)))
 
 
 def _plain(spec: ModelSpec, result: Any) -> Any:

@@ -76,8 +76,62 @@ def test_skills(tmp_path: Path) -> None:
     assert (done.exit_code, done.output) == (0, f"wrote {out}: 2 skills, 4 drafts to edit\n")
     (folder / "web-page" / "SKILL.md").unlink()
     done = run("skills", folder, "--out", out)
-    assert (done.exit_code, done.output.splitlines()[1:]) == (0, ['removed: "web-page"'])
+    assert (done.exit_code, done.output) == (0, f'wrote {out}: 1 skill\nremoved: "web-page"\n')
     assert len(load_suite(out).test_cases) == 2
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "my_shop", raising=False)
+    code = """
+class Desk:
+    def refund(self, order: str, amount: float = 1) -> dict:
+        '''Refund an order.'''
+
+def find(order: str) -> dict:
+    '''Find an order.'''
+
+tools = [find, Desk().refund]
+nothing = []
+"""
+    write(tmp_path / "my_shop.py", code)
+    return tmp_path
+
+
+def test_functions_and_worlds_as_tools(shop: Path) -> None:
+    out = shop / "shop.tooleval.json"
+    assert run("agent", "my_shop:tools", "--out", out).output == (
+        f"wrote {out}: 2 tools, 2 drafts to edit\n"
+    )
+    find, refund = [tool["function"] for tool in json.loads(out.read_text())["tools"]]
+    assert (find["name"], find["description"]) == ("find", "Find an order.")
+    assert refund["parameters"]["required"] == ["order"]
+    assert run("agent", "my_shop:Desk", "--out", out).output == (
+        f'wrote {out}: 1 tool\nremoved: "find"\n'
+    )
+    assert [case.id for case in load_suite(out).test_cases] == ["refund"]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("my_shop", "expected module:object, such as my_app:agent, got my_shop"),
+        ("no_shop:agent", "cannot import 'no_shop': ModuleNotFoundError: No module named 'no_shop'"),
+        ("my_shop:agent", "my_shop:agent: 'my_shop' has no 'agent'"),
+        (
+            "my_shop:find",
+            "a list of functions, or the class of a world, got function",
+        ),
+        ("my_shop:nothing", "or the class of a world, got list"),
+    ],
+)
+def test_what_has_no_tools(shop: Path, target: str, message: str) -> None:
+    done = run("agent", target, "--out", shop / "shop.tooleval.json")
+    assert done.exit_code == 1
+    assert message in done.output
+    assert not (shop / "shop.tooleval.json").exists()
 
 
 def test_bfcl_with_the_answers_beside(tmp_path: Path) -> None:
@@ -138,7 +192,7 @@ def test_openai_tools_again_say_what_changed_and_what_it_breaks(tmp_path: Path) 
     done = run("openai", write(tmp_path / "t.json", [changed]), "--out", out)
     assert done.exit_code == 1
     lines = done.output.splitlines()
-    assert lines[0] == f"wrote {out}: 1 tool, 0 drafts to edit"
+    assert lines[0] == f"wrote {out}: 1 tool"
     assert lines[1].startswith('changed: "weather": ')
     assert lines[2].startswith('broken: the case "paris": ')
     assert json.loads(out.read_text("utf-8"))["test_cases"] == [case]

@@ -125,6 +125,10 @@ async def both(messages, tools, call_tool):
     await call_tool("search", {})
     return whole_run(messages, tools)
 
+async def tells_less(messages, tools, call_tool):
+    await call_tool("search", {})
+    return await both(messages, tools, call_tool)
+
 def asks_nobody(messages, tools):
     return [{"role": "user", "content": "?"}]
 """
@@ -279,9 +283,13 @@ def test_a_list_of_messages_is_a_whole_run(runner: Runner, folder: Path) -> None
     assert measures_of(transcript).prompt_tokens == 16
 
 
-def test_what_call_tool_ran_counts_and_not_what_is_told_of_it(runner: Runner, folder: Path) -> None:
+def test_a_run_is_told_in_its_rounds_unless_calls_are_missing(runner: Runner, folder: Path) -> None:
     transcript = run(runner, folder, "both")
-    assert calls(transcript) == [("search", {})]
+    assert calls(transcript) == [("search", {}), ("book", {})]
+    assert contents(transcript) == ['{"flight": "OS1"}', "booked"]
+    assert measures_of(transcript).prompt_tokens == 16
+    transcript = run(runner, folder, "tells_less")
+    assert calls(transcript) == [("search", {}), ("search", {})]
     assert transcript.replies[-1].text == "Cut"
     assert measures_of(transcript).prompt_tokens == 16
 

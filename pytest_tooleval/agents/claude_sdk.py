@@ -1,0 +1,207 @@
+"""Agents of the Claude Agent SDK (`claude-agent-sdk`)."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .messages import CallTool
+from .messages import Message
+from .messages import Model
+from .messages import Tool
+from .messages import as_model
+from .messages import calls_of
+from .messages import ended
+from .messages import prompted
+from .messages import said
+from .messages import text_of
+from .messages import told
+from .messages import used
+from .messages import without_system
+
+_SERVER = "suite"
+
+
+def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
+    """A model from `ClaudeAgentOptions`; with `run_tools` its own tools really run.
+
+    Without, neither its MCP servers nor the tools that Claude Code brings are there. Claude sees a tool
+    `mcp__SERVER__NAME` under that name, any other as `mcp__suite__NAME`.
+    """
+
+    async def run(
+        messages: list[Message], tools: list[Tool] | None, call_tool: CallTool
+    ) -> list[Message]:
+        from claude_agent_sdk import query
+
+        system, rest = without_system(messages)
+        before, prompt = prompted(rest)
+        names: dict[str, str] = {}
+        change: dict[str, Any] = {"system_prompt": _prompt_with(options.system_prompt, system)}
+        if tools is not None:
+            names = {_shown(tool.name): tool.name for tool in tools}
+            servers = _servers(tools, call_tool)
+            change |= {"mcp_servers": servers, "strict_mcp_config": True, "tools": []}
+            change |= {"allowed_tools": [f"mcp__{name}" for name in servers], "can_use_tool": None}
+        # What was said before is all that is known of it, and nothing is kept for later.
+        change |= {"continue_conversation": False, "resume": None, "session_store": None}
+        if before:
+            session = _Session(before)
+            change |= {"resume": session.id, "session_store": session}
+        else:
+            change["extra_args"] = {**options.extra_args, "no-session-persistence": None}
+        events = query(prompt=prompt, options=replace(options, **change))
+        return _rounds([event async for event in events], names)
+
+    return as_model(run, run_tools)
+
+
+async def tools_of(options: Any) -> list[Message]:
+    """The functions of the MCP servers that run in the process."""
+    from mcp import Client
+
+    offered = []
+    for name, server in options.mcp_servers.items():
+        if server.get("type") == "sdk":
+            async with Client(server["instance"]) as client:
+                for tool in (await client.list_tools()).tools:
+                    function = {"name": f"mcp__{name}__{tool.name}", "description": tool.description}
+                    offered.append({**function, "parameters": tool.input_schema})
+    return offered
+
+
+def _shown(name: str) -> str:
+    """The name of a tool that Claude sees."""
+    return "mcp__{}__{}".format(*_parts(name))
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """The server and the tool that a name stands for."""
+    start, server, tool = [*name.split("__", 2), "", ""][:3]
+    return (server, tool) if start == "mcp" and tool else (_SERVER, name)
+
+
+def _servers(tools: Sequence[Tool], call_tool: CallTool) -> Message:
+    from claude_agent_sdk import SdkMcpTool
+    from claude_agent_sdk import create_sdk_mcp_server
+
+    def bound(tool: Tool) -> Any:
+        async def invoke(arguments: Message) -> Message:
+            answer: str = await call_tool(tool.name, arguments)
+            return {"content": [{"type": "text", "text": answer}]}
+
+        return SdkMcpTool(_parts(tool.name)[1], tool.description, tool.parameters, invoke)
+
+    servers: dict[str, list[Any]] = {}
+    for tool in tools:
+        servers.setdefault(_parts(tool.name)[0], []).append(bound(tool))
+    return {name: create_sdk_mcp_server(name, tools=bound) for name, bound in servers.items()}
+
+
+def _prompt_with(prompt: Any, more: str) -> Any:
+    """The system prompt of the options, and then that of the case."""
+    if not more:
+        return prompt
+    if not isinstance(prompt, dict):
+        return "\n\n".join(filter(None, [prompt, more]))
+    key = {"preset": "append", "custom": "prompt"}.get(prompt["type"])
+    if key is None:
+        raise ValueError("the options read their system prompt from a file, and the case has one, too")
+    return {**prompt, key: "\n\n".join(filter(None, [prompt.get(key), more]))}
+
+
+class _Session:
+    """What was said before, as a session that Claude Code resumes; what it adds is not kept."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.id = str(uuid.uuid4())
+        self._entries: list[Message] = []
+        for message in messages:
+            text = text_of(message)
+            if message["role"] == "user":
+                self._add("user", {"content": text})
+            elif message["role"] == "tool":
+                result = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": text}
+                self._add("user", {"content": [result]})
+            else:
+                content: list[Message] = [{"type": "text", "text": text}] if text else []
+                for id, name, arguments in calls_of(message):
+                    use = {"type": "tool_use", "id": id, "name": _shown(name)}
+                    content.append({**use, "input": json.loads(arguments or "{}")})
+                kind = {"type": "message", "id": f"msg_{len(self._entries)}", "model": "before"}
+                self._add("assistant", {**kind, "content": content})
+
+    def _add(self, role: str, message: Message) -> None:
+        before = self._entries[-1]["uuid"] if self._entries else None
+        common = {"isSidechain": False, "userType": "external", "cwd": str(Path.cwd())}
+        entry = {"parentUuid": before, "uuid": str(uuid.uuid4()), "sessionId": self.id, "type": role}
+        now = {"timestamp": "2026-01-01T00:00:00.000Z", "version": "2.0.0"}
+        self._entries.append({**entry, **common, **now, "message": {"role": role, **message}})
+
+    async def append(self, key: Any, entries: Any) -> None:
+        pass
+
+    async def load(self, key: Any) -> list[Message]:
+        return self._entries
+
+
+def _rounds(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
+    from claude_agent_sdk import AssistantMessage
+    from claude_agent_sdk import ResultMessage
+    from claude_agent_sdk import TextBlock
+    from claude_agent_sdk import ToolResultBlock
+    from claude_agent_sdk import ToolUseBlock
+    from claude_agent_sdk import UserMessage
+
+    rounds: list[Message] = []
+    spoken: object = None
+    # An answer comes in parts, and a tool may have ended before the last of them; an agent below has
+    # a parent.
+    own = [event for event in events if getattr(event, "parent_tool_use_id", None) is None]
+    for event in own:
+        if isinstance(event, AssistantMessage):
+            if event.message_id != spoken or not rounds:
+                rounds.append({"text": "", "calls": [], "results": []})
+            spoken = event.message_id
+            for block in event.content:
+                if isinstance(block, TextBlock):
+                    rounds[-1]["text"] += block.text
+                elif isinstance(block, ToolUseBlock):
+                    name = names.get(block.name, block.name)
+                    rounds[-1]["calls"].append((block.id, name, block.input))
+        elif isinstance(event, UserMessage) and rounds and not isinstance(event.content, str):
+            for block in event.content:
+                if isinstance(block, ToolResultBlock):
+                    text = text_of({"content": block.content})
+                    rounds[-1]["results"].append(told(block.tool_use_id, text))
+    result = next((event for event in own if isinstance(event, ResultMessage)), None)
+    if result is None or (result.is_error and result.subtype != "error_max_turns"):
+        raise RuntimeError(f"Claude Code failed: {_reason(result)}")
+    messages = [
+        message for each in rounds for message in (said(each["text"], each["calls"]), *each["results"])
+    ]
+    if result.structured_output is not None or not messages:
+        messages = ended(messages, result.structured_output or result.result or "")
+    last = max(index for index, message in enumerate(messages) if message["role"] == "assistant")
+    messages[last] |= {"usage": _usage(result), "stop_reason": result.stop_reason}
+    return messages
+
+
+def _reason(result: Any) -> str:
+    return (
+        "it ended without a result"
+        if result is None
+        else result.result or "; ".join(result.errors or ())
+    )
+
+
+def _usage(result: Any) -> Message:
+    """What the whole run took."""
+    took = result.usage or {}
+    kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    prompt = sum(took.get(kind) or 0 for kind in kinds)
+    return {**used(prompt, took.get("output_tokens")), "cost": result.total_cost_usd}

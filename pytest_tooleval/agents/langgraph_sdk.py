@@ -1,0 +1,144 @@
+"""Graphs of LangGraph (`langgraph`), such as `langchain.agents.create_agent` makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .messages import MOST_ROUNDS
+from .messages import CallTool
+from .messages import Message
+from .messages import Model
+from .messages import Tool
+from .messages import as_model
+from .messages import ended
+from .messages import names_of_calls
+from .messages import said
+from .messages import told
+from .messages import used
+from .messages import without_calls
+
+
+def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = False) -> Model:
+    """A model from a compiled graph that keeps `messages`; with `run_tools` its own tools really run.
+
+    Without, the graph stops before each node that is a `ToolNode`, or before `tools_node`, and goes on
+    with the answers. What its model is offered is built into the graph: the suite has the same tools.
+    """
+    own = _tools(graph)
+    nodes = [tools_node] if tools_node else sorted({node for node, _ in own})
+    if not run_tools:
+        _check_nodes(graph, nodes)
+
+    async def run(
+        messages: list[Message], tools: list[Tool] | None, call_tool: CallTool
+    ) -> list[Message]:
+        from langgraph.checkpoint.memory import InMemorySaver
+
+        if tools is not None and own:
+            _check_tools({tool.name for _, tool in own}, {tool.name for tool in tools})
+        # A memory of its own for each run: the messages are all that is known from before.
+        fresh = graph.copy(update={"checkpointer": InMemorySaver()})
+        config = {"configurable": {"thread_id": "trial"}, "recursion_limit": 3 * MOST_ROUNDS}
+        stops = [] if tools is None else nodes
+        asked = [_wire(message, names_of_calls(messages)) for message in messages]
+        state = await fresh.ainvoke({"messages": asked}, config, interrupt_before=stops)
+        while after := (await fresh.aget_state(config)).next:
+            if after[0] not in stops:
+                raise RuntimeError(f"the graph waits before {after[0]!r} for somebody to go on")
+            answers = await _answers(state["messages"], call_tool)
+            await fresh.aupdate_state(config, {"messages": answers}, as_node=after[0])
+            state = await fresh.ainvoke(None, config, interrupt_before=stops)
+        form = state.get("structured_response")
+        rounds = _rounds(state["messages"], asked)
+        if form is None:
+            return rounds
+        return ended(without_calls(rounds, [type(form).__name__]), form)
+
+    return as_model(run, run_tools)
+
+
+async def tools_of(graph: Any) -> list[Message]:
+    """The functions that the graph offers to its model, as far as they are in a `ToolNode`."""
+    from langchain_core.utils.function_calling import convert_to_openai_function
+
+    return [convert_to_openai_function(tool) for _, tool in _tools(graph)]
+
+
+def _tools(graph: Any) -> list[tuple[str, Any]]:
+    """The tools in each `ToolNode`, with the name of the node."""
+    from langgraph.prebuilt import ToolNode
+
+    nodes = [(name, node.bound) for name, node in graph.nodes.items()]
+    return [
+        (name, tool)
+        for name, node in nodes
+        if isinstance(node, ToolNode)
+        for tool in node.tools_by_name.values()
+    ]
+
+
+def _check_nodes(graph: Any, nodes: Sequence[str]) -> None:
+    within = [name for name, _ in graph.get_subgraphs()]
+    if within:
+        raise ValueError(f"the graph has subgraphs ({', '.join(within)}), whose tools would really run")
+    known = [name for name in graph.nodes if name != "__start__"]
+    if not nodes or nodes[0] not in known:
+        what = f"no node {nodes[0]!r}" if nodes else "no ToolNode"
+        raise ValueError(
+            f"the graph has {what}; name the node that runs its tools with tools_node, of: "
+            + ", ".join(known)
+        )
+
+
+def _check_tools(own: set[str], suite: set[str]) -> None:
+    if own != suite:
+        more = [f"only the graph has {', '.join(sorted(own - suite))}"] if own - suite else []
+        more += [f"only the case has {', '.join(sorted(suite - own))}"] if suite - own else []
+        raise ValueError(f"the case must offer the graph's own tools: {'; '.join(more)}")
+
+
+async def _answers(messages: Sequence[Any], call_tool: CallTool) -> list[Any]:
+    """What the calls of the last reply are answered that nobody has answered yet."""
+    from langchain_core.messages import ToolMessage
+
+    last = max(index for index, message in enumerate(messages) if message.type == "ai")
+    answered = {message.tool_call_id for message in messages[last + 1 :] if message.type == "tool"}
+    return [
+        ToolMessage(
+            await call_tool(call["name"], call["args"]), tool_call_id=call["id"], name=call["name"]
+        )
+        for call in messages[last].tool_calls
+        if call["id"] not in answered
+    ]
+
+
+def _wire(message: Message, names: dict[str, str]) -> Message:
+    """A chat message as LangChain reads it, which wants the name of a tool in its answer."""
+    if message["role"] == "tool":
+        return {**message, "name": names.get(message["tool_call_id"], "")}
+    return message
+
+
+def _rounds(messages: Sequence[Any], asked: Sequence[Message]) -> list[Message]:
+    """The messages after those that were asked."""
+    rounds: list[Message] = []
+    said_before = sum(message["role"] in ("assistant", "tool") for message in asked)
+    own = [message for message in messages if message.type in ("ai", "tool")][said_before:]
+    for message in own:
+        if message.type == "tool":
+            rounds.append(told(message.tool_call_id, message.content))
+            continue
+        calls = [(call["id"], call["name"], call["args"]) for call in message.tool_calls]
+        calls += [(call["id"], call["name"], call["args"]) for call in message.invalid_tool_calls]
+        took: Any = message.usage_metadata or {}
+        details = took.get("output_token_details") or {}
+        usage = used(took.get("input_tokens"), took.get("output_tokens"), details.get("reasoning"))
+        # Each provider's package has its own word for how an answer ended.
+        ends = {
+            key: message.response_metadata[key]
+            for key in ("finish_reason", "stop_reason", "done_reason")
+            if message.response_metadata.get(key)
+        }
+        rounds.append(said(message.text, calls, usage=usage) | ends)
+    return rounds

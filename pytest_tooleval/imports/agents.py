@@ -1,0 +1,99 @@
+"""The tools of an agent, as its library would send them, as a suite."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from collections.abc import Coroutine
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from typing import NamedTuple
+
+from ..agents import adk_sdk
+from ..agents import claude_sdk
+from ..agents import crewai_sdk
+from ..agents import langgraph_sdk
+from ..agents import openai_sdk
+from ..agents import pydantic_sdk
+from ..engine.clients.callable_client import import_object
+from ..errors import ConfigError
+from ..text import shorten
+from ..worlds.tools import tool_of
+from ..worlds.tools import tools_of
+from ..worlds.world import WorldSpec
+from .openai import Imported
+from .openai_tools import UnusableError
+from .openai_tools import tool_definitions
+from .update import update_suite
+
+
+class _Kind(NamedTuple):
+    """Agents of a library, known by the name of a class in it, which is not imported for that."""
+
+    package: str
+    name: str
+    tools_of: Callable[[Any], Coroutine[Any, Any, list[dict[str, Any]]]]
+
+
+_KINDS = (
+    _Kind("agents", "Agent", openai_sdk.tools_of),
+    _Kind("pydantic_ai", "AbstractAgent", pydantic_sdk.tools_of),
+    _Kind("langgraph", "Pregel", langgraph_sdk.tools_of),
+    _Kind("google.adk", "LlmAgent", adk_sdk.tools_of),
+    _Kind("crewai", "Agent", crewai_sdk.tools_of),
+    _Kind("claude_agent_sdk", "ClaudeAgentOptions", claude_sdk.tools_of),
+)
+_KNOWN = (
+    "an Agent of the OpenAI Agents SDK, Pydantic AI or CrewAI, a compiled graph of LangGraph, an "
+    "LlmAgent of google-adk, ClaudeAgentOptions, a list of functions, or the class of a world"
+)
+
+
+def import_agent(
+    target: str, folder: Path, name: str, existing: Mapping[str, Any] | None = None
+) -> Imported:
+    """A suite of the tools of what `module:object` names, which replace those of an existing one.
+
+    ConfigError when there is no such object, or it has no tools.
+    """
+    module, _, path = target.partition(":")
+    if not module or not path:
+        raise ConfigError(f"expected module:object, such as my_app:agent, got {target}")
+    try:
+        found = import_object(target, folder)
+    except LookupError as error:
+        raise ConfigError(f"{target}: {error.args[0]}") from None
+    tools = _tools(target, folder, found)
+    if not tools:
+        raise ConfigError(f"{target} offers no functions to its model, so there is nothing to import")
+    try:
+        suite, changes = update_suite(existing, name, tool_definitions(tools), drafts=True)
+    except UnusableError as error:
+        raise ConfigError(f"{target}: {error}") from None
+    return Imported(suite, [], tools=changes)
+
+
+def _tools(target: str, folder: Path, found: Any) -> list[dict[str, Any]]:
+    for kind in _KINDS:
+        if any(
+            each.__name__ == kind.name and each.__module__.startswith(f"{kind.package}.")
+            for each in type(found).__mro__
+        ):
+            try:
+                functions = asyncio.run(kind.tools_of(found))
+            except Exception as error:
+                why = shorten(f"{type(error).__name__}: {error}", 300)
+                raise ConfigError(f"{target}: its tools cannot be listed: {why}") from None
+            return [
+                {"type": "function", "function": {k: v for k, v in each.items() if v}}
+                for each in functions
+            ]
+    if inspect.isclass(found):
+        return tools_of(WorldSpec(target, folder))
+    if isinstance(found, (list, tuple)) and found and all(map(inspect.isroutine, found)):
+        return [tool_of(each.__name__, each) for each in found]
+    kind_of = type(found)
+    got = f"{kind_of.__module__}.{kind_of.__qualname__}".removeprefix("builtins.")
+    raise ConfigError(f"{target}: expected {_KNOWN}, got {got}")
