@@ -74,8 +74,9 @@ def parse_document(
     *,
     metrics: Collection[str] | None = (),
     fetch_tools: FetchTools | None = None,
+    folder: Path | None = None,
 ) -> tuple[Suite, Document]:
-    """Like `load_document`, from the content of a file."""
+    """Like `load_document`, from the content of a file; worlds stand beside it, or in `folder`."""
     document = read_document(decode_bytes(text, path) if isinstance(text, bytes) else text, path)
     data = document.data
     if not isinstance(data, dict):
@@ -90,7 +91,7 @@ def parse_document(
         source = _readable_source(data)
         if source is not None:
             data = {**data, "tools": list(fetch_tools(source))}
-    folder = Path(path).parent
+    folder = folder or Path(path).parent
     data, of_worlds = with_world_tools(data, folder)
     findings += of_worlds
     findings += check_suite(data, metrics)

@@ -120,11 +120,12 @@ class SuiteFolder:
 
     def examine(self, content: str | bytes, file: str, *, lint: bool = False) -> Examined:
         """Read the content of a file as a suite; `lint` also looks for warnings."""
-        # To show a suite, nothing of the project is run: a metric that the scorers in a conftest file
-        # may well have is taken for known; pytest finds out.
+        # To show a suite, nothing of the project is run but its worlds, for their tools: a metric that
+        # the scorers in a conftest file may well have is taken for known; pytest finds out.
         metrics = None if self._has_scorers(file) else ()
         try:
-            suite, document = parse_document(content, file, metrics=metrics)
+            folder = (self.root / file).parent if file else self.root
+            suite, document = parse_document(content, file, metrics=metrics, folder=folder)
         except SuiteError as error:
             return Examined(None, None, error.problems)
         warnings = tuple(lint_suite(suite, document)) if lint else ()

@@ -53,7 +53,7 @@ State = dict[str, Any]
 _importing = threading.RLock()
 # In which state the first world of each kind began, in this process, and the hash of what it first
 # answered to a call, by the digest of all calls up to it.
-_begun: dict[tuple[str, Path, str], State] = {}
+_begun: dict[tuple[Callable[..., Any], str], State] = {}
 _answered: dict[bytes, int] = {}
 _KEEP = (
     "keep its data in the object alone, and not in a default argument, an attribute of the class or a "
@@ -76,10 +76,6 @@ class WorldSpec:
         code = hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else None
         return {"target": self.target, "args": dict(self.args), "code": code}
 
-    @property
-    def key(self) -> tuple[str, Path, str]:
-        return self.target, self.folder, canonical(dict(self.args))
-
 
 class World:
     """One world of one trial. `begin` it, use it and `close` it in one thread."""
@@ -94,16 +90,20 @@ class World:
         self._output = io.StringIO()
         self._answers_all: Callable[..., Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._past = hashlib.sha256(repr(spec.key).encode())
+        self._past = hashlib.sha256()
 
     def begin(self) -> World:
         """Make its objects. Raises WorldError."""
         with taken_by(self._output):
-            self.objects = _make(self._spec)
+            factory = _load(self._spec)
+            self.objects = _make(self._spec, factory)
         self.methods = {name: each for thing in self.objects for name, each in methods_of(thing).items()}
         own = (thing.__call__ for thing in self.objects if callable(thing))
         self._answers_all = next(own, None)
-        _compare_start(self._spec, self.state())
+        kind = (factory, canonical(dict(self._spec.args)))
+        self._past.update(repr(kind).encode())
+        state = self.state()
+        _compare_start(self._spec, _begun.setdefault(kind, state), state)
         return self
 
     def state(self) -> State:
@@ -210,8 +210,7 @@ def named(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _make(spec: WorldSpec) -> tuple[object, ...]:
-    factory = _load(spec)
+def _make(spec: WorldSpec, factory: Callable[..., Any]) -> tuple[object, ...]:
     try:
         made = factory(**copy.deepcopy(dict(spec.args)))
     except WorldError:
@@ -232,8 +231,7 @@ def _make(spec: WorldSpec) -> tuple[object, ...]:
     return objects
 
 
-def _compare_start(spec: WorldSpec, state: State) -> None:
-    first = _begun.setdefault(spec.key, state)
+def _compare_start(spec: WorldSpec, first: State, state: State) -> None:
     found = next(differences(first, state), None)
     if found is not None:
         place, other = path_text(found[0]), "a new world does not begin like the first one"
@@ -259,8 +257,9 @@ def _module(name: str, folder: Path) -> ModuleType:
     file = folder / f"{name}.py"
     if not file.is_file():
         return importlib.import_module(name)
-    # Two folders may each have a world of the same name.
-    own = f"tooleval_world_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:12]}_{name}"
+    # Two folders may each have a world of the same name, and `tooleval ui` outlives the code of one.
+    code = hashlib.sha256(bytes(file.resolve()) + file.read_bytes()).hexdigest()[:12]
+    own = f"tooleval_world_{code}_{name}"
     if own not in sys.modules:
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))

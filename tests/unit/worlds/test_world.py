@@ -304,6 +304,12 @@ def test_two_folders_may_have_worlds_of_one_name(tmp_path: Path) -> None:
     assert [answer(world, "go") for world in worlds] == ["a", "b"]
 
 
+def test_a_world_whose_code_has_changed_is_a_new_one(tmp_path: Path) -> None:
+    for number in (1, 2):
+        code = f"class Things:\n  def __init__(self): self.n = {number}\n  def go(self): return self.n"
+        assert answer(spec(tmp_path, code), "go") == str(number)
+
+
 def test_differences_and_paths() -> None:
     one = {"Desk": {"orders": {"A1": {"refunded": 40, "log": [1]}}, "open": True}}
     other = {"Desk": {"orders": {"A1": {"refunded": 20.0, "log": [1, 2]}}, "open": 1}}
