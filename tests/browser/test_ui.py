@@ -57,6 +57,7 @@ async def answer(messages, tools):
 _ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p tooleval"}
 _MCP_SERVER = Path(__file__).parents[1] / "plugin" / "live_server.py"
 _COMMAND = "from pytest_tooleval.cli import main; main()"
+_EXAMPLE = Path(__file__).parents[2] / "examples" / "conversations"
 _PARIS, _TOKYO = "What's the weather in Paris?", "Temperature in Tokyo in Fahrenheit"
 _MARKUP = "<img src=x onerror=evil()></script><script>window.evil=1</script>"
 _HOSTILE = _MARKUP + "\x1b[31m\u202egnp.exe\u2066"
@@ -441,6 +442,29 @@ def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> Non
     seeded.save()
     cases = json.loads(SEED)["test_cases"]
     assert json.loads(seeded.text("weather.tooleval.json"))["test_cases"] == cases[::-1]
+
+
+def test_a_conversation_has_a_form_of_its_own(site: Site) -> None:
+    for name in ("desk.py", "refunds.tooleval.json"):
+        shutil.copy(_EXAMPLE / name, site.folder / name)
+    before = site.text("refunds.tooleval.json")
+    site.go("suite/refunds.tooleval.json")
+    expect(site.page.get_by_text("The tools are those of the world desk:Desk.")).to_be_visible()
+    site.open_item("test_cases[0]")
+    turns = site.field("test_cases[0].turns")
+    written = turns.input_value()
+    turns.fill(written.replace("max_calls", "max_cals"))
+    site.page.get_by_role("button", name="Save").click()
+    problem = site.page.locator('[data-path="test_cases[0].turns"]')
+    expect(problem).to_contain_text("did you mean max_calls?")
+    site.complaints.clear()  # Chromium notes the answer of 422
+    turns.fill(written)
+    choice = site.page.get_by_label("The model should make")
+    choice.select_option("none")
+    expect(site.field("test_cases[0].prompt")).to_have_value("I want my money back for order A1.")
+    choice.select_option("turns")
+    site.save()
+    assert site.text("refunds.tooleval.json") == before
 
 
 def test_the_tools_that_a_case_may_expect_are_those_of_now(seeded: Site) -> None:

@@ -48,10 +48,13 @@ export const TOOL = [
   { key: "parameters", label: "Parameters (JSON Schema)", kind: "json", wide: true },
 ];
 
+/** @type {Field} */
+export const CASE_ID = { key: "id", label: "Id", kind: "text", unset: "made from the prompt", hint: "The name in reports and in pytest." };
+
 /** @type {Field[]} */
 export const CASE_MAIN = [
   { key: "prompt", label: "Prompt", kind: "long", required: true, wide: true },
-  { key: "id", label: "Id", kind: "text", unset: "made from the prompt", hint: "The name in reports and in pytest." },
+  CASE_ID,
 ];
 
 /** @type {Field} */
@@ -82,9 +85,21 @@ export const MULTI_TURN = [
 ];
 
 /** @type {Field[]} */
+export const CONVERSATION = [
+  { key: "turns", label: "Turns (JSON)", kind: "json", wide: true, hint: 'A list of {"prompt": …}, each with what is expected of it: expected_calls, expected_text, forbidden_calls, max_calls, …' },
+  { key: "user", label: "A model plays the user (JSON)", kind: "json", wide: true, hint: 'In place of turns, such as {"goal": "You want your money back for order A1."}.' },
+  { key: "match", label: "Expected calls match", kind: "choice", options: ["exact", "contains", "within", "state", "state+results"], unset: "exact" },
+  { key: "max_rounds", label: "Most rounds of a turn", kind: "number", unset: "10" },
+  { key: "expected_calls", label: "Expected calls of the whole conversation (JSON)", kind: "json", wide: true },
+  { key: "expected_state", label: "Expected state in the end (JSON)", kind: "json", wide: true, hint: 'A path in the world to a value, such as {"orders.A1.refunded": 40}.' },
+  { key: "expected_text", label: "Expected text (JSON)", kind: "json", wide: true, hint: 'What is said, such as ["refunded", {"$number": 40}, {"$not": "sorry"}].' },
+  { key: "world", label: "World of this case", kind: "text", unset: "the suite's", hint: "module:Class beside the suite." },
+  { key: "world_args", label: "What the world is made with (JSON)", kind: "json", wide: true },
+];
+
+/** @type {Field[]} */
 export const CASE_MORE = [
   ...SHARED.map((field) => ({ ...field, unset: field.unset && "as the suite has it" })),
-  { key: "turns", label: "Turns (JSON)", kind: "json", wide: true, hint: "In place of a prompt and what is expected: a conversation." },
   { key: "weight", label: "Weight in means", kind: "number", unset: "1" },
   { key: "cluster", label: "Cluster", kind: "text", hint: "The same for cases that ask the same in other words." },
   { key: "tags", label: "Tags", kind: "words", hint: "Separated by commas." },

@@ -18,9 +18,11 @@ const EXPECTATIONS = [
   ["call", "a call of one tool"],
   ["calls", "several calls"],
   ["none", "no call"],
+  ["turns", "the calls of a conversation"],
 ];
-/** What a case may say of the calls that it expects. */
+/** What a case may say of the calls that it expects, and of the conversation that it is. */
 const EXPECTED = ["expected_tool", "expected_params", "expected_calls", "call_order"];
+const OF_TURNS = ["prompt", "multi_turn", "optimal_hops", "turns", "user", "match", "expected_state", "expected_text"];
 const LAST_PART = /(\.[^.[\]]+|\[[^\]]*\])$/;
 
 export class SuiteForms {
@@ -237,7 +239,9 @@ export class SuiteForms {
       key: "tools",
       one: "tool",
       many: "tools",
-      empty: "No tools yet. A tool is a function that a model may call.",
+      get empty() {
+        return editor.data.world ? `The tools are those of the world ${editor.data.world}.` : "No tools yet. A tool is a function that a model may call.";
+      },
       title: (tool) => text(tool?.function?.name) || "(no name)",
       about: (tool) => text(tool?.function?.description),
       body: (_, i) => this.fieldsOf(fields.TOOL, ["tools", i, "function"], () => this.tools.refresh(i)),
@@ -286,7 +290,7 @@ export class SuiteForms {
     const path = ["test_cases", i];
     if (typeof item !== "object" || item === null) return [el("p", {}, "Not an object; see the JSON view.")];
     const written = () => this.cases.refresh(i);
-    const kind = item.expected_calls !== undefined ? (Array.isArray(item.expected_calls) && item.expected_calls.length === 0 ? "none" : "calls") : item.expected_tool === null ? "none" : "call";
+    const kind = isConversation(item) ? "turns" : item.expected_calls !== undefined ? (Array.isArray(item.expected_calls) && item.expected_calls.length === 0 ? "none" : "calls") : item.expected_tool === null ? "none" : "call";
     const choice = select(EXPECTATIONS, kind);
     choice.addEventListener("change", () => {
       if (this.focusBroken()) {
@@ -299,6 +303,7 @@ export class SuiteForms {
       /** @type {HTMLElement | null | undefined} */ (this.cases.cardOf(i)?.querySelector("select"))?.focus();
     });
     const expectation = field("The model should make", choice, {});
+    if (kind === "turns") return [...this.fieldsOf([fields.CASE_ID], path, written), expectation, ...this.fieldsOf(fields.CONVERSATION, path, written), this.details("More settings", fields.CASE_MORE, path, false)];
     const specs = kind === "calls" ? fields.EXPECTED_CALLS : kind === "call" ? [fields.EXPECTED_TOOL, fields.EXPECTED_PARAMS] : [];
     const flag = this.field({ key: "multi_turn", label: "Multi-turn: a chain of calls with mocks", kind: "flag" }, path, () => {
       redraw();
@@ -330,12 +335,14 @@ export class SuiteForms {
     const item = at(editor.data, path);
     const kept = this.cases.kept.get(i) || { order: Object.keys(item), kinds: new Map() };
     this.cases.kept.set(i, kept);
-    kept.kinds.set(old, new Map(EXPECTED.map((key) => [key, rawOf(editor.text, [...path, key])])));
+    const keys = old === "turns" || kind === "turns" ? [...EXPECTED, ...OF_TURNS] : EXPECTED;
+    kept.kinds.set(old, new Map(keys.map((key) => [key, rawOf(editor.text, [...path, key])])));
     const derived = Object.entries(this.expectation(item, path, kind)).map(([key, value]) => [key, spell(editor.text, value)]);
-    const values = kept.kinds.get(kind) || new Map(/** @type {[string, string][]} */ (derived));
+    const made = new Map(/** @type {[string, string][]} */ (derived));
+    const values = kept.kinds.get(kind) || made;
     let { text } = editor;
-    for (const key of EXPECTED) {
-      const raw = values.get(key);
+    for (const key of keys) {
+      const raw = values.get(key) ?? (key === "prompt" ? made.get(key) : undefined);
       text = raw === undefined ? removeAt(text, [...path, key]) : setRaw(text, [...path, key], raw, kept.order);
     }
     this.edit(text);
@@ -343,12 +350,18 @@ export class SuiteForms {
 
   /** What another kind of expectation takes over from the one before. @param {any} item @param {Path} path @param {string} kind */
   expectation(item, path, kind) {
-    if (kind === "none") return { expected_tool: null };
-    const first = Array.isArray(item.expected_calls) ? item.expected_calls[0] : undefined;
+    const turn = Array.isArray(item.turns) ? item.turns[0] : undefined;
+    const said = isConversation(item) ? { prompt: turn?.prompt ?? "" } : {};
+    if (kind === "none") return { ...said, expected_tool: null };
+    const calls = item.expected_calls ?? turn?.expected_calls;
+    if (kind === "turns" && (item.expected_tool === null || calls?.length === 0)) return { turns: [{ prompt: item.prompt ?? "", expected_calls: [] }] };
+    const first = Array.isArray(calls) ? calls[0] : undefined;
     const tool = first?.tool ?? item.expected_tool ?? this.toolNames(path)[0] ?? "*";
     const params = first?.params ?? item.expected_params;
-    if (kind === "calls") return { expected_calls: [{ tool, ...(params ? { params } : {}) }] };
-    return { expected_tool: tool, ...(params ? { expected_params: params } : {}) };
+    const several = [{ tool, ...(params ? { params } : {}) }];
+    if (kind === "turns") return { turns: [{ prompt: item.prompt ?? "", expected_calls: calls ?? several }] };
+    if (kind === "calls") return { ...said, expected_calls: several };
+    return { ...said, expected_tool: tool, ...(params ? { expected_params: params } : {}) };
   }
 }
 
@@ -367,6 +380,11 @@ function text(value) {
   return typeof value === "string" ? value : "";
 }
 
+/** @param {any} item */
+function isConversation(item) {
+  return item?.turns !== undefined || item?.user !== undefined;
+}
+
 /** The prompt of a case, or of its first turn. @param {any} item */
 function promptOf(item) {
   return item?.prompt ?? item?.turns?.[0]?.prompt;
@@ -381,6 +399,8 @@ function promptText(prompt) {
 
 /** @param {any} item */
 function expected(item) {
+  if (Array.isArray(item?.turns)) return item.turns.length === 1 ? "1 turn" : `${item.turns.length} turns`;
+  if (item?.user !== undefined) return "a model plays the user";
   if (Array.isArray(item?.expected_calls)) return `${item.expected_calls.length} calls`;
   const tools = item?.expected_tool;
   return tools === null ? "no call" : [tools ?? []].flat().join(" or ");
