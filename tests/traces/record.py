@@ -83,6 +83,58 @@ def pydantic_ai_agent(url: str) -> None:
     agent.run_sync(TURNS[1], message_history=first.all_messages())
 
 
+def langgraph_agent(url: str) -> None:
+    from langchain.agents import create_agent
+    from langchain_core.tools import tool
+    from langchain_openai import ChatOpenAI
+
+    @tool
+    def get_weather(city: str) -> str:
+        """The weather in a city."""
+        return SKIES[city]
+
+    model = ChatOpenAI(model="gpt-4o", base_url=url, api_key="none")
+    agent = create_agent(model, [get_weather], system_prompt=SYSTEM)
+    messages: list[Any] = []
+    for said in TURNS:
+        messages.append({"role": "user", "content": said})
+        messages = agent.invoke({"messages": messages})["messages"]
+
+
+def agents_sdk(url: str) -> None:
+    from agents import Agent
+    from agents import OpenAIChatCompletionsModel
+    from agents import Runner
+    from agents import function_tool
+    from openai import AsyncOpenAI
+
+    @function_tool
+    def get_weather(city: str) -> str:
+        """The weather in a city."""
+        return SKIES[city]
+
+    model = OpenAIChatCompletionsModel("gpt-4o", AsyncOpenAI(base_url=url, api_key="none"))
+    agent = Agent(name="weather", instructions=SYSTEM, tools=[get_weather], model=model)
+    items: list[Any] = []
+    for said in TURNS:
+        items.append({"role": "user", "content": said})
+        items = Runner.run_sync(agent, items).to_input_list()
+
+
+def openinference_langgraph(url: str) -> None:
+    from openinference.instrumentation.langchain import LangChainInstrumentor
+
+    LangChainInstrumentor().instrument()
+    langgraph_agent(url)
+
+
+def openinference_agents(url: str) -> None:
+    from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
+
+    OpenAIAgentsInstrumentor().instrument()
+    agents_sdk(url)
+
+
 def pydantic_ai(url: str) -> None:
     from pydantic_ai import Agent
     from pydantic_ai.models.instrumented import InstrumentationSettings
@@ -126,6 +178,8 @@ def opentelemetry(url: str) -> None:
 LIBRARIES: dict[str, Callable[[str], None]] = {
     "pydantic_ai": pydantic_ai,
     "openinference": openinference,
+    "openinference_agents": openinference_agents,
+    "openinference_langgraph": openinference_langgraph,
     "openllmetry": openllmetry,
     "opentelemetry": opentelemetry,
 }

@@ -18,7 +18,9 @@ from pytest_tooleval.record.transcript import gist_of
 HERE = Path(__file__).parent
 LIBRARIES = {
     "pydantic_ai": "pydantic_ai",
-    "openinference": "openinference",
+    "openinference": "openinference.instrumentation.openai",
+    "openinference_agents": "openinference.instrumentation.openai_agents",
+    "openinference_langgraph": "openinference.instrumentation.langchain",
     "openllmetry": "opentelemetry.instrumentation.openai",
     "opentelemetry": "opentelemetry.instrumentation.genai",
 }

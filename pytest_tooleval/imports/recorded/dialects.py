@@ -30,6 +30,7 @@ from .otlp import Span
 _ASKING = ("chat", "text_completion", "generate_content", None)
 _EVENT_ROLES = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
+_KINDS = ("openinference.span.kind", "traceloop.span.kind")
 _TOOLS = "gen_ai.tool.definitions"
 _DEEPEST = 12  # of the parts of an attribute's name
 
@@ -43,11 +44,20 @@ class ModelCall:
     tools: list[Any] | None
 
 
+def first_of(attributes: Mapping[str, Any], *names: str) -> Any:
+    """The value of the first of these attributes that a span has."""
+    return next((attributes[name] for name in names if attributes.get(name) is not None), None)
+
+
 def is_tool(span: Span) -> bool:
     """Whether a tool ran in this span."""
     attributes = span.attributes
-    kind = attributes.get("openinference.span.kind") or attributes.get("traceloop.span.kind")
-    return "gen_ai.tool.name" in attributes or str(kind).lower() == "tool"
+    return "gen_ai.tool.name" in attributes or _kind(attributes) == "tool"
+
+
+def _kind(attributes: Mapping[str, Any]) -> str:
+    """What a span is about, by OpenInference or OpenLLMetry; chains tell messages, too."""
+    return str(first_of(attributes, *_KINDS) or "llm").lower()
 
 
 def call_of(span: Span) -> ModelCall | None:
@@ -56,7 +66,7 @@ def call_of(span: Span) -> ModelCall | None:
     UnusableError when they cannot be read.
     """
     attributes = span.attributes
-    if attributes.get("gen_ai.operation.name") not in _ASKING or is_tool(span):
+    if attributes.get("gen_ai.operation.name") not in _ASKING or _kind(attributes) != "llm":
         return None
     for read in (_conventions, _openinference, _openllmetry, _events):
         found = read(span, attributes)

@@ -25,6 +25,7 @@ from ..records import Record
 from .dialects import ModelCall
 from .dialects import as_text
 from .dialects import call_of
+from .dialects import first_of
 from .dialects import is_tool
 from .otlp import Span
 from .otlp import holds_spans
@@ -66,7 +67,7 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
     calls: dict[Span, ModelCall] = {}
     told: dict[tuple[str, object], str] = {}  # what tools answered
     for span in spans:
-        result = next((span.attributes[name] for name in _RESULTS if name in span.attributes), None)
+        result = first_of(span.attributes, *_RESULTS)
         if is_tool(span) and result is not None:
             told[span.trace, span.attributes.get("gen_ai.tool.call.id")] = as_text(result)
         try:
@@ -148,7 +149,7 @@ def _may_go_on(chain: _Chain, span: Span, case: Span | None) -> bool:
     last = chain.spans[-1]
     if last.trace == span.trace:
         return True
-    ids = {_first(each.attributes, *_IDS) for each in (last, span)}
+    ids = {first_of(each.attributes, *_IDS) for each in (last, span)}
     return len(ids) == 1 and _model(last) == _model(span) and last.error is None
 
 
@@ -168,12 +169,8 @@ _OUTPUT = ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.u
 _COST = ("operation.cost", "llm.cost.total")
 
 
-def _first(attributes: Mapping[str, Any], *names: str) -> Any:
-    return next((attributes[name] for name in names if attributes.get(name) is not None), None)
-
-
 def _model(span: Span) -> str:
-    return str(_first(span.attributes, *_MODELS) or NO_NAME)
+    return str(first_of(span.attributes, *_MODELS) or NO_NAME)
 
 
 def _run(path: Path, chain: _Chain, told: Mapping[tuple[str, object], str]) -> RecordedRun:
@@ -183,14 +180,14 @@ def _run(path: Path, chain: _Chain, told: Mapping[tuple[str, object], str]) -> R
         answer = told.get((last.trace, call["id"]))
         if answer is not None:
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": answer})
-    served = _first(last.attributes, "gen_ai.response.model")
+    served = first_of(last.attributes, "gen_ai.response.model")
     cost = _sum(chain, _COST)
     return RecordedRun(
         str(path),
         chain.first.line,
         messages,
         case=str(chain.case.attributes[_CASE]) if chain.case else "",
-        id=str(_first(chain.first.attributes, *_IDS) or ""),
+        id=str(first_of(chain.first.attributes, *_IDS) or ""),
         model=_model(chain.first),
         taken=Taken(
             prompt_tokens=None if (tokens := _sum(chain, _INPUT)) is None else int(tokens),
@@ -214,6 +211,6 @@ def _broke_off(chain: _Chain) -> str:
 
 def _sum(chain: _Chain, names: tuple[str, ...]) -> float | None:
     """What all calls took together; None when any is unknown."""
-    found = [_first(span.attributes, *names) for span in chain.spans]
+    found = [first_of(span.attributes, *names) for span in chain.spans]
     numbers = [each for each in found if is_number(each)]
     return sum(numbers) if len(numbers) == len(found) else None

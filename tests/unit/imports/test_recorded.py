@@ -197,3 +197,17 @@ def test_spans_that_cannot_be_read_are_named(
     with pytest.raises(SuiteError) as caught:
         read(tmp_path, span("1", 1, attributes))
     pytest.LineMatcher([str(caught.value).partition("spans.jsonl:")[2]]).fnmatch_lines([message])
+
+
+def test_a_chain_that_repeats_messages_is_no_call_of_a_model(tmp_path: Path) -> None:
+    prompt = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "Hi"}
+    answer = {
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": "Hi.",
+    }
+    (run,) = read(
+        tmp_path,
+        span("1", 1, {"openinference.span.kind": "CHAIN", **prompt}),
+        span("2", 2, {"openinference.span.kind": "LLM", **prompt, **answer}, parent="1"),
+    )
+    assert gists(run) == "u a"
