@@ -129,8 +129,9 @@ class World:
         self.doing = method.__qualname__
         self.begun += 1
         try:
-            self._past.update(canonical([called, arguments]).encode())
             given = copy.deepcopy(dict(arguments))
+            # In their order, which an answer may repeat.
+            self._past.update(repr((called, given)).encode())
             with taken_by(self._output):
                 result = method(called, given) if self._answers_all else method(**given)
                 if inspect.isawaitable(result):

@@ -10,8 +10,8 @@ from typing import TypeVar
 from ...errors import ModelError
 from ...errors import WorldError
 from ...record.calls import ToolCall
-from ...worlds.play import TIME_LIMIT_S
 from ...worlds.play import Worker
+from ...worlds.play import time_limit
 from ...worlds.play import too_slow
 from ...worlds.world import World
 from ...worlds.world import WorldSpec
@@ -41,7 +41,7 @@ class WorldTools:
     async def _within(self, worker: Worker, work: Callable[[], _T]) -> _T:
         future = asyncio.wrap_future(worker.submit(work))
         # `wait` and not `wait_for`: nothing can stop a thread.
-        finished, _ = await asyncio.wait([future], timeout=TIME_LIMIT_S)
+        finished, _ = await asyncio.wait([future], timeout=time_limit(self._world))
         if not finished:
             raise too_slow(self._world)
         return future.result()

@@ -193,6 +193,12 @@ def test_a_world_that_answers_otherwise_is_named(tmp_path: Path, code: str) -> N
         answer(world, "go")
 
 
+def test_an_answer_may_repeat_the_arguments_in_their_order(tmp_path: Path) -> None:
+    world = spec(tmp_path, "class Things:\n  def go(self, **given): return given")
+    for arguments in ({"a": 1, "b": 2}, {"b": 2, "a": 1}):
+        assert answer(world, "go", **arguments) == json.dumps(arguments)
+
+
 def test_what_is_no_json_is_an_error_that_names_the_method(tmp_path: Path) -> None:
     code = """
     class Odd:
@@ -259,16 +265,18 @@ def test_a_state_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         answer(spec(tmp_path, code, depth=10_000), "go")
 
 
-@pytest.mark.parametrize(("name", "place"), [("go", "Things.go"), ("__init__", "things:Things()")])
+@pytest.mark.parametrize(
+    ("name", "place", "limit"), [("go", "Things.go", "0.05"), ("__init__", "things:Things()", "0.3")]
+)
 def test_a_hang_is_an_error_that_names_the_method(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, place: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, place: str, limit: str
 ) -> None:
     monkeypatch.setattr(play_module, "TIME_LIMIT_S", 0.05)
     hang = f"def {name}(self): print('here'); threading.Event().wait()"
     world = spec(tmp_path, f"import threading\nclass Things:\n  {hang}\n  def run(self): ...")
     with pytest.raises(WorldError) as raised:
         answer(world, "go")
-    assert str(raised.value) == f"{place} gave no answer within 0.05 s (it printed: here)"
+    assert str(raised.value) == f"{place} gave no answer within {limit} s (it printed: here)"
 
 
 def test_too_long_an_answer_is_told_to_the_model(
