@@ -62,19 +62,22 @@ class BFCL:
             return str(result)
 
     def _called(self, name: str, arguments: dict[str, Any]) -> Any:
-        """What a method returns. Arguments may be calls, as models make them that write Python."""
         if name not in self._methods:
             raise NameError(f"name {name!r} is not defined")
         of, method = self._methods[name]
-        given = dict(arguments)
-        for key, value in arguments.items():
-            inner, *others = value.items() if isinstance(value, dict) and value else [("", None)]
-            if not others and inner[0] in self._methods and isinstance(inner[1], dict):
-                given[key] = self._called(*inner)
+        given = {key: self._evaluated(value) for key, value in arguments.items()}
         try:
             return method(**given)
         finally:
             self._show(of)
+
+    def _evaluated(self, value: Any) -> Any:
+        """An argument, in which `{"$call": name, "arguments": ...}` is a call as Python has it."""
+        if isinstance(value, dict) and "$call" in value:
+            return self._called(value["$call"], value["arguments"])
+        if isinstance(value, dict):
+            return {key: self._evaluated(each) for key, each in value.items()}
+        return [self._evaluated(each) for each in value] if isinstance(value, list) else value
 
     def _show(self, name: str) -> None:
         """What the checker compares of an object: its public attributes."""

@@ -218,31 +218,53 @@ def _call(node: ast.AST, is_logged: bool) -> Call:
     if is_logged and node.args:
         raise UnusableError(f"a call with arguments without names: {shorten(ast.unparse(node), 80)}")
     # The leaderboard drops arguments without names that a model writes.
-    return ast.unparse(node.func), {str(k.arg): _value(k.value, is_logged) for k in node.keywords}
+    given = {str(each.arg): _value(each.value, is_logged) for each in node.keywords}
+    return ast.unparse(node.func), given if is_logged else {k: _nested(v) for k, v in given.items()}
+
+
+def _marked(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A call among the arguments of another, as the world `BFCL` takes it."""
+    return {"$call": name, "arguments": arguments}
+
+
+def _nested(value: Any) -> Any:
+    """As `parse_nested_value`, to which an object of objects is a call, except in a list."""
+    if not isinstance(value, dict):
+        return value
+    if all(isinstance(each, dict) for each in value.values()):
+        name = next(iter(value), None)
+        if name is None:
+            raise _Undecodable
+        return _marked(name, {key: _nested(each) for key, each in value[name].items()})
+    return {key: _nested(each) for key, each in value.items()}
 
 
 def _value(node: ast.AST, is_logged: bool) -> Any:
-    """An argument; a call among them is {name: arguments}. A name is taken for a text."""
+    """An argument as of `resolve_ast_by_type`: a name is a text, and a call `{name: arguments}`."""
     if isinstance(node, ast.Constant):
         is_json = node.value is None or isinstance(node.value, (str, int, float))
         return node.value if is_json else str(node.value)
     if isinstance(node, (ast.List, ast.Tuple)):
         return [_value(each, is_logged) for each in node.elts]
-    if isinstance(node, ast.Dict) and (node.keys or is_logged):
+    if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
         return {str(_value(k, is_logged)): _value(v, is_logged) for k, v in pairs if k}
-    if isinstance(node, ast.Call) and (node.keywords or is_logged):
-        return dict([_call(node, is_logged)])
+    if isinstance(node, ast.Call) and is_logged:
+        return _marked(*_call(node, is_logged))
+    if isinstance(node, ast.Call) and node.keywords:
+        return {ast.unparse(node.func): {str(k.arg): _value(k.value, is_logged) for k in node.keywords}}
     if isinstance(node, (ast.Name, ast.Call, ast.Subscript)) and not is_logged:
         return ast.unparse(node)
-    parts = [
-        _value(each, is_logged) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)
-    ]
-    if isinstance(node, ast.UnaryOp) and is_number(parts[0]):
-        return -parts[0]
-    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC and all(map(is_number, parts)):
-        try:
-            return _ARITHMETIC[type(node.op)](*parts)
-        except ArithmeticError:
-            raise _Undecodable from None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        number = node.operand.value
+        if is_number(number):
+            return -number
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        parts = [_value(node.left, is_logged), _value(node.right, is_logged)]
+        are_texts = isinstance(node.op, ast.Add) and all(isinstance(each, str) for each in parts)
+        if are_texts or all(map(is_number, parts)):
+            try:
+                return _ARITHMETIC[type(node.op)](*parts)
+            except ArithmeticError:
+                raise _Undecodable from None
     raise _Undecodable

@@ -77,8 +77,13 @@ def test_calls_of_models_with_function_calling(tmp_path: Path) -> None:
             "[f(a=2*3 - 1, b=[-1.5, {'k': None}], c=name)]",
             [("f", {"a": 5, "b": [-1.5, {"k": None}], "c": "name"})],
         ),
-        ("[add(a=add(a=1, b=2), b=3)]", [("add", {"a": {"add": {"a": 1, "b": 2}}, "b": 3})]),
+        (
+            "[add(a=add(a=1, b=2), b=3)]",
+            [("add", {"a": {"$call": "add", "arguments": {"a": 1, "b": 2}}, "b": 3})],
+        ),
         ("[f(a={})]", "[f(a={})]"),
+        ("[f(a=-(-1))]", "[f(a=-(-1))]"),
+        ("[f(a='x' + 'y')]", [("f", {"a": "xy"})]),
         ("I have moved it (twice).", "I have moved it (twice)."),
         ("f(a=" + "-" * 5000 + "1)", "f(a=" + "-" * 5000 + "1)"),
         ("f(a='x' * 10**9)", "f(a='x' * 10**9)"),
@@ -110,7 +115,9 @@ def test_calls_in_a_form_of_the_models_own_are_read_from_the_log(tmp_path: Path)
         {"begin_of_turn_query": [{"role": "user", "content": "Go"}], "step_0": steps},
     ]
     (run,) = runs(tmp_path, {**result, "inference_log": log})
-    assert turns(run) == [[[("ls(a=nan)", {}), ("mv", {"a": {}, "b": {"pwd": {}}})], "Done."]]
+    assert turns(run) == [
+        [[("ls(a=nan)", {}), ("mv", {"a": {}, "b": {"$call": "pwd", "arguments": {}}})], "Done."]
+    ]
     assert [each["content"] for each in run.messages] == [
         "Go",
         None,
