@@ -37,8 +37,9 @@ _FILES = {
     "VehicleControlAPI": "vehicle_control.json",
 }
 _NEW_TOOLS = "I have updated some more functions you can choose from. What about now?"
-# BFCL stops a turn after 21 steps with calls. Of the last turn it judges what was done until then.
-_MAX_ROUNDS = 22
+# A ground truth makes 34 calls in a turn. BFCL breaks a conversation off after 21 steps with calls, and
+# judges what was done until then if that was in the last turn.
+_MAX_ROUNDS = 40
 
 Json = dict[str, Any]
 
