@@ -227,6 +227,8 @@ class Conversation:
         played = self._play_model()
         references = self._play_expected()
         for number, (span, reference) in enumerate(zip(self._spans, references, strict=True)):
+            if not span.rounds and span is not self._spans[-1]:
+                continue  # of a turn that never began nothing else holds, not even what is not to be
             yield from _calls(span)
             if played is not None:
                 yield from _states(span, played, reference)

@@ -104,9 +104,18 @@ def _difference(field: str, wanted: Mapping[str, Any], recorded: Mapping[str, An
     if field == "messages":
         return f"messages: {_messages_difference(old, new)}"
     if isinstance(old, dict) and isinstance(new, dict):
-        parts = (f"{k} recorded {_shown(old, k)}, asked {_shown(new, k)}" for k in _changed(old, new))
-        return f"{field}: " + "; ".join(parts)
+        return f"{field}: " + "; ".join(_differing(old, new))
     return f"{field}: recorded {json_text(old, _SHOWN)}, asked {json_text(new, _SHOWN)}"
+
+
+def _differing(old: Mapping[str, Any], new: Mapping[str, Any], within: str = "") -> Iterator[str]:
+    """The members that differ, down to the innermost: `world.code recorded "4b1d", asked "90aa"`."""
+    for key in _changed(old, new):
+        before, after = old.get(key), new.get(key)
+        if isinstance(before, dict) and isinstance(after, dict):
+            yield from _differing(before, after, f"{within}{key}.")
+        else:
+            yield f"{within}{key} recorded {_shown(old, key)}, asked {_shown(new, key)}"
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -164,9 +164,11 @@ def test_a_turn_that_does_not_end(desk: Path) -> None:
 
 
 def test_a_turn_that_never_began(desk: Path) -> None:
-    suite = suite_of(desk, {"max_calls": 9}, {})
+    suite = suite_of(desk, {"max_calls": 9}, {"expected_text": [{"$not": "no"}], "expected_calls": []})
     trial = score(suite, ["ok"])
     assert trial.failure == "unfinished_turn"
+    assert trial.values["overall"] == 0.5
+    assert trial.values["text"] is None
     assert trial.wrong == "turn 2: end: expected a reply without calls, got no reply"
 
 
