@@ -24,19 +24,19 @@ from .models.tables import resolve_models
 from .others import AskOne
 from .others import errors_of
 
+# Small models take the assistant's part, or stop at once, unless it is asked for in just this way.
 _INSTRUCTIONS = """\
-You play a user who talks with an assistant. This is who you are and what you want:
+You play a user who writes to an assistant. When the user has got what they want, or it is clear that \
+they will not get it, you write {stop} and nothing else. Until then you write the user's next message \
+and nothing else: in the user's own words, with what is needed at that point, and without making up \
+what does not stand below. Never write what the assistant says.
 
-{goal}
+This is the user whom you play:
 
-Write what the user says next, in the user's own words, and nothing else. Say only what is needed at \
-that point, and make nothing up that does not stand above. Never speak as the assistant.
-
-Once you have got what you want, or it is clear that you will not get it, write {stop} and nothing \
-else."""
-# Some models want to be spoken to first.
-_OPENING = "Hello! How can I help you?"
-_SILENT = "(The assistant says nothing.)"
+{goal}"""
+_FIRST = "Write the user's first message."
+_NEXT = "The assistant says:\n\n{said}\n\nWrite the user's next message."
+_SILENT = "(nothing)"
 
 
 def user_of(
@@ -66,7 +66,7 @@ def played_user(
 def opening(user: User) -> list[Message]:
     """What the model that plays the user is asked first."""
     goal = _INSTRUCTIONS.format(goal=user.goal, stop=user.stop)
-    return [{"role": "system", "content": goal}, {"role": "user", "content": _OPENING}]
+    return [{"role": "system", "content": goal}, {"role": "user", "content": _FIRST}]
 
 
 class SimulatedUser:
@@ -88,7 +88,8 @@ class SimulatedUser:
         """
         if rounds:
             said = [each.reply.text for each in rounds[self._heard :] if each.reply.text.strip()]
-            self._messages.append({"role": "user", "content": "\n\n".join(said) or _SILENT})
+            heard = _NEXT.format(said="\n\n".join(said) or _SILENT)
+            self._messages.append({"role": "user", "content": heard})
             self._heard = len(rounds)
         with errors_of("user", self._spec):
             text = await self._next(bool(rounds))

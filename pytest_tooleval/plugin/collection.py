@@ -72,10 +72,11 @@ class SuiteFile(pytest.File):
             told = {run.model for each in runs.values() for run in each}
             models = [spec for spec in session.settings.models if spec.label in told]
         origin = Origin(suite, content, live, registry.scorers)
+        asks = session.recorded is None and session.settings.models
         for position, case in enumerate(suite.test_cases):
             try:
                 resolved = resolve(suite, case, overrides)
-                user = worker_user(self.config, session.settings, case)
+                user = worker_user(self.config, session.settings, case) if asks else None
             except ConfigError as error:
                 raise self.CollectError(f"{self.nodeid}:{case.line}: {case.id}: {error}") from None
             for spec in models:

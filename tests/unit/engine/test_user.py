@@ -63,8 +63,11 @@ async def test_the_user_hears_what_is_said_and_nothing_else() -> None:
     cast = Cast(["I want it.", "This one.", "Thanks! [end]"], [said("Which?"), looks, said("Done.")])
     transcript = await cast.play()
     told = [[m["content"] for m in request.messages[1:]] for request in cast.asked["user"]]
-    assert told[0] == ["Hello! How can I help you?"]
-    assert told[2][1:] == ["I want it.", "Which?", "This one.", "Let me see.\n\nDone."]
+    assert told[0] == ["Write the user's first message."]
+    mine, heard = told[2][1::2], told[2][2::2]
+    assert mine == ["I want it.", "This one."]
+    asks = "The assistant says:\n\n{}\n\nWrite the user's next message."
+    assert heard == [asks.format(said) for said in ("Which?", "Let me see.\n\nDone.")]
     first = cast.asked["user"][0]
     assert "Get {it}." in first.messages[0]["content"]
     assert (first.tools, first.trial, first.sampling["temperature"]) == ((), 3, 0.7)
