@@ -189,18 +189,25 @@ class Cassette:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._has_folder = True
         with self.path.open("ab+", buffering=0) as file:
-            if file.tell() > 0:
+            size = file.tell()
+            if size > 0:
                 file.seek(-1, os.SEEK_END)
                 # A line that a killed run left unfinished must not take this one with it.
                 data = data if file.read(1) == b"\n" else b"\n" + data
             file.write(data)
+        if size == self._read_bytes:  # nobody else has written: there is nothing to read
+            self._read_bytes += len(data)
+            self._read_lines += 1
 
     def _read_on(self) -> None:
         """Take in the whole lines that the file has and this object has not seen."""
-        exists = self.path.is_file()
+        try:
+            size = self.path.stat().st_size
+        except OSError:
+            size = None
         if self._existed is None:
-            self._existed = exists
-        if not exists:
+            self._existed = size is not None
+        if size in (None, self._read_bytes):
             return
         try:
             with self.path.open("rb") as file:
