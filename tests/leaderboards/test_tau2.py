@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import pytest
 
+from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.imports.tau2 import DOMAINS
 from pytest_tooleval.imports.tau2 import tau2_suite
 from pytest_tooleval.scoring import score_messages
@@ -66,9 +67,12 @@ class Domain:
     def environment(self, solo_mode: bool = False) -> Any:
         return self.module.get_environment(pickle.loads(self.start))
 
+    def world(self) -> Any:
+        return worlds.Airline() if self.name == "airline" else worlds.Retail()
+
     def messages(self, steps: Steps) -> list[dict[str, Any]]:
         """The conversation as tau2 records it."""
-        world = worlds.Airline() if self.name == "airline" else worlds.Retail()
+        world = self.world()
         messages: list[dict[str, Any]] = []
         for number, step in enumerate(steps):
             if not step.tool:
@@ -206,8 +210,11 @@ def test_every_right_conversation_passes_and_doing_nothing_fails(domain: Domain)
         criteria = task.evaluation_criteria
         assert domain.passed(task, domain.right(task)), task.id
         nothing = [Step("user", "Hello."), Step("assistant", "No."), Step("user", "###STOP###")]
-        idle = not criteria.communicate_info and domain.rewarded(task, nothing)
-        assert domain.passed(task, nothing) is idle, task.id
+        world = domain.world()
+        for action in criteria.actions:
+            world(action.name, action.arguments)
+        expects = criteria.communicate_info or any(world.changed.values())
+        assert domain.passed(task, nothing) is not bool(expects), task.id
 
 
 def test_verdicts_are_those_of_the_benchmark(domain: Domain) -> None:
@@ -270,3 +277,30 @@ def test_result_files_are_judged_as_by_the_benchmark(domain: Domain, tmp_path: P
     assert rows[1]["reason"].startswith(f"{domain.name.capitalize()}.changed.")
     assert rows[2]["reason"] == "cut off: tau2 ended it by max_steps"
     assert [domain.rewarded(*run) for run in runs] == [True, False, False, False]
+
+
+def test_rewards_that_look_elsewhere(domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tau2.data_model.tasks import InitialState
+    from tau2.data_model.tasks import RewardType
+
+    def made(**criteria: Any) -> dict[str, Any]:
+        task = domain.tasks[0].model_copy(deep=True)
+        task.initial_state = criteria.pop("initial_state", None)
+        task.evaluation_criteria = task.evaluation_criteria.model_copy(update=criteria)
+        monkeypatch.setattr(domain.module, "get_tasks", lambda: [task])
+        case: dict[str, Any] = tau2_suite(domain.name)["test_cases"][0]
+        return case
+
+    words = {"nl_assertions": ["Is polite."], "communicate_info": ["20 hours", "7"]}
+    case = made(reward_basis=[RewardType.NL_ASSERTION], **words)
+    assert "expected_calls" not in case
+    assert case["expected_text"] == [{"$judge": "Is polite."}]
+    case = made(reward_basis=[RewardType.DB, RewardType.COMMUNICATE], **words)
+    assert case["match"] == "state"
+    assert case["expected_text"] == [{"$regex": r"(?i)2,*0,*\ ,*h,*o,*u,*r,*s"}, "7"]
+    for criteria, why in (
+        ({"reward_basis": [RewardType.ACTION, RewardType.DB]}, "it is judged by ACTION"),
+        ({"initial_state": InitialState()}, "it begins in a state of its own"),
+    ):
+        with pytest.raises(ConfigError, match=f"^the task '0' cannot be converted: {why}$"):
+            made(**criteria)
