@@ -31,6 +31,11 @@ _MOST_PROBLEMS = 20
 
 
 class _Commands(click.Group):
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in ("run", "test"):
+            raise click.UsageError("pytest runs suites: pytest --tooleval-model=MODEL")
+        return super().get_command(ctx, cmd_name)
+
     def invoke(self, ctx: click.Context) -> Any:
         """An error of ours is a line for the user, or several, and never a traceback."""
         try:

@@ -23,6 +23,7 @@ from ..writing import write_whole
 if TYPE_CHECKING:
     from ..history import History
 
+_FORMATS = ("json", "csv", "md", "html")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 _folder_option = click.option(
@@ -90,7 +91,7 @@ def history(
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", default="latest")
 @click.argument("case", required=False)
 @click.option("--failed", is_flag=True, help="All failed cases; with CASE, only its failed trials.")
 @click.option(
@@ -103,7 +104,7 @@ def show(
 ) -> None:
     """Show the table of a run and what failed, or every trial of one case.
 
-    RUN is latest, latest~2, latest:BRANCH, or the beginning of an id. CASE is a case's id,
+    RUN is latest (the default), latest~2, latest:BRANCH, or the beginning of an id. CASE is a case's id,
     SUITE::CASE, FILE::CASE or a node id.
     """
     from .showing import case_lines
@@ -144,8 +145,8 @@ def _alike(case: str, rows: Sequence[CaseRow]) -> str:
 
 
 @click.command()
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", default="latest~1")
+@click.argument("new", default="latest")
 @click.option("--model", "models", multiple=True, metavar="OLD=NEW", help="Compare across models.")
 @click.option("--max-drop", type=click.FloatRange(0, 1), default=0.0, help="A drop that is allowed.")
 @click.option(
@@ -171,7 +172,7 @@ def compare(
     """Compare two runs case by case; the exit code is 1 when NEW is significantly worse.
 
     It is 1, too, when no case can be compared. OLD and NEW are runs as in `tooleval show`, or files of
-    --tooleval-json.
+    --tooleval-json; by default the last two runs.
     """
     from ..history import load_document
     from ..reports.comparison import render_comparison
@@ -221,20 +222,22 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", default="latest")
 @click.option(
     "--format",
     "format",
-    type=click.Choice(["json", "csv", "md", "html"]),
-    required=True,
-    help="Of what kind.",
+    type=click.Choice(_FORMATS),
+    help="Of what kind; default: as the file's name ends.",
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @_folder_option
-def export(run: str, format: str, out: Path | None, folder: Path | None) -> None:
+def export(run: str, format: str | None, out: Path | None, folder: Path | None) -> None:
     """Write a run as the result document (json), a table (csv), a summary (md) or a page (html)."""
     from ..reports.formats import report_text
 
+    format = format or (out.suffix[1:].lower() if out else "")
+    if format not in _FORMATS:
+        raise click.UsageError("say which format: --out=run.html, or --format=json|csv|md|html")
     store = _open(folder)
     document = store.document(store.find(run))
     trends = store.trends_for(document) if format == "html" else None

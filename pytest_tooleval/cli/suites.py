@@ -61,6 +61,9 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
         problems += len(found)
         for problem in found:
             click.echo(printable(str(problem)))
+        if not file.name.endswith(SUITE_ENDING):
+            warnings += 1
+            click.echo(printable(f"{file}:1:1: warning: pytest collects only files named {_PATTERN}"))
         cases += len(suite.test_cases)
         found = lint_suite(suite, document)
         warnings += len(found)

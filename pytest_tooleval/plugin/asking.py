@@ -22,7 +22,9 @@ from ..engine.cassettes.folders import last_run
 from ..engine.cassettes.folders import make_room
 from ..engine.cassettes.folders import new_run
 from ..engine.cassettes.replay import recorded
+from ..engine.clients.transport import key_from
 from ..engine.limits.spending import Spending
+from ..engine.models.keys import key_variable
 from ..engine.models.spec import LEXICAL
 from ..engine.runner import Answer
 from ..engine.runner import Runner
@@ -76,6 +78,30 @@ class Asking:
         self._runner: Runner | None = None
         self._pending: dict[str, Pending] = {}
         self._cassettes: dict[Path, Cassette] = {}
+
+    def require_keys(self, items: Sequence[pytest.Item]) -> None:
+        """Raise UsageError where all that is to run lacks the key of its model.
+
+        With anything else to run, each case says it. A case whose answer is recorded needs no key.
+        """
+        found: dict[str, None] = {}
+        for item in items:
+            problem = self._lacks_key(item) if isinstance(item, CaseItem) else None
+            if problem is None:
+                return
+            found[problem] = None
+        if found:
+            raise pytest.UsageError("\n".join(found))
+
+    def _lacks_key(self, item: CaseItem) -> str | None:
+        if item.spec is None or item.spec.callable or item.recorded is not None or is_skipped(item):
+            return None
+        try:
+            key_from(item.spec, key_variable(item.spec))
+        except ModelError as error:
+            cassette = self.cassette_for(item.path)
+            return error.message if cassette is None or cassette.is_empty else None
+        return None
 
     def ahead(self, item: pytest.Item) -> None:
         """Ask for a case unless it was asked, or may not run."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from datetime import timezone
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 from typing import Literal
 
@@ -47,6 +48,7 @@ from .outputs import tell_github
 from .outputs import write_files
 from .recorded import RecordedRuns
 from .settings import Settings
+from .suites import warn_of
 from .verdicts import compare_run
 from .verdicts import judge_run
 from .verdicts import remember_tolerated
@@ -81,6 +83,7 @@ class EvalSession:
         self._spent_elsewhere: dict[str, Spent] = {}
         self.events: EventStream | None = None
         self._judged = False
+        self._checked: set[Path] = set()
         self._collection_errors = 0
         self._exitstatus: int | None = None
         self._started = datetime.now(timezone.utc)
@@ -96,6 +99,7 @@ class EvalSession:
         try:
             # A worker of xdist has everybody's items and learns only one by one which are its own.
             if not self._is_worker and _will_run(session) and not self.settings.estimate:
+                self.asking.require_keys(session.items)
                 for item in session.items:
                     self.asking.ahead(item)
             yield
@@ -128,6 +132,13 @@ class EvalSession:
         collect_seldom(isinstance(item, CaseItem))
         if self._is_worker:
             self.asking.next(item, nextitem)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        # Only now, when there are answers to wait for.
+        if isinstance(item, CaseItem) and item.path not in self._checked:
+            self._checked.add(item.path)
+            warn_of(item.path, item.origin.suite)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

@@ -510,10 +510,11 @@ def _record(config: pytest.Config, cassette: Path | None) -> RecordMode:
     mode = config.getoption("tooleval_record") or config.getini("tooleval_record") or "new"
     if mode not in RECORD_MODES:
         raise pytest.UsageError(f"tooleval_record: expected none, once, new or all, got {mode!r}")
-    if mode in ("none", "once") and cassette is None:
+    if mode != "new" and cassette is None:
         # Or a strict replay would silently become a run that asks and pays.
+        purpose = "record on" if mode == "all" else "replay"
         raise pytest.UsageError(
-            f"--tooleval-record={mode}: there is no cassette to replay; name its folder with "
+            f"--tooleval-record={mode}: there is no cassette to {purpose}; name its folder with "
             "--tooleval-cassette=FOLDER (ini: tooleval_cassette)"
         )
     return cast("RecordMode", mode)

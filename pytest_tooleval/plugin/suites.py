@@ -17,6 +17,7 @@ from ..mcp.suite_tools import SuiteTools
 from ..suite.load import load_suite
 from ..suite.model import Suite
 from ..suite.model import TestCase
+from ..text import printable
 from .settings import Settings
 from .settings import config_tables
 from .workers import worker_model
@@ -26,6 +27,17 @@ def worker_user(config: pytest.Config, settings: Settings, case: TestCase) -> Mo
     """The model that plays the user of a case, if one does, with this worker's part of its limits."""
     spec = user_of(case, settings.user, lambda: config_tables(config))
     return spec and worker_model(config, settings, spec)
+
+
+def warn_of(path: Path, suite: Suite) -> None:
+    """Warn of what `tooleval validate` finds in a suite that can be used all the same."""
+    from ..suite.lint import lint_suite
+
+    found = lint_suite(suite)
+    if found:
+        more = f" (tooleval validate shows {len(found) - 1} more)" if found[1:] else ""
+        text = f"{path.name}:{found[0].line}: {found[0].field}: {found[0].message}{more}"
+        warnings.warn(pytest.PytestWarning(printable(text)), stacklevel=1)
 
 
 def load(

@@ -46,16 +46,16 @@ __all__ = ["conversation_of", "explained", "score_calls", "score_messages", "sco
 
 
 def score_calls(
-    suite: Suite, case: TestCase, calls: Iterable[ToolCall | Mapping[str, Any]] | None
+    suite: Suite, case: TestCase | str, calls: Iterable[ToolCall | Mapping[str, Any]] | None
 ) -> TrialResult:
-    """Score the calls that a model made for a case of a suite.
+    """Score the calls that a model made for a case of a suite, or for the case of this id.
 
     `calls` are `ToolCall`s or `{"name": ..., "arguments": {...} | "raw text"}`; `[]` and None are
     an answer without calls. For a multi-turn case they are the whole trajectory; of several turns
     only `score_messages` can tell which call was made in which. Raises ScoringError when the suite
     asks for something that cannot be carried out.
     """
-    resolved = resolve(suite, case)
+    resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
     if len(resolved.turns) > 1:
         raise ScoringError(
             f"{resolved.suite}::{resolved.id}: the case has {len(resolved.turns)} turns; score_messages "
@@ -66,7 +66,7 @@ def score_calls(
 
 def score_messages(
     suite: Suite,
-    case: TestCase,
+    case: TestCase | str,
     messages: Iterable[Mapping[str, Any]],
     judged: Mapping[str, bool] | None = None,
 ) -> TrialResult:
@@ -77,7 +77,7 @@ def score_messages(
     not looked at: a world is asked anew. `judged` says which rubrics of the case's `$judge`s are met.
     Raises ScoringError as `score_calls` does, and where a rubric is missing there.
     """
-    resolved = resolve(suite, case)
+    resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
     transcript = conversation_of(resolved, messages)
     with _placing(resolved):
         rubrics = to_judge(resolved, transcript) if judged else []

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 from typing import Any
@@ -21,6 +22,7 @@ from pydantic import Field
 from pydantic import PrivateAttr
 
 from ..errors import ConfigError
+from ..errors import ToolevalError
 from ..record.metrics import BUDGETS
 from ..worlds.world import WorldSpec
 from .modes import DEFAULT_MODE
@@ -363,11 +365,13 @@ class Suite(_Strict):
     _folder: Path = PrivateAttr(default=Path())
 
     def case(self, id: str) -> TestCase:
-        """The case with this id; KeyError when there is none."""
+        """The case with this id. Raises ToolevalError when there is none."""
         for case in self.test_cases:
             if case.id == id:
                 return case
-        raise KeyError(id)
+        close = get_close_matches(id, [case.id or "" for case in self.test_cases], n=1)
+        hint = f", did you mean {close[0]!r}?" if close else ""
+        raise ToolevalError(f"the suite {self.name!r} has no case {id!r}{hint}")
 
 
 @dataclass(frozen=True, slots=True)
