@@ -58,6 +58,7 @@ from .texts import says
 from .tool_selection import NO_TOOL
 from .tool_selection import shown_call
 
+_NOT_GIVEN = "(no such answer)"
 # As many differences between two states, and missing answers, as an explanation lists.
 _SHOWN = 20
 # What a check is called that a judge has decided.
@@ -147,13 +148,17 @@ def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
 
 def _forbidden(case: ResolvedCase, spans: Sequence[Span]) -> list[str | None]:
     """The same of each span."""
-    *turns, whole = spans
-    found = [forbidden_call(span.small, span.calls) for span in turns]
-    texts = [text and span.place + text for span, text in zip(turns, found, strict=True)]
+    turns = spans[:-1]
     # Under "*" the whole case allows what any of its turns expects.
     every = [call for span in spans for call in span.expected.expected_calls or ()]
-    test = case.case.model_copy(update={"expected_calls": every})
-    return [*texts, forbidden_call(replace(case, case=test), whole.calls)]
+    all_of_it = replace(case, case=case.case.model_copy(update={"expected_calls": every}))
+
+    def said(span: Span, by: ResolvedCase) -> str | None:
+        text = forbidden_call(by, span.calls)
+        return text and span.place + text
+
+    in_case = (said(span, all_of_it) for span in turns)
+    return [*(said(span, span.small) for span in turns), next(filter(None, in_case), None)]
 
 
 def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]]:
@@ -364,7 +369,7 @@ def _missing_results(span: Span, wanted: Sequence[str], given: Sequence[str]) ->
             left[answer] -= 1
         else:
             what = f"result of {shown_call(call)}"
-            rows.append(Check(what, shorten(answer), ABSENT, 0.0, "no call was answered so"))
+            rows.append(Check(what, shorten(answer), _NOT_GIVEN, 0.0, "no call was answered so"))
     return rows[:_SHOWN]
 
 

@@ -142,7 +142,7 @@ def test_expectations_of_the_whole_case(desk: Path) -> None:
     trial = score(suite, [HALF, "half"], [HALF, HALF, "Refunded all"])
     assert trial.values["state"] == pytest.approx(1 / 3)
     trial = score(suite, [REFUND, "Refunded"], [LOOK, "x"])
-    assert (trial.failure, trial.wrong) == ("forbidden_call", "called look, which is forbidden")
+    assert (trial.failure, trial.wrong) == ("forbidden_call", "turn 2: called look, which is forbidden")
     assert trial.values["overall"] == 0.0
 
 
@@ -236,7 +236,7 @@ def test_a_conversation_with_a_played_user_has_as_many_turns_as_it_took(desk: Pa
     assert result.passed
     assert not score(suite, ["No."], ["Done."]).passed
     lost = score(suite, ["Which order?"], [LOOK, REFUND, "Done."])
-    assert (lost.failure, lost.wrong) == ("forbidden_call", "called look, which is forbidden")
+    assert (lost.failure, lost.wrong) == ("forbidden_call", "turn 2: called look, which is forbidden")
     assert (
         score_calls(suite, suite.test_cases[0], [{"name": "refund", "arguments": REFUND[1]}])
         .scores["state"]
