@@ -24,7 +24,7 @@ from .tables import table
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
     """A run per line."""
     header = [
-        *("id", "when", "commit", "branch", "models", "cases", "passed", "failed"),
+        *("id", "when", "commit", "branch", "models", "pass rate", "cases", "passed", "failed"),
         *("errors", "tolerated", "skipped", "overall", "cost", "gates failed", "note"),
     ]
     rows = [_run_cells(run) for run in runs]
@@ -39,6 +39,7 @@ def _run_cells(run: RunSummary) -> list[str]:
         commit_text(run.git),
         branch_text(run.git),
         short(", ".join(run.models)),
+        score_text(run.pass_rate),
         cases_text(run.cases, run.selected),
         str(run.passed),
         str(run.failed),

@@ -23,19 +23,24 @@ MEAN_PARTS = """
     SUM(CASE WHEN outcome IN ('passed', 'failed') THEN overall * weight END),
     SUM(CASE WHEN outcome IN ('passed', 'failed') AND overall IS NOT NULL THEN weight END)
 """
+# The pass rate's two parts.
+PASS_PARTS = """
+    SUM(CASE WHEN outcome = 'passed' THEN weight END),
+    SUM(CASE WHEN outcome IN ('passed', 'failed') THEN weight END)
+"""
 _FIGURES = f"""
     COUNT(*), SUM(outcome = 'passed'), SUM(outcome = 'failed'), SUM(outcome = 'error'),
-    SUM(tolerated), SUM(outcome = 'skipped'), {MEAN_PARTS}, SUM(cost_usd)
+    SUM(tolerated), SUM(outcome = 'skipped'), {PASS_PARTS}, {MEAN_PARTS}, SUM(cost_usd)
 """
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):
-    """A run and its figures; `overall` is the mean over cases by weight, None without a number.
+    """A run and its figures; `pass_rate` and `overall` are over cases by weight, None without a number.
 
-    `models` are those with a case. `duration_s` of a run that did not finish is the time to its last
-    result. `selected` counts the cases of the whole run that were selected. `cost_usd` sums what is
-    known, None when nothing is. Listed for one model or suite, `models` and the figures are of that
-    alone (and `selected` is 0), gates of the whole run.
+    `models` are those with a case, `suites` the names of all suites. `duration_s` of a run that did not
+    finish is the time to its last result. `selected` counts the cases of the whole run that were chosen.
+    `cost_usd` sums what is known, None when nothing is. Listed for one model or suite, `models` and the
+    figures are of that alone (and `selected` is 0), suites and gates of the whole run.
     """
 
     id: str
@@ -45,6 +50,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     exitstatus: int | None
     git: Git | None
     models: tuple[str, ...] = ()
+    suites: tuple[str, ...] = ()
     cases: int = 0
     selected: int = 0
     passed: int = 0
@@ -52,6 +58,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     errors: int = 0
     tolerated: int = 0
     skipped: int = 0
+    pass_rate: float | None = None
     overall: float | None = None
     cost_usd: float | None = None
     gates_passed: int = 0
@@ -94,18 +101,32 @@ def list_runs(
     runs = connection.execute(
         f"SELECT number, gates_passed, gates_failed, {RUN_COLUMNS} {newest}", bound
     )
-    summaries = [_summary(row, found.get(row[0], []), dead) for row in runs]
+    suites: dict[int, list[str]] = {}
+    for number, name in connection.execute(
+        "SELECT DISTINCT run, name FROM suites "
+        f"WHERE run IN (SELECT number {newest}) ORDER BY run, file",
+        bound,
+    ):
+        suites.setdefault(number, []).append(name)
+    summaries = [
+        _summary(row, tuple(suites.get(row[0], ())), found.get(row[0], []), dead) for row in runs
+    ]
     if model is None and suite is None:
         return summaries
     return [structs.replace(summary, selected=0) for summary in summaries]
 
 
-def _summary(row: tuple[Any, ...], figures: list[tuple[Any, ...]], dead: Container[str]) -> RunSummary:
+def _summary(
+    row: tuple[Any, ...],
+    suites: tuple[str, ...],
+    figures: list[tuple[Any, ...]],
+    dead: Container[str],
+) -> RunSummary:
     _, gates_passed, gates_failed, *columns = row
     run = stored_run(columns, dead)
-    models, *sums = zip(*figures, strict=True) if figures else ((), *[()] * 9)
-    *counts, total, weight, cost = map(_sum, sums)
-    names = ("cases", "passed", "failed", "errors", "tolerated", "skipped")
+    models, *sums = zip(*figures, strict=True) if figures else ((), *[()] * 11)
+    *counts, passing, judged, total, weight, cost = map(_sum, sums)
+    cases, passed, failed, errors, tolerated, skipped = (count or 0 for count in counts)
     return RunSummary(
         id=run.id,
         started=run.started,
@@ -114,8 +135,15 @@ def _summary(row: tuple[Any, ...], figures: list[tuple[Any, ...]], dead: Contain
         exitstatus=run.exitstatus,
         git=run.git,
         models=models,
+        suites=suites,
         selected=run.selected,
-        **{name: count or 0 for name, count in zip(names, counts, strict=True)},
+        cases=cases,
+        passed=passed,
+        failed=failed,
+        errors=errors,
+        tolerated=tolerated,
+        skipped=skipped,
+        pass_rate=(passing or 0) / judged if judged else None,
         overall=total / weight if weight else None,
         cost_usd=cost,
         gates_passed=gates_passed,

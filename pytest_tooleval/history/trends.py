@@ -18,17 +18,14 @@ from ..record.run import Git
 from ..record.run import Status
 from ..text import printable
 from .summaries import MEAN_PARTS
+from .summaries import PASS_PARTS
 from .summaries import RUN_COLUMNS
 from .summaries import stored_run
 
 _SHOWN = 8
 
-# The pass rate's two parts, and whether these are all cases of the suite, each with an answer.
-_PASS_PARTS = """
-    SUM(CASE WHEN outcome = 'passed' THEN weight END),
-    SUM(CASE WHEN outcome IN ('passed', 'failed') THEN weight END),
-    MAX(suite_cases), SUM(outcome != 'error') < MAX(suite_cases)
-"""
+# How many cases the suite has, and whether it has others than these, or some without an answer.
+_WHOLE_PARTS = "MAX(suite_cases), SUM(outcome != 'error') < MAX(suite_cases)"
 
 _Suite = tuple[str, str | None]  # its name; its file, where only that one is meant
 
@@ -121,7 +118,7 @@ def read_trend(
     rows = connection.execute(
         f"""
         SELECT {RUN_COLUMNS}, model, MAX(outcome), COUNT(*), SUM(outcome = 'passed'), SUM(passes),
-               SUM(scored), {MEAN_PARTS}, {_PASS_PARTS},
+               SUM(scored), {MEAN_PARTS}, {PASS_PARTS}, {_WHOLE_PARTS},
                MAX(cases.{"suite_content" if case is None else "content"})
         FROM cases JOIN runs ON runs.number = cases.run
         WHERE {chosen} AND cases.run IN (
@@ -185,8 +182,8 @@ def read_trends(connection: sqlite3.Connection, document: RowsDocument, limit: i
     series: dict[tuple[str, str], tuple[dict[int, float], dict[int, float]]] = {}
     for number, *_ in runs:
         rows = connection.execute(
-            f"SELECT suite, file, model, {_PASS_PARTS} FROM cases WHERE run = ? AND suite IN {names} "
-            "GROUP BY suite, file, model",
+            f"SELECT suite, file, model, {PASS_PARTS}, {_WHOLE_PARTS} FROM cases "
+            f"WHERE run = ? AND suite IN {names} GROUP BY suite, file, model",
             (number, *files),
         ).fetchall()
         found: dict[str, set[str]] = {}

@@ -46,6 +46,10 @@ FailureCategory = Literal[
 ]
 # How the reason of a case begins that was marked xfail, and failed.
 EXPECTED_FAILURE = "expected to fail"
+# What stands in a comparison where no tool is expected, or none was called; and where a parameter is not
+# there, or should not be.
+NO_TOOL = "(no call)"
+ABSENT = "(absent)"
 
 
 class Check(Struct, frozen=True, gc=False):
@@ -56,6 +60,16 @@ class Check(Struct, frozen=True, gc=False):
     actual: Annotated[str, Meta(description="What came, likewise.")]
     value: Annotated[float, Meta(description="What it counts, from 0 to 1.")]
     reason: Annotated[str, Meta(description="Why it counts that.")]
+    place: Annotated[
+        str,
+        Meta(description="The call or turn that it belongs to, such as call 2; empty: the answer."),
+    ] = ""
+
+    @property
+    def name(self) -> str:
+        """What was compared, and where; of a tool the place says it all."""
+        parts = (self.place, "" if self.place and self.what == "tool" else self.what)
+        return ": ".join(filter(None, parts))
 
 
 class Score(Struct, frozen=True, gc=False):
@@ -131,6 +145,14 @@ class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
     def values(self) -> dict[str, float | None]:
         """The scores as bare numbers."""
         return {metric: score.value for metric, score in self.scores.items()}
+
+    @property
+    def checks(self) -> dict[str, list[Check]]:
+        """The comparisons behind all scores, each once, by the call or turn that they belong to."""
+        found: dict[str, list[Check]] = {}
+        for check in dict.fromkeys(check for score in self.scores.values() for check in score.checks):
+            found.setdefault(check.place, []).append(check)
+        return found
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -221,6 +243,9 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
 class CaseResult(CaseRow, frozen=True, kw_only=True, gc=False):
     """A case on a model, with the scores and transcripts of its trials."""
 
+    offered: Annotated[
+        tuple[str, ...], Meta(description="The tools that the model was offered, by name.")
+    ] = ()
     trials: Annotated[tuple[TrialResult, ...], Meta(description="The trials of the case.")] = ()
 
     def row(self) -> CaseRow:

@@ -71,6 +71,10 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
         Meta(ge=0, description="Those of the failed cases and errors that do not fail the run."),
     ]
     skipped: Annotated[int, Meta(ge=0, description="Cases that were not run.")]
+    pass_rate: Annotated[
+        Mean | None,
+        Meta(description="The share of the passed and failed cases that passed; null: none."),
+    ]
     metrics: Annotated[
         dict[str, Mean],
         Meta(description="A metric to its mean over the passed and failed cases."),

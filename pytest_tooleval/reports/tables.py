@@ -69,7 +69,7 @@ def score_columns(
 ) -> list[tuple[str, list[str]]]:
     """Titles and cells, without columns that have no value.
 
-    `quote` is for names of metrics. With `intervals`, `overall` has its own: all would be too many.
+    `quote` is for names of metrics. With `intervals`, the pass rate has its own: all would be too many.
     """
     metrics = ordered_metrics(metric for row in rows for metric in row.metrics)
     trials = most_trials(rows)
@@ -77,11 +77,15 @@ def score_columns(
         name for name in ("errors", "tolerated", "skipped") if any(getattr(row, name) for row in rows)
     ]
     columns = [
+        ("pass rate", [_mean(row.pass_rate, intervals) for row in rows]),
         *(
             (name, [str(getattr(row, name)) for row in rows])
             for name in ("cases", "passed", "failed", *counts)
         ),
-        *((quote(title_of(name)), [_mean(row, name, intervals) for row in rows]) for name in metrics),
+        *(
+            (quote(title_of(name)), [_mean(row.metrics.get(name), False) for row in rows])
+            for name in metrics
+        ),
         (quote(f"pass@{trials}"), [_reliability(row, "@", trials) for row in rows]),
         (quote(f"pass^{trials}"), [_reliability(row, "^", trials) for row in rows]),
         ("tokens", [_tokens(row) for row in rows]),
@@ -97,12 +101,11 @@ def most_trials(rows: Iterable[ModelSummary]) -> int:
     return max((row.reliability.trials for row in rows if row.reliability), default=0)
 
 
-def _mean(row: ModelSummary, metric: str, intervals: bool) -> str:
+def _mean(found: Mean | None, intervals: bool) -> str:
     """`0.85`, or `0.85 (0.80 to 0.90)`."""
-    found = row.metrics.get(metric)
     if found is None:
         return "-"
-    return interval_text(found) if intervals and metric == "overall" else f"{found.mean:.2f}"
+    return interval_text(found) if intervals else f"{found.mean:.2f}"
 
 
 def interval_text(found: Mean | None) -> str:

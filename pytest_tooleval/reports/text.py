@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 
 from ..record.calls import ToolCall
+from ..record.results import ABSENT
+from ..record.results import NO_TOOL
 from ..record.results import CaseResult
 from ..record.results import Check
 from ..record.results import TrialResult
@@ -21,6 +24,7 @@ from ..text import shown
 from .tables import aligned
 
 _CELL = 36
+_NOTHING = ("", NO_TOOL, ABSENT)
 _TEXT = 400
 
 
@@ -37,36 +41,36 @@ def render_case(result: CaseResult) -> str:
 
 
 def render_scores(trial: TrialResult, result: CaseResult) -> str:
-    """Each metric with its threshold, then the comparisons behind the scores."""
+    """What was expected and what came, as a diff; then each metric with its threshold."""
     rows = []
     for metric, score in trial.scores.items():
         threshold = result.thresholds.get(metric)
         needed = "" if threshold is None else f"needs {threshold:.2f}"
         lines = printable(score.explanation, keep_newlines=True).splitlines() or [""]
         rows.append([metric, score_text(score.value), needed, lines[0]])
-    blocks = [_table(rows)]
-    checks = [
-        check
-        for metric, score in trial.scores.items()
-        # Valid arguments are no news; the rows would only push the others apart.
-        if metric != "arguments_valid" or score.value != 1.0
-        for check in score.checks
-    ]
-    seen = list(dict.fromkeys(checks))
-    if seen:
-        header = ["", "expected", "got", ""]
-        blocks += ["", _table([header, *map(_check_row, seen)])]
-    return "\n".join(blocks)
+    return "\n".join([*_diff(trial), _table(rows)])
 
 
-def _check_row(check: Check) -> list[str]:
-    mark = "ok  " if check.value >= 1.0 else "X   "
-    return [
-        printable(check.what),
-        shorten(check.expected, _CELL),
-        shorten(check.actual, _CELL),
-        mark + check.reason,
-    ]
+def _diff(trial: TrialResult) -> Iterator[str]:
+    """By call: what is as expected with a blank in front, else what was expected and what came."""
+    for place, checks in trial.checks.items():
+        if place or len(trial.checks) > 1:
+            yield f"  {printable(place) or 'the answer'}"
+        lines = [line for check in checks for line in _check_lines(check)]
+        yield from (f"  {line}" for line in aligned(lines, texts=(0, 1, 2)))
+        yield ""
+
+
+def _check_lines(check: Check) -> Iterator[list[str]]:
+    what = printable(check.what)
+    if check.value >= 1.0:
+        yield [f"  {what}", shorten(check.actual, _CELL), ""]
+        return
+    lines = [["- ", check.expected], ["+ ", check.actual]]
+    shown = [[sign + what, shorten(text, _CELL), ""] for sign, text in lines if text not in _NOTHING]
+    if shown:
+        shown[-1][2] = check.reason
+    yield from shown
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -194,12 +194,12 @@ def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[C
     checks = [_check(case, call) for call in calls]
     wrong = [check for check in checks if not check.value]
     if not wrong:
-        return "the arguments of every call are valid under its tool's schema", checks
+        return "the arguments of every call are valid under its tool's schema", []
     text = f"{len(wrong)} of {len(calls)} calls: {wrong[0].what}: {wrong[0].reason}"
     invented = argument_flaw(case, calls) == "unexpected_parameter"
     if invented and "arguments_valid" in case.thresholds:
         text += '; to let it pass: "thresholds": {"arguments_valid": null}'
-    return text, checks
+    return text, wrong
 
 
 def _check(case: ResolvedCase, call: ToolCall) -> Check:

@@ -22,9 +22,13 @@ from itertools import islice
 from typing import Any
 from typing import NamedTuple
 
+from msgspec import structs
+
 from ..errors import WorldError
 from ..record.calls import ToolCall
 from ..record.metrics import CONVERSATION
+from ..record.results import ABSENT
+from ..record.results import NO_TOOL
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..record.transcript import Round
@@ -49,13 +53,11 @@ from .drafts import Pair
 from .forbidden import forbidden_call
 from .matchers import RULES
 from .matchers import is_optional
-from .parameters import ABSENT
 from .problems import CannotCompare
 from .reasons import reason
 from .single_turn import NoCallExpected
 from .single_turn import SeveralCallsExpected
 from .texts import says
-from .tool_selection import NO_TOOL
 from .tool_selection import shown_call
 
 _NOT_GIVEN = "(no such answer)"
@@ -395,7 +397,7 @@ def _mean(parts: Sequence[Part]) -> float:
 
 def _explained(parts: Sequence[Part]) -> Explained:
     rows = [
-        Check(part.place + row.what, row.expected, row.actual, row.value, row.reason)
+        structs.replace(row, place=(part.place + row.place).removesuffix(": "))
         for part in parts
         for row in part.rows()
     ]

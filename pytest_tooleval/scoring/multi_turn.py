@@ -184,7 +184,7 @@ class Chain:
         call = self.hops[index]
         arguments = call.raw_arguments if call.arguments is None else call.arguments
         shown = f"{tool_selection.shown_call(call)} {json_text(arguments, 60)}"
-        return Check(f"hop {index + 1}", "", shown, value, why)
+        return Check(f"hop {index + 1}", "", shown, value, why, "the chain")
 
 
 def _walk(

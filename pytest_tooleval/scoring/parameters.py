@@ -15,6 +15,8 @@ from typing import NamedTuple
 from ..errors import ScoringError
 from ..record.calls import NO_OBJECT
 from ..record.calls import ToolCall
+from ..record.results import ABSENT
+from ..record.results import NO_TOOL
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..suite.modes import ParamScoring
@@ -28,10 +30,6 @@ from .matchers import is_optional
 from .matchers import matches
 from .problems import CannotCompare
 from .reasons import reason
-from .tool_selection import NO_TOOL
-
-# What stands in a comparison where a parameter is not there, or should not be.
-ABSENT = "(absent)"
 
 
 class Share(NamedTuple):
@@ -107,13 +105,13 @@ def shown_arguments(call: ToolCall) -> str:
 
 
 def checks(
-    expected: Mapping[str, Any], call: ToolCall | None, rules: Rules, prefix: str = ""
+    expected: Mapping[str, Any], call: ToolCall | None, rules: Rules, place: str = ""
 ) -> list[Check]:
     """One row per expected parameter, and under `bfcl` one per unexpected parameter."""
 
     def row(name: str, got: str, why: str, right: bool = False) -> Check:
         wanted = json_text(expected[name]) if name in expected else ABSENT
-        return Check(prefix + printable(shorten(name, 60)), wanted, got, float(right), why)
+        return Check(printable(shorten(name, 60)), wanted, got, float(right), why, place)
 
     if call is None:
         return [row(name, NO_TOOL, "") for name in expected]
@@ -121,7 +119,7 @@ def checks(
     if arguments is None:
         got = shown_arguments(call)
         rows = [row(name, got, NO_OBJECT) for name in expected]
-        return rows or [Check(prefix + "arguments", "a JSON object", got, 0.0, NO_OBJECT)]
+        return rows or [Check("arguments", "a JSON object", got, 0.0, NO_OBJECT, place)]
     rows = []
     for name, value in expected.items():
         if name in arguments:

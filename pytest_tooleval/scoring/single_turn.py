@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..record.calls import NO_OBJECT
 from ..record.calls import ToolCall
+from ..record.results import NO_TOOL
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..suite.model import ANY_TOOL
@@ -29,10 +30,10 @@ from .overall import formula
 from .overall import overall
 from .parameters import Share
 from .problems import CannotCompare
-from .tool_selection import NO_TOOL
 
 # As many surplus calls as an explanation lists.
 _SHOWN = 50
+SURPLUS = "surplus call"
 
 
 def _no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
@@ -49,15 +50,19 @@ def _any_number_is_right(case: ResolvedCase) -> bool:
 def _explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
     if not extra:
         return "no more calls than expected", []
-    rows = [
-        Check("surplus call", NO_TOOL, tool_selection.shown_call(call), 0.0, _why_extra(case, call))
-        for call in extra[:_SHOWN]
-    ]
+    rows = _surplus_rows(case, extra)
     text = f"{counted(len(extra), 'call')} more than expected"
     # Where several calls are expected, or none, `overall` counts them as well.
     if case.case.expected_tools and "no_extra_calls" in case.thresholds:
         text += '; to let it pass: "thresholds": {"no_extra_calls": null}'
     return text, rows
+
+
+def _surplus_rows(case: ResolvedCase, calls: Sequence[ToolCall]) -> list[Check]:
+    return [
+        Check("tool", NO_TOOL, tool_selection.shown_call(call), 0.0, _why_extra(case, call), SURPLUS)
+        for call in calls[:_SHOWN]
+    ]
 
 
 def _why_extra(case: ResolvedCase, call: ToolCall) -> str:
@@ -334,7 +339,7 @@ class SeveralCallsExpected:
         for i, expected in enumerate(self._expected):
             call = self._paired(i)
             rows.append(tool_selection.check(self._case, expected.tools, call, f"call {i + 1}"))
-        rows += self._surplus_rows()
+        rows += _surplus_rows(self._case, self._surplus(self._pairing))
         count = len(self._pairing.pairs)
         return f"{count} of {self._most} calls to the right tool{self._counts()}", rows
 
@@ -342,44 +347,24 @@ class SeveralCallsExpected:
         rows = []
         for i, expected in enumerate(self._expected):
             if expected.params is not None:
-                call, prefix = self._paired(i), f"call {i + 1}: "
-                rows += parameters.checks(expected.params, call, self._rules, prefix)
+                call = self._paired(i)
+                rows += parameters.checks(expected.params, call, self._rules, f"call {i + 1}")
         if not self._scored:
             return "no expected call has params: parameters are not scored", []
         return f"mean over {self._scored} expected calls; one that was not made counts 0", rows
 
     def _explain_overall(self) -> Explained:
-        rows, parts = [], []
-        for i, expected in enumerate(self._expected):
+        parts = []
+        for i in range(min(len(self._expected), 10)):
             call = self._paired(i)
             share = None if call is None else self._share(i, call)
-            value = 0.0 if share is None else overall(1.0, share.value)
-            parts.append(f"{value:.4g}")
-            row = tool_selection.check(self._case, expected.tools, call, f"call {i + 1}")
-            why = row.reason
-            if share is not None and expected.params is not None:
-                why = f"called; {_counted(share, call)}"
-            rows.append(Check(row.what, row.expected, row.actual, value, why))
-        rows += self._surplus_rows()
-        value = self._pairing.total / self._most
-        text = f"{value:.4g} = ({' + '.join(parts[:10])}{' + …' * (len(parts) > 10)}) / {self._most}"
-        return text + self._counts(), rows
+            parts.append(f"{0.0 if share is None else overall(1.0, share.value):.4g}")
+        value, more = self._pairing.total / self._most, " + …" * (len(self._expected) > 10)
+        return f"{value:.4g} = ({' + '.join(parts)}{more}) / {self._most}{self._counts()}", []
 
     def _paired(self, index: int) -> ToolCall | None:
         j = self._pairing.pairs.get(index)
         return None if j is None else self._calls[j]
-
-    def _surplus_rows(self) -> list[Check]:
-        return [
-            Check(
-                "surplus call",
-                NO_TOOL,
-                tool_selection.shown_call(call),
-                0.0,
-                _why_extra(self._case, call),
-            )
-            for call in self._surplus(self._pairing)[:_SHOWN]
-        ]
 
     def _counts(self) -> str:
         if len(self._expected) == len(self._calls):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..record.calls import ToolCall
+from ..record.results import NO_TOOL
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..suite.model import ANY_TOOL
@@ -18,8 +19,6 @@ from ..suite.modes import ParamScoring
 from ..text import printable
 from ..text import shorten
 
-# What stands in a comparison where no tool is expected, or none was called.
-NO_TOOL = "(no call)"
 NOT_OFFERED = "a tool that was not offered"
 
 
@@ -76,14 +75,14 @@ def shown_call(call: ToolCall | None) -> str:
     return NO_TOOL if call is None else printable(shorten(call.name, 80)) or "(no name)"
 
 
-def check(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, what: str = "tool") -> Check:
+def check(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, place: str = "") -> Check:
     """One row: the expected tools against the tool of a call."""
     if call is None:
-        return Check(what, shown_names(tools), shown_call(None), 0.0, "was not called")
+        return Check("tool", shown_names(tools), shown_call(None), 0.0, "was not called", place)
     if accepts(tools, call.name, case.param_scoring):
         same = call.name in tools or ANY_TOOL in tools
         why = "called" if same else "called; the name is spelled otherwise"
-        return Check(what, shown_names(tools), shown_call(call), 1.0, why)
+        return Check("tool", shown_names(tools), shown_call(call), 1.0, why, place)
     known = find_tool(case, call.name) is not None
     why = "another tool" if known else NOT_OFFERED
-    return Check(what, shown_names(tools), shown_call(call), 0.0, why)
+    return Check("tool", shown_names(tools), shown_call(call), 0.0, why, place)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from ..record.metrics import CONVERSATION
 from ..record.metrics import PENALTIES
+from ..record.results import ABSENT
+from ..record.results import NO_TOOL
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..text import shorten
 from .conversation import JUDGE
 from .drafts import Draft
-from .parameters import ABSENT
 from .thresholds import below
-from .tool_selection import NO_TOOL
 from .tool_selection import NOT_OFFERED
 
 # What `overall` is made of, in the order in which a reader wants to know.
@@ -59,26 +59,26 @@ def _phrase(metric: str, category: FailureCategory, check: Check) -> str:
         return _tool_phrase(check)
     if metric in CONVERSATION:
         if check.expected == NO_TOOL:
-            return f"{check.what}: {check.actual}: {check.reason}"
+            return f"{check.name}: {check.actual}: {check.reason}"
         if check.what.endswith(JUDGE):
-            return f"{check.what}: {check.reason} ({check.expected})"
-        return f"{check.what}: expected {check.expected}, got {check.actual}"
+            return f"{check.name}: {check.reason} ({check.expected})"
+        return f"{check.name}: expected {check.expected}, got {check.actual}"
     if metric != "parameter_accuracy":
-        return f"{check.what}: {check.reason}"
+        return f"{check.name}: {check.reason}"
     if category == "invalid_arguments":
         return f"{check.reason}: {check.actual}"
     if check.actual == ABSENT:
-        return f"{check.what} {check.reason} (expected {check.expected})"
+        return f"{check.name} {check.reason} (expected {check.expected})"
     if check.expected == ABSENT:
-        return f"{check.what}: {check.actual} {check.reason}"
-    return f"{check.what}: expected {check.expected}, got {check.actual}"
+        return f"{check.name}: {check.actual} {check.reason}"
+    return f"{check.name}: expected {check.expected}, got {check.actual}"
 
 
 def _tool_phrase(check: Check) -> str:
     if check.expected == NO_TOOL:
         join = " " if check.reason.startswith("more often") else ": "
         return f"called {check.actual}{join}{check.reason}"
-    place = "" if check.what == "tool" else f"{check.what}: "
+    place = f"{check.place}: " if check.place else ""
     if check.actual == NO_TOOL:
         return f"{place}expected {check.expected}, " + (
             "which was not called" if place else "no tool was called"

@@ -110,6 +110,7 @@ def _result(
         thresholds=dict(case.thresholds),
         budgets=dict(case.budgets),
         asked=shorten(" ".join(said), _ASKED),
+        offered=tuple(tool.name for tool in case.tools),
         called=tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls)),
         passes=sum(trial.passed for trial in trials),
         scored=sum(trial.error is None for trial in trials),

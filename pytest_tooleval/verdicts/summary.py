@@ -144,6 +144,7 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         errors=counts["error"],
         tolerated=sum(case.tolerated for case in cases),
         skipped=counts["skipped"],
+        pass_rate=_pass_rate(scored, intervals),
         metrics=_means(scored, intervals),
         reliability=reliability([(case.scored, case.passes, case.weight) for case in scored]),
         trials=len(trials),
@@ -160,6 +161,14 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         priced=len(costs),
         latency_s=sum(latencies) / len(latencies) if latencies else None,
     )
+
+
+def _pass_rate(cases: Sequence[CaseRow], intervals: bool) -> Mean | None:
+    clusters = clusters_of(cases)
+    found = [
+        (float(case.passed), case.weight, cluster) for case, cluster in zip(cases, clusters, strict=True)
+    ]
+    return mean_of(found, intervals=intervals) if found else None
 
 
 def _means(cases: Sequence[CaseRow], intervals: bool) -> dict[str, Mean]:

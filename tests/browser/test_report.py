@@ -72,8 +72,8 @@ def test_nothing_of_a_hostile_document_runs(open_page: Open, hostile: Path) -> N
     assert_no_sideways_scroll(opened)
     page.locator(".cell button").first.click()
     for _ in range(len(EVIL)):
-        for model in range(page.locator(".tabs:not(.trials) button").count()):
-            page.locator(".tabs:not(.trials) button").nth(model).click()
+        for model in page.locator(".tabs:not(.trials) button:not([data-tab=model-all])").all():
+            model.click()
             page.locator(".transcript .turn").first.wait_for()
             for more in page.locator(".panel button:has-text('Show all')").all()[:1]:
                 more.click()
@@ -137,7 +137,7 @@ def test_the_same_texts_are_shown_as_in_the_terminal(open_page: Open, rich: Path
 
 
 def test_the_matrix_shows_every_case_on_every_model(open_page: Open, rich: Path) -> None:
-    opened = open_page(rich)
+    opened = open_page(rich, "#sort=suite")
     page = opened.page
     assert opened.cases() == [f"case-{i:04d}" for i in range(60)]
     assert [text.strip() for text in page.locator(".matrix thead th").all_inner_texts()] == [
@@ -146,6 +146,10 @@ def test_the_matrix_shows_every_case_on_every_model(open_page: Open, rich: Path)
     ]
     label = page.locator(".cell button").first.get_attribute("aria-label")
     assert label == "gpt-4o-mini: passed 1.00 5/5 trials passed"
+    page.get_by_label("Sort by").select_option("failures first")
+    opened.settle()
+    first = page.locator(".matrix tbody tr").first
+    assert first.locator(".outcome-failed").count() > 0
     opened.assert_clean()
 
 
@@ -260,10 +264,10 @@ def test_a_cell_opens_the_details(open_page: Open, rich: Path) -> None:
     assert panel.get_by_role("heading", level=2).is_visible()
     assert page.evaluate("document.activeElement.id") == "panel-title"
     headings = panel.get_by_role("heading", level=3).all_inner_texts()
-    assert headings == ["Scores", "Comparisons", "Conversation"]
+    assert headings == ["Prompt", "Expected and called", "Scores", "What it took", "Answer"]
     # The trial to look at first is the one that failed.
     assert panel.locator(".trials [aria-pressed=true]").inner_text().startswith("✗")
-    assert panel.locator("tr.wrong").count() >= 1
+    assert panel.locator(".diff tr.expected").count() >= 1
     assert panel.locator(".turn").count() == 3
     assert panel.locator(".callee code").count() == 1
     page.keyboard.press("Escape")
@@ -273,7 +277,9 @@ def test_a_cell_opens_the_details(open_page: Open, rich: Path) -> None:
 
 
 def test_every_model_and_trial_has_an_address(open_page: Open, rich: Path) -> None:
-    opened = open_page(rich, "#case=suites/travel.tooleval.json::case-0008&on=claude-3-5-haiku&trial=2")
+    opened = open_page(
+        rich, "#sort=suite&case=suites/travel.tooleval.json::case-0008&on=claude-3-5-haiku&trial=2"
+    )
     page = opened.page
     assert page.locator("#panel-title").inner_text() == "case-0008"
     assert "claude-3-5-haiku" in page.locator(".tabs:not(.trials) [aria-pressed=true]").inner_text()
@@ -288,6 +294,27 @@ def test_every_model_and_trial_has_an_address(open_page: Open, rich: Path) -> No
     assert page.locator("#panel-title").inner_text() == "case-0008"
 
 
+def test_all_models_answers_stand_side_by_side(open_page: Open, rich: Path) -> None:
+    opened = open_page(rich, "#case=suites/travel.tooleval.json::case-0008&on=@all")
+    columns = opened.page.locator(".beside")
+    assert columns.count() == len(MODELS)
+    columns.locator(".callee").first.wait_for()
+    columns.last.get_by_role("button", name=MODELS[-1]).click()
+    assert (
+        opened.page.locator(".tabs:not(.trials) [aria-pressed=true]").inner_text().endswith(MODELS[-1])
+    )
+    opened.assert_clean()
+
+
+def test_what_was_sent_and_the_command_are_at_hand(open_page: Open, rich: Path) -> None:
+    page = open_page(rich, "#case=suites/travel.tooleval.json::case-0008").page
+    page.get_by_text("Sent and received, as recorded").click()
+    assert '"role": "user"' in page.locator(".panel details .code").first.inner_text()
+    command = str(page.get_by_role("button", name="Copy pytest command").get_attribute("title"))
+    assert command.startswith("pytest 'suites/travel.tooleval.json::case-8[")
+    assert "--tooleval-model=" in command
+
+
 def test_back_closes_what_a_click_opened(open_page: Open, rich: Path) -> None:
     opened = open_page(rich)
     opened.page.locator(".cell button").nth(4).click()
@@ -297,7 +324,7 @@ def test_back_closes_what_a_click_opened(open_page: Open, rich: Path) -> None:
 
 
 def test_the_matrix_is_walked_by_arrow_keys(open_page: Open, rich: Path) -> None:
-    opened = open_page(rich)
+    opened = open_page(rich, "#sort=suite")
     page = opened.page
     assert page.locator(".matrix tbody button[tabindex='0']").count() == 1
     page.locator(".matrix tbody button[tabindex='0']").focus()
@@ -396,11 +423,11 @@ def test_differences_are_marked_in_the_details(open_page: Open, rich: Path) -> N
     page = opened.page
     page.locator(".cell button").first.click()
     for _ in range(page.locator(".trials button").count()):
-        if "wrong value" in page.locator(".trial > .facts").inner_text():
+        if "wrong value" in page.locator(".trial .facts").inner_text():
             break
         page.locator(".trials [aria-pressed=true] + button").click()
-    assert page.locator("mark.expected").all_inner_texts() == ["05"]
-    assert page.locator("mark.actual").all_inner_texts() == ["06"]
+    assert page.locator(".expected mark").all_inner_texts() == ["05"]
+    assert page.locator(".got mark").all_inner_texts() == ["06"]
 
 
 # ---- the rest of the page ----

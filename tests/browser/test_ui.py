@@ -407,7 +407,7 @@ def test_cases_are_added_doubled_moved_and_deleted(seeded: Site) -> None:
     page.locator('[data-item="2"]').wait_for()
     assert page.evaluate("document.activeElement.closest('[data-item]').dataset.item") == "1"
     seeded.field("test_cases[1].prompt").fill("The copy")
-    page.locator('[data-path="test_cases[1]"]').get_by_role("button", name="Move this case down").click()
+    page.locator('[data-path="test_cases[1]"]').get_by_role("button", name="Move down this case").click()
     page.locator('[data-path="test_cases[0]"]').get_by_role("button", name="Delete this case").click()
     page.get_by_role("button", name="Add a case").click()
     seeded.field("test_cases[2].prompt").fill("The new one")
@@ -433,7 +433,7 @@ def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> Non
     case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
     assert case == {"prompt": _PARIS, "expected_tool": None}
     # What was dropped comes back, wherever the case stands now, and to it alone.
-    seeded.page.get_by_role("button", name="Move this case down").click()
+    seeded.page.get_by_role("button", name="Move down this case").click()
     seeded.open_item("test_cases[0]")
     first, second = (seeded.page.get_by_label("The model should make").nth(i) for i in (0, 1))
     first.select_option("none")
@@ -824,8 +824,11 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     boxes.nth(1).check()
     page.get_by_role("link", name="Compare the two").click()
     page.locator(".verdict-line").wait_for()
+    page.get_by_text("All metrics").click()
     overall = page.get_by_role("row", name=re.compile("^overall")).inner_text().split()
     assert overall[1:4] == ["0.90", "0.70", "−0.20"]
+    page.get_by_text("Old and new answer").first.click()
+    page.locator(".lines .plus", has_text="Rome").wait_for()
     page.locator(".comparison").get_by_role("link", name="whats-the-weather-in-paris").first.click()
     expect(page.locator(".matrix .id")).to_have_text(["whats-the-weather-in-paris"])
     seeded.go("trend?name=Weather%20API%20Suite")
@@ -834,7 +837,7 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     ticks = chart.locator("text").all_text_contents()
     assert len([tick for tick in ticks if re.search(r", \d\d:\d\d:\d\d$", tick)]) == 2
     seeded.go("suites")
-    page.get_by_text("0.70 · 0/2 passed").wait_for()
+    page.get_by_text("0.00 · 0/2 passed").wait_for()
     seeded.go("compare?old=nope&new=latest")
     told = re.compile(r"There is no run nope\.$")
     expect(page.get_by_role("alert")).to_contain_text(told)
@@ -852,7 +855,7 @@ def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: S
     seeded.run("agent", file="drafts.tooleval.json")
     seeded.go("suites")
     rows = page.locator("tbody tr")
-    expect(rows.filter(has_text="weather.tooleval.json")).to_contain_text("0.90 · 1/2 passed")
+    expect(rows.filter(has_text="weather.tooleval.json")).to_contain_text("0.50 · 1/2 passed")
     expect(rows.filter(has_text="drafts.tooleval.json")).to_contain_text("– 2 skipped")
     expect(rows.filter(has_text="a-twin.tooleval.json")).not_to_contain_text("passed")
     seeded.go("history")

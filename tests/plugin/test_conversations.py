@@ -66,7 +66,8 @@ def test_a_failure_shows_the_conversation_and_what_the_world_printed(desk: Proje
     result.stdout.fnmatch_lines(
         [
             'Desk.orders["A1"].refunded: expected 40, got 80',
-            "*turn 2: call 1: amount*40*40*ok*",
+            "  turn 2: call 1",
+            "*amount*40",
             "*user*I want my money back for order A1.",
             "*assistant*Who are you?",
             "*user*I am ada@example.com*",

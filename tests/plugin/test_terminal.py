@@ -59,10 +59,19 @@ def test_the_letters_stay_what_they_are(project: Project) -> None:
 def test_one_row_per_model(project: Project) -> None:
     project.suite(right("a"), wrong("b"), raising("c"))
     header, *rows = table(project.run(model="agent,other"))
-    assert header[:7] == ["model", "suite", "cases", "passed", "failed", "errors", "overall"]
-    assert [row[:7] for row in rows] == [
-        ["agent", "Weather", "3", "1", "1", "1", "0.80"],
-        ["other", "Weather", "3", "1", "1", "1", "0.80"],
+    assert header[:8] == [
+        "model",
+        "suite",
+        "pass rate",
+        "cases",
+        "passed",
+        "failed",
+        "errors",
+        "overall",
+    ]
+    assert [row[:8] for row in rows] == [
+        ["agent", "Weather", "0.50", "3", "1", "1", "1", "0.80"],
+        ["other", "Weather", "0.50", "3", "1", "1", "1", "0.80"],
     ]
 
 
@@ -72,7 +81,7 @@ def test_several_suites_get_rows_of_their_own_and_a_total(project: Project) -> N
     result = project.run()
     header, *rows = table(result)
     overall = header.index("overall")
-    assert [(row[1], row[2], row[overall]) for row in rows] == [
+    assert [(row[1], row[3], row[overall]) for row in rows] == [
         ("One", "2", "1.00"),
         ("Two", "1", "0.60"),
         ("all suites", "3", "0.87"),

@@ -12,8 +12,10 @@ import { Toolbar } from "./toolbar.js";
 /** @import { Load } from "./panel.js" */
 /**
  * Where a view gets its details from, and how its address tells what is shown: as a query, such as
- * `q=paris&case=...`. `hrefOf` leads to where a suite's file can be edited.
- * @typedef {{load: Load, write: (query: string, isPushed: boolean) => void, hrefOf?: (file: string) => string}} Surroundings
+ * `q=paris&case=...`. `options` are those of the run; `hrefOf` leads
+ * to where a suite's file can be edited, `actions` are what else can be done about a trial.
+ * @typedef {{load: Load, write: (query: string, isPushed: boolean) => void, options: Record<string, unknown>,
+ *   hrefOf?: (file: string) => string, actions?: (row: Row, trial: number) => HTMLElement[]}} Surroundings
  */
 
 export class CaseView {
@@ -28,7 +30,7 @@ export class CaseView {
       (sort) => this.change({ sort }),
       (each, model) => this.change({ open: each.key, on: this.index.models[model].key, trial: 0 }, true),
     );
-    this.panel = new Panel(around.load, (changes) => this.change(changes), around.hrefOf);
+    this.panel = new Panel(around, (changes) => this.change(changes));
     this.status = el("p", { class: "status", role: "status" });
     this.node = section("cases", "Cases", this.toolbar.node, this.status, this.matrix.node);
     this.onPrint = () => this.matrix.drawMore(this.matrix.view.length);

@@ -109,7 +109,7 @@ export function choicesOf(row) {
 
 /** @returns {State} */
 export function startState() {
-  return { query: "", outcomes: [], model: "", suite: "", tag: "", failure: "", choice: "", sort: "suite", open: "", on: "", trial: 0 };
+  return { query: "", outcomes: [], model: "", suite: "", tag: "", failure: "", choice: "", sort: "failed", open: "", on: "", trial: 0 };
 }
 
 /** @param {string} query what stands in the address @returns {State} */
@@ -150,6 +150,8 @@ export function writeState(state) {
 }
 
 // ---- choosing and ordering cases ----
+
+const FAILED_FIRST = ["failed", "error", "passed", "skipped"];
 
 /** All that can be searched of a case, in small letters. @param {Case} each */
 function textOf(each) {
@@ -196,7 +198,7 @@ function rowMatches(row, { outcomes, failure, choice }) {
 /**
  * @param {Case[]} cases
  * @param {Index} index
- * @param {string} sort suite, name, worst, differ, or model: and a model's key; a minus turns it round
+ * @param {string} sort failed, suite, name, worst, differ, or model: and a model's key; a minus turns it round
  * @param {number} model
  */
 function ordered(cases, index, sort, model) {
@@ -205,7 +207,9 @@ function ordered(cases, index, sort, model) {
   const column = by.startsWith("model:") ? index.models.findIndex(({ key }) => key === by.slice(6)) : -1;
   /** @type {((each: Case) => number) | null} */
   const measure =
-    by === "worst" ? (each) => Math.min(...rowsShown(each, model).map(rank)) : by === "differ" ? (each) => -disagreement(each) : column >= 0 ? (each) => rank(each.rows[column]) : null;
+    by === "failed"
+      ? (each) => Math.min(...rowsShown(each, model).map((row) => (row ? FAILED_FIRST.indexOf(row.outcome) : 9)))
+      : by === "worst" ? (each) => Math.min(...rowsShown(each, model).map(rank)) : by === "differ" ? (each) => -disagreement(each) : column >= 0 ? (each) => rank(each.rows[column]) : null;
   if (by === "name") {
     const collator = new Intl.Collator("en", { numeric: true });
     cases.sort((a, b) => collator.compare(a.first.case, b.first.case));

@@ -125,11 +125,11 @@ export function legend(models) {
  * A plot with its title, the words that stand for it, what explains it, and its numbers.
  * @param {string} heading
  * @param {Node[]} shapes
- * @param {{height: number, words: string, header: string[], numbers: string[][], below?: Child[], width?: number}} rest
+ * @param {{height: number, words: string, header: string[], numbers: string[][], below?: Child[], width?: number, level?: string}} rest
  *   of `numbers` the first in each row names it
  */
-export function figure(heading, shapes, { height, words, header, numbers, below = [], width = WIDTH }) {
+export function figure(heading, shapes, { height, words, header, numbers, below = [], width = WIDTH, level = "h3" }) {
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${shown(heading)}. ${shown(words)}` }, ...shapes);
   const rows = numbers.map(([name, ...rest]) => tableRow(isolated(name), ...rest.map((each) => numberCell(each))));
-  return el("figure", { class: "plot" }, el("figcaption", {}, el("h3", {}, isolated(heading))), drawing, ...below, fold("Numbers", false, table(header.map(shown), rows, heading)));
+  return el("figure", { class: "plot" }, el("figcaption", {}, el(level, {}, isolated(heading))), drawing, ...below, fold("Numbers", false, table(header.map(shown), rows, heading)));
 }

@@ -1,13 +1,14 @@
 // @ts-check
 // Two runs compared: what moved, whether by more than chance, and in which cases.
 
-import { commitText, el, fold, isolated, link, listTable, metricText, modelName, moment, numberCell, section, shortened, shown, tableRow, verdictText } from "./dom.js";
+import { commitText, el, fold, isolated, link, listTable, metricText, modelName, modelText, moment, numberCell, section, shortened, shown, tableRow, verdictText } from "./dom.js";
 import { countText, isKnown, pText, plural, scoreText, signedText } from "./numbers.js";
 
 /** @import { Child } from "./dom.js" */
 /**
- * Where a case of the new run, and a run, can be seen; "" for nowhere.
- * @typedef {{caseHref: (suite: string, id: string, model: string) => string, runHref: (id: string) => string}} Links
+ * Where a case of the new run, and a run, can be seen; "" for nowhere. `answers` shows the old and the new answer.
+ * @typedef {{caseHref: (suite: string, id: string, model: string) => string, runHref: (id: string) => string,
+ *   answers?: (each: {suite: string, case: string}, model: {old: string, new: string}) => Promise<Node[]>}} Links
  */
 
 // Nobody reads on beyond this many.
@@ -18,13 +19,13 @@ export function comparisonSection(comparison, links) {
   return comparison && section("baseline", "Against the baseline", ...comparisonNodes(comparison, links));
 }
 
-/** @param {any} comparison @param {Links} links */
-export function comparisonNodes(comparison, links) {
+/** @param {any} comparison @param {Links} links @param {string} heading the element for the name of a model */
+export function comparisonNodes(comparison, links, heading = "h3") {
   return [
     el("p", { class: "verdict-line" }, verdictText(comparison.verdict), ": ", isolated(comparison.message)),
     el("p", { class: "muted" }, "old: ", ...runNodes(comparison.old, links), " · new: ", ...runNodes(comparison.new, links)),
-    ...comparison.models.flatMap((/** @type {any} */ model) => modelNodes(model, comparison, links)),
-    ...unsharedNodes(comparison.cases),
+    ...comparison.models.flatMap((/** @type {any} */ model) => modelNodes(model, comparison, links, heading)),
+    ...unsharedNodes(comparison.cases, heading),
   ];
 }
 
@@ -35,23 +36,28 @@ function runNodes({ id, name, started, git }, { runHref }) {
   return [href ? link(href, label) : label, started && " of ", started && moment(started), git && " at ", git && isolated(commitText(git))];
 }
 
-/** @param {any} model @param {any} comparison @param {Links} links */
-function modelNodes(model, { alpha, max_drop: allowed, margin }, links) {
+/** @param {any} model @param {any} comparison @param {Links} links @param {string} heading */
+function modelNodes(model, { alpha, max_drop: allowed, margin }, links, heading) {
   const names = model.old === model.new ? [modelName(model.new)] : [modelName(model.old), " → ", modelName(model.new)];
   const caseLine = (/** @type {any} */ each, /** @type {string} */ change) => {
     const href = links.caseHref(each.suite, each.case, model.new);
-    return caseItem(each, ` ${change}`, href);
+    return caseItem(each, ` ${change}`, href, links.answers && answersFold(() => links.answers?.(each, model)));
   };
   const flips = model.flips.map((/** @type {any} */ each) => caseLine(each, `${each.old} → ${each.new} trials`));
   const verdict = model.flips_failed ? verdictText("failed") : "noted";
   const moved = (/** @type {any} */ each) => caseLine(each, `${scoreText(each.old)} → ${scoreText(each.new)}${each.old_passes && each.new_passes ? ` (${each.old_passes} → ${each.new_passes} trials)` : ""}`);
+  const [passing] = model.metrics;
+  const change = passing && `: passing trials ${scoreText(passing.old)} → ${scoreText(passing.new)} (${signedText(passing.new - passing.old)})`;
+  const more = model.more_trials ? `; about ${plural(model.more_trials, "more trial")} of each case would decide` : model.trials_in_both ? `; about ${plural(model.trials_in_both, "trial")} of each case in both runs would decide` : "";
+  const rule = `Failed: a drop above ${allowed}, significant below ${alpha} after Holm's correction. Passed: a drop above ${margin} is ruled out. Else inconclusive.`;
+  const columns = ["Metric", "Old", "New", "Change", "Drop at most", "Cases", "p", "p adjusted", "Test", "Result"];
   return [
-    el("h3", {}, ...names),
-    model.metrics.length > 0 && listTable(["Metric", "Old", "New", "Change", "Drop at most", "Cases", "p", "p adjusted", "Test", "Result"], model.metrics.map(metricRow), "Comparison"),
-    el("p", { class: "muted" }, `${plural(model.cases, "case")} compared. Failed: a drop above ${allowed}, significant below ${alpha} after Holm's correction. Passed: a drop above ${margin} is ruled out. Else inconclusive.`),
+    el(heading, {}, ...names),
+    el("p", {}, verdictText(model.verdict), change, ` in ${plural(model.cases, "case")}${more}`),
     flips.length > 0 && caseList(el("span", {}, `${plural(flips.length, "case")} passed always and now never: `, verdict, ` (p adjusted: ${pText(model.flips_p_adjusted ?? model.flips_p)})`), flips, true),
-    model.worse.length > 0 && caseList(`Worse cases: ${countText(model.worse.length)}`, model.worse.map(moved)),
+    model.worse.length > 0 && caseList(`Worse cases: ${countText(model.worse.length)}`, model.worse.map(moved), true),
     model.better.length > 0 && caseList(`Better cases: ${countText(model.better.length)}`, model.better.map(moved)),
+    model.metrics.length > 0 && fold("All metrics", false, listTable(columns, model.metrics.map(metricRow), `Comparison of ${modelText(model.new)}`), el("p", { class: "muted" }, rule)),
   ].filter((node) => node !== false);
 }
 
@@ -72,10 +78,22 @@ function metricRow(row) {
   );
 }
 
-/** @param {any} each @param {string} change @param {string} [href] */
-function caseItem(each, change, href) {
+/** What is fetched when somebody opens it. @param {() => Promise<Node[]> | undefined} load */
+function answersFold(load) {
+  const made = fold("Old and new answer", false);
+  made.addEventListener("toggle", async () => {
+    if (made.children.length > 1) return;
+    const place = el("div", {}, "Loading …");
+    made.append(place);
+    place.replaceChildren(...((await load()) ?? []));
+  });
+  return made;
+}
+
+/** @param {any} each @param {string} change @param {string} [href] @param {Child} [more] */
+function caseItem(each, change, href, more) {
   const name = isolated(shortened(each.case, 200));
-  return el("li", {}, isolated(shortened(each.suite, 120)), " / ", href ? link(href, name) : name, el("span", { class: "number" }, shown(change)));
+  return el("li", {}, isolated(shortened(each.suite, 120)), " / ", href ? link(href, name) : name, el("span", { class: "number" }, shown(change)), more);
 }
 
 /** @param {Node | string} heading @param {HTMLElement[]} items @param {boolean} isOpen */
@@ -84,8 +102,8 @@ function caseList(heading, items, isOpen = false) {
   return fold(heading, isOpen, el("ul", { class: "cases" }, ...items.slice(0, MOST), more));
 }
 
-/** What the two runs do not share, and so was not compared. @param {any} cases */
-function unsharedNodes(cases) {
+/** What the two runs do not share, and so was not compared. @param {any} cases @param {string} heading */
+function unsharedNodes(cases, heading) {
   /** @type {[string, string][]} */
   const kinds = [
     ["added", "New cases"],
@@ -99,5 +117,5 @@ function unsharedNodes(cases) {
       const items = cases[kind].map((/** @type {any} */ each) => caseItem(each, each.old_case === undefined ? "" : ` was ${shortened(`${each.old_suite} / ${each.old_case}`, 320)}`));
       return caseList(`${heading}: ${countText(items.length)}`, items);
     });
-  return blocks.length ? [el("h3", {}, "Cases that the two runs do not share"), ...blocks] : [];
+  return blocks.length ? [el(heading, {}, "Cases that the two runs do not share"), ...blocks] : [];
 }

@@ -116,5 +116,5 @@ function choiceCell(model, choice, count, most, opening) {
 
 /** @param {Figures} figures */
 function figuresRow({ tool, expected, called, right, precision, recall, f1 }) {
-  return tableRow(isolated(shortened(tool, 100)), ...[expected, called, right].map((count) => numberCell(countText(count))), ...[precision, recall, f1].map((mean) => meanCell(mean, "")));
+  return tableRow(isolated(shortened(tool, 100)), ...[expected, called, right].map((count) => numberCell(countText(count))), ...[precision, recall, f1].map((mean) => meanCell(mean)));
 }

@@ -1,10 +1,12 @@
 // @ts-check
 // What two texts, or two lists of lines, have in common.
 
+import { el, shownNodes, spoken } from "./dom.js";
+
 /** @typedef {{text: string, same: boolean}} Piece */
 
 const WORD = /[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
-export const MOST_COMPARED = 250_000;
+const MOST_COMPARED = 250_000;
 
 /**
  * Two texts in pieces that are the same in both, or not: the longest common subsequence of words
@@ -29,7 +31,7 @@ export function difference(left, right) {
  * @param {string[]} b
  * @returns {[boolean[], boolean[]]}
  */
-export function commonWords(a, b) {
+function commonWords(a, b) {
   const width = b.length + 1;
   const lengths = new Uint32Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i--) {
@@ -64,4 +66,59 @@ function pieces(words, common) {
     else found.push({ text: word, same: common[i] });
   });
   return found;
+}
+
+const AROUND = 3;
+const MOST_LINES = 600;
+
+/**
+ * Two texts as one, line by line: what both have, and what only one of them has.
+ * @param {string} before
+ * @param {string} after
+ * @param {string} label
+ */
+export function lineDifference(before, after, label) {
+  const [a, b] = [before, after].map((text) => text.split(/\r?\n/));
+  const [sameInA, sameInB] = commonLines(a, b);
+  /** @type {[string, string][]} a sign and a line */
+  const lines = [];
+  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
+    if (i < a.length && !sameInA[i]) lines.push(["−", a[i++]]);
+    else if (j < b.length && !sameInB[j]) lines.push(["+", b[j++]]);
+    else lines.push([" ", a[Math.min(i++, a.length - 1)]]), j++;
+  }
+  const block = el("div", { class: "code text lines", tabindex: 0, role: "region", "aria-label": label });
+  let isSkipped = false;
+  let count = 0;
+  lines.forEach(([sign, line], i) => {
+    const isNear = lines.slice(Math.max(0, i - AROUND), i + AROUND + 1).some(([each]) => each !== " ");
+    if (isNear && count++ < MOST_LINES) {
+      const kind = { "−": "minus", "+": "plus" }[sign];
+      const word = kind && spoken(kind === "minus" ? "only before: " : "only after: ");
+      block.append(el("div", { class: kind ?? null }, el("span", { class: "sign", "aria-hidden": "true" }, sign), word, shownNodes(line.slice(0, 2000))));
+    } else if (!isSkipped) block.append(el("div", { class: "muted" }, "⋯"));
+    isSkipped = !isNear;
+  });
+  if (lines.every(([sign]) => sign === " ")) block.append(el("div", { class: "muted" }, "(the same)"));
+  return block;
+}
+
+/**
+ * Which lines both have: the same beginning and end, and of the rest the longest common lines.
+ * @param {string[]} a
+ * @param {string[]} b
+ * @returns {[boolean[], boolean[]]}
+ */
+function commonLines(a, b) {
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  const middleA = a.slice(start, a.length - end);
+  const middleB = b.slice(start, b.length - end);
+  const small = middleA.length * middleB.length <= MOST_COMPARED;
+  const [inA, inB] = small ? commonWords(middleA, middleB) : [middleA.map(() => false), middleB.map(() => false)];
+  const head = new Array(start).fill(true);
+  const tail = new Array(end).fill(true);
+  return [[...head, ...inA, ...tail], [...head, ...inB, ...tail]];
 }

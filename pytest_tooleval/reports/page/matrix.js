@@ -95,7 +95,7 @@ export class Matrix {
   sortHeader(key, sort, label) {
     const up = sort === key;
     const down = sort === `-${key}`;
-    const made = button("", () => this.sort(up ? `-${key}` : down ? "suite" : key), { title: `${label}: sort` });
+    const made = button("", () => this.sort(up ? `-${key}` : down ? "failed" : key), { title: `${label}: sort` });
     made.append(el("bdi", {}, label), el("span", { class: "arrow", "aria-hidden": "true" }, up ? " ▲" : down ? " ▼" : ""));
     return el("th", { scope: "col", "aria-sort": up ? "ascending" : down ? "descending" : null }, made);
   }

@@ -1,28 +1,31 @@
 // @ts-check
-// A case whole: on each model its trials with scores, comparisons and the conversation.
+// A case whole: on each model its trials, each with what went wrong; or all models side by side.
 
 import { button, el, isolated, link, modelName, outcomeOf, outcomeText, shown, shortened, shownNodes, toneOf } from "./dom.js";
 import { cellWords } from "./matrix.js";
 import { scoreText } from "./numbers.js";
-import { trialNodes } from "./trial.js";
+import { shortTrial, trialNodes } from "./trial.js";
 
 /** @import { Case, Index, Row, State } from "./cases.js" */
+/** @import { Surroundings } from "./case-view.js" */
 /** @import { WholeTrial } from "./trial.js" */
-/** @typedef {Omit<Row, "trials"> & {trials: WholeTrial[]}} WholeRow */
+/** @typedef {Omit<Row, "trials"> & {trials: WholeTrial[], offered: string[]}} WholeRow */
 /** @typedef {(row: Row) => Promise<WholeRow>} Load fetches the trials of a row with their transcripts */
 
 const WIDE = "(min-width: 1100px)";
+/** What the address calls all models at once. */
+const ALL = "@all";
+/** The options that change what is asked, and how it is judged. */
+const ASKED_BY = ["temperature", "tool-choice", "reasoning", "trials", "pass", "threshold", "cassette", "record"];
 
 export class Panel {
   /**
-   * @param {Load} load
+   * @param {Surroundings} around
    * @param {(changes: Partial<State>) => void} change
-   * @param {((file: string) => string) | undefined} hrefOf where a suite's file can be edited
    */
-  constructor(load, change, hrefOf) {
-    this.load = load;
+  constructor(around, change) {
+    this.around = around;
     this.change = change;
-    this.hrefOf = hrefOf;
     /** What is shown, in one text; empty for nothing. */
     this.shown = "";
     /** @type {Case | undefined} */
@@ -32,8 +35,8 @@ export class Panel {
     this.model = -1;
     /** @type {Case[]} the cases as they are filtered and sorted */
     this.view = [];
-    /** The row that was opened last: it is fetched once for all its trials. @type {{of: Row, whole: Promise<WholeRow>} | null} */
-    this.opened = null;
+    /** The rows of the case that was opened last: each is fetched once for all its trials. @type {Map<Row, Promise<WholeRow>>} */
+    this.opened = new Map();
     this.node = el("aside", { class: "panel", "aria-labelledby": "panel-title", hidden: "" });
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.key(event);
     document.addEventListener("keydown", this.onKey);
@@ -79,19 +82,23 @@ export class Panel {
   show(index, view, state) {
     this.view = view;
     const found = state.open ? index.cases.find((each) => each.key === state.open) : undefined;
+    const isAll = state.on === ALL && (found?.rows.filter(Boolean).length ?? 0) > 1;
     const asked = index.models.findIndex(({ key }) => key === state.on);
     const model = found ? (asked >= 0 && found.rows[asked] ? asked : found.rows.findIndex(Boolean)) : -1;
     const row = found?.rows[model];
-    const wanted = found ? [state.open, model, state.trial].join("\n") : "";
-    if (wanted === this.shown && row === this.row) return;
+    const wanted = found ? [state.open, isAll ? ALL : model, state.trial].join("\n") : "";
+    if (wanted === this.shown && row === this.row && (!isAll || found === this.case)) return;
     const isNew = this.case?.key !== found?.key;
     this.shown = wanted;
     this.case = found;
     this.row = row;
-    this.model = model;
+    this.model = isAll ? -1 : model;
+    this.node.classList.toggle("wide", isAll);
     this.cover(Boolean(found));
     if (!found || !row) return;
-    void this.fill(index, found, row, state.trial, isNew);
+    if (isNew) this.opened.clear();
+    if (isAll) this.fillAll(index, found, row, isNew);
+    else void this.fill(index, found, row, state.trial, isNew);
   }
 
   /** On a narrow screen the panel covers the page, which then must not be reached by the keyboard. @param {boolean} isOpen */
@@ -113,21 +120,49 @@ export class Panel {
     const { shown: wanted } = this;
     const chosen = number || row.trials.findIndex((trial) => !trial.passed) + 1 || 1;
     const body = el("div", {}, el("p", { class: "muted" }, row.trials.length ? "Loading …" : "The case was not asked."));
+    const actions = el("div", { class: "row actions" }, copyButton(commandFor(row, this.around.options)), ...(this.around.actions?.(row, chosen - 1) ?? []));
+    this.replace(isNew, ...this.headNodes(row), this.modelTabs(index, found), ...aboutNodes(row), actions, ...(row.trials.length > 1 ? [this.trialTabs(row, chosen)] : []), body);
+    if (!row.trials.length) return;
+    const nodes = await this.whole(row, (whole) => [trialNodes(whole.trials[chosen - 1] || whole.trials[0], whole)]);
+    if (this.shown === wanted && this.row === row) body.replaceChildren(...nodes);
+  }
+
+  /** All models side by side, each with its first trial that did not pass. @param {Index} index @param {Case} found @param {Row} row @param {boolean} isNew */
+  fillAll(index, found, row, isNew) {
+    const columns = found.rows.map((each, i) => {
+      if (!each) return null;
+      const body = el("div", {}, each.trials.length ? "Loading …" : "");
+      const first = Math.max(0, each.trials.findIndex((trial) => !trial.passed));
+      const fill = async () => body.replaceChildren(...(await this.whole(each, (whole) => shortTrial(whole.trials[first], each.model))));
+      if (each.trials.length) void fill();
+      const title = el("h3", {}, button("", () => this.change({ on: index.models[i].key, trial: 0 }), { class: "jump" }));
+      title.firstElementChild?.append(modelName(each.model));
+      return el("section", { class: "beside" }, title, el("p", {}, outcomeText(each.outcome, each.reason ? `${each.outcome}: ` : each.outcome), shownNodes(each.reason)), body);
+    });
+    const asked = el("p", { class: "text", dir: "auto" }, shownNodes(row.asked));
+    this.replace(isNew, ...this.headNodes(row), this.modelTabs(index, found), asked, el("div", { class: "side-by-side", tabindex: 0, role: "region", "aria-label": "The models side by side" }, ...columns.filter((each) => each !== null)));
+  }
+
+  /** Other content, with the focus where it was. @param {boolean} isNew @param {...HTMLElement} nodes */
+  replace(isNew, ...nodes) {
     const focused = this.node.contains(document.activeElement) ? document.activeElement?.getAttribute("data-tab") : null;
-    this.node.replaceChildren(...this.headNodes(row), this.modelTabs(index, found), ...aboutNodes(row), ...(row.trials.length > 1 ? [this.trialTabs(row, chosen)] : []), body);
+    this.node.replaceChildren(...nodes);
     if (isNew) {
       this.node.scrollTop = 0;
       this.node.querySelector("h2")?.focus({ preventScroll: true });
     } else if (focused) /** @type {HTMLElement | null} */ (this.node.querySelector(`[data-tab="${focused}"]`))?.focus({ preventScroll: true });
-    if (!row.trials.length) return;
-    if (this.opened?.of !== row) this.opened = { of: row, whole: this.load(row) };
-    const { opened } = this;
+  }
+
+  /** What is made of a row once it is here whole; else why it is not. @param {Row} row @param {(whole: WholeRow) => (Node | string | null | false)[]} make */
+  async whole(row, make) {
+    const loading = this.opened.get(row) ?? this.around.load(row);
+    this.opened.set(row, loading);
     try {
-      const whole = await opened.whole;
-      if (this.shown === wanted && this.opened === opened) body.replaceChildren(trialNodes(whole.trials[chosen - 1] || whole.trials[0], row.thresholds));
+      const nodes = make(await loading);
+      return nodes.filter((each) => each !== null && each !== false);
     } catch (error) {
-      body.replaceChildren(el("p", { class: "note", role: "alert" }, "The case cannot be shown: ", shown(String(/** @type {Error} */ (error).message))));
-      if (this.opened === opened) this.opened = null;
+      this.opened.delete(row);
+      return [el("p", { class: "note", role: "alert" }, "The case cannot be shown: ", shown(String(/** @type {Error} */ (error).message)))];
     }
   }
 
@@ -140,7 +175,7 @@ export class Panel {
     next.toggleAttribute("disabled", at < 0 || at === this.view.length - 1);
     const close = button("Close", () => this.close(), { title: "Close (Escape)", class: "close" });
     const place = row.file && isolated(row.line ? `${row.file}:${row.line}` : row.file);
-    const where = place && this.hrefOf ? link(this.hrefOf(row.file), place) : place;
+    const where = place && this.around.hrefOf ? link(this.around.hrefOf(row.file), place) : place;
     return [
       el("div", { class: "row" }, previous, next, close),
       el("h2", { id: "panel-title", tabindex: -1 }, isolated(row.case, "(no name)")),
@@ -157,7 +192,8 @@ export class Panel {
       made.append(outcomeText(toneOf(row), scoreText(row.scores.overall)), " ", modelName(row.model));
       return made;
     });
-    return el("div", { class: "tabs", role: "group", "aria-label": "Model" }, ...tabs);
+    const all = button("Side by side", () => this.change({ on: ALL, trial: 0 }), { "aria-pressed": String(this.model < 0), "data-tab": "model-all" });
+    return el("div", { class: "tabs", role: "group", "aria-label": "Model" }, ...tabs, tabs.filter(Boolean).length > 1 && all);
   }
 
   /** @param {Row} row @param {number} chosen */
@@ -171,6 +207,30 @@ export class Panel {
     });
     return el("div", { class: "tabs trials", role: "group", "aria-label": "Trial" }, "Trial ", ...tabs);
   }
+}
+
+/**
+ * What runs a case again in a terminal.
+ * @param {Row} row
+ * @param {Record<string, unknown>} options of the run
+ */
+function commandFor(row, options) {
+  const quoted = (/** @type {string} */ text) => (/^[\w./:=@,-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`);
+  const given = ASKED_BY.flatMap((name) => [options[name] ?? []].flat().map((value) => `--tooleval-${name}=${value}`));
+  return ["pytest", row.nodeid, ...(row.model ? [`--tooleval-model=${row.model}`] : []), ...given].map(quoted).join(" ");
+}
+
+/** Copies a command; where that is not allowed, shows it. @param {string} command */
+function copyButton(command) {
+  const made = button("Copy pytest command", async () => {
+    try {
+      await navigator.clipboard.writeText(command);
+      made.textContent = "Copied";
+    } catch {
+      made.replaceWith(el("code", {}, shown(command)));
+    }
+  }, { title: shown(command) });
+  return made;
 }
 
 /** @param {Row} row */

@@ -8,7 +8,7 @@ import { countText, isKnown, momentText, plural, scoreText, secondsText, usdText
 
 /** @import { Row } from "./cases.js" */
 /** @import { Trial } from "./trial.js" */
-/** @typedef {{index: number, model: string, overall: any, rows: Row[], answered: Trial[]}} ModelRows with the summary of the overall score */
+/** @typedef {{index: number, model: string, passing: any, rows: Row[], answered: Trial[]}} ModelRows with the pass rate and its interval */
 
 const MOST_MODELS = 16;
 const MOST_DOTS = 250;
@@ -18,14 +18,15 @@ const SCORE_BINS = [...Array.from({ length: 10 }, (_, i) => (i / 10).toFixed(1))
 /** @param {any} document */
 export function plotsSection({ models, cases }) {
   /** @type {ModelRows[]} */
-  const found = models.slice(0, MOST_MODELS).map((/** @type {any} */ { model, metrics }, /** @type {number} */ index) => {
+  const found = models.slice(0, MOST_MODELS).map((/** @type {any} */ { model, pass_rate: passing }, /** @type {number} */ index) => {
     const rows = cases.filter((/** @type {Row} */ row) => row.model === model);
-    return { index, model, overall: metrics.overall, rows, answered: rows.flatMap(answeredIn) };
+    return { index, model, passing, rows, answered: rows.flatMap(answeredIn) };
   });
   const plots = [
+    passPlot(found),
     latencyPlot(found),
-    againstScore(found, "Cost", "US dollars per trial, mean", usdText, (trial) => trial.cost_usd),
-    againstScore(found, "Tokens", "tokens per trial, mean", countText, ({ prompt_tokens: a, completion_tokens: b }) => (isKnown(a) && isKnown(b) ? a + b : null)),
+    againstPassing(found, "Cost", "US dollars per trial, mean", usdText, (trial) => trial.cost_usd),
+    againstPassing(found, "Tokens", "tokens per trial, mean", countText, ({ prompt_tokens: a, completion_tokens: b }) => (isKnown(a) && isKnown(b) ? a + b : null)),
     trialsPlot(found),
     scoresPlot(found),
     failuresPlot(found),
@@ -41,6 +42,39 @@ function answeredIn(row) {
 /** @param {number[]} values */
 function sum(values) {
   return values.reduce((total, each) => total + each, 0);
+}
+
+// ---- how many cases pass ----
+
+/** @param {ModelRows[]} models */
+function passPlot(models) {
+  const found = models.filter(({ passing }) => passing);
+  if (!found.length) return null;
+  const scale = linear(0, 1, EDGE, WIDTH - RIGHT);
+  const bottom = 8 + 38 * found.length;
+  const rows = found.map(({ index, model, passing: { mean, low, high } }, i) => {
+    const [top, y] = [8 + 38 * i, 32 + 38 * i];
+    const bounds = isKnown(low) && isKnown(high) ? [low, high] : [];
+    const [left, right] = bounds.map(scale.at);
+    return {
+      node: svg(
+        "g",
+        { class: modelClass(index) },
+        caption(EDGE, top + 12, shortened(modelText(model), 44)),
+        caption(WIDTH - RIGHT, top + 12, scoreText(mean), "end", "tick"),
+        svg("rect", { class: "box", x: scale.start, y: y - 7, width: scale.at(mean) - scale.start, height: 14 }),
+        ...(bounds.length ? [stroke("whisker", left, y, right, y), stroke("whisker", left, y - 4, left, y + 4), stroke("whisker", right, y - 4, right, y + 4)] : []),
+      ),
+      numbers: [modelText(model), scoreText(mean), ...(bounds.length ? bounds : [null, null]).map(scoreText)],
+    };
+  });
+  return figure("Pass rate", [...horizontalAxis(scale, 8, bottom, "share of the cases that passed"), ...rows.map(({ node }) => node)], {
+    height: bottom + 36,
+    words: rows.map(({ numbers }) => `${numbers[0]}: ${numbers[1]}`).join("; "),
+    header: ["Model", "Pass rate", "95% from", "to"],
+    numbers: rows.map(({ numbers }) => numbers),
+    below: [el("p", { class: "muted" }, "Whiskers: the 95% interval.")],
+  });
 }
 
 // ---- how long trials took ----
@@ -100,11 +134,11 @@ function quantile(values, share) {
  * @param {(value: unknown) => string} text
  * @param {(trial: Trial) => number | null} measure
  */
-function againstScore(models, what, axis, text, measure) {
-  const points = models.flatMap(({ index, model, overall, answered }) => {
+function againstPassing(models, what, axis, text, measure) {
+  const points = models.flatMap(({ index, model, passing, answered }) => {
     const values = answered.map(measure).filter(isKnown);
-    if (!values.length || !isKnown(overall?.mean)) return [];
-    const { mean, low, high } = overall;
+    if (!values.length || !passing) return [];
+    const { mean, low, high } = passing;
     return [{ index, model, taken: sum(values) / values.length, mean, low: isKnown(low) ? low : mean, high: isKnown(high) ? high : mean }];
   });
   if (points.length < 2 || !points.some(({ taken }) => taken)) return null;
@@ -113,15 +147,15 @@ function againstScore(models, what, axis, text, measure) {
   // The models often lie close together; only their distance matters here.
   const least = Math.min(Math.max(Math.min(...points.map(({ low }) => low)) - 0.05, 0), 0.9);
   const up = linear(Math.floor(least * 10) / 10, 1, bottom, top);
-  const words = points.map(({ model, taken, mean }) => `${modelText(model)}: ${text(taken)} per trial, overall ${scoreText(mean)}`);
+  const words = points.map(({ model, taken, mean }) => `${modelText(model)}: ${text(taken)} per trial, pass rate ${scoreText(mean)}`);
   const marks = points.flatMap(({ index, taken, mean, low, high }, i) => {
     const x = across.at(taken);
     return [svg("g", { class: modelClass(index) }, stroke("whisker", x, up.at(low), x, up.at(high))), marker(index, x, up.at(mean), words[i])];
   });
-  return figure(`${what} against score`, [...verticalAxis(up, "overall score, mean"), ...horizontalAxis(across, top, bottom, axis), ...marks], {
+  return figure(`${what} against pass rate`, [...verticalAxis(up, "pass rate"), ...horizontalAxis(across, top, bottom, axis), ...marks], {
     height: bottom + 36,
     words: words.join("; "),
-    header: ["Model", `${what} per trial`, "Overall"],
+    header: ["Model", `${what} per trial`, "Pass rate"],
     numbers: points.map(({ model, taken, mean }) => [modelText(model), text(taken), scoreText(mean)]),
     below: [legend(points)],
   });
@@ -240,8 +274,9 @@ function failuresPlot(models) {
  * @param {{started: string, commit?: string | null, isChanged?: boolean}[]} runs `isChanged`: the question was another one before
  * @param {{index: number, model: string, values: (number | null)[], parts: (number | null)[]}[]} lines
  * @param {number} width
+ * @param {string} level the element for the heading
  */
-export function trendPlot(heading, runs, lines, width = WIDTH) {
+export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
   const hasParts = lines.some((line) => line.parts.some(isKnown));
   if (!hasParts && !lines.some((line) => line.values.some(isKnown))) return null;
   const [top, bottom] = [26, 196];
@@ -287,6 +322,7 @@ export function trendPlot(heading, runs, lines, width = WIDTH) {
   return figure(heading, [...verticalAxis(up, "pass rate", width - RIGHT), ...changes, ...dates, ...drawn], {
     height: bottom + 24,
     width,
+    level,
     words: `${plural(runs.length, "run")}, oldest first. ${ends.join("; ")}`,
     header: ["Run", ...lines.map(({ model }) => modelText(model))],
     numbers: runs.map((_, i) => [name(i), ...lines.map(({ values, parts }) => (isKnown(parts[i]) ? `${scoreText(parts[i])} of a part` : scoreText(values[i])))]),

@@ -28,6 +28,7 @@ async function start() {
         const place = places.get(row);
         return exactJson(await unpacked(blocks[Math.floor(place / together)]))[place % together];
       },
+      options: run.run.options,
       write: (text, isPushed) => history[isPushed ? "pushState" : "replaceState"](null, "", `#${text}`),
       address: (text) => `#${text}`,
       runHref: () => "",

@@ -1,14 +1,13 @@
 // @ts-check
 // A run in figures: its verdict, what was run, the gates, and the means per model and suite.
 
-import { commitText, el, factList, isolated, markOf, metricText, modelName, modelText, moment, numberCell, outcomeText, listTable, scrolling, section, shortened, shown, spoken, svg, table, tableRow, verdictText } from "./dom.js";
+import { commitText, el, factList, fold, isolated, markOf, metricText, modelName, modelText, moment, numberCell, outcomeText, listTable, scrolling, section, shortened, shown, spoken, svg, table, tableRow, verdictText } from "./dom.js";
 import { UNKNOWN, countText, isKnown, plural, scoreText, secondsText, usdText } from "./numbers.js";
 
 /** @import { Child } from "./dom.js" */
 
 /** Outcomes and what a summary calls them. @type {[string, string][]} */
 const COUNTED = [["passed", "passed"], ["failed", "failed"], ["error", "errors"], ["skipped", "skipped"]];
-const BAR = 72;
 const NOTHING_COLLECTED = 5;
 
 // ---- the verdict ----
@@ -207,8 +206,9 @@ function columnsFor(rows, metrics) {
   const counts = ["errors", "tolerated", "skipped"].filter((name) => rows.some((row) => row[name]));
   /** @type {(Column | false)[]} */
   const columns = [
+    { head: "Pass rate", title: "the share of the cases that passed", cell: (row) => meanCell(row.pass_rate, true) },
     ...["cases", "passed", "failed", ...counts].map((name) => ({ head: name[0].toUpperCase() + name.slice(1), cell: (/** @type {any} */ row) => countCell(row[name], name) })),
-    ...metrics.map((metric) => ({ head: metricText(metric), cell: (/** @type {any} */ row) => meanCell(row.metrics[metric], metric) })),
+    ...metrics.map((metric) => ({ head: metricText(metric), cell: (/** @type {any} */ row) => meanCell(row.metrics[metric]) })),
     ...(rows.some((row) => row.reliability) ? [reliabilityColumn("pass@k", "some trial of all passes"), reliabilityColumn("pass^k", "every trial passes")] : []),
     rows.some((row) => isKnown(row.tokens?.prompt)) && { head: "Tokens", cell: tokensCell },
     // A plus says that the price of some answers is unknown.
@@ -225,28 +225,13 @@ function countCell(count, name) {
   return el("td", { class: `number${tone}` }, countText(count));
 }
 
-/** A mean with its interval, drawn and said. @param {any} found @param {string} metric */
-export function meanCell(found, metric) {
+/** A mean with its interval. @param {any} found @param {boolean} isHeadline */
+export function meanCell(found, isHeadline = false) {
   const { mean, low, high } = found || {};
-  const value = el("span", { class: metric === "overall" ? "headline" : null }, scoreText(mean));
+  const value = el("span", { class: isHeadline ? "headline" : null }, scoreText(mean));
   if (!isKnown(mean) || !isKnown(low) || !isKnown(high)) return numberCell(value);
   const bounds = el("small", {}, low.toFixed(2), spoken(" to "), el("span", { "aria-hidden": "true" }, "–"), high.toFixed(2));
-  return numberCell(value, bounds, intervalBar(mean, low, high));
-}
-
-/** A line from 0 to 1 with the mean as a stroke and the interval as whiskers. @param {number} mean @param {number} low @param {number} high */
-function intervalBar(mean, low, high) {
-  const x = (/** @type {number} */ share) => 2 + (BAR - 4) * Math.min(Math.max(share, 0), 1);
-  const upright = (/** @type {number} */ at, /** @type {number} */ half, /** @type {string} */ name) => svg("line", { class: name, x1: x(at), x2: x(at), y1: 6 - half, y2: 6 + half });
-  return svg(
-    "svg",
-    { class: "interval", width: BAR, height: 12, viewBox: `0 0 ${BAR} 12`, "aria-hidden": "true" },
-    svg("line", { class: "track", x1: 2, x2: BAR - 2, y1: 6, y2: 6 }),
-    svg("line", { class: "whisker", x1: x(low), x2: x(high), y1: 6, y2: 6 }),
-    upright(low, 3, "whisker"),
-    upright(high, 3, "whisker"),
-    upright(mean, 5, "mean"),
-  );
+  return numberCell(value, bounds);
 }
 
 /** pass@k or pass^k with k being all trials. @param {string} name @param {string} title @returns {Column} */
@@ -281,7 +266,7 @@ function reliabilityTable(models) {
     const lines = [line("pass@k", "at least one of k trials passes", scoreText), line("pass^k", "all k trials pass", scoreText)];
     return new Set(Object.values(reliability.cases)).size > 1 ? [...lines, line("cases", "that have k trials", countText)] : lines;
   });
-  return el("div", {}, el("h3", {}, "Reliability over trials"), table(["Model", "Share of cases", ...ks.map((k) => `k = ${k}`)], rows, "Reliability", "reliability"));
+  return fold("Reliability over trials: pass@k and pass^k", false, table(["Model", "Share of cases", ...ks.map((k) => `k = ${k}`)], rows, "Reliability", "reliability"));
 }
 
 /** @param {any[]} models */
@@ -289,7 +274,7 @@ function noteOn(models) {
   const hasIntervals = models.some((row) => Object.values(row.metrics).some((mean) => isKnown(mean.low)));
   return [
     "Means leave out errors and skipped cases.",
-    hasIntervals && "The line below a mean runs from 0 to 1, its whiskers are the 95% interval.",
+    hasIntervals && "Small: the 95% interval.",
     `${UNKNOWN} is unknown or does not apply; tokens are those of prompts and completions.`,
     "For redundancy and detours less is better.",
   ].filter(Boolean).join(" ");

@@ -69,7 +69,7 @@ export class Toolbar {
     const choices = rows.flatMap(choicesOf);
     const wrong = choices.filter((choice) => !isRight(choice));
     const pairs = wrong.length ? [...new Set([...wrong, ...choices].map(choiceText))] : [];
-    const sorts = [["suite", "suite order"], ["name", "name"], ["worst", "worst score first"]];
+    const sorts = [["failed", "failures first"], ["suite", "suite order"], ["name", "name"], ["worst", "worst score first"]];
     if (index.models.length > 1) sorts.push(["differ", "most disagreement first"]);
     this.fill("model", "all models", index.models.map(({ key, label }) => [key, modelText(label)]), 2);
     this.fill("suite", "all suites", index.suites.map(({ key, label }) => [key, label]), 2);

@@ -2,20 +2,23 @@
 // A trial: its facts, scores and comparisons, and the conversation.
 
 import { difference } from "./difference.js";
-import { button, el, factList, fold, isolated, numberCell, outcomeText, shown, shownNodes, spoken, table, tableRow } from "./dom.js";
+import { button, el, factList, fold, isolated, numberCell, outcomeText, scrolling, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
 import { prettyJson } from "./json.js";
 import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdText } from "./numbers.js";
 
 /** @import { Choice } from "./cases.js" */
 /** @import { Child } from "./dom.js" */
 /** @import { Piece } from "./difference.js" */
+/** @import { WholeRow } from "./panel.js" */
 /**
- * @typedef {{what: string, expected: string, actual: string, value: number, reason: string}} Check
+ * @typedef {{what: string, expected: string, actual: string, value: number, reason: string, place: string}} Check
  * @typedef {{value: number | null, explanation: string, checks: Check[]}} Score
  * @typedef {{name: string, arguments: object | null, raw_arguments: string | null}} Call
  * @typedef {{role?: string, content?: unknown, reasoning_content?: unknown, reasoning?: unknown, tool_calls?: unknown}} Message
  * @typedef {{message: Message, calls: Call[], format: string, finish_reason: string | null,
- *   no_answer: {category: string, reason: string} | null, latency_s: number | null}} Reply
+ *   no_answer: {category: string, reason: string} | null, latency_s: number | null,
+ *   prompt_tokens: number | null, completion_tokens: number | null, reasoning_tokens: number | null, cost_usd: number | null,
+ *   tool_choice: string | null, temperature: number | null, fallbacks: Record<string, string | null>}} Reply
  * @typedef {{prompt: Message[], rounds: {prompt: Message[], reply: Reply, answers: Message[]}[], printed?: string,
  *   user?: {ending: string} | null, judged?: Judged[]}} Transcript
  * @typedef {{rubric: string, turn: number, passed: boolean, reason: string}} Judged
@@ -28,28 +31,56 @@ import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdTex
  */
 
 const LONG_TEXT = 3000;
+/** What stands in a comparison for no value at all. */
+const NOTHING = ["", "(no call)", "(absent)"];
 
 /**
+ * What went wrong comes first: the prompt, what was expected and what came, then the scores.
  * @param {WholeTrial} trial
- * @param {Record<string, number>} thresholds
+ * @param {WholeRow} row
  */
-export function trialNodes(trial, thresholds) {
-  const checks = checkTable(trial.scores);
+export function trialNodes(trial, row) {
+  const { transcript } = trial;
+  const differing = diffTable(trial.scores, "Expected and called");
   return el(
     "div",
     { class: "trial" },
-    trialFacts(trial),
     trial.error && el("p", { class: "note" }, outcomeText("error", `no answer (${shown(trial.error.kind)}): `), shownNodes(trial.error.message)),
-    Object.keys(trial.scores).length > 0 && part("Scores", scoreTable(trial.scores, thresholds)),
-    checks && part("Comparisons", checks),
-    trial.transcript && part("Conversation", conversation(trial.transcript)),
-    trial.transcript?.printed && part("Printed by the world", longText(trial.transcript.printed, "code")),
+    transcript && part("Prompt", el("ol", { class: "transcript" }, ...transcript.prompt.map(messageTurn))),
+    differing && part("Expected and called", differing),
+    Object.keys(trial.scores).length > 0 && part("Scores", scoreTable(trial.scores, row.thresholds)),
+    part("What it took", trialFacts(trial)),
+    transcript && transcript.rounds.length > 1 && roundsTable(transcript.rounds),
+    transcript && part("Answer", conversation(transcript)),
+    transcript?.printed && part("Printed by the world", longText(transcript.printed, "code")),
+    row.offered.length > 0 && fold(`Tools offered: ${row.offered.length}`, false, el("p", {}, ...row.offered.flatMap((name, i) => [i ? ", " : "", el("code", {}, shownNodes(name))]))),
+    transcript && recorded(transcript),
   );
+}
+
+/**
+ * A model's trial beside those of other models: what it answered, and what is wrong with it.
+ * @param {WholeTrial} trial
+ * @param {string} model
+ */
+export function shortTrial(trial, model) {
+  return [
+    trial.error && el("p", { class: "note" }, shownNodes(trial.error.message)),
+    diffTable(trial.scores, `Expected of ${shown(model)} and called`),
+    trial.transcript && conversation(trial.transcript),
+  ];
 }
 
 /** @param {string} heading @param {HTMLElement} content */
 function part(heading, content) {
   return el("section", {}, el("h3", {}, heading), content);
+}
+
+/** What a model answered, as one text, to be compared with another. @param {WholeTrial} trial */
+export function answerText(trial) {
+  const replies = trial.transcript?.rounds.map(({ reply }) => reply) || [];
+  const calls = (/** @type {Reply} */ { calls }) => calls.map((call) => `${call.name} ${prettyJson(call.raw_arguments ?? JSON.stringify(call.arguments))}`);
+  return [trial.error?.message ?? "", ...replies.flatMap((reply) => [contentText(reply.message.content), ...calls(reply)])].filter((each) => each.trim()).join("\n");
 }
 
 /** @param {Trial} trial */
@@ -87,48 +118,50 @@ function scoreTable(scores, thresholds) {
 }
 
 /**
- * The comparisons behind the scores, each once; null when there are none.
+ * The comparisons behind the scores, each once, by the call or turn that they belong to: what is as expected,
+ * and else what was expected and what came. Null when there are none.
  * @param {Record<string, Score>} scores
+ * @param {string} label
  */
-function checkTable(scores) {
+function diffTable(scores, label) {
   /** @type {Map<string, Check>} */
   const checks = new Map();
-  for (const [metric, score] of Object.entries(scores)) {
-    // Valid arguments are no news; the rows would only push the others apart.
-    if (metric === "arguments_valid" && score.value === 1) continue;
-    for (const check of score.checks) checks.set(JSON.stringify(check), check);
-  }
+  for (const score of Object.values(scores)) for (const check of score.checks) checks.set(JSON.stringify(check), check);
   if (checks.size === 0) return null;
-  return table(["What", "Expected", "Got", "Result"], Array.from(checks.values(), checkRow), "Comparisons of the trial");
+  const groups = Map.groupBy(checks.values(), ({ place }) => place);
+  const bodies = Array.from(groups, ([place, found]) => {
+    const name = place || (groups.size > 1 ? "the answer" : "");
+    const head = name && el("tr", { class: "group" }, el("th", { scope: "rowgroup", colspan: 3 }, el("span", {}, isolated(name))));
+    return el("tbody", {}, head, ...found.flatMap(diffRows));
+  });
+  return scrolling(label, el("table", { class: "diff" }, ...bodies));
 }
 
 /** @param {Check} check */
-function checkRow(check) {
-  const right = check.value >= 1;
-  const sign = outcomeText(right ? "passed" : "failed", check.reason ? "" : right ? "right" : "wrong");
-  const differing = right || !check.expected ? null : difference(check.expected, check.actual);
-  const partly = !right && check.value > 0 ? `${scoreText(check.value)} ` : "";
+function diffRows(check) {
+  const { what, expected, actual, value, reason } = check;
+  if (value >= 1) return [diffRow("same", what, [shownNodes(actual)], "")];
+  const [before, after] = difference(expected, actual) || [[{ text: expected, same: true }], [{ text: actual, same: true }]];
+  const sides = /** @type {[string, string, Piece[]][]} */ ([["expected", expected, before], ["got", actual, after]]).filter(([, text]) => !NOTHING.includes(text));
+  const why = `${value > 0 ? `${scoreText(value)} ` : ""}${reason}`;
+  return sides.map(([kind, , pieces], i) => diffRow(kind, what, comparedPieces(pieces), i === sides.length - 1 ? why : ""));
+}
+
+/** @param {string} kind same, expected or got @param {string} what @param {Child[]} nodes @param {string} why */
+function diffRow(kind, what, nodes, why) {
+  const [sign, word] = { same: [" ", "as expected: "], expected: ["−", "expected: "], got: ["+", "got: "] }[kind] || ["", ""];
   const row = tableRow(
-    shownNodes(check.what),
-    check.expected && comparedValue(check.expected, differing && differing[0], "expected"),
-    comparedValue(check.actual, differing && differing[1], "actual"),
-    el("td", { class: "why" }, sign, partly, check.reason && spoken(right ? "right: " : "wrong: "), shownNodes(check.reason)),
+    el("span", {}, el("span", { class: "sign", "aria-hidden": "true" }, sign), shownNodes(what)),
+    el("td", {}, spoken(word), el("code", { dir: "auto" }, ...nodes)),
+    el("td", { class: "why" }, shownNodes(why)),
   );
-  row.classList.toggle("wrong", !right);
+  row.className = kind;
   return row;
 }
 
-/**
- * A value of a comparison, its differing pieces marked.
- * @param {string} text
- * @param {Piece[] | null} pieces
- * @param {string} kind `expected` or `actual`
- */
-function comparedValue(text, pieces, kind) {
-  const nodes = (pieces || [{ text, same: true }]).map((piece) =>
-    piece.same ? shownNodes(piece.text) : el("mark", { class: kind }, shownNodes(piece.text)),
-  );
-  return el("code", { dir: "auto" }, ...nodes);
+/** The differing ones marked. @param {Piece[]} pieces */
+function comparedPieces(pieces) {
+  return pieces.map((piece) => (piece.same ? shownNodes(piece.text) : el("mark", {}, shownNodes(piece.text))));
 }
 
 // ---- the conversation ----
@@ -137,13 +170,53 @@ function comparedValue(text, pieces, kind) {
 function conversation(transcript) {
   const turns = transcript.rounds.flatMap((round) => [...round.prompt.map(messageTurn), replyTurn(round.reply), ...round.answers.map(messageTurn)]);
   const ending = transcript.user?.ending && turn("user", [longText(transcript.user.ending, "")], "ends the conversation");
-  return el("ol", { class: "transcript" }, ...transcript.prompt.map(messageTurn), ...turns, ending, ...(transcript.judged || []).map(judgedTurn));
+  return el("ol", { class: "transcript" }, ...turns, ending, ...(transcript.judged || []).map(judgedTurn));
 }
 
 /** What a judge made of a rubric. @param {Judged} judged */
 function judgedTurn({ rubric, turn: number, passed, reason }) {
   const verdict = outcomeText(passed ? "passed" : "failed", passed ? "is met: " : "is not met: ");
   return turn("judge", [el("p", {}, verdict, shownNodes(rubric)), longText(reason, "")], number ? `of turn ${number}` : "");
+}
+
+/** When each round began and ended, and what it took. @param {Transcript["rounds"]} rounds */
+function roundsTable(rounds) {
+  const times = rounds.map(({ reply }) => (isKnown(reply.latency_s) ? reply.latency_s : 0));
+  const total = times.reduce((sum, each) => sum + each, 0);
+  let begun = 0;
+  const rows = rounds.map(({ reply }, i) => {
+    const bar = svg("rect", { class: "fill-accent", x: total ? (100 * begun) / total : 0, width: total ? Math.max((100 * times[i]) / total, 0.5) : 0, y: 1, height: 8 });
+    begun += times[i];
+    const names = reply.calls.map(({ name }) => name).join(", ");
+    return tableRow(
+      String(i + 1),
+      el("td", { class: "bar" }, svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, bar)),
+      numberCell(secondsText(reply.latency_s)),
+      numberCell(tokensText(reply.prompt_tokens, reply.completion_tokens, reply.reasoning_tokens)),
+      numberCell(usdText(reply.cost_usd)),
+      names ? el("code", {}, shownNodes(names)) : "text",
+    );
+  });
+  return table(["Round", "Waited", "Latency", "Tokens", "Cost", "Answered"], rows, "Rounds");
+}
+
+/** Requests and responses, made when somebody looks. @param {Transcript} transcript */
+function recorded(transcript) {
+  const box = fold("Sent and received, as recorded", false);
+  box.addEventListener("toggle", () => {
+    if (box.children.length > 1) return;
+    const messages = [...transcript.prompt];
+    transcript.rounds.forEach(({ prompt, reply, answers }, i) => {
+      messages.push(...prompt);
+      const { tool_choice, temperature, fallbacks, message, finish_reason } = reply;
+      const given = Object.fromEntries(Object.entries(fallbacks).filter(([, sent]) => sent !== null));
+      const sent = { tool_choice, temperature, ...given, messages };
+      const parts = /** @type {[string, object][]} */ ([["sent", sent], ["received", { finish_reason, message }]]);
+      for (const [what, value] of parts) box.append(el("h4", {}, `Round ${i + 1}, ${what}`), longText(prettyJson(JSON.stringify(value)), "code"));
+      messages.push(message, ...answers);
+    });
+  });
+  return box;
 }
 
 /**

@@ -31,9 +31,9 @@ export class RunView {
       gatesSection(document.gates),
       comparisonSection(document.baseline, links),
       scoresSection(document),
-      confusionSection(document.confusion, this.opening(around)),
       document.cases.length ? this.cases.node : null,
       plotsSection(document),
+      confusionSection(document.confusion, this.opening(around)),
       trendsSection(trends, models),
     ].filter((node) => node !== null && node !== undefined);
     this.nodes = [verdictNode(document, around.heading), ...sections];

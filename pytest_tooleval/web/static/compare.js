@@ -5,8 +5,11 @@ import { replaceHash, runHash } from "./address.js";
 import { call, query } from "./api.js";
 import { emptyState, errorBox, field, pageHead, select } from "./controls.js";
 import { comparisonNodes } from "./page/comparison.js";
+import { lineDifference } from "./page/difference.js";
 import { el, link, shown } from "./page/dom.js";
+import { exactJson } from "./page/json.js";
 import { momentText, scoreText } from "./page/numbers.js";
+import { answerText } from "./page/trial.js";
 
 const LIMIT = 200;
 
@@ -53,7 +56,7 @@ class ComparePage {
     this.runs = runs;
     this.isGone = isGone;
     /** @type {[string, string][]} */
-    const options = runs.map((run) => [run.id, `${momentText(run.started)} · ${run.models.join(", ")} · ${scoreText(run.overall)}`]);
+    const options = runs.map((run) => [run.id, `${momentText(run.started)} · ${run.models.join(", ")} · ${scoreText(run.pass_rate)}`]);
     for (const id of [old, now]) if (!runs.some((run) => run.id === id)) options.push([id, id]);
     this.old = select(options, old);
     this.now = select(options, now);
@@ -97,11 +100,39 @@ class ComparePage {
     try {
       const comparison = await call("GET", "/api/history/compare" + asked);
       const caseHref = (/** @type {string} */ _, /** @type {string} */ id, /** @type {string} */ model) => `${runHash(comparison.new.id)}?${new URLSearchParams({ q: id, model })}`;
-      const links = { runHref: runHash, caseHref };
+      const links = { runHref: runHash, caseHref, answers: answersOf(comparison) };
       if (this.isGone() || location.hash !== `#/compare${asked}`) return;
-      this.result.replaceChildren(...comparisonNodes(comparison, links));
+      this.result.replaceChildren(...comparisonNodes(comparison, links, "h2"));
     } catch (error) {
       if (!this.isGone()) this.result.replaceChildren(errorBox(error, "These runs cannot be compared"));
     }
   }
+}
+
+/**
+ * What shows the answers of a case in both runs: of each the first trial that did not pass, or the first.
+ * @param {any} comparison
+ */
+function answersOf({ old, new: now, cases }) {
+  /** @type {Map<string, Promise<any>>} */
+  const documents = new Map();
+  const answer = async (/** @type {string} */ run, /** @type {string} */ suite, /** @type {string} */ id, /** @type {string} */ model) => {
+    const path = `/api/history/${encodeURIComponent(run)}`;
+    const loading = documents.get(run) ?? call("GET", path);
+    documents.set(run, loading);
+    const row = (await loading).cases.find((/** @type {any} */ each) => each.suite === suite && each.case === id && each.model === model);
+    const whole = await call("GET", `${path}/cases${query({ nodeid: row.nodeid })}`, { read: exactJson });
+    const trial = whole.trials.find((/** @type {any} */ each) => !each.passed) ?? whole.trials[0];
+    return trial ? answerText(trial) : "";
+  };
+  return async (/** @type {{suite: string, case: string}} */ each, /** @type {{old: string, new: string}} */ model) => {
+    const renamed = cases.renamed.find((/** @type {any} */ one) => one.suite === each.suite && one.case === each.case);
+    const before = renamed ? [renamed.old_suite, renamed.old_case] : [each.suite, each.case];
+    try {
+      const texts = await Promise.all([answer(old.id, before[0], before[1], model.old), answer(now.id, each.suite, each.case, model.new)]);
+      return [lineDifference(texts[0], texts[1], `Answers of ${shown(model.new)} to ${shown(each.case)}`)];
+    } catch (error) {
+      return [errorBox(error, "The answers cannot be read")];
+    }
+  };
 }

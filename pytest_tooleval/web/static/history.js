@@ -70,7 +70,7 @@ class HistoryPage {
       this.more.replaceChildren();
       return;
     }
-    this.list.replaceChildren(listTable(["Compare", "Started", "Models", "Result", "Overall", "Cost", "Commit", ""], runs.map((run) => this.row(run)), "Runs"));
+    this.list.replaceChildren(listTable(["Compare", "Started", "Suites", "Models", "Pass rate", "Result", "Overall", "Cost", "Commit", "Delete"], runs.map((run) => this.row(run)), "Runs"));
     const isMore = runs.length === this.limit && this.limit < MOST;
     const more = button("Show older runs", () => {
       this.limit = Math.min(MOST, this.limit * 2);
@@ -96,15 +96,16 @@ class HistoryPage {
     const under = [...bad, gates].filter(Boolean).join(" · ");
     const commit = run.git ? [el("code", {}, shown(run.git.commit.slice(0, 8))), el("small", { class: "under" }, isolated(run.git.branch || ""), run.git.dirty ? " + changes" : "")] : [UNKNOWN];
     const remove = button("Delete", () => void this.remove(run), { "aria-label": `Delete the run of ${momentText(run.started)}` });
-    const few = run.models.slice(0, 4).join(", ") + (run.models.length > 4 ? " …" : "");
     return el(
       "tr",
       {},
       el("td", {}, tick),
-      el("th", { scope: "row", class: "when" }, link(runHash(run.id), moment(run.started)), el("small", { class: "under" }, secondsText(run.duration_s))),
-      el("td", {}, isolated(few || UNKNOWN)),
+      el("th", { scope: "row", class: "when" }, link(runHash(run.id), moment(run.started)), el("small", { class: "under" }, shown(run.id)), el("small", { class: "under" }, secondsText(run.duration_s))),
+      el("td", {}, isolated(fewOf(run.suites))),
+      el("td", {}, isolated(fewOf(run.models))),
+      el("td", { class: "number strong" }, scoreText(run.pass_rate)),
       el("td", {}, result, el("small", { class: "under" }, under)),
-      el("td", { class: "number strong" }, scoreText(run.overall)),
+      el("td", { class: "number" }, scoreText(run.overall)),
       el("td", { class: "number" }, usdText(run.cost_usd)),
       el("td", {}, ...commit),
       el("td", {}, remove),
@@ -130,6 +131,11 @@ class HistoryPage {
       this.messages.replaceChildren(errorBox(error, "Not deleted"));
     }
   }
+}
+
+/** @param {string[]} names */
+function fewOf(names) {
+  return names.length ? names.slice(0, 4).join(", ") + (names.length > 4 ? " …" : "") : UNKNOWN;
 }
 
 /** @param {string | undefined} name */

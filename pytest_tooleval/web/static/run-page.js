@@ -56,6 +56,7 @@ class RunPage {
         this.shown = text;
         (isPushed ? pushHash : replaceHash)(address(text));
       },
+      options: this.state.options,
       hrefOf: suiteHash,
       runHref: runHash,
       address,

@@ -106,8 +106,8 @@ export class ItemList {
     const body = /** @type {HTMLElement} */ (card.querySelector(".item-body"));
     const count = this.items.length;
     const { one } = this.kind;
-    const up = button("Move up", () => this.act(() => this.move(i, i - 1), i - 1), { "aria-label": `Move this ${one} up` });
-    const down = button("Move down", () => this.act(() => this.move(i, i + 1), i + 1), { "aria-label": `Move this ${one} down` });
+    const up = button("Move up", () => this.act(() => this.move(i, i - 1), i - 1), { "aria-label": `Move up this ${one}` });
+    const down = button("Move down", () => this.act(() => this.move(i, i + 1), i + 1), { "aria-label": `Move down this ${one}` });
     up.toggleAttribute("disabled", i === 0);
     down.toggleAttribute("disabled", i === count - 1);
     const copy = button("Duplicate", () => this.act(() => this.shift(i + 1, 1, () => this.kind.duplicate(i)), i + 1), { "aria-label": `Duplicate this ${one}` });

@@ -40,7 +40,7 @@ export async function show({ place, isGone }) {
     results.set(row, result);
     return rowOf(row, result);
   });
-  place.append(listTable(["Suite", "Cases", "Tools", "Last result", "Changed", ""], made, "Suites"));
+  place.append(listTable(["Suite", "Cases", "Tools", "Last result", "Changed", "Run"], made, "Suites"));
   await fillResults(rows.filter((row) => row.name !== null).slice(0, MOST_RESULTS), results, isGone);
 }
 
@@ -77,7 +77,7 @@ async function fillResults(rows, results, isGone) {
       const run = found[0];
       if (!run) continue;
       const { outcome, words } = resultOf(run);
-      const score = run.cases > run.skipped ? `${scoreText(run.overall)} · ` : "";
+      const score = run.cases > run.skipped ? `${scoreText(run.pass_rate)} · ` : "";
       results.get(row)?.replaceChildren(
         link(runHash(run.id), run.status === "running" ? "● running" : outcomeText(outcome, score + words)),
         el("small", { class: "under" }, moment(run.started), " · ", shownNodes(run.models.slice(0, 3).join(", ")), run.models.length > 3 ? " …" : ""),

@@ -84,7 +84,7 @@ function trendNodes({ suite, case: name, points }) {
   const width = Math.max(280, Math.min(WIDEST, window.innerWidth - 80));
   const title = name === null ? suite : `${suite} :: ${name}`;
   return [
-    trendPlot(title, runs, lines, width) || el("p", { class: "muted" }, "No run has an answer."),
+    trendPlot(title, runs, lines, width, "h2") || el("p", { class: "muted" }, "No run has an answer."),
     el("details", { open: runs.length <= 12 ? "" : null }, el("summary", {}, "The runs"), pointTable(points, name !== null)),
   ];
 }

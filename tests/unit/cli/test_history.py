@@ -99,11 +99,11 @@ def test_the_list_of_runs(history: History, invoke: Invoke) -> None:
     assert done.exit_code == 0
     header, *rows = [line.split() for line in done.output.splitlines()]
     assert header[:5] == ["id", "when", "commit", "branch", "models"]
-    assert rows[0] == "2026-03 2026-11-03 10:00 5bf4c1d0a main 0 0 0 0 - - running".split()
+    assert rows[0] == "2026-03 2026-11-03 10:00 5bf4c1d0a main - 0 0 0 0 - - running".split()
     assert rows[1][:6] == "2026-02 2026-11-02 10:00 ababababa+ new claude-3".split()
-    assert rows[1][6:] == "1 1 0 0 1.00 $0.2500 1 of 1".split()
+    assert rows[1][6:] == "1.00 1 1 0 0 1.00 $0.2500 1 of 1".split()
     assert rows[2][5:7] == ["claude-3,", "gpt-4o"]
-    assert rows[2][7:] == "2 1 1 0 0.75 $0.2500".split()
+    assert rows[2][7:] == "0.50 2 1 1 0 0.75 $0.2500".split()
     writer.running.end()
 
 
@@ -187,8 +187,8 @@ def test_a_run_in_short(history: History, invoke: Invoke) -> None:
     assert "gate FAILED: overall is 0.5\ngate passed: overall is 0.5\n" in text
     assert "failed  Weather :: rome [gpt-4o]: overall 0.5 < 1.00\n" in text
     assert [line.split()[:4] for line in text.splitlines() if line.startswith(("claude", "gpt"))] == [
-        ["claude-3", "Weather", "1", "1"],
-        ["gpt-4o", "Weather", "1", "0"],
+        ["claude-3", "Weather", "1.00", "1"],
+        ["gpt-4o", "Weather", "0.00", "1"],
     ]
     only = invoke("show", "latest", "--model=claude-3").output
     assert "gpt-4o" not in only

@@ -92,19 +92,19 @@ def test_scores_per_model_and_no_column_without_a_value() -> None:
     )
     last = ["tokens", "reasoning", "latency (s)"]
     assert table(text, "### Scores") == [
-        ["model", "suite", "cases", "passed", "failed", "`overall`", *last],
-        ["`gpt-4o`", "`Weather`", "1", "1", "0", "1.00", "1,000", "60", "1.50"],
-        ["`other`", "`Weather`", "1", "0", "1", "0.60", "-", "-", "-"],
+        ["model", "suite", "pass rate", "cases", "passed", "failed", "`overall`", *last],
+        ["`gpt-4o`", "`Weather`", "1.00", "1", "1", "0", "1.00", "1,000", "60", "1.50"],
+        ["`other`", "`Weather`", "0.00", "1", "0", "1", "0.60", "-", "-", "-"],
     ]
     assert "Scores by suite" not in text
 
 
 def test_several_suites_have_a_table_of_their_own() -> None:
     text = report(row("passed", trial()), row("failed", trial(0, 0.6), suite="Travel", file="t.json"))
-    assert table(text, "### Scores")[1:] == [["`gpt-4o`", "2", "1", "1", "0.80"]]
+    assert table(text, "### Scores")[1:] == [["`gpt-4o`", "0.50", "2", "1", "1", "0.80"]]
     assert table(text, "Scores by suite</summary>")[1:] == [
-        ["`gpt-4o`", "`Weather`", "1", "1", "0", "1.00"],
-        ["`gpt-4o`", "`Travel`", "1", "0", "1", "0.60"],
+        ["`gpt-4o`", "`Weather`", "1.00", "1", "1", "0", "1.00"],
+        ["`gpt-4o`", "`Travel`", "0.00", "1", "0", "1", "0.60"],
     ]
 
 
@@ -119,7 +119,7 @@ def test_trials_show_intervals_and_reliability() -> None:
         row("failed", trial(0), trial(1, 0.6)), row("passed", trial(0), trial(1)), intervals=True
     )
     header, cells = table(text, "### Scores")
-    assert re.fullmatch(r"0\.90 \(0\.\d\d to [01]\.\d\d\)", cells[header.index("`overall`")])
+    assert re.fullmatch(r"0\.50 \(0\.\d\d to [01]\.\d\d\)", cells[header.index("pass rate")])
     assert cells[header.index("`pass@2`")] == "1.00"
     assert cells[header.index("`pass^2`")] == "0.50"
     assert "- `paris` on `gpt-4o`, 1 of 2 trials passed: `overall" in text

@@ -69,12 +69,19 @@ def test_the_whole_text() -> None:
     assert all(line == line.rstrip() for line in lines)
 
 
-def test_columns_line_up() -> None:
-    failed = trial(ToolCall("get_weather", {"city": "London", "units": "kelvin"}))
+def test_what_was_expected_and_what_came_is_a_diff() -> None:
+    failed = trial(ToolCall("get_weather", {"city": "London"}), ToolCall("get_weather", {}))
     lines = render_case(result(failed)).splitlines()
-    rows = [line for line in lines if line.startswith(("  city", "  units"))]
-    assert len(rows) == 2
-    assert len({line.index("X  ") for line in rows}) == 1
+    assert lines[3:11] == [
+        "  the answer",
+        "    tool   get_weather",
+        '  - city   "Paris"',
+        '  + city   "London"     another text',
+        '  - units  "celsius"    is missing',
+        "",
+        "  surplus call",
+        "  + tool  get_weather  more often than expected",
+    ]
 
 
 def test_the_first_trial_that_failed_is_shown() -> None:

@@ -93,16 +93,17 @@ def test_the_explanation_shows_which_call_stood_for_which() -> None:
     overall, parameters = result.scores["overall"], result.scores["parameter_accuracy"]
 
     assert overall.explanation == "0.5333 = (1 + 0.6) / 3 (2 expected, 3 made)"
-    assert [(c.what, c.actual, c.value) for c in overall.checks] == [
-        ("call 1", "a", 1.0),
-        ("call 2", "b", 0.6),
-        ("surplus call", "c", 0.0),
-    ]
-    assert [(c.what, c.value, c.reason) for c in parameters.checks] == [
+    assert [(c.name, c.value, c.reason) for c in parameters.checks] == [
         ("call 1: x", 1.0, "equal"),
         ("call 1: y", 1.0, "equal"),
         ("call 2: x", 0.0, "another value"),
     ]
+    rows = {place: [(c.what, c.actual) for c in checks] for place, checks in result.checks.items()}
+    assert rows == {
+        "call 1": [("tool", "a"), ("x", "1"), ("y", "2")],
+        "call 2": [("tool", "b"), ("x", "2")],
+        "surplus call": [("tool", "c")],
+    }
 
 
 @pytest.mark.parametrize(
