@@ -89,7 +89,7 @@ async def judge_one(
     # Always the first trial: the same conversation gets the same verdict, and is paid for once.
     request = ChatRequest(messages, [VERDICT], "required", sampling_for(judge))
     with errors_of("judge", judge):
-        reply = await ask(request)
+        reply = await ask(request, read_verdict)
         passed, reason = read_verdict(reply)
     return Judged(rubric, turn, passed, reason, judge.label, reply.cost_usd)
 

@@ -14,7 +14,9 @@ from .cassettes.cassette import NotRecorded
 from .clients.base import ChatRequest
 from .models.spec import ModelSpec
 
-AskOne = Callable[[ChatRequest], Awaitable[Reply]]
+Read = Callable[[Reply], object]
+# Asks, and keeps no answer that cannot be read.
+AskOne = Callable[[ChatRequest, Read], Awaitable[Reply]]
 _TITLES = {"judge": "the judge", "user": "the user, played by"}
 
 

@@ -12,7 +12,6 @@ import random
 import threading
 from collections.abc import Callable
 from collections.abc import Coroutine
-from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace
@@ -39,7 +38,6 @@ from .executors.live import BeginAnew
 from .executors.live import Live
 from .executors.live import LiveTools
 from .judge import judge_one
-from .judge import read_verdict
 from .judge import require_judge
 from .judge import with_verdicts
 from .limits.retry import RetryPolicy
@@ -47,9 +45,9 @@ from .limits.slots import Slots
 from .limits.spending import Spending
 from .models.spec import ModelSpec
 from .others import AskOne
+from .others import Read
 from .threads import DaemonThreads
 from .user import played_user
-from .user import read_message
 
 Answer = Transcript | ModelError
 _T = TypeVar("_T")
@@ -75,10 +73,6 @@ class Trial:
     live: Live | None = None
     judge: ModelSpec | None = None
     user: ModelSpec | None = None
-
-
-# What is made of their answers; one of which nothing can be made is not kept.
-_READ: Mapping[Role, Callable[[Reply], object]] = {"judge": read_verdict, "user": read_message}
 
 
 class Runner:
@@ -192,9 +186,9 @@ class Runner:
     def _ask_as(self, role: Role, spec: ModelSpec | None, options: AskOptions) -> AskOne:
         """The way to a judge or a simulated user."""
 
-        async def ask(request: ChatRequest) -> Reply:
+        async def ask(request: ChatRequest, read: Read) -> Reply:
             assert spec is not None
-            own = replace(options, set_by=set_by(spec), role=role, read=_READ[role])
+            own = replace(options, set_by=set_by(spec), role=role, read=read)
             return last_of(await self._asker(spec).ask(request, own))
 
         return ask

@@ -91,24 +91,29 @@ class SimulatedUser:
             heard = _NEXT.format(said="\n\n".join(said) or _SILENT)
             self._messages.append({"role": "user", "content": heard})
             self._heard = len(rounds)
+        sampling = sampling_for(self._spec)
+        request = ChatRequest(tuple(self._messages), (), "none", sampling, self._trial)
         with errors_of("user", self._spec):
-            text = await self._next(bool(rounds))
+            reply = await self._ask(request, self._read)
+            text = self._read(reply)
+        self._replies.append(reply)
         if text is None:
             return None
         self._messages.append({"role": "assistant", "content": text})
         return ({"role": "user", "content": text},)
 
-    async def _next(self, begun: bool) -> str | None:
-        sampling = sampling_for(self._spec)
-        request = ChatRequest(tuple(self._messages), (), "none", sampling, self._trial)
-        reply = await self._ask(request)
-        text = read_message(reply)
-        self._replies.append(reply)
+    def _read(self, reply: Reply) -> str | None:
+        """What the user says; None where it stops. Raises ModelError where that cannot be."""
+        text = reply.text
+        if reply.no_answer is not None:
+            raise ModelError(printable(f"gave no answer: {reply.no_answer}"), kind="user")
+        if not text.strip():
+            raise ModelError("said nothing", kind="user")
         if self._user.stop in text:
-            if not begun:
+            if not self._replies:
                 raise ModelError("ended the conversation before it had begun", kind="user")
             return None
-        if len(self._replies) > self._user.max_turns:
+        if len(self._replies) >= self._user.max_turns:
             turns = counted(self._user.max_turns, "turn")
             last = printable(shorten(" ".join(text.split()), 200))
             raise ModelError(
@@ -125,12 +130,3 @@ class SimulatedUser:
         cost = None if None in costs else sum(each or 0.0 for each in costs)
         last = self._replies[-1].text if self._replies else ""
         return PlayedUser(self._spec.label, last if self._user.stop in last else "", cost)
-
-
-def read_message(reply: Reply) -> str:
-    """What the user says. Raises ModelError when it says nothing that can be used."""
-    if reply.no_answer is not None:
-        raise ModelError(printable(f"gave no answer: {reply.no_answer}"), kind="user")
-    if not reply.text.strip():
-        raise ModelError("said nothing", kind="user")
-    return reply.text

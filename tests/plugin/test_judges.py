@@ -193,9 +193,11 @@ def test_python_functions_judge_and_play(desk: Project) -> None:
     turn = {"prompt": "Pay me.", "expected_text": [{"$judge": RUBRIC}]}
     suite = {"name": "s", "world": "desk:Desk", "test_cases": [{"id": "t", "turns": [turn]}]}
     desk.write("s.tooleval.json", json.dumps(suite))
-    result = desk.run_subprocess(*CAST, model="careful")
+    result = desk.run_subprocess(*CAST, "--tooleval-cassette=tape", model="careful")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*the judge judge: expected one call verdict*got verdict(*yes*"])
+    (kept,) = (desk.path / "tape" / "s.jsonl").read_text().splitlines()
+    assert "cast:careful" in kept  # what cannot be read is asked for again
 
 
 def test_the_estimate_counts_them(desk: Project) -> None:

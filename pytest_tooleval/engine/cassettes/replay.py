@@ -23,6 +23,7 @@ from ..judge import require_judge
 from ..judge import with_verdicts
 from ..models.spec import ModelSpec
 from ..others import AskOne
+from ..others import Read
 from ..reply import read_run
 from ..user import played_user
 from .cassette import Cassette
@@ -58,7 +59,7 @@ async def _replay(
     """The conversation with recorded answers; NotRecorded at the first that is missing."""
 
     def other(spec: ModelSpec | None) -> AskOne:
-        async def ask(request: ChatRequest) -> Reply:
+        async def ask(request: ChatRequest, read: Read) -> Reply:
             assert spec is not None
             return last_of(await _asks(spec, find)(request))
 

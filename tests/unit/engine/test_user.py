@@ -10,6 +10,7 @@ from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.conversation import converse
 from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.others import Read
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.engine.user import SimulatedUser
 from pytest_tooleval.errors import ModelError
@@ -46,7 +47,7 @@ class Cast:
         async def ask(request: ChatRequest) -> Reply:
             return await self._ask("assistant", request)
 
-        async def ask_user(request: ChatRequest) -> Reply:
+        async def ask_user(request: ChatRequest, read: Read) -> Reply:
             return await self._ask("user", request)
 
         assert self.case.case.user is not None
