@@ -110,6 +110,12 @@ def _changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
         if isinstance(old, dict) and isinstance(value, dict):
             if inside := _changes(old, value):
                 changes[key] = inside
-        elif key not in before or canonical(old) != canonical(value):
+        elif key not in before or not _is_same(old, value):
             changes[key] = value
     return changes
+
+
+def _is_same(old: Any, value: Any) -> bool:
+    if isinstance(value, (dict, list)):
+        return canonical(old) == canonical(value)
+    return type(old) is type(value) and bool(old == value)
