@@ -18,7 +18,7 @@ from pytest_tooleval.suite.load import load_document
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-SUITES = sorted(EXAMPLES.glob("*.tooleval.json"))
+SUITES = sorted([*EXAMPLES.glob("*.tooleval.json"), *EXAMPLES.glob("office/*.tooleval.json")])
 
 # Refuses connections and look-ups of names, and says at the end whether litellm was imported.
 _OFFLINE = """
@@ -115,6 +115,19 @@ def test_the_folder_replays_real_passes_and_real_failures(examples: Examples) ->
     for row in document["models"]:
         assert row["cached"] == (row["trials"] if row["model"] in RECORDED else 0)
     assert found["baseline/lexical"]["Weather API Suite"] == (6, 0)
+
+
+def test_conversations_of_a_real_model_are_replayed(examples: Examples) -> None:
+    examples.run("examples/office")
+
+    readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    cases = examples.document["cases"]
+    assert len(cases) == 10
+    for case in cases:
+        assert (case["scored"], f"| `{case['case']}` | {case['passes']} of 5 |" in readme) == (5, True)
+    rounds = [len(trial["transcript"]["rounds"]) for case in cases for trial in case["trials"]]
+    cassettes = (EXAMPLES / "office" / "cassettes").glob("*.jsonl")
+    assert sum(len(path.read_bytes().splitlines()) for path in cassettes) == sum(rounds)
 
 
 def test_the_folder_can_be_run_from_inside(examples: Examples) -> None:
