@@ -16,7 +16,7 @@ const WIDE = "(min-width: 1100px)";
 /** What the address calls all models at once. */
 const ALL = "@all";
 /** The options that change what is asked, and how it is judged. */
-const ASKED_BY = ["temperature", "tool-choice", "reasoning", "trials", "pass", "threshold", "cassette", "record"];
+const ASKED_BY = ["temperature", "tool-choice", "reasoning", "trials", "pass", "threshold", "judge", "user", "cassette", "record"];
 
 export class Panel {
   /**
