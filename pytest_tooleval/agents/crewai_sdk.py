@@ -83,9 +83,8 @@ def _sequence(event: Any) -> int:
 async def tools_of(agent: Any) -> list[Message]:
     """The functions that the agent offers to its model."""
     from crewai.utilities.agent_utils import convert_tools_to_openai_schema
-    from crewai.utilities.agent_utils import parse_tools
 
-    tools, *_ = convert_tools_to_openai_schema(parse_tools(list(agent.tools or ())))
+    tools, *_ = convert_tools_to_openai_schema(agent.tools or ())
     return [tool["function"] for tool in tools]
 
 

@@ -48,7 +48,7 @@ _ROUND_TOKENS = 150
 
 @dataclass
 class Estimate:
-    """Sums for one model. `least` and `most` are US dollars, None when the price is unknown.
+    """Sums for one model. `least` and `most` are US dollars, None when price or tokens are unknown.
 
     `calls` and `prompt_tokens` are for the shortest way through chains, `most_calls` and
     `most_reasoning_tokens` for the longest; `replayed` questions are on a cassette and cost nothing.
@@ -63,6 +63,7 @@ class Estimate:
     most_reasoning_tokens: int = 0
     least_usd: float | None = 0.0
     most_usd: float | None = 0.0
+    has_price: bool = True
 
     def add(self, replayed: int) -> None:
         self.cases += 1
@@ -141,8 +142,9 @@ def _add(row: Estimate, spec: ModelSpec, trials: int, rounds: tuple[int, int], a
     row.calls += trials * fewest
     row.most_calls += trials * longest
     if not trials or spec.callable or spec.model == LEXICAL:
-        if trials and spec.callable:  # what an agent of the user's own costs, nobody here knows
+        if trials and spec.callable:  # what an agent of the user's own asks its model, nobody here knows
             row.least_usd = row.most_usd = None
+            row.has_price = spec.input_price is not None and spec.output_price is not None
         return
     prompt, sampling = count_tokens(spec, asked), asked.sampling
     shortest, longer = (prompt + rounds * _ROUND_TOKENS for rounds in asked.quoted)
@@ -156,6 +158,7 @@ def _add(row: Estimate, spec: ModelSpec, trials: int, rounds: tuple[int, int], a
     row.prompt_tokens += trials * least[0]
     row.most_reasoning_tokens += trials * longest * reasoning
     into, out, thought = prices_of(spec)
+    row.has_price = into is not None
     row.least_usd = _plus(row.least_usd, trials, price(*least, into, out))
     row.most_usd = _plus(row.most_usd, trials, price(*most, into, out))
     row.most_usd = _plus(row.most_usd, trials, price(0, longest * reasoning, into, thought))

@@ -20,7 +20,7 @@ def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) 
     for row in rows:
         calls = str(row.calls) if row.calls == row.most_calls else f"{row.calls} to {row.most_calls}"
         if row.least_usd is None or row.most_usd is None:
-            cost = "price unknown"
+            cost = "tokens unknown" if row.has_price else "price unknown"
         else:
             cost = f"${row.least_usd:.4f} to ${row.most_usd:.4f}" if row.most_usd else "-"
         tokens = f"{row.prompt_tokens:,}" if row.prompt_tokens else "-"
@@ -32,7 +32,7 @@ def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) 
     reporter.section("tool calling: estimate, nothing was asked", sep="=")
     for number, line in enumerate(aligned(cells, texts=(0,))):
         reporter.write_line(line, bold=number == 0)
-    if any(row.least_usd is None for row in rows):
+    if not all(row.has_price for row in rows):
         reporter.write_line(
             "give a model prices with input_price and output_price in its table (USD per million tokens)"
         )

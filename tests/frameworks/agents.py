@@ -114,10 +114,27 @@ agent = ClaudeAgentOptions(
 }
 
 
-def module(library: str, url: str) -> str:
+# What makes of each agent one whose answer is a form.
+FORMS = {
+    "openai_agents": "agent = agent.clone(output_type=Forecast)",
+    "pydantic_ai": (
+        'agent = Agent(model, output_type=Forecast, instructions="Be right.", '
+        "tools=[find_station, get_weather])"
+    ),
+    "langgraph": (
+        "from langchain.agents.structured_output import ToolStrategy\n"
+        "agent = create_agent(model, [find_station, get_weather], "
+        'system_prompt="Be right.", response_format=ToolStrategy(Forecast))'
+    ),
+}
+_FORECAST = "from pydantic import BaseModel\nclass Forecast(BaseModel):\n    sky: str\n"
+
+
+def module(library: str, url: str, *, form: bool = False) -> str:
     """The source of a module: the agent, as a model that runs no tools, and as one that does."""
     return (
         f"URL = {url!r}\n{_TOOLS}\n{AGENTS[library][1]}\n"
-        f"from pytest_tooleval.agents import {library}\n"
+        + (f"{_FORECAST}\n{FORMS[library]}\n" if form else "")
+        + f"from pytest_tooleval.agents import {library}\n"
         f"answer = {library}(agent)\nreal = {library}(agent, run_tools=True)\n"
     )

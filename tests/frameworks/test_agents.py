@@ -12,6 +12,7 @@ import pytest
 from mock_server import MockServer
 
 from .agents import AGENTS
+from .agents import FORMS
 from .agents import module
 from .anthropic_server import respond_with
 
@@ -171,3 +172,35 @@ def test_its_own_tools_are_imported_and_run_if_it_is_told_so(
     assert trials["chain"]["outcome"] == "passed"
     answers = [each["answers"] for each in trials["chain"]["transcript"]["rounds"]]
     assert "rain" in answers[1][0]["content"]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_an_output_with_a_form_is_the_answer_and_no_call(pytester: pytest.Pytester, name: str) -> None:
+    if importlib.util.find_spec(AGENTS[name][0]) is None:
+        pytest.skip(f"{AGENTS[name][0]} is not installed here; tox -e agents installs it")
+
+    def fills_in(request: dict[str, Any]) -> dict[str, Any]:
+        names = [tool["function"]["name"] for tool in request["tools"]]
+        text = '{"sky": "clear"}'
+        if len([each for each in request["messages"] if each["role"] == "tool"]) < 2:
+            return script({**request, "tools": request["tools"][:2]})
+        if len(names) == 2:
+            return {"role": "assistant", "content": text}
+        call = {"id": "form", "type": "function", "function": {"name": names[2], "arguments": text}}
+        return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+    with MockServer(script=fills_in) as server:
+        Path("my_agent.py").write_text(module(name, server.base_url, form=True))
+        trials = rows_of(pytester, "answer", {"name": "S", "tools": TOOLS, "test_cases": [CHAIN]})
+    assert trials["chain"]["outcome"] == "passed"
+    assert calls_of(trials["chain"]) == ["find_station", "get_weather"]
+    said = trials["chain"]["transcript"]["rounds"][-1]["reply"]["message"]["content"]
+    assert json.loads(said) == {"sky": "clear"}
+
+
+def test_a_graph_with_other_tools_than_the_case_is_an_error(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("langgraph")
+    Path("my_agent.py").write_text(module("langgraph", "http://127.0.0.1:1"))
+    case = {"id": "one", "prompt": "Weather?", "expected_tool": "get_weather"}
+    trials = rows_of(pytester, "answer", {"name": "S", "tools": TOOLS[1:], "test_cases": [case]})
+    assert "only the graph has find_station" in str(trials["one"]["error"])

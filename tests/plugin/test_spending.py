@@ -133,7 +133,12 @@ def test_the_estimate_leaves_out_what_is_recorded(project: Project) -> None:
     project.suite(right("a"), right("b"))
     project.run("--tooleval-cassette=tapes", "-k", "a[agent]")
     result = project.run("--tooleval-cassette=tapes", "--tooleval-estimate")
-    result.stdout.re_match_lines([r"agent +2 +1 +1 +- +price unknown"])
+    result.stdout.re_match_lines([r"agent +2 +1 +1 +- +price unknown", "give a model prices with .*"])
+    table = '[models.agent]\ncallable = "my_agent:answer"\ninput_price = 1.0\noutput_price = 2.0\n'
+    project.write("tooleval.toml", table)
+    result = project.run("--tooleval-cassette=tapes", "--tooleval-estimate")
+    result.stdout.re_match_lines([r"agent +2 +1 +1 +- +tokens unknown"])
+    result.stdout.no_fnmatch_line("give a model prices with *")
 
 
 @pytest.mark.parametrize("option", ["--tooleval-cassette=tapes", "--tooleval-resume"])

@@ -1,0 +1,65 @@
+"""What the adapters share, and what they refuse before anything runs; tests/frameworks has the rest."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_tooleval.agents import crewai
+from pytest_tooleval.agents import google_adk
+from pytest_tooleval.agents import openai_agents
+from pytest_tooleval.agents.claude_sdk import _parts
+from pytest_tooleval.agents.messages import ended
+from pytest_tooleval.agents.messages import prompted
+from pytest_tooleval.agents.messages import said
+from pytest_tooleval.agents.messages import text_of
+from pytest_tooleval.agents.messages import told
+from pytest_tooleval.agents.messages import without_calls
+
+SEARCH, FORM = ("a", "search", {"n": 1}), ("b", "Answer", {"city": "Oslo"})
+
+
+def test_a_run_without_the_form_of_its_output() -> None:
+    run = [said("Wait.", [SEARCH, FORM]), told("a", {"found": 1}), told("b", "done")]
+    kept = without_calls(run, ["Answer"])
+    assert [call["function"]["name"] for call in kept[0]["tool_calls"]] == ["search"]
+    assert kept[1:] == [{"role": "tool", "tool_call_id": "a", "content": '{"found": 1}'}]
+    assert without_calls([said("", [FORM])], ["Answer"]) == [{"role": "assistant", "content": None}]
+
+
+def test_a_run_ends_with_what_the_library_made_of_its_answer() -> None:
+    output = {"city": "Oslo"}
+    last = {"role": "assistant", "content": '{"city": "Oslo"}'}
+    assert ended([said("Oslo?")], output) == [last]
+    assert ended([said("", [SEARCH]), told("a", "1")], output)[2:] == [last]
+    assert ended([said("", [SEARCH])], "Found.")[-1]["content"] == "Found."
+
+
+def test_prompts_are_texts_of_the_user() -> None:
+    parts = [{"type": "text", "text": "Hi"}, {"type": "text", "text": "there"}]
+    assert text_of({"content": parts}) == "Hi\nthere"
+    with pytest.raises(ValueError, match="given texts only"):
+        text_of({"content": [{"type": "image_url"}]})
+    with pytest.raises(ValueError, match="ends with a text of the user"):
+        prompted([{"role": "assistant", "content": "Hi"}])
+
+
+def test_a_server_in_the_name_of_a_tool() -> None:
+    assert _parts("mcp__calc__add_up") == ("calc", "add_up")
+    assert _parts("mcp__calc") == ("suite", "mcp__calc")
+    assert _parts("add__up") == ("suite", "add__up")
+
+
+@pytest.mark.parametrize(
+    ("adapter", "agent", "message"),
+    [
+        (openai_agents, SimpleNamespace(name="a", handoffs=["b"]), "'a' has handoffs"),
+        (google_adk, SimpleNamespace(name="a", sub_agents=["b"]), "'a' has sub-agents"),
+        (crewai, SimpleNamespace(agents=[]), r"expected a crewai\.Agent, got SimpleNamespace"),
+    ],
+)
+def test_what_would_run_tools_is_refused(adapter: Any, agent: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        adapter(agent)
