@@ -304,5 +304,5 @@ def test_a_whole_run_is_recorded_and_replayed(runner: Runner, folder: Path) -> N
     assert first_missing(chain(), own, Cassette(path, "none")) is None
     # Other mocks might have led it elsewhere.
     other = chain(mock_responses={"search": {"flight": "OS2"}})
-    with pytest.raises(ModelError, match="tools_answer: mock_responses recorded"):
+    with pytest.raises(ModelError, match=r"tools_answer: mock_responses\.search\.flight recorded"):
         runner.submit(Trial(other, own, cassette=Cassette(path, "none"))).result(60)
