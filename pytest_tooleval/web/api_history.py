@@ -76,6 +76,17 @@ def show_case(request: Request) -> Response:
         return json_response(history.case(id, nodeid))
 
 
+def download_report(request: Request) -> Response:
+    from ..reports.html import html_text
+
+    with _history(request) as history:
+        id = history.find(request.path_params["id"])
+        document = history.document(id)
+        text = html_text(document, history.trends_for(document))
+    headers = {"Content-Disposition": f'attachment; filename="tooleval-{id}.html"'}
+    return Response(text.encode("utf-8", "replace"), media_type="text/html", headers=headers)
+
+
 def delete_run(request: Request) -> Response:
     id = request.path_params["id"]
     with _history(request) as history:
@@ -133,5 +144,6 @@ ROUTES = [
     Route("/api/history/compare", compare_runs, methods=["GET"]),
     Route("/api/history/{id}", show_document, methods=["GET"]),
     Route("/api/history/{id}", delete_run, methods=["DELETE"]),
+    Route("/api/history/{id}/report", download_report, methods=["GET"]),
     Route("/api/history/{id}/cases", show_case, methods=["GET"]),
 ]

@@ -68,6 +68,18 @@ def begin_run(request: Request, asked: NewRun) -> Response:
     return json_response({"id": id}, 202, {"Location": f"/api/tool-eval/{id}"})
 
 
+@taking(NewRun)
+def estimate_run(request: Request, asked: NewRun) -> Response:
+    for file in asked.files:
+        request.app.state.folder.check(file)
+    return json_response({"text": _runs(request).estimate(asked)})
+
+
+def show_project(request: Request) -> Response:
+    """Where the suites lie on this machine, for an editor that runs on it, too."""
+    return json_response({"root": str(request.app.state.folder.root)})
+
+
 def list_runs(request: Request) -> Response:
     """Those under way and the last ones that ended, the newest first."""
     return json_response([run.state() for run in _runs(request).known()[::-1]])
@@ -99,6 +111,8 @@ ROUTES = [
     Route("/api/models", list_models, methods=["GET"]),
     Route("/api/tool-eval", list_runs, methods=["GET"]),
     Route("/api/tool-eval", begin_run, methods=["POST"]),
+    Route("/api/tool-eval/estimate", estimate_run, methods=["POST"]),
+    Route("/api/project", show_project, methods=["GET"]),
     Route("/api/tool-eval/{id}", show_run, methods=["GET"]),
     Route("/api/tool-eval/{id}/cancel", cancel_run, methods=["POST"]),
     Route("/api/tool-eval/{id}/events", show_events, methods=["GET"]),

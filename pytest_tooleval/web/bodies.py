@@ -69,7 +69,12 @@ class NewRun(Body, kw_only=True):
     cases: Names | None = None
     temperature: float | None = None
     tool_choice: str | None = None
-    trials: int | None = None
+    trials: int | str | None = None
+    keyword: str | None = None
+    max_cost: float | None = None
+    thresholds: list[str] = []
+    cassette: str | None = None
+    record: str | None = None
 
     def __post_init__(self) -> None:
         if self.cases is not None and len(self.files) > 1:

@@ -39,6 +39,7 @@ from .processes import start
 Status = Literal["running", "finished", "cancelled", "failed"]
 
 GRACE_S = 10.0
+ESTIMATE_S = 120.0
 _TICK_S = 0.1
 _OUTPUT_SHOWN = 20_000
 
@@ -66,19 +67,46 @@ class _WholeCase(Struct):
     case: msgspec.Raw
 
 
-def pytest_arguments(run: NewRun, events: Path, allowed_tools: Sequence[str]) -> list[str]:
+def pytest_arguments(run: NewRun, allowed_tools: Sequence[str]) -> list[str]:
     """pytest's command line. No name that a request gives can be taken for another option."""
     files = [f"./{file}" for file in run.files]
     chosen = files if run.cases is None else [f"{files[0]}::{case}" for case in run.cases]
-    options = {"temperature": run.temperature, "tool-choice": run.tool_choice, "trials": run.trials}
+    options = {
+        "temperature": run.temperature,
+        "tool-choice": run.tool_choice,
+        "trials": run.trials,
+        "max-cost": run.max_cost,
+        "cassette": run.cassette,
+        "record": run.record,
+    }
     return [
         *chosen,
         *(f"--tooleval-model={model}" for model in run.models),
         *(f"--tooleval-{name}={value}" for name, value in options.items() if value is not None),
+        *(f"--tooleval-threshold={text}" for text in run.thresholds),
         *(f"--tooleval-allow-tools={names}" for names in allowed_tools),
-        f"--tooleval-events={events}",
+        *([f"-k{run.keyword}"] if run.keyword else []),
         "--color=no",
     ]
+
+
+def estimate(root: Path, asked: NewRun, allowed_tools: Sequence[str]) -> tuple[bool, str]:
+    """Whether pytest could work out what a run would ask and cost, and what it wrote of it."""
+    arguments = [*pytest_arguments(asked, allowed_tools), "--tooleval-estimate", "-q"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        timeout=ESTIMATE_S,
+        check=False,
+    )
+    text = printable(scrub(done.stdout, secret_values())[-_OUTPUT_SHOWN:], keep_newlines=True)
+    _, found, table = text.partition("tool calling: estimate")
+    return bool(found), "\n".join(table.splitlines()[1:-1]) if found else text.strip()
 
 
 class PytestRun:
@@ -94,8 +122,9 @@ class PytestRun:
         self._folder = Path(tempfile.mkdtemp(prefix="tooleval-run-"))
         self._events_file = self._folder / "events.jsonl"
         self._events_file.touch()
-        arguments = pytest_arguments(asked, self._events_file, allowed_tools)
-        self._process = start([sys.executable, "-m", "pytest", *arguments], root, self._output_file)
+        events = f"--tooleval-events={self._events_file}"
+        command = [sys.executable, "-m", "pytest", *pytest_arguments(asked, allowed_tools), events]
+        self._process = start(command, root, self._output_file)
         self.events = EventLog()
         self.about: Run | None = None
         self.status: Status = "running"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 import time
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from .bodies import NewRun
 from .pytest_run import GRACE_S
 from .pytest_run import PytestRun
+from .pytest_run import estimate
 from .responses import ApiError
 
 MAX_UNDER_WAY = 4
@@ -50,6 +52,16 @@ class Runs:
         if not run.id:
             raise ApiError(422, run.state().problem or "pytest did not start", output=run.output())
         return run
+
+    def estimate(self, asked: NewRun) -> str:
+        """What a run would ask and cost. ApiError 422 with what pytest wrote when it cannot tell."""
+        try:
+            is_told, text = estimate(self._root, asked, self._allowed_tools)
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            raise ApiError(500, f"pytest cannot be started: {error}") from None
+        if not is_told:
+            raise ApiError(422, "pytest cannot tell", output=text)
+        return text
 
     def known(self) -> list[PytestRun]:
         """The runs that have begun, those under way and the last ones that ended."""

@@ -872,6 +872,23 @@ def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: S
     expect(page.get_by_role("img")).to_have_count(1)
 
 
+def test_an_answer_is_accepted_as_expected(seeded: Site) -> None:
+    page = seeded.page
+    seeded.script({**seeded.calls, _PARIS: [["get_weather", {"city": "Rome"}]]})
+    run = seeded.run("agent")
+    seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
+    page.get_by_role("button", name="Accept this answer").click()
+    page.locator("dialog .plus", has_text="Rome").wait_for()
+    page.get_by_role("button", name="Write it").click()
+    expect(page.locator("dialog")).to_have_count(0)
+    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    assert case["expected_params"] == {"city": "Rome"}
+    page.get_by_role("button", name="Close").click()
+    with page.expect_download() as report:
+        page.get_by_role("link", name="Download report").click()
+    assert report.value.suggested_filename == f"tooleval-{run}.html"
+
+
 def test_a_deleted_run_is_gone_and_told_in_words(seeded: Site) -> None:
     run = seeded.run_of_the_seed()
     seeded.go("history")

@@ -56,8 +56,16 @@ class Form {
     this.messages = el("div", {});
     this.others = textArea({ rows: 1, spellcheck: "false", placeholder: "one name per line" });
     this.temperature = input({ inputmode: "decimal", placeholder: "as the suites have it (0.0)", value: params.get("temperature") ?? kept.temperature ?? "" });
-    this.trials = input({ inputmode: "numeric", placeholder: "as the suites have it (1)", value: params.get("trials") ?? kept.trials ?? "" });
+    const text = (/** @type {string} */ name, /** @type {string} */ placeholder = "") => input({ placeholder, spellcheck: "false", value: params.get(name) ?? "" });
+    this.trials = input({ placeholder: "as the suites have it (1)", value: params.get("trials") ?? kept.trials ?? "" });
+    this.keyword = text("keyword", "all cases");
+    this.maxCost = text("max_cost", "no limit");
+    this.thresholds = text("threshold", "as the suites have them");
+    this.cassette = text("cassette", "as pytest's settings have it");
+    this.record = select([["", "as pytest's settings have it"], ["none", "none: replay only"], ["once", "once"], ["new", "new: record what is missing"], ["all", "all: ask everything again"]], params.get("record") ?? "");
     this.choice = select([["", "as the suites have it (required)"], ["required", "required"], ["auto", "auto"], ["none", "none"]], params.get("tool_choice") ?? kept.choice ?? "");
+    this.estimated = el("div", { role: "status" });
+    this.estimating = /** @type {HTMLButtonElement} */ (button("Requests and cost …", () => void this.estimate()));
     this.start = /** @type {HTMLButtonElement} */ (el("button", { type: "submit", class: "main" }, START));
     this.node = el(
       "form",
@@ -70,10 +78,16 @@ class Form {
         el("legend", {}, "Settings"),
         field("Temperature", this.temperature, { hint: "0 to 2" }),
         field("tool_choice", this.choice, { hint: "required: the model must call a tool." }),
-        field("Trials per case", this.trials, { hint: "How many times each case is asked." }),
+        field("Trials per case", this.trials, { hint: "A number; or auto, or auto:20: until gates and the comparison with the baseline are decided." }),
+        field("Only cases that match (-k)", this.keyword, { hint: "Such as smoke and not slow." }),
+        field("Cost at most, in US dollars", this.maxCost),
+        field("Thresholds", this.thresholds, { hint: "Such as 0.8 or overall=0.8 max_calls=3, separated by spaces." }),
+        field("Cassette", this.cassette, { hint: "A folder that answers are kept in and replayed from." }),
+        field("Recording", this.record),
       ),
       this.messages,
-      el("div", { class: "row" }, this.start, this.summary),
+      this.estimated,
+      el("div", { class: "row" }, this.start, this.estimating, this.summary),
     );
     this.node.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -134,7 +148,8 @@ class Form {
     const models = this.allModels().length;
     const words = !chosen.length ? "Choose a suite." : !models ? "Choose a model." : `${plural(cases, "case")} on ${plural(models, "model")}`;
     this.summary.textContent = words;
-    this.start.disabled = !chosen.length || !models || cases === 0;
+    this.start.disabled = this.estimating.disabled = !chosen.length || !models || cases === 0;
+    this.estimated.replaceChildren();
   }
 
   body() {
@@ -144,14 +159,33 @@ class Form {
       const value = Number(text);
       return Number.isFinite(value) ? value : text;
     };
+    const texts = { keyword: this.keyword, cassette: this.cassette, record: this.record };
+    const given = Object.entries(texts).map(([name, control]) => [name, control.value.trim()]).filter(([, value]) => value);
+    const thresholds = this.thresholds.value.split(/\s+/).filter(Boolean);
     return {
       files: [...this.files],
       models: this.allModels(),
       ...(cases ? { cases } : {}),
       ...(this.temperature.value.trim() ? { temperature: number(this.temperature) } : {}),
       ...(this.choice.value ? { tool_choice: this.choice.value } : {}),
+      ...Object.fromEntries(given),
+      ...(thresholds.length ? { thresholds } : {}),
+      ...(this.maxCost.value.trim() ? { max_cost: number(this.maxCost) } : {}),
       ...(this.trials.value.trim() ? { trials: number(this.trials) } : {}),
     };
+  }
+
+  /** What the run would ask and cost, as pytest works it out; nothing is asked. */
+  async estimate() {
+    this.estimating.disabled = true;
+    this.estimated.replaceChildren(el("p", { class: "muted" }, "Asking pytest …"));
+    try {
+      const { text } = await call("POST", "/api/tool-eval/estimate", { body: this.body() });
+      this.estimated.replaceChildren(el("pre", { class: "code text", tabindex: 0 }, text));
+    } catch (error) {
+      this.estimated.replaceChildren(errorBox(error, "There is no estimate"));
+    }
+    this.estimating.disabled = false;
   }
 
   async send() {

@@ -1,6 +1,7 @@
 // @ts-check
 // A run: live while it goes on, and whole afterwards.
 
+import { accept } from "./accept.js";
 import { replaceHash, pushHash, runHash, suiteHash } from "./address.js";
 import { call, query } from "./api.js";
 import { announce, ask, errorBox, outputBox, pageHead } from "./controls.js";
@@ -11,22 +12,28 @@ import { RunView } from "./page/view.js";
 
 /** @import { Row } from "./page/cases.js" */
 
+/** The options of pytest that the form for a run has. */
+const SETTINGS = ["temperature", "trials", "tool-choice", "max-cost", "threshold", "cassette", "record"];
+
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, params, isGone }) {
   // Of a run that it started the server knows more than the history.
   const state = (await call("GET", "/api/tool-eval")).find((/** @type {any} */ run) => run.id === rest);
   const document = state ? null : await call("GET", `/api/history/${encodeURIComponent(rest)}`);
   if (isGone()) return;
-  const page = new RunPage(state ?? stateOf(document), place, params.toString(), isGone);
+  const { root } = await call("GET", "/api/project");
+  if (isGone()) return;
+  const page = new RunPage(state ?? stateOf(document), root, place, params.toString(), isGone);
   if (state?.status === "running") page.watch();
   else await page.whole(document);
   return { leave: () => page.leave(), moved: (/** @type {URLSearchParams} */ now) => page.cases?.go(now.toString()) };
 }
 
 class RunPage {
-  /** @param {any} state @param {HTMLElement} place @param {string} shown what the address says @param {() => boolean} isGone */
-  constructor(state, place, shown, isGone) {
+  /** @param {any} state @param {string} root the folder of the project @param {HTMLElement} place @param {string} shown what the address says @param {() => boolean} isGone */
+  constructor(state, root, place, shown, isGone) {
     this.state = state;
+    this.root = root;
     this.shown = shown;
     this.isGone = isGone;
     /** @type {LiveRun | null} */
@@ -58,9 +65,28 @@ class RunPage {
       },
       options: this.state.options,
       hrefOf: suiteHash,
+      actions: (/** @type {Row} */ row, /** @type {number} */ trial) => this.actionsFor(row, trial),
       runHref: runHash,
       address,
     };
+  }
+
+  /** What can be done about a trial. @param {Row} row @param {number} number of the trial, from 0 */
+  actionsFor(row, number) {
+    const again = this.again();
+    for (const name of ["file", "model", "case"]) again.delete(name);
+    for (const [name, value] of [["file", row.file], ["model", row.model], ["case", row.case]]) if (value) again.append(name, value);
+    const editor = `vscode://file/${[...this.root.split(/[\\/]/), ...row.file.split("/")].filter(Boolean).map(encodeURIComponent).join("/")}:${row.line || 1}`;
+    const trial = row.trials[number];
+    const take = async () => {
+      const whole = await call("GET", `/api/history/${encodeURIComponent(this.state.id)}/cases${query({ nodeid: row.nodeid })}`, { read: exactJson });
+      await accept(row, whole.trials[number]);
+    };
+    return [
+      link(`#/run?${again}`, "Run this again", { class: "button" }),
+      link(editor, "Open in VS Code", { class: "button" }),
+      ...(trial && !trial.passed && !trial.error ? [button("Accept this answer …", () => void take())] : []),
+    ];
   }
 
   watch() {
@@ -85,7 +111,7 @@ class RunPage {
   /** @param {any} [document] if it has been read already */
   async whole(document) {
     const { state } = this;
-    this.actions.replaceChildren(link(`#/run?${again(state)}`, "Run again", { class: "button" }), link(`#/compare${query({ new: state.id })}`, "Compare", { class: "button" }));
+    this.actions.replaceChildren(link(`#/run?${this.again()}`, "Run again", { class: "button" }), link(`/api/history/${encodeURIComponent(state.id)}/report`, "Download report", { class: "button", download: "" }), link(`#/compare${query({ new: state.id })}`, "Compare", { class: "button" }));
     const messages = [state.problem && errorBox(new Error(state.problem)), outputBox(state.output, state.status === "failed")];
     this.messages.replaceChildren(...messages.filter((each) => each));
     this.body.replaceChildren(...(this.live?.rows.size ? [this.live.cases.node] : []));
@@ -101,6 +127,17 @@ class RunPage {
     } catch (error) {
       if (!this.isGone()) this.messages.append(errorBox(error, "The results cannot be read"));
     }
+  }
+
+  /** What the form needs to do the same again: an empty setting, too, so that no kept one takes its place. */
+  again() {
+    const { files, models, cases, options } = this.state;
+    const params = new URLSearchParams();
+    for (const file of files) params.append("file", file);
+    for (const model of models) params.append("model", model);
+    for (const id of cases || []) params.append("case", id);
+    for (const name of SETTINGS) params.set(name.replace("-", "_"), [options?.[name] ?? []].flat().join(" "));
+    return params;
   }
 
   async cancel() {
@@ -129,16 +166,4 @@ function stateOf({ run, models, suites, cases }) {
     files: [...new Set(suites.map((/** @type {any} */ row) => row.file))],
     cases: isChosen ? [...new Set(cases.map((/** @type {any} */ row) => row.case))] : null,
   };
-}
-
-/** What the form needs to do the same again: an empty setting, too, so that no kept one takes its place. @param {any} state */
-function again(state) {
-  const params = new URLSearchParams();
-  for (const file of state.files) params.append("file", file);
-  for (const model of state.models) params.append("model", model);
-  for (const id of state.cases || []) params.append("case", id);
-  for (const [name, key] of [["temperature", "temperature"], ["trials", "trials"], ["tool-choice", "tool_choice"]]) {
-    params.set(key, String(state.options?.[name] ?? ""));
-  }
-  return params;
 }

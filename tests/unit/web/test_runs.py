@@ -165,16 +165,35 @@ def test_a_root_folder_elsewhere_is_told(run: Run, folder: Path) -> None:
 
 
 def test_names_are_no_options() -> None:
-    events = Path("/tmp/events.jsonl")
-    given = NewRun(files=["--x.tooleval.json"], models=["--help"], cases=["-x", "b c"])
-    assert pytest_arguments(given, events, ["--all,*"]) == [
+    given = NewRun(
+        files=["--x.tooleval.json"],
+        models=["--help"],
+        cases=["-x", "b c"],
+        keyword="--help",
+        thresholds=["overall=0.8"],
+        trials="auto:5",
+        max_cost=0.5,
+    )
+    assert pytest_arguments(given, ["--all,*"]) == [
         "./--x.tooleval.json::-x",
         "./--x.tooleval.json::b c",
         "--tooleval-model=--help",
+        "--tooleval-trials=auto:5",
+        "--tooleval-max-cost=0.5",
+        "--tooleval-threshold=overall=0.8",
         "--tooleval-allow-tools=--all,*",
-        "--tooleval-events=/tmp/events.jsonl",
+        "-k--help",
         "--color=no",
     ]
+
+
+def test_what_a_run_would_ask_is_told_before(client: TestClient) -> None:
+    asked = {"files": [FILE], "models": ["baseline/lexical"], "trials": 3}
+    told = client.post("/api/tool-eval/estimate", json=asked)
+    assert told.json()["text"].splitlines()[1].split()[0] == "baseline/lexical"
+    wrong = client.post("/api/tool-eval/estimate", json={**asked, "trials": "often"})
+    assert wrong.status_code == 422
+    assert "--tooleval-trials" in wrong.json()["output"]
 
 
 @pytest.mark.parametrize(
