@@ -166,7 +166,8 @@ class CaseItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, CaseFailure) and self._result is not None:
-            return self._shown(excinfo, self._result.reason, render_case(self._result))
+            text = render_case(self._result, whole=self.config.option.verbose > 0)
+            return self._shown(excinfo, self._result.reason, text)
         return super().repr_failure(excinfo, style)
 
     def _shown(self, excinfo: pytest.ExceptionInfo[BaseException], reason: str, text: str) -> Any:

@@ -19,6 +19,8 @@ from ..reports.comparison import render_comparison
 from ..reports.notes import notes
 from ..reports.run_text import VERDICTS
 from ..reports.tables import score_table
+from ..reports.text import EXPECTED
+from ..reports.text import GOT
 from ..reports.text import render_case
 from ..text import counted
 from ..text import printable
@@ -100,6 +102,9 @@ class Terminal:
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> Generator[None, object, object]:
         self._summarising = True
+        for report in terminalreporter.getreports("failed"):
+            if hasattr(report, "tooleval") and hasattr(report.longrepr, "reprcrash"):
+                report.longrepr = _Coloured(report.longrepr)
         if not self._silent:
             _write_tolerated(terminalreporter, self._session.tolerated)
         result = yield
@@ -159,6 +164,8 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
         reporter.write_line(
             "gates and baseline were not judged: the run was cut short", red=True, bold=True
         )
+    if session.keeper is not None and not session.keeper.problem:
+        reporter.write_line(f"kept as {session.id}: tooleval show")
     if not session.unwritten:
         for format, file in session.settings.files.items():
             reporter.write_line(f"{_FILES[format]}: {file}")
@@ -172,9 +179,34 @@ def _write_tolerated(reporter: pytest.TerminalReporter, cases: Sequence[KeptCase
     reporter.write_sep("=", "TOLERATED FAILURES")
     for case in failed[:_CASES_SHOWN]:
         reporter.write_sep("_", printable(case.row.nodeid), yellow=True, bold=True)
-        reporter.write_line(render_case(msgspec.json.decode(case.json, type=CaseResult)))
+        result = msgspec.json.decode(case.json, type=CaseResult)
+        _write_body(reporter, render_case(result, whole=reporter.config.option.verbose > 0))
     if len(failed) > _CASES_SHOWN:
         reporter.write_line(f"{len(failed) - _CASES_SHOWN} more: tooleval show latest --failed")
+
+
+class _Coloured:
+    """What a failed case shows, which pytest would write without colours."""
+
+    def __init__(self, shown: Any) -> None:
+        self.reprcrash = shown.reprcrash
+        self._text = str(shown)
+
+    def toterminal(self, tw: Any) -> None:
+        _write_body(tw, self._text)
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def _write_body(writer: Any, text: str) -> None:
+    """The reason in red, and the diff as git colours it."""
+    for number, line in enumerate(text.splitlines()):
+        start = line.lstrip(" ")[:2]
+        if number == 0:
+            writer.line(line, red=True, bold=True)
+        else:
+            writer.line(line, red=start == EXPECTED, green=start == GOT)
 
 
 def _write_cases(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 from ..record.calls import ToolCall
@@ -16,6 +17,7 @@ from ..record.transcript import Message
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..record.transcript import text_of
+from ..text import counted
 from ..text import json_text
 from ..text import printable
 from ..text import score_text
@@ -23,38 +25,66 @@ from ..text import shorten
 from ..text import shown
 from .tables import aligned
 
+# What begins a line of the diff.
+EXPECTED, GOT = "- ", "+ "
 _CELL = 36
+_LAST_LINES = 8
 _NOTHING = ("", NO_TOOL, ABSENT)
 _TEXT = 400
 
 
-def render_case(result: CaseResult) -> str:
-    """The failure text of a case. Its first line is what the short summary shows."""
+def render_case(result: CaseResult, *, whole: bool = True) -> str:
+    """The failure text of a case. Its first line is what the short summary shows.
+
+    Without `whole` it is what differs and the end of the conversation, else all comparisons, scores and
+    messages of the first trial that failed.
+    """
     blocks = [result.reason, f"{result.file}:{result.line}: {result.case} on {result.model}"]
     shown = [trial for trial in result.trials if not trial.passed] or list(result.trials)
     if len(result.trials) > 1:
         values = ", ".join(score_text(trial.values.get("overall")) for trial in result.trials)
         blocks.append(f"{len(result.trials)} trials, overall: {values}; the first that failed:")
     for trial in shown[:1]:
-        blocks += ["", render_scores(trial, result), "", render_transcript(trial)]
+        parts = (
+            [render_scores(trial, result), render_transcript(trial)] if whole else _short(trial, result)
+        )
+        blocks += [line for part in parts if part for line in ("", part)]
     return "\n".join(blocks).rstrip()
 
 
 def render_scores(trial: TrialResult, result: CaseResult) -> str:
     """What was expected and what came, as a diff; then each metric with its threshold."""
+    return "\n".join([*_diff(trial.checks), _table(_score_rows(trial, result))])
+
+
+def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:
+    """What differs, and the end of the conversation."""
+    differing = {place: [c for c in checks if c.value < 1.0] for place, checks in trial.checks.items()}
+    differing = {place: checks for place, checks in differing.items() if checks}
+    yield "\n".join(_diff(differing)).rstrip()
+    values = {metric: score.value for metric, score in trial.scores.items() if score.value is not None}
+    missed = [metric for metric, value in values.items() if value < result.thresholds.get(metric, 0.0)]
+    yield _table([row for row in _score_rows(trial, result) if row[0] in missed])
+    lines = _conversation_lines(trial)
+    cut = len(lines) - _LAST_LINES
+    before = [f"  ({counted(cut, 'line')} before these; -v shows all)"] if cut > 0 else []
+    yield "\n".join([*before, *lines[-_LAST_LINES:]])
+
+
+def _score_rows(trial: TrialResult, result: CaseResult) -> list[list[str]]:
     rows = []
     for metric, score in trial.scores.items():
         threshold = result.thresholds.get(metric)
         needed = "" if threshold is None else f"needs {threshold:.2f}"
         lines = printable(score.explanation, keep_newlines=True).splitlines() or [""]
         rows.append([metric, score_text(score.value), needed, lines[0]])
-    return "\n".join([*_diff(trial), _table(rows)])
+    return rows
 
 
-def _diff(trial: TrialResult) -> Iterator[str]:
+def _diff(by_call: Mapping[str, Sequence[Check]]) -> Iterator[str]:
     """By call: what is as expected with a blank in front, else what was expected and what came."""
-    for place, checks in trial.checks.items():
-        if place or len(trial.checks) > 1:
+    for place, checks in by_call.items():
+        if place or len(by_call) > 1:
             yield f"  {printable(place) or 'the answer'}"
         lines = [line for check in checks for line in _check_lines(check)]
         yield from (f"  {line}" for line in aligned(lines, texts=(0, 1, 2)))
@@ -66,7 +96,7 @@ def _check_lines(check: Check) -> Iterator[list[str]]:
     if check.value >= 1.0:
         yield [f"  {what}", shorten(check.actual, _CELL), ""]
         return
-    lines = [["- ", check.expected], ["+ ", check.actual]]
+    lines = [[EXPECTED, check.expected], [GOT, check.actual]]
     shown = [[sign + what, shorten(text, _CELL), ""] for sign, text in lines if text not in _NOTHING]
     if shown:
         shown[-1][2] = check.reason
@@ -79,8 +109,13 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 def render_transcript(trial: TrialResult) -> str:
     """The conversation, one message or call per line."""
+    lines = _conversation_lines(trial)
+    return "\n".join(["  transcript", *(f"  {line}" for line in lines)]) if lines else ""
+
+
+def _conversation_lines(trial: TrialResult) -> list[str]:
     if trial.transcript is None:
-        return ""
+        return []
     lines = [line for message in trial.transcript.prompt for line in _message_lines(message)]
     for round_ in trial.transcript.rounds:
         lines += [line for message in round_.prompt for line in _message_lines(message)]
@@ -88,8 +123,7 @@ def render_transcript(trial: TrialResult) -> str:
         lines += [line for answer in round_.answers for line in _message_lines(answer)]
     lines += _others_lines(trial.transcript)
     printed = printable(trial.transcript.printed, keep_newlines=True).splitlines()
-    lines += ["", "printed by the world", *(f"  {line}" for line in printed)] if printed else []
-    return "\n".join(["  transcript", *(f"  {line}" for line in lines)])
+    return [*lines, "", "printed by the world", *(f"  {line}" for line in printed)] if printed else lines
 
 
 def _others_lines(transcript: Transcript) -> Iterable[str]:

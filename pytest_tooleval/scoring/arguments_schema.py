@@ -203,7 +203,6 @@ def _explain(case: ResolvedCase, calls: Sequence[ToolCall]) -> tuple[str, list[C
 
 
 def _check(case: ResolvedCase, call: ToolCall) -> Check:
-    what, expected = shown_call(call), "arguments valid under the tool's schema"
     faults = [] if _is_valid(case, call) else _faults(case, call)
     why = shorten(printable("; ".join(faults)), 200)
-    return Check(what, expected, shown_arguments(call), float(not faults), why or "valid")
+    return Check(shown_call(call), "", shown_arguments(call), float(not faults), why or "valid")

@@ -62,7 +62,7 @@ def test_a_failure_shows_the_conversation_and_what_the_world_printed(desk: Proje
         "desk.py",
         code.replace('        return {"ok"', '        print("paid", amount)\n        return {"ok"'),
     )
-    result = desk.run("-k", FIRST, model="careless")
+    result = desk.run("-v", "-k", FIRST, model="careless")
     result.stdout.fnmatch_lines(
         [
             'Desk.orders["A1"].refunded: expected 40, got 80',

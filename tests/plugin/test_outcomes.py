@@ -33,8 +33,9 @@ def test_a_failure_says_what_was_compared(project: Project, style: str) -> None:
         result.stdout.fnmatch_lines(
             [
                 "weather.tooleval.json:*: london on agent",
+                '  - city  "Paris"',
+                '  + city  "London"*',
                 "*overall*0.60*needs 1.00*",
-                "*city*Paris*London*",
                 "*user*What is the weather in Paris?*",
                 '*assistant*get_weather(city="London")*',
             ]
@@ -254,9 +255,16 @@ def test_a_missing_key_says_which_variable(project: Project) -> None:
         api_key_env = "MY_TEAM_KEY"
         """,
     )
+    told = ["*MY_TEAM_KEY is not set*'hosted'*tooleval.toml*"]
     result = project.run(model="hosted")
-    result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["*MY_TEAM_KEY is not set*'hosted'*tooleval.toml*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(told)
+    assert result.stderr.str().count("MY_TEAM_KEY") == 1
+    # Other tests run all the same.
+    project.write("test_other.py", "def test_other(): pass")
+    result = project.run(model="hosted")
+    result.assert_outcomes(errors=2, passed=1)
+    result.stdout.fnmatch_lines(told)
     assert "Traceback" not in result.stdout.str()
 
 
