@@ -56,18 +56,20 @@ def nearest(questions: Recorded, asked: Mapping[str, Any]) -> Nearest | None:
     wanted = summary(asked)
     fields = _fields(wanted)
     text = canonical(wanted["messages"])
-    best: tuple[float, int, Mapping[str, Any]] | None = None
+    same: dict[int, list[tuple[int, Mapping[str, Any]]]] = {}
     for line, recorded in questions:
-        if _fields(recorded) != fields:
-            continue
-        same = sum(_same(field, wanted, recorded) for field in fields)
-        # Among equals the one whose messages read most alike.
-        alike = difflib.SequenceMatcher(None, text, canonical(recorded.get("messages"))).quick_ratio()
-        if best is None or (same + alike) > best[0]:
-            best = (same + alike, line, recorded)
-    if best is None:
+        if _fields(recorded) == fields:
+            count = sum(_same(field, wanted, recorded) for field in fields)
+            same.setdefault(count, []).append((line, recorded))
+    if not same:
         return None
-    _, line, recorded = best
+
+    def alike(question: tuple[int, Mapping[str, Any]]) -> float:
+        messages = canonical(question[1].get("messages"))
+        return difflib.SequenceMatcher(None, text, messages).quick_ratio()
+
+    # Among equals the one whose messages read most alike.
+    line, recorded = max(same[max(same)], key=alike)
     found = tuple(_difference(f, wanted, recorded) for f in fields if not _same(f, wanted, recorded))
     return Nearest(line, found)
 
