@@ -270,9 +270,13 @@ def test_a_suite_made_in_the_page_runs_there_and_in_pytest_to_the_same_scores(si
     page.get_by_role("button", name="Create suite").click()
     page.get_by_role("button", name="Add a tool").click()
     site.field("tools[0].function.name").fill("get_weather")
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    site.field("tools[0].function.parameters").fill(json.dumps(schema))
     page.get_by_role("button", name="Add a case").click()
     site.field("test_cases[0].prompt").fill("Weather in Oslo?")
-    site.field("test_cases[0].expected_params").fill('{"city": "Oslo"}')
+    city = page.locator('[data-path="test_cases[0].expected_params.city"]')
+    city.get_by_role("combobox").select_option("equals")
+    city.get_by_role("textbox").fill("Oslo")
     site.save()
     assert json.loads(site.text("my-suite.tooleval.json"))["test_cases"] == [
         {
@@ -425,8 +429,15 @@ def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> Non
         seeded.page.keyboard.press(key)
     expect(seeded.page.get_by_label("The suite as JSON")).to_have_value(SEED)
     choice.select_option("calls")
-    assert json.loads(seeded.field("test_cases[0].expected_calls").input_value()) == [
-        {"tool": "get_weather", "params": {"city": "Paris"}}
+    first = seeded.page.locator('[data-path="test_cases[0].expected_calls[0].params.city"]')
+    expect(first.get_by_role("textbox")).to_have_value("Paris")
+    first.get_by_role("combobox").select_option("is one of (list)")
+    seeded.page.get_by_role("button", name="Add a call").click()
+    seeded.save()
+    case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
+    assert case["expected_calls"] == [
+        {"tool": "get_weather", "params": {"city": {"$any_of": ["Paris"]}}},
+        {"tool": "get_weather"},
     ]
     choice.select_option("none")
     seeded.save()
@@ -520,6 +531,7 @@ def test_a_file_that_is_gone_is_made_again_once(seeded: Site) -> None:
 def test_broken_json_in_a_field_is_not_saved_and_not_lost(seeded: Site) -> None:
     seeded.go("suite/weather.tooleval.json")
     seeded.open_item("test_cases[0]")
+    seeded.page.get_by_text("As JSON").click()
     seeded.field("test_cases[0].expected_params").fill('{"city": ')
     seeded.page.get_by_text("not JSON yet").wait_for()
     seeded.page.get_by_role("button", name="Save", exact=True).click()
@@ -539,8 +551,8 @@ def test_two_editors_at_once_get_a_choice_and_no_lost_update(seeded: Site) -> No
     page.get_by_role("button", name="Save", exact=True).click()
     conflict = page.locator(".conflict")
     conflict.wait_for()
-    assert '"name": "Mine"' in conflict.get_by_label("Mine", exact=True).inner_text()
-    assert "They tested" in conflict.get_by_label("Theirs", exact=True).inner_text()
+    assert '"name": "Mine"' in conflict.locator(".plus").first.inner_text()
+    assert "They tested" in conflict.locator(".minus").all_inner_texts()[-1]
     assert seeded.text("weather.tooleval.json") == theirs
     page.get_by_role("button", name="Go on editing").click()
     page.get_by_role("button", name="Save", exact=True).click()

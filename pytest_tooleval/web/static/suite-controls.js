@@ -164,7 +164,7 @@ function wordsControl(use) {
  * @param {Use} use
  */
 function toolsControl(use) {
-  const isList = use.spec.key !== "expected_tool";
+  const isList = use.spec.key !== "expected_tool" && use.spec.key !== "tool";
   /** @type {string[]} */
   let chosen = use.value === undefined || use.value === null ? [] : [use.value].flat();
   const chips = el("span", { class: "chips" });

@@ -69,6 +69,15 @@ export const EXPECTED_PARAMS = {
   hint: 'Empty: not scored. A value may be a matcher, such as {"$any_of": ["NYC", "New York"]}.',
 };
 
+/** @type {Field} */
+export const CALLED_TOOL = { key: "tool", label: "Tool", kind: "tools", wide: true };
+
+/** @type {Field} */
+export const CALL_PARAMS = { ...EXPECTED_PARAMS, key: "params", label: "Parameters (JSON)" };
+
+/** @type {Field} */
+export const MOCKS = { key: "mock_responses", label: "Answers of the mocks (JSON)", kind: "json", wide: true, hint: "Tool to what it answers." };
+
 /** @type {Field[]} */
 export const EXPECTED_CALLS = [
   { key: "expected_calls", label: "Expected calls (JSON)", kind: "json", wide: true, required: true, hint: 'A list of {"tool": …, "params": …}.' },
@@ -80,7 +89,6 @@ export const MULTI_TURN = [
   { key: "max_rounds", label: "Most rounds", kind: "number", unset: "10" },
   { key: "optimal_hops", label: "Calls of the shortest chain", kind: "number" },
   { key: "valid_prerequisites", label: "Tools that may come before", kind: "tools", wide: true },
-  { key: "mock_responses", label: "Answers of the mocks (JSON)", kind: "json", wide: true, hint: "Tool to what it answers." },
   { key: "live_tools", label: "Tools that really run", kind: "words", wide: true, unset: "as the suite has it", hint: "On the suite's MCP server, if allowed; * for all that only read." },
 ];
 

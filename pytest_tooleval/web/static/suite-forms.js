@@ -6,7 +6,8 @@ import { insertItem, moveItem, pathText, rawOf, removeAt, setRaw, spell } from "
 import { makeField } from "./suite-controls.js";
 import * as fields from "./suite-fields.js";
 import { ItemList } from "./suite-items.js";
-import { el, outcomeText, shownNodes } from "./page/dom.js";
+import { paramRows } from "./suite-params.js";
+import { button, el, outcomeText, shownNodes } from "./page/dom.js";
 import { contentText } from "./page/trial.js";
 
 /** @import { Problem } from "./api.js" */
@@ -121,6 +122,95 @@ export class SuiteForms {
     return /** @type {HTMLDetailsElement} */ (
       el("details", { class: "wide", open: isOpen ? "" : null }, summary, el("div", { class: "form" }, ...this.fieldsOf(specs, parent)))
     );
+  }
+
+  // ---- expected calls, without JSON ----
+
+  /**
+   * A row for each parameter of some tools, and behind a fold the same as JSON.
+   * @param {Field} spec of the object that holds them
+   * @param {Path} parent
+   * @param {() => string[]} names of the tools
+   */
+  params(spec, parent, names) {
+    const schemas = () => names().map((name) => this.schemaOf(name, parent));
+    return this.rows(spec, parent, true, {
+      properties: () => Object.assign({}, ...schemas().map((schema) => schema.properties ?? {})),
+      required: () => schemas().flatMap((schema) => schema.required ?? []),
+    });
+  }
+
+  /** @param {Field} spec @param {Path} parent @param {boolean} isMatched @param {{properties: () => Record<string, any>, required: () => string[]}} members */
+  rows(spec, parent, isMatched, members) {
+    const { editor } = this;
+    const path = [...parent, spec.key];
+    const json = el("div", {});
+    const drawJson = () => json.replaceChildren(this.field(spec, parent, () => made.draw()));
+    const made = paramRows({
+      path,
+      text: () => editor.text,
+      value: () => at(editor.data, path),
+      ...members,
+      isMatched,
+      broken: (control, isBroken) => this.setBroken(control, isBroken),
+      write: (name, raw) => {
+        let { text } = editor;
+        const value = at(editor.data, path);
+        if (raw === undefined && (value === undefined || !Object.hasOwn(value, name))) return;
+        if (raw === undefined) text = Object.keys(value).length === 1 ? removeAt(text, path) : removeAt(text, [...path, name]);
+        else text = setRaw(value === undefined ? setRaw(text, path, "{}") : text, [...path, name], raw);
+        this.edit(text);
+        drawJson();
+      },
+    });
+    // When the tools are others, so are their parameters.
+    made.node.classList.add("tool-choice");
+    made.node.addEventListener("tools", () => {
+      if (!made.node.contains(document.activeElement)) made.draw();
+    });
+    drawJson();
+    return el("fieldset", { class: "field wide" }, el("legend", {}, spec.label.replace(" (JSON)", "")), made.node, el("details", {}, el("summary", {}, "As JSON"), json));
+  }
+
+  /** The JSON Schema of a tool's parameters. @param {string} name @param {Path} path of the case, or within it */
+  schemaOf(name, path) {
+    const own = at(this.editor.data, [...path.slice(0, 2), "tools"]);
+    const tools = Array.isArray(own) ? own : this.editor.data.tools;
+    const found = (Array.isArray(tools) ? tools : []).find((tool) => tool?.function?.name === name);
+    const schema = found?.function?.parameters;
+    return typeof schema === "object" && schema !== null ? schema : {};
+  }
+
+  /** What each tool answers in a chain. @param {Path} path of the case */
+  mocks(path) {
+    const properties = () => Object.fromEntries(this.toolNames(path).map((name) => [name, {}]));
+    return this.rows(fields.MOCKS, path, false, { properties, required: () => [] });
+  }
+
+  /** The expected calls of a case, one block each. @param {Path} parent @param {() => void} written */
+  calls(parent, written) {
+    const { editor } = this;
+    const path = [...parent, "expected_calls"];
+    const node = el("fieldset", { class: "field wide" });
+    const draw = () => {
+      const calls = at(editor.data, path);
+      const blocks = calls.map((/** @type {any} */ _, /** @type {number} */ i) => {
+        const own = [...path, i];
+        const remove = button("Remove this call", () => change(removeAt(editor.text, own)));
+        return el("li", { class: "card form" }, this.field(fields.CALLED_TOOL, own, () => written()), this.params(fields.CALL_PARAMS, own, () => [at(editor.data, [...own, "tool"]) ?? []].flat()), el("div", { class: "row wide" }, remove));
+      });
+      const add = button("Add a call", () => change(insertItem(editor.text, path, calls.length, spell(editor.text, { tool: this.toolNames(parent)[0] ?? "*" }))));
+      node.replaceChildren(el("legend", {}, "Expected calls"), el("ol", { class: "items" }, ...blocks), el("div", { class: "row" }, add));
+    };
+    const change = (/** @type {string} */ text) => {
+      this.edit(text);
+      written();
+      draw();
+      this.showProblems(this.problems, this.warnings);
+      node.querySelector("button")?.focus();
+    };
+    draw();
+    return node;
   }
 
   /** @param {string} text */
@@ -304,20 +394,26 @@ export class SuiteForms {
     });
     const expectation = field("The model should make", choice, {});
     if (kind === "turns") return [...this.fieldsOf([fields.CASE_ID], path, written), expectation, ...this.fieldsOf(fields.CONVERSATION, path, written), this.details("More settings", fields.CASE_MORE, path, false)];
-    const specs = kind === "calls" ? fields.EXPECTED_CALLS : kind === "call" ? [fields.EXPECTED_TOOL, fields.EXPECTED_PARAMS] : [];
+    const hasCalls = Array.isArray(item.expected_calls) && item.expected_calls.every((/** @type {any} */ each) => typeof each === "object" && each !== null);
+    const wanted =
+      kind === "call"
+        ? [this.field(fields.EXPECTED_TOOL, path, written), this.params(fields.EXPECTED_PARAMS, path, () => [at(this.editor.data, [...path, "expected_tool"]) ?? []].flat())]
+        : kind === "calls"
+          ? [...(hasCalls ? [this.calls(path, written)] : []), ...this.fieldsOf(hasCalls ? fields.EXPECTED_CALLS.slice(1) : fields.EXPECTED_CALLS, path, written)]
+          : [];
     const flag = this.field({ key: "multi_turn", label: "Multi-turn: a chain of calls with mocks", kind: "flag" }, path, () => {
       redraw();
       this.showProblems(this.problems, this.warnings);
       /** @type {HTMLElement | null | undefined} */ (this.cases.cardOf(i)?.querySelector('[data-path$=".multi_turn"] input'))?.focus();
     });
     flag.classList.add("bare", "wide");
-    const isChain = item.multi_turn === true || fields.MULTI_TURN.some((each) => item[each.key] !== undefined);
+    const isChain = item.multi_turn === true || [...fields.MULTI_TURN, fields.MOCKS].some((each) => item[each.key] !== undefined);
     return [
       ...this.fieldsOf(fields.CASE_MAIN, path, written),
       expectation,
-      ...this.fieldsOf(specs, path, written),
+      ...wanted,
       flag,
-      ...(isChain ? this.fieldsOf(fields.MULTI_TURN, path, written) : []),
+      ...(isChain ? [...this.fieldsOf(fields.MULTI_TURN, path, written), this.mocks(path)] : []),
       this.details("More settings", fields.CASE_MORE, path, false),
     ];
   }
@@ -438,5 +534,5 @@ function slotOf(place) {
 
 /** @param {Element} place @returns {HTMLElement | null} */
 function controlOf(place) {
-  return place.matches(".field") ? place.querySelector("input, textarea, select") : null;
+  return place.matches(".field, .param") ? place.querySelector("input, textarea, select") : null;
 }
