@@ -110,7 +110,7 @@ class Tooleval:
                 "does not hold; give its file's path in place of the object"
             )
         if isinstance(case, str):
-            case = _find(suite, case)
+            case = suite.case(case)
         spec = self._spec(model)
         resolved = resolve(suite, case, Overrides(**self._session.settings.overrides))
         judge = self._session.asking.settings.judge
@@ -146,11 +146,3 @@ class Tooleval:
     ) -> CaseResult:
         place = Place(self._request.node.nodeid)
         return evaluate(case, spec.label, place, transcripts, registry.scorers)
-
-
-def _find(suite: Suite, id: str) -> TestCase:
-    try:
-        return suite.case(id)
-    except KeyError:
-        ids = ", ".join(str(case.id) for case in suite.test_cases[:20])
-        raise ConfigError(f"suite {suite.name!r} has no test case {id!r}; it has: {ids}") from None

@@ -126,7 +126,7 @@ def test_an_async_test_is_skipped_too(project: Project) -> None:
     ("call", "model", "error"),
     [
         ('"weather.tooleval.json", "paris"', "agent,other", "*several models (agent, other)*model=*"),
-        ('"weather.tooleval.json", "rome"', "agent", "*'Weather' has no test case 'rome'*paris*"),
+        ('"weather.tooleval.json", "rome"', "agent", "*the suite 'Weather' has no case 'rome'*"),
         ('"gone.tooleval.json", "paris"', "agent", "*gone.tooleval.json:1:1: there is no such file"),
         ('"weather.tooleval.json", "paris", "agnet"', "agent", "*unknown model 'agnet'*"),
     ],
@@ -226,7 +226,7 @@ def test_under_xdist(project: Project) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ('"weather.tooleval.json", "pariss"', "has no test case 'pariss'"),
+        ('"weather.tooleval.json", "pariss"', "has no case 'pariss', did you mean 'paris'"),
         ('"weathr.tooleval.json", "paris"', "there is no such file"),
         ('"weather.tooleval.json", "paris", model="agnet"', "unknown model"),
     ],
