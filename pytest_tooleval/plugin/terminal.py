@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _HEARTBEAT_S = 15.0
 _CASES_SHOWN = 20
+# More failures than these are shown by their reasons alone, but for the first few.
+_MANY, _FEW = 20, 5
 _FILES = {"json": "results", "html": "report", "markdown": "summary", "csv": "table"}
 _COLOURS = {"passed": "green", "failed": "red", "error": "red"}
 
@@ -102,9 +104,11 @@ class Terminal:
         self, terminalreporter: pytest.TerminalReporter, exitstatus: int
     ) -> Generator[None, object, object]:
         self._summarising = True
-        for report in terminalreporter.getreports("failed"):
-            if hasattr(report, "tooleval") and hasattr(report.longrepr, "reprcrash"):
-                report.longrepr = _Coloured(report.longrepr)
+        failed = [each for each in terminalreporter.getreports("failed") if hasattr(each, "tooleval")]
+        bodies = len(failed) if self._config.option.verbose > 0 else _bodies(failed)
+        for number, report in enumerate(failed):
+            if hasattr(report.longrepr, "reprcrash"):
+                report.longrepr = _Coloured(report.longrepr, whole=number < bodies)
         if not self._silent:
             _write_tolerated(terminalreporter, self._session.tolerated)
         result = yield
@@ -177,20 +181,26 @@ def _write_tolerated(reporter: pytest.TerminalReporter, cases: Sequence[KeptCase
     if not failed or reporter.config.getoption("tbstyle", "auto") in ("no", "line"):
         return
     reporter.write_sep("=", "TOLERATED FAILURES")
-    for case in failed[:_CASES_SHOWN]:
+    bodies = _bodies(failed)
+    for case in failed[:bodies]:
         reporter.write_sep("_", printable(case.row.nodeid), yellow=True, bold=True)
         result = msgspec.json.decode(case.json, type=CaseResult)
         _write_body(reporter, render_case(result, whole=reporter.config.option.verbose > 0))
-    if len(failed) > _CASES_SHOWN:
-        reporter.write_line(f"{len(failed) - _CASES_SHOWN} more: tooleval show latest --failed")
+    if len(failed) > bodies:
+        reporter.write_line(f"{len(failed) - bodies} more: tooleval show latest --failed")
+
+
+def _bodies(failed: Sequence[object]) -> int:
+    """How many failures are shown with more than their reason."""
+    return len(failed) if len(failed) <= _MANY else _FEW
 
 
 class _Coloured:
     """What a failed case shows, which pytest would write without colours."""
 
-    def __init__(self, shown: Any) -> None:
+    def __init__(self, shown: Any, *, whole: bool) -> None:
         self.reprcrash = shown.reprcrash
-        self._text = str(shown)
+        self._text = str(shown) if whole else f"{self.reprcrash.message} (-v shows more)"
 
     def toterminal(self, tw: Any) -> None:
         _write_body(tw, self._text)

@@ -65,7 +65,7 @@ def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:
     values = {metric: score.value for metric, score in trial.scores.items() if score.value is not None}
     missed = [metric for metric, value in values.items() if value < result.thresholds.get(metric, 0.0)]
     yield _table([row for row in _score_rows(trial, result) if row[0] in missed])
-    lines = _conversation_lines(trial)
+    lines = [line for line in _conversation_lines(trial) if not line.startswith("  system ")]
     cut = len(lines) - _LAST_LINES
     before = [f"  ({counted(cut, 'line')} before these; -v shows all)"] if cut > 0 else []
     yield "\n".join([*before, *lines[-_LAST_LINES:]])
