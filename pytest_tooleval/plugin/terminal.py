@@ -210,13 +210,13 @@ class _Coloured:
 
 
 def _write_body(writer: Any, text: str) -> None:
-    """The reason in red, and the diff as git colours it."""
+    """The reason in red; of the diff what was expected in green, and what came in red."""
     for number, line in enumerate(text.splitlines()):
         start = line.lstrip(" ")[:2]
         if number == 0:
             writer.line(line, red=True, bold=True)
         else:
-            writer.line(line, red=start == EXPECTED, green=start == GOT)
+            writer.line(line, green=start == EXPECTED, red=start == GOT)
 
 
 def _write_cases(
