@@ -664,8 +664,8 @@ def test_scores_arrive_one_by_one_and_survive_a_reload(site: Site) -> None:
     expect(rows).to_have_count(4)
     site.release(6)
     page.get_by_role("link", name="Run again").wait_for()
-    # In the order of the suite, whatever came first.
-    expect(page.locator(".matrix .id")).to_have_text([f"case-{i}" for i in range(6)])
+    # Failures first, then in the order of the suite, whatever came first.
+    expect(page.locator(".matrix .id")).to_have_text([f"case-{i}" for i in (1, 0, 2, 3, 4, 5)])
     assert "5 passed" in page.locator(".outcomes").inner_text()
 
 
@@ -713,10 +713,10 @@ def test_a_transcript_can_be_read_while_the_run_goes_on(site: Site) -> None:
     site.release(1)
     site.cell("case-0").click()
     panel = site.page.locator(".panel")
-    panel.get_by_role("heading", name="Conversation").wait_for()
+    panel.get_by_role("heading", name="Answer", exact=True).wait_for()
     assert "Weather 0" in panel.locator(".turn-user").inner_text()
     assert "Bergen" in panel.locator(".turn-assistant").inner_text()
-    assert '"Oslo"' in panel.locator("tr.wrong").inner_text()
+    assert '"Oslo"' in panel.locator("tr.expected").first.inner_text()
     site.page.keyboard.press("Escape")
     assert panel.is_hidden()
     expect(site.cell("case-0")).to_be_focused()
@@ -808,10 +808,10 @@ def test_a_run_of_the_history_is_seen_as_in_a_report(seeded: Site) -> None:
     assert page.evaluate("location.hash") == f"#/runs/{run}?outcome=failed&model=agent"
     seeded.cell("temperature-in-tokyo-in-fahrenheit").click()
     panel = page.locator(".panel")
-    panel.get_by_role("heading", name="Conversation").wait_for()
-    assert "fahrenheit" in panel.locator("tr.wrong").inner_text()
+    panel.get_by_role("heading", name="Answer", exact=True).wait_for()
+    assert "fahrenheit" in panel.locator("tr.expected").first.inner_text()
     page.reload()
-    panel.get_by_role("heading", name="Conversation").wait_for()
+    panel.get_by_role("heading", name="Answer", exact=True).wait_for()
     expect(rows).to_have_count(1)
     page.go_back()
     expect(panel).to_be_hidden()
