@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScheduling
-from xdist.workermanage import parse_tx_spec_config
 
 from .nodeids import is_case
 from .settings import Settings
@@ -25,14 +24,17 @@ def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadS
     """The scheduler for `--dist load`; None leaves every other mode as it is."""
     if config.getoption("dist") != "load":
         return None
-    active = active_workers(settings, len(parse_tx_spec_config(config)))
-    return EvalScheduling(config, log, active, lookahead(share(settings.concurrency, active, 0)))
+    scheduler = EvalScheduling(config, log)
+    scheduler.active = active_workers(settings, scheduler.numnodes)
+    scheduler.ahead = lookahead(share(settings.concurrency, scheduler.active, 0))
+    return scheduler
 
 
 class EvalScheduling(LoadScheduling):  # type: ignore[misc]
     """Cases are shared out evenly at the start, every n-th to a worker; other tests as in `load`.
 
-    At most `active` workers get cases, so that a limit smaller than their number still holds.
+    At most `active` workers get cases, so that a limit smaller than their number still holds; each asks
+    for as many as `ahead` before their turn.
 
     A worker that runs dry takes over what a slow one has not asked yet. Workers are kept until all
     are done, so that the cases of one that died find a place. A session without cases is
@@ -42,10 +44,11 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
     collection: list[str] | None
     maxschedchunk: int | None
 
-    def __init__(self, config: pytest.Config, log: Any, active: int, ahead: int) -> None:
+    active: int
+    ahead: int
+
+    def __init__(self, config: pytest.Config, log: Any) -> None:
         super().__init__(config, log)
-        self._active = active
-        self._ahead = ahead
         self._shared_out = False
         self._dropping = False
         self._taker: Any = None
@@ -77,7 +80,7 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
     def _asking(self) -> list[Any]:
         """The workers that get cases: those with the lowest numbers."""
         alive = [node for node in self.nodes if not node.shutting_down]
-        return sorted(alive, key=lambda node: worker_number(node.gateway.id))[: self._active]
+        return sorted(alive, key=lambda node: worker_number(node.gateway.id))[: self.active]
 
     def remove_node(self, node: Any) -> str | None:
         """A worker is gone; if it crashed, the others share its cases, and its item is returned."""
@@ -111,7 +114,7 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
             return
         slowest = max(self.nodes, key=lambda other: len(self.node2pending[other]))
         # The first is running, the second is known to be next; then come those asked ahead.
-        unasked = self.node2pending[slowest][2 + self._ahead :]
+        unasked = self.node2pending[slowest][2 + self.ahead :]
         taken = unasked[len(unasked) // 2 :]
         if taken and slowest is not node and not slowest.shutting_down:
             self._taker = node

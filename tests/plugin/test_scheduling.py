@@ -45,7 +45,8 @@ def schedule(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> An
     def make(nodeids: list[str], ahead: int = 4, active: int = 2) -> tuple[Any, Node, Node]:
         specs = ["popen", "popen"]
         monkeypatch.setattr(xdist.scheduler.load, "parse_tx_spec_config", lambda config: specs)
-        scheduler = EvalScheduling(pytestconfig, None, active, ahead)
+        scheduler = EvalScheduling(pytestconfig, None)
+        scheduler.active, scheduler.ahead = active, ahead
         nodes = Node("gw0"), Node("gw1")
         for node in nodes:
             scheduler.add_node(node)
