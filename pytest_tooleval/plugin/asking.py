@@ -298,7 +298,8 @@ class Asking:
         """The folder of this run's answers: the cassettes, else the run's own below `.tooleval`."""
         if self.settings.cassette is not None:
             return self.settings.cassette, self.settings.record
-        if self.settings.recorded is not None:
+        # An editor that looks for tests leaves nothing behind.
+        if self.settings.recorded is not None or self._config.option.collectonly:
             return None, "new"
         if self._is_worker:
             folder = Path(self._config.workerinput["tooleval_answers"])  # type: ignore[attr-defined]

@@ -38,6 +38,11 @@ def test_looking_asks_nothing(three: Project, option: str) -> None:
     assert three.calls == []
 
 
+def test_collecting_leaves_no_folder_behind(three: Project) -> None:
+    three.run("--collect-only")
+    assert not (three.path / ".tooleval").exists()
+
+
 @pytest.mark.parametrize(
     ("args", "asked"),
     [
