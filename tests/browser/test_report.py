@@ -186,6 +186,9 @@ def test_filters_belong_to_one_and_the_same_cell(open_page: Open, rich: Path) ->
     assert all(int(each[-4:]) % 5 == 0 for each in opened.cases())
     page.get_by_role("combobox", name="Suite").select_option("Weather")
     assert all(int(each[-4:]) % 15 == 0 for each in opened.cases())
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_role("combobox", name="Tool", exact=True).select_option(index=1)
+    assert 0 < len(opened.cases()) < 60
 
 
 def test_sorting(open_page: Open, rich: Path) -> None:

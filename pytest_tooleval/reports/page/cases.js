@@ -16,7 +16,7 @@ import { isBelow, isKnown } from "./numbers.js";
  * @typedef {{expected: string | null, called: string | null, hallucinated: boolean}} Choice the tool that was
  *   expected and the one that was called; null for none
  * @typedef {{models: Named[], suites: Named[], cases: Case[]}} Index `key` is what an address calls it
- * @typedef {{query: string, outcomes: string[], model: string, suite: string, tag: string, failure: string,
+ * @typedef {{query: string, outcomes: string[], model: string, suite: string, tag: string, tool: string, failure: string,
  *   choice: string, sort: string, open: string, on: string, trial: number}} State
  */
 
@@ -100,6 +100,12 @@ export function choiceText({ expected, called, hallucinated }) {
   return `${name(expected)} → ${hallucinated ? "(hallucinated)" : name(called)}`;
 }
 
+/** The tools that were expected or called. @param {Row} row */
+export function toolsOf(row) {
+  const names = [...row.called, ...choicesOf(row).map(({ expected }) => expected)].filter((name) => name !== null);
+  return [...new Set(names.map((name) => shortened(name, 200).toWellFormed()))];
+}
+
 /** @param {Row} row */
 export function choicesOf(row) {
   return row.trials.flatMap((trial) => trial.choices);
@@ -109,7 +115,7 @@ export function choicesOf(row) {
 
 /** @returns {State} */
 export function startState() {
-  return { query: "", outcomes: [], model: "", suite: "", tag: "", failure: "", choice: "", sort: "failed", open: "", on: "", trial: 0 };
+  return { query: "", outcomes: [], model: "", suite: "", tag: "", tool: "", failure: "", choice: "", sort: "failed", open: "", on: "", trial: 0 };
 }
 
 /** @param {string} query what stands in the address @returns {State} */
@@ -122,6 +128,7 @@ export function readState(query) {
     model: text("model"),
     suite: text("suite"),
     tag: text("tag"),
+    tool: text("tool"),
     failure: text("failure"),
     choice: text("choice"),
     sort: text("sort") || startState().sort,
@@ -139,6 +146,7 @@ export function writeState(state) {
     ["model", state.model],
     ["suite", state.suite],
     ["tag", state.tag],
+    ["tool", state.tool],
     ["failure", state.failure],
     ["choice", state.choice],
     ["sort", state.sort === startState().sort ? "" : state.sort],
@@ -186,10 +194,11 @@ function rowsShown(each, model) {
 }
 
 /** Whether one and the same row has what is asked for. @param {Row | undefined} row @param {State} state */
-function rowMatches(row, { outcomes, failure, choice }) {
+function rowMatches(row, { outcomes, tool, failure, choice }) {
   return (
     row &&
     (!outcomes.length || outcomes.includes(row.outcome)) &&
+    (!tool || toolsOf(row).includes(tool)) &&
     (!failure || causesOf(row).includes(failure)) &&
     (!choice || choicesOf(row).some((each) => choiceText(each) === choice))
   );

@@ -1,7 +1,7 @@
 // @ts-check
 // The filters above the cases.
 
-import { causesOf, choiceText, choicesOf, isRight, startState } from "./cases.js";
+import { causesOf, choiceText, choicesOf, isRight, startState, toolsOf } from "./cases.js";
 import { OUTCOMES, button, el, modelText, outcomeText, shortened, shown } from "./dom.js";
 import { countText } from "./numbers.js";
 
@@ -16,7 +16,7 @@ export class Toolbar {
     /** @type {Record<string, HTMLSelectElement>} */
     this.selects = {};
     this.chips = OUTCOMES.map((outcome) => this.chip(outcome));
-    const { query, outcomes, model, suite, tag, failure, choice, sort } = startState();
+    const { query, outcomes, model, suite, tag, tool, failure, choice, sort } = startState();
     this.node = el(
       "form",
       { class: "toolbar", role: "search" },
@@ -24,6 +24,7 @@ export class Toolbar {
       this.select("model", "Model"),
       this.select("suite", "Suite"),
       this.select("tag", "Tag"),
+      this.select("tool", "Tool"),
       this.select("failure", "Failure"),
       this.select("choice", "Expected → called"),
       this.select("sort", "Sort by"),
@@ -31,7 +32,7 @@ export class Toolbar {
         "div",
         { class: "row" },
         el("div", { class: "chips", role: "group", "aria-label": "Outcome" }, ...this.chips),
-        button("Clear", () => change({ query, outcomes, model, suite, tag, failure, choice, sort }), { class: "clear" }),
+        button("Clear", () => change({ query, outcomes, model, suite, tag, tool, failure, choice, sort }), { class: "clear" }),
       ),
     );
     this.node.addEventListener("submit", (event) => event.preventDefault());
@@ -74,6 +75,7 @@ export class Toolbar {
     this.fill("model", "all models", index.models.map(({ key, label }) => [key, modelText(label)]), 2);
     this.fill("suite", "all suites", index.suites.map(({ key, label }) => [key, label]), 2);
     this.fill("tag", "any tag", tags.map((tag) => [tag.toWellFormed(), tag]), 1);
+    this.fill("tool", "any tool", [...new Set(rows.flatMap(toolsOf))].sort().map((name) => [name, name]), 2);
     this.fill("failure", "any", failures.map((each) => [each, each.replace(/_/g, " ")]), 1);
     this.fill("choice", "any", pairs.map((each) => [each, each]), 1);
     this.fill("sort", "", sorts, 1);
