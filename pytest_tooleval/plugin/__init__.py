@@ -16,6 +16,9 @@ from typing import Any
 
 import pytest
 
+from . import bytecode  # noqa: F401  before all others
+
+# isort: split
 from ..suite.discovery import SUITE_ENDING
 from .options import add_options
 from .settings import LEDGER

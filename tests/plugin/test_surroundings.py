@@ -271,6 +271,20 @@ def test_a_teardown_error_is_pytests_own(project: Project) -> None:
     assert project.rows()["a[agent]"]["outcome"] == "passed"
 
 
+def test_our_modules_are_not_rewritten_as_tests_are(project: Project) -> None:
+    project.suite(right("a"))
+    project.write(
+        "test_loaders.py",
+        "import sys\n"
+        "def test_loaders():\n"
+        "    ours = {n: m for n, m in sys.modules.items() if n.startswith('pytest_tooleval.plugin.')}\n"
+        "    loaders = {n: type(m.__loader__).__name__ for n, m in ours.items()}\n"
+        "    rewritten = {n for n, loader in loaders.items() if loader != 'SourceFileLoader'}\n"
+        "    assert len(loaders) > 10 and rewritten <= {'pytest_tooleval.plugin.bytecode'}\n",
+    )
+    project.run_subprocess("-W", "error").assert_outcomes(passed=2)
+
+
 def test_other_tests_find_the_garbage_collector_as_it_was(project: Project) -> None:
     project.suite(right("a"), right("b"), right("skipped", skip=True))
     code = """
