@@ -166,7 +166,7 @@ class CaseItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, CaseFailure) and self._result is not None:
-            text = render_case(self._result, whole=self.config.option.verbose > 0)
+            text = render_case(self._result, whole=self.config.getoption("verbose", 0) > 0)
             return self._shown(excinfo, self._result.reason, text)
         return super().repr_failure(excinfo, style)
 
