@@ -237,7 +237,7 @@ def export(run: str, format: str | None, out: Path | None, folder: Path | None) 
 
     format = format or (out.suffix[1:].lower() if out else "")
     if format not in _FORMATS:
-        raise click.UsageError("say which format: --out=run.html, or --format=json|csv|md|html")
+        raise click.UsageError("say which format: --out=FILE.html, or --format=html; also json, csv, md")
     store = _open(folder)
     document = store.document(store.find(run))
     trends = store.trends_for(document) if format == "html" else None

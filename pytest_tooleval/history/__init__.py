@@ -10,7 +10,6 @@ from .trends import Trend
 from .trends import TrendPoint
 from .trends import Trends
 from .writer import RunWriter
-from .writer import new_run_id
 
 __all__ = [
     "FILE",
@@ -23,5 +22,4 @@ __all__ = [
     "Trends",
     "git_state",
     "load_document",
-    "new_run_id",
 ]

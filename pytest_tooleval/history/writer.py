@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 import zlib
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-from datetime import datetime
-from datetime import timezone
 
 from ..errors import ToolevalError
 from ..record.comparison import Comparison
@@ -44,11 +41,6 @@ _PUT_CASE = """
                                   suite_content, suite_cases)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-
-
-def new_run_id(started: datetime) -> str:
-    """`20261122-101530-3fa9c1`: the time in UTC, and what tells two runs of one second apart."""
-    return f"{started.astimezone(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
 class RunWriter:

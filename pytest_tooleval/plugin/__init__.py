@@ -172,7 +172,10 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
 
     selected = sum(map(is_case, ids))
     if selected:
-        eval_session(node.config).selected = selected
+        session = eval_session(node.config)
+        session.selected = selected
+        if selected == len(ids):
+            session.asking.require_some_key()
 
 
 @pytest.hookimpl(optionalhook=True)

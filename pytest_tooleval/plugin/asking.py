@@ -22,9 +22,8 @@ from ..engine.cassettes.folders import last_run
 from ..engine.cassettes.folders import make_room
 from ..engine.cassettes.folders import new_run
 from ..engine.cassettes.replay import recorded
-from ..engine.clients.transport import key_from
+from ..engine.clients.transport import missing_key
 from ..engine.limits.spending import Spending
-from ..engine.models.keys import key_variable
 from ..engine.models.spec import LEXICAL
 from ..engine.runner import Answer
 from ..engine.runner import Runner
@@ -93,15 +92,24 @@ class Asking:
         if found:
             raise pytest.UsageError("\n".join(found))
 
+    def require_some_key(self) -> None:
+        """The same in the controller of xdist, which knows no case, where nothing is recorded."""
+        settings = self.settings
+        if settings.cassette is None and settings.recorded is None and not settings.resume:
+            problems = list(map(missing_key, settings.models))
+            if problems and all(problems):
+                pytest.exit("\n".join(filter(None, problems)), pytest.ExitCode.USAGE_ERROR)
+
     def _lacks_key(self, item: CaseItem) -> str | None:
-        if item.spec is None or item.spec.callable or item.recorded is not None or is_skipped(item):
+        if item.spec is None or is_skipped(item):
             return None
-        try:
-            key_from(item.spec, key_variable(item.spec))
-        except ModelError as error:
-            cassette = self.cassette_for(item.path)
-            return error.message if cassette is None or cassette.is_empty else None
-        return None
+        cassette = self.cassette_for(item.path)
+        if cassette is not None and not cassette.is_empty:
+            return None
+        judge = self.settings.judge if item.case.rubrics else None
+        asked = [item.spec, item.user] if item.recorded is None else []
+        problems = (missing_key(spec) for spec in (*asked, judge) if spec is not None)
+        return next(filter(None, problems), None)
 
     def ahead(self, item: pytest.Item) -> None:
         """Ask for a case unless it was asked, or may not run."""

@@ -41,6 +41,11 @@ class Keeper:
         self._writer: RunWriter | None = None
         self.problem = ""
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is something to keep, and nothing kept it from being written."""
+        return self._thread is not None and not self.problem
+
     def add(self, case: KeptCase) -> None:
         """Keep a case. Cases without a model were not evaluated and are not kept."""
         if not case.row.model or self.problem:

@@ -33,6 +33,7 @@ from ..record.run import AskedModel
 from ..record.run import Git
 from ..record.run import Run
 from ..record.run import Spent
+from ..record.run import new_run_id
 from ..verdicts.summary import file_order
 from ..verdicts.summary import rows_document
 from ..verdicts.summary import whole_document
@@ -87,6 +88,8 @@ class EvalSession:
         self._collection_errors = 0
         self._exitstatus: int | None = None
         self._started = datetime.now(timezone.utc)
+        # The name of this run in the history and in its document.
+        self.id = new_run_id(self._started)
         self._begin = time.monotonic()
         self.keeper: Keeper | None = None
         if settings.history and not self._is_worker and _evaluates(config):
@@ -251,13 +254,6 @@ class EvalSession:
             ran[key] = ran.get(key, 0) + 1
             whole[key] = kept.row.suite_cases
         return any(ran[key] < cases for key, cases in whole.items())
-
-    @cached_property
-    def id(self) -> str:
-        """The name of this run in the history and in its document."""
-        from ..history import new_run_id
-
-        return new_run_id(self._started)
 
     @cached_property
     def _git(self) -> Git | None:

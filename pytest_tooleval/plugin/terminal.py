@@ -63,7 +63,7 @@ class Terminal:
             return status
         allowed = isinstance(report, pytest.TestReport) and report.skipped
         if row.outcome == "error" and allowed and not hasattr(report, "wasxfail"):
-            return "error (tolerated)", "E", ("ERROR (tolerated)", {"yellow": True})
+            return "error (tolerated)", "E", ("ERROR", {"yellow": True})
         if getattr(report, "when", None) != "call":
             return status
         category, letter, word = status
@@ -71,7 +71,7 @@ class Terminal:
         self._last_sign = time.monotonic()
         if report.skipped and not hasattr(report, "wasxfail"):
             score = "" if overall is None else f" {overall:.2f}"
-            return "failed (tolerated)", "F", (f"FAILED{score} (tolerated)", {"yellow": True})
+            return "failed (tolerated)", "F", (f"FAILED{score}", {"yellow": True})
         if overall is None or not isinstance(word, str) or category not in _COLOURS:
             return status
         return category, letter, (f"{word} {overall:.2f}", {_COLOURS[category]: True})
@@ -168,7 +168,7 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
         reporter.write_line(
             "gates and baseline were not judged: the run was cut short", red=True, bold=True
         )
-    if session.keeper is not None and not session.keeper.problem:
+    if session.keeper is not None and session.keeper.is_kept:
         reporter.write_line(f"kept as {session.id}: tooleval show")
     if not session.unwritten:
         for format, file in session.settings.files.items():

@@ -17,13 +17,13 @@ from .run import SummedRun
 from .summary import ModelSummary
 from .summary import SuiteSummary
 
-VERSION: Literal[2] = 2
+VERSION: Literal[3] = 3
 
 
 class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
     """The results of one run without explanations and transcripts."""
 
-    version: Annotated[Literal[2], Meta(description="The version of this format.")] = VERSION
+    version: Annotated[Literal[3], Meta(description="The version of this format.")] = VERSION
     run: Annotated[SummedRun, Meta(description="The run as a whole.")]
     models: Annotated[
         tuple[ModelSummary, ...],

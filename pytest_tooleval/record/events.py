@@ -27,7 +27,7 @@ class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """The run has begun. The first line."""
 
     version: Annotated[
-        Literal[2], Meta(description="The version of this format and of the result document.")
+        Literal[3], Meta(description="The version of this format and of the result document.")
     ] = VERSION
     root: Annotated[str, Meta(description="pytest's root folder, to which files are relative.")]
     run: Annotated[Run, Meta(description="The run, as far as it is known.")]

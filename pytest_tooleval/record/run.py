@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
+from datetime import datetime
+from datetime import timezone
 from typing import Annotated
 from typing import Any
 from typing import Literal
@@ -116,3 +119,8 @@ class SummedRun(Run, frozen=True, kw_only=True, gc=False):
     """The run as a whole, with sums over all its cases."""
 
     total: Annotated[Summary, Meta(description="Sums over all cases.")]
+
+
+def new_run_id(started: datetime) -> str:
+    """`20261122-101530-3fa9c1`: the time in UTC, and what tells two runs of one second apart."""
+    return f"{started.astimezone(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"

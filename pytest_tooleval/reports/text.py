@@ -137,7 +137,7 @@ def _others_lines(transcript: Transcript) -> Iterable[str]:
 
 
 def _message_lines(message: Message) -> Iterable[str]:
-    yield f"  {message.get('role', '')!s:<9}  {shown(text_of(message), _TEXT)}"
+    yield f"  {shown(str(message.get('role', '')), 20):<9}  {shown(text_of(message), _TEXT)}"
 
 
 def _reply_lines(reply: Reply) -> Iterable[str]:

@@ -268,8 +268,8 @@ class Conversation:
         raise CannotCompare(message, span.place + "expected_text")
 
     def _play_model(self) -> Played | None:
-        """The model's calls on a fresh world, if the case looks at one."""
-        if not any(span.expected.expected_state or _plays(span) for span in self._spans):
+        """The model's calls on a fresh world, if the case looks at one; a forbidden call is not run."""
+        if self._lost or not any(span.expected.expected_state or _plays(span) for span in self._spans):
             return None
         turns = [
             Calls(span.calls, {tool.name for tool in each.tools})

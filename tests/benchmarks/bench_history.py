@@ -29,7 +29,6 @@ from typing import Any
 import msgspec
 
 from pytest_tooleval.history import History
-from pytest_tooleval.history import new_run_id
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.encoding import to_json
@@ -38,6 +37,7 @@ from pytest_tooleval.record.results import KeptCase
 from pytest_tooleval.record.run import AskedModel
 from pytest_tooleval.record.run import Git
 from pytest_tooleval.record.run import Run
+from pytest_tooleval.record.run import new_run_id
 from pytest_tooleval.verdicts.baseline import Side
 from pytest_tooleval.verdicts.baseline import compare
 

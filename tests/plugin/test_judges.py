@@ -218,3 +218,15 @@ def test_the_estimate_counts_them(desk: Project) -> None:
         desk.run_subprocess(*tape, model="careful").assert_outcomes(passed=1)
         result = desk.run_subprocess(*tape, "--tooleval-estimate", model="careful")
         result.stdout.re_match_lines([r"careful +1 +1 +0", r"ada .* +1 +1 +0", r"judge .* +1 +1 +0"])
+
+
+def test_the_key_of_a_judge_is_missed_before_anything_is_asked(desk: Project) -> None:
+    with MockServer(script=script) as server:
+        serve(desk, server)
+        toml = (desk.path / "tooleval.toml").read_text()
+        judge = 'model = "judge"\n'
+        desk.write("tooleval.toml", toml.replace(judge, f'{judge}api_key_env = "NOT_SET"\n'))
+        result = desk.run_subprocess(*CAST, model="careful")
+        assert server.requests == 0
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*NOT_SET is not set*'judge'*"])

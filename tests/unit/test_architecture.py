@@ -175,6 +175,7 @@ print("loaded", *sys.modules)
     own = {name for name in loaded if name.startswith("pytest_tooleval.")}
     plugin = {
         "pytest_tooleval.plugin",
+        "pytest_tooleval.plugin.bytecode",
         "pytest_tooleval.plugin.options",
         "pytest_tooleval.plugin.settings",
         "pytest_tooleval.plugin.hookspecs",

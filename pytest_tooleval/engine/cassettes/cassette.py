@@ -195,8 +195,10 @@ class Cassette:
                 # A line that a killed run left unfinished must not take this one with it.
                 data = data if file.read(1) == b"\n" else b"\n" + data
             file.write(data)
-        if size == self._read_bytes:  # nobody else has written: there is nothing to read
-            self._read_bytes += len(data)
+            end = file.tell()
+        # Nobody else has written, neither before nor between: there is nothing to read.
+        if size == self._read_bytes and end == size + len(data):
+            self._read_bytes = end
             self._read_lines += 1
 
     def _read_on(self) -> None:

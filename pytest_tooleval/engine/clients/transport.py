@@ -11,6 +11,7 @@ from typing import Any
 
 from ...errors import ModelError
 from ...text import shorten
+from ..models.keys import key_variable
 from ..models.spec import ModelSpec
 from .base import ChatRequest
 from .openai_responses import ITEMS
@@ -34,6 +35,15 @@ def key_from(spec: ModelSpec, variable: str | None) -> str | None:
             fatal=True,
         )
     return key
+
+
+def missing_key(spec: ModelSpec) -> str | None:
+    """What is said of a model whose key is known to be missing."""
+    try:
+        key_from(spec, None if spec.callable else key_variable(spec))
+    except ModelError as error:
+        return error.message
+    return None
 
 
 def tool_arguments(request: ChatRequest) -> dict[str, Any]:

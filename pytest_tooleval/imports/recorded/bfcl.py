@@ -40,6 +40,8 @@ _ARITHMETIC: dict[type, Any] = {
     ast.Div: operator.truediv,
 }
 
+_LONGEST = 10_000
+
 Call = tuple[str, dict[str, Any]]
 
 
@@ -239,6 +241,18 @@ def _nested(value: Any) -> Any:
     return {key: _nested(each) for key, each in value.items()}
 
 
+def _joins(how: ast.operator, parts: list[Any]) -> bool:
+    """Whether texts or lists are joined, or one is repeated, to no more than a call may hold."""
+    kinds = {type(each) for each in parts}
+    if isinstance(how, ast.Add):
+        return kinds in ({str}, {list})
+    if not isinstance(how, ast.Mult) or kinds not in ({str, int}, {list, int}):
+        return False
+    (times,) = (each for each in parts if isinstance(each, int))
+    (one,) = (each for each in parts if not isinstance(each, int))
+    return times * len(one) <= _LONGEST
+
+
 def _value(node: ast.AST, is_logged: bool) -> Any:
     """An argument as of `resolve_ast_by_type`: a name is a text, and a call `{name: arguments}`."""
     if isinstance(node, ast.Constant):
@@ -261,8 +275,7 @@ def _value(node: ast.AST, is_logged: bool) -> Any:
             return -number
     if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         parts = [_value(node.left, is_logged), _value(node.right, is_logged)]
-        are_texts = isinstance(node.op, ast.Add) and all(isinstance(each, str) for each in parts)
-        if are_texts or all(map(is_number, parts)):
+        if all(map(is_number, parts)) or _joins(node.op, parts):
             try:
                 return _ARITHMETIC[type(node.op)](*parts)
             except ArithmeticError:

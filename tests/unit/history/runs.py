@@ -10,7 +10,6 @@ from msgspec import structs
 from records import result_of
 from records import trial_of
 
-from pytest_tooleval.history import new_run_id
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.encoding import to_json
@@ -23,6 +22,7 @@ from pytest_tooleval.record.results import Score
 from pytest_tooleval.record.run import AskedModel
 from pytest_tooleval.record.run import Git
 from pytest_tooleval.record.run import Run
+from pytest_tooleval.record.run import new_run_id
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript

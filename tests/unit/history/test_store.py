@@ -12,12 +12,12 @@ from msgspec import structs
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
-from pytest_tooleval.history import new_run_id
 from pytest_tooleval.history import writer
 from pytest_tooleval.history.trends import PastRun
 from pytest_tooleval.history.trends import Series
 from pytest_tooleval.history.trends import Trends
 from pytest_tooleval.record.run import Git
+from pytest_tooleval.record.run import new_run_id
 from pytest_tooleval.verdicts.summary import rows_document
 from pytest_tooleval.verdicts.summary import whole_document
 

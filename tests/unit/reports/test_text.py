@@ -116,6 +116,13 @@ def test_answers_of_every_kind(reply: TrialResult, shown: str) -> None:
     assert shown in render_transcript(reply)
 
 
+def test_a_role_is_harmless_too() -> None:
+    said = {"role": "tool\x1b[2J\n::error::x", "content": "hello"}
+    shown = render_transcript(TrialResult(transcript=Transcript((said,))))
+    assert shown.replace("\n", "").isprintable()
+    assert not any(line.startswith("::") for line in shown.splitlines())
+
+
 def test_text_that_was_a_call_is_not_shown_twice() -> None:
     shown = render_transcript(trial(ToolCall("get_weather", {}), text="RAW", format="recovered"))
     assert "RAW" not in shown

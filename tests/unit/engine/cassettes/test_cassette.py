@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,15 @@ def test_of_two_answers_the_later_one_holds(path: Path) -> None:
     later = ChatAnswer(says(content="later"))
     recorded(path, answer=later)
     assert Cassette(path, "none").find(KEY) == later
+
+
+def test_two_that_write_at_once_lose_nothing(path: Path) -> None:
+    keys = [[f"{name}{number}" for number in range(300)] for name in "ab"]
+    with ThreadPoolExecutor() as threads:
+        both = list(threads.map(lambda mine: recorded(path, *mine), keys))
+    for cassette in both:
+        assert all(cassette.find(key) == ANSWER for mine in keys for key in mine)
+        assert cassette.damaged == []
 
 
 def test_an_unfinished_line_costs_only_itself(path: Path) -> None:
