@@ -21,6 +21,9 @@ from ..record.run import Role
 from ..record.run import payer
 from ..record.transcript import Reply
 from ..record.transcript import Round
+from ..secrets import keep_secret
+from ..secrets import scrub_json
+from ..secrets import sent_values
 from ..suite.model import ResolvedCase
 from .cassettes.cassette import Cassette
 from .cassettes.cassette import key_of
@@ -42,9 +45,6 @@ from .models.spec import LEXICAL
 from .models.spec import SAMPLING
 from .models.spec import ModelSpec
 from .reply import read_run
-from .secrets import keep_secret
-from .secrets import scrub_json
-from .secrets import sent_values
 from .tool_schemas import ToolSchemas
 
 # An endpoint that never answered is taken to be down once this many questions were tried in vain:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..engine.secrets import PLACEHOLDER
-from ..engine.secrets import scrub_json
-from ..engine.secrets import sent_values
+from ..secrets import PLACEHOLDER
+from ..secrets import scrub_json
+from ..secrets import sent_values
 
 _SECRET = re.compile(
     r"\b(?:sk-[\w-]{20,}|[rps]k_(?:live|test)_\w{16,}|gsk_\w{20,}|hf_\w{20,}|gh[opsu]_\w{20,}"

@@ -16,11 +16,11 @@ from urllib.parse import parse_qsl
 from urllib.parse import unquote
 from urllib.parse import urlsplit
 
-from ..engine.secrets import scrub
-from ..engine.secrets import scrub_json
-from ..engine.secrets import secret_values
-from ..engine.secrets import sent_values
 from ..errors import ConfigError
+from ..secrets import scrub
+from ..secrets import scrub_json
+from ..secrets import secret_values
+from ..secrets import sent_values
 from ..text import printable
 from ..text import shorten
 

@@ -16,8 +16,6 @@ from typing import BinaryIO
 import pytest
 from msgspec import structs
 
-from ..engine.secrets import scrub
-from ..engine.secrets import secret_values
 from ..record.comparison import Comparison
 from ..record.encoding import to_json
 from ..record.events import CaseStarted
@@ -30,6 +28,8 @@ from ..record.events import RunEnded
 from ..record.events import RunStarted
 from ..record.gates import Gate
 from ..record.run import Run
+from ..secrets import scrub
+from ..secrets import secret_values
 from ..text import printable
 from .nodeids import is_case
 from .nodeids import split_nodeid

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from ..engine.secrets import ScrubFilter
+from ..secrets import ScrubFilter
 
 
 def keep_keys_out_of_logs(config: pytest.Config) -> None:

@@ -47,6 +47,7 @@ from ..worlds.plain import read_path
 from ..worlds.play import Calls
 from ..worlds.play import Played
 from ..worlds.play import play
+from ..worlds.world import clean
 from .drafts import Draft
 from .drafts import Explained
 from .drafts import Pair
@@ -347,7 +348,9 @@ def _states(span: Span, played: Played, reference: Played | None) -> Iterator[Pa
     # Of the whole case there is one turn to compare with.
     turn = min(span.end, len(reference.states)) - 1
     rows = [
-        Check(path_text(path), _shown(wanted), _shown(got), 0.0, "not as after the expected calls")
+        Check(
+            clean(path_text(path)), _shown(wanted), _shown(got), 0.0, "not as after the expected calls"
+        )
         for path, wanted, got in islice(differences(reference.states[turn], state), _SHOWN)
     ]
     same = Check("state", "as after the expected calls", "the same", 1.0, "")
@@ -382,13 +385,15 @@ def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any)
         right, why = is_optional(wanted), "there is nothing at this path"
     else:
         right, why = reason(wanted, got, RULES[case.param_scoring])
+        if not right:  # the reason may show what came
+            _, why = reason(wanted, clean(got), RULES[case.param_scoring])
     return Check(path_text(whole), json_text(wanted), _shown(got), float(right), why)
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return ABSENT if value is NOTHING else json_text(value)
+    return ABSENT if value is NOTHING else json_text(clean(value))
 
 
 def _mean(parts: Sequence[Part]) -> float:

@@ -23,6 +23,7 @@ from ..worlds.plain import differences
 from ..worlds.plain import path_text
 from ..worlds.play import Calls
 from ..worlds.play import play
+from ..worlds.world import clean
 from ..worlds.world import is_error
 from .conversation import expected_calls
 from .conversation import state_row
@@ -76,8 +77,8 @@ def _play(
                     yield Finding(at, f"{call.tools[0]} answers {shown(answer, 200)}")
         found = next(differences(first.states[number], second.states[number]), None)
         if found is not None:
-            one, other = map(json_text, found[1:])
-            yield Finding(loc, f"{path_text(found[0])} is {one}, and {other} when played again")
+            one, other = (json_text(clean(value)) for value in found[1:])
+            yield Finding(loc, f"{clean(path_text(found[0]))} is {one}, and {other} when played again")
     if not fails:
         states = [*first.states, *[first.states[-1]] * len(ends)]
         for (loc, part), state in zip((*parts, *ends), states, strict=True):

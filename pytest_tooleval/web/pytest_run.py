@@ -19,8 +19,6 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from ..engine.secrets import scrub
-from ..engine.secrets import secret_values
 from ..record.encoding import to_json
 from ..record.events import Collected
 from ..record.events import CollectionProblem
@@ -29,6 +27,8 @@ from ..record.events import RowEvent
 from ..record.events import RunEnded
 from ..record.events import RunStarted
 from ..record.run import Run
+from ..secrets import scrub
+from ..secrets import secret_values
 from ..text import printable
 from .bodies import NewRun
 from .events import EventLog

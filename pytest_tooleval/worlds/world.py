@@ -26,11 +26,14 @@ from dataclasses import field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from typing import TypeVar
 
 import msgspec
 
 from ..errors import WorldError
 from ..record.calls import NO_OBJECT
+from ..secrets import scrub_json
+from ..secrets import secret_values
 from ..text import printable
 from ..text import shorten
 from ..text import shown
@@ -48,6 +51,7 @@ _MAX_ERROR = 2000
 MAX_PRINTED = 10_000
 _MAX_PRINTED_LAST = 300
 
+_T = TypeVar("_T")
 State = dict[str, Any]
 
 _importing = threading.RLock()
@@ -147,8 +151,8 @@ class World:
             )
         if _answered.setdefault(self._past.digest(), hash(content)) != hash(content):
             before = "something else after the same calls in another world"
-            raise WorldError(f"{self.doing} answered {shown(content)}, and {before}; {_KEEP}")
-        return content
+            raise WorldError(f"{self.doing} answered {shown(clean(content))}, and {before}; {_KEEP}")
+        return clean(content)
 
     def _json(self, result: object) -> str:
         try:
@@ -160,16 +164,25 @@ class World:
     @property
     def printed(self) -> str:
         """What its code has printed so far, as much of it as is kept."""
-        return shorten(self._output.getvalue(), MAX_PRINTED)
+        return shorten(clean(self._output.getvalue()), MAX_PRINTED)
 
     def with_printed(self, error: WorldError) -> str:
         """An error with the last of what its code has printed, which is then shown nowhere else."""
-        printed = self._output.getvalue().strip()[-_MAX_PRINTED_LAST:]
-        return f"{error} (it printed: {printable(printed)})" if printed else str(error)
+        text = clean(str(error))
+        printed = clean(self._output.getvalue()).strip()[-_MAX_PRINTED_LAST:]
+        return f"{text} (it printed: {printable(printed)})" if printed else text
 
     def close(self) -> None:
         if self._loop is not None:
             self._loop.close()
+
+
+def clean(value: _T) -> _T:
+    """A text from a world, or other JSON, without secrets of the environment.
+
+    To be called before anything is cut: half of a secret would not be found to be one.
+    """
+    return scrub_json(value, secret_values())  # type: ignore[no-any-return]
 
 
 async def _awaited(result: Any) -> Any:
@@ -205,7 +218,7 @@ def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
 def named(error: BaseException) -> str:
     """`ValueError: no such order`, without addresses, which differ each time."""
     try:
-        text = without_addresses(str(error))
+        text = clean(without_addresses(str(error)))
     except Exception:
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

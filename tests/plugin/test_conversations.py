@@ -152,3 +152,70 @@ def test_a_call_that_a_turn_forbids_ends_the_conversation(desk: Project) -> None
     assert row["reason"] == "turn 1: called refund, which is forbidden"
     (round_,) = row["trials"][0]["transcript"]["rounds"]
     assert round_["answers"] == []
+
+
+KEY = "sk-test-abcdefghijklmnop1234ZZ"
+LEAKING = """
+import os
+
+
+class Desk:
+    def __init__(self):
+        self.token = ""
+
+    def refund(self, order: str) -> str:
+        self.token = os.environ["OPENAI_API_KEY"]
+        print("connecting with", self.token)
+        return "paid with " + self.token
+
+    def check(self, order: str) -> dict:
+        raise ValueError("refused " + 1990 * "." + os.environ["OPENAI_API_KEY"])
+
+    def close(self, order: str) -> object:
+        print(os.environ["OPENAI_API_KEY"] + 290 * ".")
+        return object()
+"""
+CALLING = """
+def bot(messages, tools):
+    name = messages[-1]["content"]
+    if messages[-1]["role"] == "tool":
+        return "done"
+    function = {"name": name, "arguments": '{"order": "A1"}'}
+    call = {"id": "1", "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+"""
+
+
+def test_what_a_world_says_holds_no_secret(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    project.write("leaking.py", LEAKING)
+    project.write("calling.py", CALLING)
+    project.write("tooleval.toml", '[models.bot]\ncallable = "calling:bot"\n')
+
+    def leak(id: str, name: str, **fields: Any) -> dict[str, Any]:
+        expected = [{"tool": name, "params": {"order": "A1"}}]
+        return {"id": id, "turns": [{"prompt": name, "expected_calls": expected}], **fields}
+
+    cases = [
+        leak("returned", "refund", match="state+results"),
+        leak("kept", "refund", expected_state={"token": "none"}),
+        leak("typed", "refund", expected_state={"token": {"$type": "number"}}),
+        leak("raised", "check", expected_state={"token": "none"}),
+        leak("printed", "close"),
+    ]
+    suite = {"name": "Leaks", "world": "leaking:Desk", "test_cases": cases}
+    project.write("leaks.tooleval.json", json.dumps(suite))
+    files = ("json=out.json", "cassette=tapes")
+    options = [f"--tooleval-{file}" for file in files]
+    result = project.run_subprocess("-v", "--junitxml=out.xml", *options, model="bot")
+
+    result.assert_outcomes(passed=1, failed=3, errors=1)
+    output = result.stdout.str()
+    assert "paid with [secret]" in output
+    assert "connecting with [secret]" in output
+    texts = [output, result.stderr.str()]
+    written = [path for path in project.path.rglob("*") if path.is_file() and path.suffix != ".py"]
+    assert {"out.json", "out.xml"} <= {path.name for path in written}
+    texts += [path.read_bytes().decode(errors="replace") for path in written]
+    # Not even the half of it that is left when something is cut.
+    assert not [text for text in texts if KEY[:12] in text or KEY[-12:] in text]

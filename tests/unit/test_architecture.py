@@ -18,7 +18,7 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
-    ("errors", "text", "writing", "agents"),
+    ("errors", "text", "secrets", "writing", "agents"),
     ("record",),
     ("worlds",),
     ("suite",),

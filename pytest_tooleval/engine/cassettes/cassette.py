@@ -22,11 +22,11 @@ import msgspec
 from msgspec import structs
 
 from ...errors import ModelError
+from ...secrets import scrub_json
+from ...secrets import secret_values
 from ..clients.base import ChatAnswer
 from ..clients.base import ChatRequest
 from ..models.spec import ModelSpec
-from ..secrets import scrub_json
-from ..secrets import secret_values
 from .why_missing import canonical
 from .why_missing import nearest
 from .why_missing import recorded_questions

@@ -15,6 +15,8 @@ from typing import Any
 
 from ...errors import ModelError
 from ...record.transcript import text_of
+from ...secrets import ScrubFilter
+from ...secrets import shown_address
 from ..endings import ending_of
 from ..garbage import leave_memory_at_exit
 from ..models.keys import key_variable
@@ -24,8 +26,6 @@ from ..models.prices import token_count
 from ..models.prices import usage_of
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses
-from ..secrets import ScrubFilter
-from ..secrets import shown_address
 from .base import ChatAnswer
 from .base import ChatRequest
 from .base import headers_of

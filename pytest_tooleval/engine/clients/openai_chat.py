@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from ...errors import ModelError
+from ...secrets import shown_address
 from ..endings import ending_of
 from ..models.prices import cost_usd
 from ..models.prices import listed
@@ -28,7 +29,6 @@ from ..models.prices import usage_of
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses
 from ..models.traits import reasons
-from ..secrets import shown_address
 from .base import MOST_BYTES
 from .base import ChatAnswer
 from .base import ChatRequest

@@ -17,14 +17,14 @@ from urllib.parse import urljoin
 
 from ...errors import ErrorKind
 from ...errors import ModelError
+from ...secrets import scrub
+from ...secrets import secret_values
+from ...secrets import shown_address
 from ...text import shorten
 from ..fallbacks import ParameterRefused
 from ..fallbacks import refused_parameter
 from ..models.keys import key_variable
 from ..models.spec import ModelSpec
-from ..secrets import scrub
-from ..secrets import secret_values
-from ..secrets import shown_address
 from .base import MOST_BYTES
 from .base import ChatAnswer
 

@@ -11,14 +11,14 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...record.transcript import Message
+from ...secrets import scrub
+from ...secrets import secret_values
 from ...text import shorten
 from ..endings import ending_of
 from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
 from ..models.prices import told_cost
 from ..models.spec import ModelSpec
-from ..secrets import scrub
-from ..secrets import secret_values
 from .base import ChatAnswer
 
 

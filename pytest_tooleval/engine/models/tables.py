@@ -19,7 +19,7 @@ from typing import Literal
 import msgspec
 
 from ...errors import ConfigError
-from ..secrets import keep_secret
+from ...secrets import keep_secret
 from .known import known_models
 from .known import known_providers
 from .known import near

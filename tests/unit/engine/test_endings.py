@@ -13,7 +13,7 @@ from pytest_tooleval.engine.endings import no_answer
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.calls import ToolCall
 
-from .test_secrets import json_values
+from ..test_secrets import json_values
 
 Document = dict[str, Any]
 

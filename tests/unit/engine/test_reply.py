@@ -14,10 +14,10 @@ from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.record.transcript import Reply
 
+from ..test_secrets import json_values
 from .fakes import call
 from .fakes import says
 from .fakes import tool
-from .test_secrets import json_values
 
 NAMES = ["get_weather", "search"]
 

@@ -12,8 +12,8 @@ from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.models.tables import ModelTables
 from pytest_tooleval.engine.models.tables import read_tables
 from pytest_tooleval.engine.models.tables import resolve_models
-from pytest_tooleval.engine.secrets import secret_values
 from pytest_tooleval.errors import ConfigError
+from pytest_tooleval.secrets import secret_values
 
 
 def tables_of(tmp_path: Path, text: str, name: str = "tooleval.toml") -> ModelTables:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.engine.secrets import PLACEHOLDER
-from pytest_tooleval.engine.secrets import ScrubFilter
-from pytest_tooleval.engine.secrets import keep_secret
-from pytest_tooleval.engine.secrets import scrub
-from pytest_tooleval.engine.secrets import scrub_json
-from pytest_tooleval.engine.secrets import secret_values
-from pytest_tooleval.engine.secrets import sent_values
-from pytest_tooleval.engine.secrets import shown_address
+from pytest_tooleval.secrets import PLACEHOLDER
+from pytest_tooleval.secrets import ScrubFilter
+from pytest_tooleval.secrets import keep_secret
+from pytest_tooleval.secrets import scrub
+from pytest_tooleval.secrets import scrub_json
+from pytest_tooleval.secrets import secret_values
+from pytest_tooleval.secrets import sent_values
+from pytest_tooleval.secrets import shown_address
 
 
 def test_values_by_name_and_by_the_look_of_the_name(monkeypatch: pytest.MonkeyPatch) -> None:

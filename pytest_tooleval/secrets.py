@@ -1,4 +1,4 @@
-"""Keeps API keys out of every text that leaves the engine."""
+"""Keeps API keys out of every text that is shown, kept or sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..text import printable
+from .text import printable
 
 _SECRET_NAME = re.compile(r"(API_?KEY|_KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
 _API_KEY_NAME = re.compile(r"API_?KEY$", re.IGNORECASE)
