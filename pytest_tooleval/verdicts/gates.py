@@ -55,6 +55,10 @@ class FailUnder:
         """Whether the metric comes from verdicts and passes, and not from a scorer."""
         return self.metric == PASS_RATE or _RELIABILITY.fullmatch(self.metric) is not None
 
+    def covers(self, case: CaseRow) -> bool:
+        """Whether the gate judges a case: it is of its model, suite or tag, and has a value."""
+        return bool(_names(self, case)) and value_of(case, self.metric) is not None
+
     @classmethod
     def parse(cls, text: str, where: str = "--tooleval-fail-under=") -> FailUnder:
         """Read `[SCOPE:][METRIC=]VALUE`; ConfigError when it cannot be read, beginning with `where`."""
@@ -195,16 +199,18 @@ def _groups(
     """
     groups: dict[tuple[str, str | None, str | None], list[CaseRow]] = {}
     for case in cases:
-        model = case.model
-        if gate.scope == "model":
-            names: list[str | None] = [None] if gate.name in (None, model) else []
-        else:
-            found = [case.suite] if gate.scope == "suite" else case.tags
-            names = [name for name in found if gate.name in (None, name)]
-        for name in names:
+        for name in _names(gate, case):
             file = case.file if gate.scope == "suite" else None
-            groups.setdefault((model, name, file), []).append(case)
+            groups.setdefault((case.model, name, file), []).append(case)
     return groups
+
+
+def _names(gate: FailUnder, case: CaseRow) -> list[str | None]:
+    """The suite or the tags of a case that a gate judges, None for the whole model; empty: none."""
+    if gate.scope == "model":
+        return [None] if gate.name in (None, case.model) else []
+    found = [case.suite] if gate.scope == "suite" else case.tags
+    return [name for name in found if gate.name in (None, name)]
 
 
 def _judge_group(

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from .project import Project
+from .project import call
+from .project import case
 from .project import raising
 from .project import right
 from .project import wrong
@@ -48,6 +50,23 @@ def test_a_gate_that_holds_lets_misses_pass(three: Project) -> None:
     assert three.rows()["b[agent]"]["tolerated"]
     assert three.document()["run"]["exitstatus"] == 0
     assert gates(three) == {"overall of agent": True}
+
+
+@pytest.mark.parametrize(
+    "gate", ["tag=smoke:0.9", "tag:0.9", "suite=Weather:0.5", "parameter_accuracy=0.9"]
+)
+def test_a_failure_that_no_gate_judges_fails_the_run(project: Project, gate: str) -> None:
+    project.suite(right("a", tags=["smoke"]))
+    talkative = case("b", {"calls": [call(city="Paris")]}, expected_tool=None)
+    del talkative["expected_params"]  # so it has no accuracy of parameters
+    project.suite(talkative, file="b.tooleval.json", name="Quiet")
+    result = project.run(f"--tooleval-fail-under={gate}")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["FAILED b.tooleval.json::b*", "gate passed: *"])
+    result.assert_outcomes(passed=1, failed=1)
+    # One gate that judges it is enough.
+    both = (f"--tooleval-fail-under={each}" for each in (gate, "model=agent:0.5"))
+    assert project.run(*both).ret == pytest.ExitCode.OK
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
@@ -115,7 +134,8 @@ def test_each_model_has_its_own_gate(three: Project) -> None:
 def test_scopes_and_metrics(three: Project, gate: str, expected: dict[str, bool]) -> None:
     result = three.run(f"--tooleval-fail-under={gate}", "--tooleval-json=out.json")
     assert gates(three) == expected
-    assert result.ret == (0 if all(expected.values()) else 1)
+    judges_b = not gate.startswith("tag")
+    assert result.ret == (0 if all(expected.values()) and judges_b else 1)
 
 
 def test_a_selection_is_told(three: Project) -> None:
