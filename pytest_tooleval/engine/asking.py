@@ -251,15 +251,16 @@ class Asker:
             answer = await self._client.complete(sent, self._timeout_s)
         self._answered = True
         answer = structs.replace(answer, fallbacks={**fallbacks, **answer.fallbacks})
-        *earlier, last = rounds = [self._received(each) for each in answer.rounds]
+        rounds = [self._priced(each) for each in answer.rounds]
         costs = [each.cost_usd for each in rounds]
         cost = None if None in costs else sum(each or 0 for each in costs)
+        # Paid for, also if it is refused below.
         self._shared.spending.add(payer(self.spec.label, options.role), cost)
+        *earlier, last = map(self._received, rounds)
         return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))
 
     def _received(self, answer: ChatAnswer) -> ChatAnswer:
-        """An answer, or a round of an agent's, priced, checked and without keys."""
-        answer = self._priced(answer)
+        """An answer, or a round of an agent's, checked and without keys."""
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
         if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
             raise ModelError(

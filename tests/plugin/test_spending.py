@@ -63,6 +63,27 @@ def test_what_was_answered_is_counted_although_no_case_shows_it(
             )
 
 
+def test_an_answer_that_is_refused_is_paid_for(project: Project) -> None:
+    """One of an agent that is nested too deeply to be kept, and the cap knows of it."""
+    project.write(
+        "my_agent.py",
+        """
+        def answer(messages, tools):
+            deep = []
+            for _ in range(600):
+                deep = [deep]
+            usage = {"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.125}
+            return {"role": "assistant", "content": "Hi.", "extra": deep, "usage": usage}
+        """,
+    )
+    project.suite(*(right(id) for id in "abc"))
+    options = ("--tooleval-max-cost=0.25", "--tooleval-concurrency=1", "--tooleval-json=out.json")
+    result = project.run(*options)
+    result.assert_outcomes(errors=3)
+    assert project.document()["run"]["spent"]["agent"] == {"answers": 2, "priced": 2, "usd": 0.25}
+    result.stdout.fnmatch_lines(["agent: spent $0.2500 in this run, $0.2500 of it for answers that no*"])
+
+
 def test_workers_share_the_cap(project: Project) -> None:
     pytest.importorskip("xdist")
     with MockServer(latency=0.05) as server:
