@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import structs
 
 from ..errors import ModelError
+from ..record.transcript import SYSTEM_ROLES
 from ..record.transcript import Judged
 from ..record.transcript import Message
 from ..record.transcript import Reply
@@ -104,7 +105,7 @@ def judge_messages(rubric: str, transcript: Transcript, turn: int = 0) -> list[M
 
 def _told(transcript: Transcript, turns: int | None) -> Iterator[dict[str, Any]]:
     """Each message up to the end of a turn, without the system prompt."""
-    said = [message for message in transcript.prompt if message.get("role") != "system"]
+    said = [message for message in transcript.prompt if message.get("role") not in SYSTEM_ROLES]
     for number, rounds in enumerate(transcript.turns[:turns], 1):
         for round_ in rounds:
             yield from (_message(number, each) for each in (*said, *round_.prompt))
