@@ -901,6 +901,24 @@ def test_an_answer_is_accepted_as_expected(seeded: Site) -> None:
     assert report.value.suggested_filename == f"tooleval-{run}.html"
 
 
+def test_no_answer_to_a_simulated_user_is_accepted(site: Site) -> None:
+    played = {"id": "played", "user": {"goal": "Get it.", "model": "ada"}, "expected_calls": []}
+    look = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+    suite = {"name": "s", "tools": [look], "test_cases": [{**played, "expected_text": ["Rome"]}]}
+    site.write("s.tooleval.json", json.dumps(suite))
+    ada = "def ada(messages, tools):\n    return '###STOP###' if len(messages) > 2 else 'Go.'\n"
+    bot = "def bot(messages, tools):\n    return 'Paris'\n"
+    site.write("cast.py", ada + bot)
+    tables = (f'[models.{name}]\ncallable = "cast:{name}"\n' for name in ("ada", "bot"))
+    site.write("tooleval.toml", "".join(tables))
+    before = site.text("s.tooleval.json")
+    run = site.run("bot", file="s.tooleval.json")
+    site.go(f"runs/{run}?case=s.tooleval.json%3A%3Aplayed")
+    site.page.get_by_role("button", name="Accept this answer").click()
+    site.page.locator("dialog", has_text="goes another way each time").wait_for()
+    assert site.text("s.tooleval.json") == before
+
+
 def test_a_deleted_run_is_gone_and_told_in_words(seeded: Site) -> None:
     run = seeded.run_of_the_seed()
     seeded.go("history")

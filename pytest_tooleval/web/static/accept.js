@@ -61,6 +61,7 @@ export async function accept(row, trial) {
  */
 function accepted(text, place, item, trial) {
   if (item.turns) throw new Error("a conversation is accepted turn by turn, in the suite editor");
+  if (item.user) throw new Error("a conversation with a simulated user goes another way each time: say what it expects in the suite editor");
   const made = (trial.transcript?.rounds ?? []).flatMap(({ reply }) => reply.calls);
   const calls = item.multi_turn ? made.slice(-1) : made;
   const broken = calls.find((each) => each.arguments === null);
