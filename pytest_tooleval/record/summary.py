@@ -96,7 +96,10 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     ]
     others_cost_usd: Annotated[
         float | None,
-        Meta(description="What judges and simulated users cost, in US dollars. Null: unknown, or none."),
+        Meta(
+            description="What judges and simulated users cost, in US dollars, a verdict once for each "
+            "trial that shares it; `spent` of the run is what was paid. Null: unknown, or none."
+        ),
     ]
     priced: Annotated[int, Meta(ge=0, description="Trials whose cost is known.")]
     latency_s: Annotated[

@@ -8,6 +8,7 @@ from ..engine.models.spec import LEXICAL
 from ..engine.models.traits import wants_warmth
 from ..record.document import RowsDocument
 from ..record.run import Run
+from ..record.run import Spent
 from ..record.run import is_other
 from ..record.summary import ModelSummary
 from ..text import counted
@@ -63,9 +64,12 @@ def _money(document: RowsDocument) -> list[str]:
         known = "" if all(each.priced == each.answers for each in spent.values()) else _AS_KNOWN
         now = sum(each.usd for each in spent.values())
         lines.append(f"cost: ${total.cost_usd or 0.0:.4f}; spent in this run: ${now:.4f}{known}")
-    if total.others_cost_usd is not None:
-        others = f"${total.others_cost_usd:.4f}"
-        lines.append(f"judge and simulated user: {others}, not among the costs above")
+    # Not what the trials add up to: several share a verdict, and those without an answer show none.
+    others = sum((each for model, each in spent.items() if is_other(model)), Spent())
+    if others.priced or total.others_cost_usd is not None:
+        known = "" if others.priced == others.answers else _AS_KNOWN
+        paid = f"spent ${others.usd:.4f} in this run{known}"
+        lines.append(f"judge and simulated user: {paid}, not among the costs of the models")
     return lines
 
 

@@ -117,8 +117,38 @@ def test_their_money_is_counted_apart(desk: Project) -> None:
     others = spent["ada (as user)"]["usd"] + spent["judge (as judge)"]["usd"]
     assert model["cost_usd"] == pytest.approx(spent["careful"]["usd"])
     assert model["others_cost_usd"] == pytest.approx(others)
-    result.stdout.fnmatch_lines([f"judge and simulated user: ${others:.4f}, not among the costs above"])
+    line = f"judge and simulated user: spent ${others:.4f} in this run"
+    result.stdout.fnmatch_lines([f"{line}, not among the costs of the models"])
     result.stdout.no_fnmatch_line("*for answers that no case shows*")
+
+
+@pytest.mark.parametrize(("passed", "asked"), [(True, 1), ("yes", 2)])
+def test_their_line_says_what_was_paid(project: Project, passed: object, asked: int) -> None:
+    """A verdict that two trials share once, and those that cannot be read."""
+    message = calls("verdict", reason="So be it.", passed=passed)
+    project.write(
+        "cast.py",
+        f"""
+        def judge(messages, tools):
+            usage = {{"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.125}}
+            return {{**{message!r}, "usage": usage}}
+
+        def careful(messages, tools):
+            return "No."
+        """,
+    )
+    tables = (f'[models.{name}]\ncallable = "cast:{name}"\n' for name in ("careful", "judge"))
+    project.write("tooleval.toml", "".join(tables))
+    turn = {"prompt": "Pay me.", "expected_text": [{"$judge": RUBRIC}]}
+    suite = {"name": "s", "test_cases": [{"id": "t", "turns": [turn]}]}
+    project.write("s.tooleval.json", json.dumps(suite))
+    options = ("--tooleval-cassette=tape", "--tooleval-trials=2", "--tooleval-json=out.json", CAST[0])
+    for paid in (asked, asked if passed == "yes" else 0):
+        result = project.run(*options, model="careful")
+        spent = project.document()["run"]["spent"]
+        assert spent.get("judge (as judge)", {"answers": 0})["answers"] == paid
+        line = f"judge and simulated user: spent ${paid * 0.125:.4f} in this run"
+        result.stdout.fnmatch_lines([f"{line}, *"])
 
 
 def test_a_run_that_was_cut_short_is_resumed(desk: Project) -> None:

@@ -138,8 +138,10 @@ function costText({ total, spent }) {
   const each = Object.values(spent);
   if (!isKnown(total.cost_usd) && !each.some(({ priced }) => priced)) return "";
   const partly = each.some(({ priced, answers }) => priced < answers) ? ", as far as prices are known" : "";
-  const others = isKnown(total.others_cost_usd) ? `; judge and simulated user ${usdText(total.others_cost_usd)}` : "";
-  return `${usdText(total.cost_usd)}; spent in this run ${usdText(each.reduce((sum, { usd }) => sum + usd, 0))}${partly}${others}`;
+  const sum = (/** @type {[string, {usd: number}][]} */ some) => some.reduce((so, [, { usd }]) => so + usd, 0);
+  const ofOthers = Object.entries(spent).filter(([payer]) => / \(as (judge|user)\)$/.test(payer));
+  const others = ofOthers.some(([, { priced }]) => priced) ? `, ${usdText(sum(ofOthers))} of it for judge and simulated user` : "";
+  return `${usdText(total.cost_usd)}; spent in this run ${usdText(sum(Object.entries(spent)))}${others}${partly}`;
 }
 
 // ---- gates ----
