@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SUITE_ENDING = ".tooleval.json"
-UNSEARCHED = ("node_modules", "__pycache__", "venv")
+UNSEARCHED = ("node_modules", "__pycache__", "site-packages", "venv")
 
 
 def is_searched(folder: str) -> bool:

@@ -28,6 +28,8 @@ from ..suite.lint import lint_suite
 from ..suite.load import parse_document
 from ..suite.model import Suite
 from ..suite.source import Document
+from ..suite.source import decode_bytes
+from ..suite.source import read_document
 from ..writing import write_whole
 from .bodies import MAX_BYTES
 from .responses import ApiError
@@ -35,6 +37,8 @@ from .responses import field_error
 from .suite_paths import check_name
 from .suite_paths import check_new_name
 from .suite_paths import free_name
+from .suite_worlds import untrusted_worlds
+from .suite_worlds import worlds_of
 
 _MAX_SUMMARIES = 2000
 
@@ -123,13 +127,30 @@ class SuiteFolder:
         # To show a suite, nothing of the project is run but its worlds, for their tools: a metric that
         # the scorers in a conftest file may well have is taken for known; pytest finds out.
         metrics = None if self._has_scorers(file) else ()
+        folder = (self.root / file).parent if file else self.root
         try:
-            folder = (self.root / file).parent if file else self.root
+            text = decode_bytes(content, file) if isinstance(content, bytes) else content
+            given = read_document(text, file)
+            if any(worlds_of(given.data)):
+                untrusted = untrusted_worlds(given.data, folder, self._saved_worlds(file))
+                if untrusted:
+                    return Examined(None, None, tuple(given.problems(untrusted)))
             suite, document = parse_document(content, file, metrics=metrics, folder=folder)
         except SuiteError as error:
             return Examined(None, None, error.problems)
         warnings = tuple(lint_suite(suite, document)) if lint else ()
         return Examined(suite, document, (), warnings)
+
+    def _saved_worlds(self, file: str) -> set[str]:
+        """The worlds that a file names as it is saved; none where there is no such suite."""
+        if not file:
+            return set()
+        self._path(file)  # not below a link that leads out of the folder
+        try:
+            saved = read_document(decode_bytes(self.read(file), file), file)
+        except (ApiError, SuiteError):
+            return set()
+        return {target for _, target in worlds_of(saved.data)}
 
     def _has_scorers(self, file: str) -> bool:
         """Whether a conftest file, from the root folder down to the suite's, registers scorers."""

@@ -41,7 +41,7 @@ def test_all_suites_are_listed_broken_ones_too(client: TestClient, folder: Path)
     (folder / "broken.tooleval.json").write_text('{"name": 1, "cases": []}')
     (folder / "binary.tooleval.json").write_bytes(b"\xff")
     (folder / "folder.tooleval.json").mkdir()
-    for hidden in (".hidden", "node_modules", "venv", "__pycache__"):
+    for hidden in (".hidden", "node_modules", "venv", "__pycache__", "site-packages"):
         (folder / hidden).mkdir()
         (folder / hidden / FILE).write_text("{}")
     rows = {row.pop("file"): row for row in client.get("/api/suites").json()}
@@ -324,3 +324,66 @@ def test_import_takes_the_suite_as_the_body(client: TestClient, folder: Path) ->
     broken = client.post("/api/tool-eval/import", content=b'{"name": "a", "name": "b"}', headers=headers)
     assert broken.status_code == 422
     assert "twice" in broken.text
+
+
+_BESIDE = """
+import os
+from os import system
+
+class Desk:
+    def refund(self, order: str) -> str:
+        return "ok"
+
+Other = Desk
+"""
+
+
+@pytest.mark.parametrize("tools", [None, [tool("refund")]])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "os:system",
+        "desk:system",
+        "desk:os.system",
+        "subprocess:getoutput",
+        "pytest_tooleval.worlds.world:os.system",
+    ],
+)
+@pytest.mark.parametrize("of_case", [False, True])
+def test_a_body_makes_no_code_run_but_a_world_beside_it(
+    client: TestClient, folder: Path, target: str, tools: list[Any] | None, of_case: bool
+) -> None:
+    (folder / "desk.py").write_text(_BESIDE)
+    before = sorted(folder.iterdir())
+    argument = "cmd" if "getoutput" in target else "command"
+    world = {"world": target, "world_args": {argument: f"touch {folder}/made"}}
+    turns = [{"prompt": "x", "expected_calls": []}]
+    suite: dict[str, Any] = {"name": "W", "test_cases": [{"id": "a", "turns": turns}]}
+    (suite["test_cases"][0] if of_case else suite).update(world)
+    if tools is not None:
+        suite["tools"] = tools
+    checked = client.post("/api/suites/new.tooleval.json/check", json={"suite": suite})
+    (problem,) = checked.json()["problems"]
+    assert problem["field"].endswith("world")
+    assert "a module beside the suite" in problem["message"]
+    assert client.post("/api/tool-eval/import", json=suite).status_code == 422
+    assert client.post("/api/suites", json={"suite": suite}).status_code == 422
+    assert client.put(PATH, json={"suite": suite}, headers=if_match(client)).status_code == 422
+    assert sorted(folder.iterdir()) == before
+
+
+def test_worlds_beside_a_suite_and_of_saved_suites_are_made(client: TestClient, folder: Path) -> None:
+    (folder / "desk.py").write_text(_BESIDE)
+    suite = {
+        "name": "W",
+        "world": "desk:Desk",
+        "test_cases": [{"id": "a", "turns": [{"prompt": "x", "expected_calls": []}]}],
+    }
+    assert client.post("/api/tool-eval/import", json=suite).status_code == 201
+    elsewhere = {**suite, "world": "desk:Other"}
+    refused = client.put(PATH, json={"suite": elsewhere}, headers=if_match(client))
+    assert refused.status_code == 422
+    (folder / FILE).write_text(json.dumps(elsewhere))
+    assert show(client)["problems"] == []
+    edited = {"suite": {**elsewhere, "name": "Edited"}}
+    assert client.put(PATH, json=edited, headers=if_match(client)).status_code == 200
