@@ -54,14 +54,14 @@ def render_case(result: CaseResult, *, whole: bool = True) -> str:
 
 def render_scores(trial: TrialResult, result: CaseResult) -> str:
     """What was expected and what came, as a diff; then each metric with its threshold."""
-    return "\n".join([*_diff(trial.checks), _table(_score_rows(trial, result))])
+    return "\n".join([*_diff(trial, trial.checks), _table(_score_rows(trial, result))])
 
 
 def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:
     """What differs, and the end of the conversation."""
     differing = {place: [c for c in checks if c.value < 1.0] for place, checks in trial.checks.items()}
     differing = {place: checks for place, checks in differing.items() if checks}
-    yield "\n".join(_diff(differing)).rstrip()
+    yield "\n".join(_diff(trial, differing)).rstrip()
     values = {metric: score.value for metric, score in trial.scores.items() if score.value is not None}
     missed = [metric for metric, value in values.items() if value < result.thresholds.get(metric, 0.0)]
     yield _table([row for row in _score_rows(trial, result) if row[0] in missed])
@@ -81,11 +81,12 @@ def _score_rows(trial: TrialResult, result: CaseResult) -> list[list[str]]:
     return rows
 
 
-def _diff(by_call: Mapping[str, Sequence[Check]]) -> Iterator[str]:
+def _diff(trial: TrialResult, by_call: Mapping[str, Sequence[Check]]) -> Iterator[str]:
     """By call: what is as expected with a blank in front, else what was expected and what came."""
+    whole = "the whole conversation" if "conduct" in trial.scores else "the answer"
     for place, checks in by_call.items():
         if place or len(by_call) > 1:
-            yield f"  {printable(place) or 'the answer'}"
+            yield f"  {printable(place) or whole}"
         lines = [line for check in checks for line in _check_lines(check)]
         yield from (f"  {line}" for line in aligned(lines, texts=(0, 1, 2)))
         yield ""

@@ -226,6 +226,8 @@ _ELSEWHERE = {
         "case",
         "max_calls",
     ): 'for the whole case, write "thresholds": {"max_calls": ...}; for a turn, move it into the turn',
+    ("turn", "expected_tool"): 'a turn has expected_calls: [{"tool": ..., "params": {...}}]',
+    ("turn", "expected_params"): 'a turn has expected_calls: [{"tool": ..., "params": {...}}]',
     ("case", "description"): "a field of the suite; for remarks on a case use metadata",
 }
 

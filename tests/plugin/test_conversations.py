@@ -213,6 +213,8 @@ def test_what_a_world_says_holds_no_secret(project: Project, monkeypatch: pytest
     output = result.stdout.str()
     assert "paid with [secret]" in output
     assert "connecting with [secret]" in output
+    assert "\n  the whole conversation\n" in output
+    assert "the answer" not in output
     texts = [output, result.stderr.str()]
     written = [path for path in project.path.rglob("*") if path.is_file() and path.suffix != ".py"]
     assert {"out.json", "out.xml"} <= {path.name for path in written}

@@ -129,8 +129,9 @@ function diffTable(scores, label) {
   for (const score of Object.values(scores)) for (const check of score.checks) checks.set(JSON.stringify(check), check);
   if (checks.size === 0) return null;
   const groups = Map.groupBy(checks.values(), ({ place }) => place);
+  const whole = "conduct" in scores ? "the whole conversation" : "the answer";
   const bodies = Array.from(groups, ([place, found]) => {
-    const name = place || (groups.size > 1 ? "the answer" : "");
+    const name = place || (groups.size > 1 ? whole : "");
     const head = name && el("tr", { class: "group" }, el("th", { scope: "rowgroup", colspan: 3 }, el("span", {}, isolated(name))));
     return el("tbody", {}, head, ...found.flatMap(diffRows));
   });

@@ -43,6 +43,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"tool_choice": "required"}, "tool_choice", "a turn ends with a reply without calls"),
     ({"mock_responses": {"look": 1}}, "mock_responses", "stands beside a world"),
     (turn(expected_cals=[]), "turns[1].expected_cals", "unknown field, did you mean expected_calls?"),
+    (turn(expected_tool="look"), "turns[1].expected_tool", "a turn has expected_calls: [{"),
     (turn(match="contain"), "turns[1].match", "did you mean"),
     (turn(new_tools=["lok"]), "turns[1].new_tools[0]", 'did you mean "look"?'),
     (turn(max_calls=-1), "turns[1].max_calls", "expected a whole number of at least 0"),
