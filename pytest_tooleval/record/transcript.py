@@ -111,6 +111,10 @@ class Round(Struct, frozen=True, gc=False):
     ] = ()
 
 
+# A reply that ended a turn and of which nothing else is known.
+ENDING = Round(Reply(message={"role": "assistant", "content": None}, format="native"))
+
+
 class Judged(Struct, frozen=True, gc=False):
     """What a judge made of a rubric."""
 

@@ -16,6 +16,7 @@ from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN
 from ..record.results import FailureCategory
 from ..record.results import TrialResult
+from ..record.transcript import ENDING
 from ..record.transcript import SYSTEM_ROLES
 from ..record.transcript import Judged
 from ..record.transcript import Transcript
@@ -61,7 +62,10 @@ def score_calls(
             f"{resolved.suite}::{resolved.id}: the case has {len(resolved.turns)} turns; score_messages "
             "takes a whole conversation"
         )
-    return explained(resolved, score_transcript(resolved, Transcript.from_calls(calls)))
+    transcript = Transcript.from_calls(calls)
+    if resolved.turns and transcript.calls:
+        transcript = structs.replace(transcript, rounds=(*transcript.rounds, ENDING))
+    return explained(resolved, score_transcript(resolved, transcript))
 
 
 def score_messages(

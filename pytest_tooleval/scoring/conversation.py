@@ -228,9 +228,11 @@ class Conversation:
             if not span.rounds:
                 row = Check("end", "a reply without calls", "no reply", 0.0, "the turn never began")
                 yield _part("conduct", "unfinished_turn", span.place, row)
-            elif len(span.rounds) >= most and span.rounds[-1].reply.calls:
-                got = f"calls in all of {counted(most, 'round')}"
-                row = Check("end", "a reply without calls", got, 0.0, "max_rounds was reached")
+            elif span.rounds[-1].reply.calls:
+                got, why = "calls", "no reply follows them"
+                if len(span.rounds) >= most:
+                    got, why = f"calls in all of {counted(most, 'round')}", "max_rounds was reached"
+                row = Check("end", "a reply without calls", got, 0.0, why)
                 yield _part("conduct", "unfinished_turn", span.place, row)
         played = self._play_model()
         references = self._play_expected()

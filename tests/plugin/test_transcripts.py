@@ -118,6 +118,30 @@ def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project
     assert project.calls == []
 
 
+def test_a_conversation_that_ends_with_calls_broke_off(project: Project) -> None:
+    turn = {
+        "prompt": "Weather?",
+        "expected_calls": [{"tool": "get_weather", "params": {"city": "Paris"}}],
+    }
+    case = {"id": "c", "turns": [turn], "max_rounds": 2, "mock_responses": {"get_weather": "ok"}}
+    suite = {"name": "S", "tools": [WEATHER_TOOL], "test_cases": [case]}
+    project.write("s.tooleval.json", json.dumps(suite))
+    call = called("get_weather", city="Paris")
+    messages = [said("user", "Weather?"), call, {"role": "tool", "tool_call_id": "c1", "content": "ok"}]
+    for more, outcome, reason in (
+        ([], "error", "runs.jsonl:1: the run ended with calls that no reply follows"),
+        ([call], "failed", "end: expected a reply without calls, got calls in all of 2 rounds"),
+        ([said("assistant", "Sunny.")], "passed", ""),
+    ):
+        option = recorded(project, {"case": "c", "messages": [*messages, *more]})
+        project.run(option, "--tooleval-json=out.json", model=None)
+        (row,) = project.rows().values()
+        assert (row["outcome"], row["reason"]) == (outcome, reason)
+    # BFCL judges what was done until it asked no further.
+    option = recorded(project, {"id": "c", "result": [[[{"get_weather": '{"city": "Paris"}'}]]]})
+    project.run(option, model=None).assert_outcomes(passed=1)
+
+
 def test_runs_of_one_case_by_one_model_are_its_trials(project: Project) -> None:
     project.suite(WEATHER)
     right: dict[str, Any] = {"id": "w"}

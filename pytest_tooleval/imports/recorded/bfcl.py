@@ -105,7 +105,14 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
             prompt_tokens=whole[0], completion_tokens=whole[1], latency_s=_sum(result.latency) or None
         )
         yield RecordedRun(
-            str(path), record.line, messages, record.field, id=result.id, model=model, taken=taken
+            str(path),
+            record.line,
+            messages,
+            record.field,
+            id=result.id,
+            model=model,
+            taken=taken,
+            may_stop=True,
         )
 
 

@@ -43,12 +43,16 @@ _NO_CONTENT = (
 
 @dataclass(eq=False)
 class _Chain:
-    """A conversation as far as it was followed. `case` is the span that names its case."""
+    """A conversation as far as it was followed. `case` is the span that names its case.
+
+    `around` are the spans around the last call, up to that.
+    """
 
     first: Span
     case: Span | None
     messages: list[Message] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    around: list[Span] = field(default_factory=list)
     tools: list[Any] | None = None
     key: int = 0
 
@@ -80,7 +84,10 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
     for span, call in calls.items():
         above = list(_above(span, by_id))
         if not any(is_tool(each) or each in calls for each in above):
-            chains.add(span, call, next((s for s in (span, *above) if _CASE in s.attributes), None))
+            around = [span, *above]
+            case = next((each for each in around if _CASE in each.attributes), None)
+            around = around[: around.index(case) + 1] if case else around
+            chains.add(span, call, case).around = around
     if not chains.all and not problems:
         problems.append(Problem(str(path), 1, 1, "", _NO_CONTENT))
     yield from problems
@@ -108,7 +115,7 @@ class _Chains:
         self._by_key: dict[int, list[_Chain]] = {}
         self._by_call: dict[tuple[str, object], _Chain] = {}
 
-    def add(self, span: Span, call: ModelCall, case: Span | None) -> None:
+    def add(self, span: Span, call: ModelCall, case: Span | None) -> _Chain:
         """Go on with the conversation that the model was given, or begin one."""
         given = call.given
         chain = self._given(span, given, case)
@@ -133,6 +140,7 @@ class _Chains:
         self._by_key.setdefault(chain.key, []).append(chain)
         for made in chain.messages[-1].get("tool_calls") or ():
             self._by_call[span.trace, made["id"]] = chain
+        return chain
 
     def _given(self, span: Span, messages: list[Message], case: Span | None) -> _Chain | None:
         for key in reversed(list(_keys(messages))):
@@ -203,10 +211,15 @@ def _run(path: Path, chain: _Chain, told: Mapping[tuple[str, object], str]) -> R
 
 
 def _broke_off(chain: _Chain) -> str:
-    reason = chain.spans[-1].error
+    last, *around = chain.around
+    reason = last.error
     if reason is None and chain.messages[-1]["role"] != "assistant":
         reason = "no answer is recorded"
-    return f"the last call of the model failed: {reason}" if reason is not None else ""
+    if reason is not None:
+        return f"the last call of the model failed: {reason}"
+    # The call that failed may have no messages, and so be in no chain.
+    failed = next((each.error for each in around if each.error is not None), None)
+    return f"a span around the run failed: {failed}" if failed is not None else ""
 
 
 def _sum(chain: _Chain, names: tuple[str, ...]) -> float | None:

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...errors import Problem
+from ...record.transcript import ENDING
 from ...record.transcript import Message
 from ...record.transcript import NoAnswer
 from ...record.transcript import Round
@@ -39,8 +40,9 @@ class RecordedRun(NamedTuple):
     `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; `id` is its own,
     which may be that of a case as well. `taken` is what the whole run took, `tools` are those that were
     offered, if they are known. `no_answer` says why the model did not bring it to an end, `error` what
-    else came between. If several runs of a `group` name a case, those count that begin like it: others
-    were asked beside it.
+    else came between. `may_stop`: a benchmark that asks no further after many calls, and judges
+    them in the last turn. If several runs of a `group` name a case, those count that begin like it:
+    others were asked beside it.
     """
 
     path: str
@@ -54,6 +56,7 @@ class RecordedRun(NamedTuple):
     tools: Sequence[Mapping[str, Any]] | None = None
     no_answer: NoAnswer | None = None
     error: str = ""
+    may_stop: bool = False
     group: str = ""
 
     @property
@@ -131,11 +134,13 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
     transcript = conversation_of(case, run.messages)
     if not transcript.rounds:
         return ModelError(f"{run.place}: the run ended without a reply", kind="bad_response")
-    turns = len(transcript.turns)
-    broke_off = turns < len(case.turns) and not transcript.rounds[-1].reply.calls
-    if broke_off and not _is_lost(case, transcript):
-        message = f"{run.place}: the run ended after {turns} of {counted(len(case.turns), 'turn')}"
-        return ModelError(message, kind="bad_response")
+    if run.may_stop and transcript.rounds[-1].reply.calls:
+        if len(transcript.turns) == len(case.turns):
+            transcript = structs.replace(transcript, rounds=(*transcript.rounds, ENDING))
+    elif run.no_answer is None and transcript.no_answer is None:
+        why = _broke_off(case, transcript)
+        if why and not _is_lost(case, transcript):
+            return ModelError(f"{run.place}: the run ended {why}", kind="bad_response")
     # What is known of the whole alone is the last round's; the sum counts.
     known = {name: value for name, value in structs.asdict(run.taken).items() if value}
     none = {name: 0 if isinstance(value, (int, float)) else value for name, value in known.items()}
@@ -143,6 +148,14 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
     *before, last = transcript.rounds
     rounds = [_with(each, none) for each in before] + [_with(last, known)]
     return Transcript(transcript.prompt, tuple(rounds))
+
+
+def _broke_off(case: ResolvedCase, transcript: Transcript) -> str:
+    """Where a run ended before the conversation did; a model that reached max_rounds has failed."""
+    turns, wanted = transcript.turns, len(case.turns)
+    if wanted and turns[-1][-1].reply.calls:
+        return "with calls that no reply follows" if len(turns[-1]) < case.max_rounds else ""
+    return f"after {len(turns)} of {counted(wanted, 'turn')}" if len(turns) < wanted else ""
 
 
 def _is_lost(case: ResolvedCase, transcript: Transcript) -> bool:

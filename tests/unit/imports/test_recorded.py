@@ -164,6 +164,14 @@ def test_a_run_that_broke_off_says_so_and_a_retry_mends_it(tmp_path: Path) -> No
     assert run.error == "the last call of the model failed: overloaded"
     (run,) = read(tmp_path, failed, span("2", 2, asked(user("Hi"), said=reply("Hi."))))
     assert (run.error, gists(run)) == ("", "u a")
+    # The call that failed has no messages; a span around that of the case says nothing of this run.
+    error: Attributes = {"status": {"code": 2, "message": "timeout"}}
+    agent = span("a", 0, {"gen_ai.operation.name": "invoke_agent", "tooleval.case": "x"}, parent="s")
+    whole = span("s", 0, {}, **error)
+    call = span("1", 1, asked(user("Hi"), said=reply("Hi.")), parent="a")
+    assert [each.error for each in read(tmp_path, whole, agent, call)] == [""]
+    (run,) = read(tmp_path, whole, {**agent, **error}, call)
+    assert run.error == "a span around the run failed: timeout"
 
 
 def test_of_conversations_in_the_span_of_a_case_the_one_with_its_words_counts(tmp_path: Path) -> None:

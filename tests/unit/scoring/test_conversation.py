@@ -161,6 +161,10 @@ def test_a_turn_that_does_not_end(desk: Path) -> None:
     trial = score(suite, [LOOK, LOOK])
     assert trial.failure == "unfinished_turn"
     assert trial.wrong == "end: expected a reply without calls, got calls in all of 2 rounds"
+    suite = suite_of(desk, {"expected_calls": calls(REFUND)})
+    trial = score(suite, [REFUND])
+    assert (trial.failure, trial.values["conduct"]) == ("unfinished_turn", 0.0)
+    assert score_calls(suite, "one", [{"name": "refund", "arguments": REFUND[1]}]).passed
 
 
 def test_a_turn_that_never_began(desk: Path) -> None:
