@@ -6,6 +6,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 
 from ..record.calls import ToolCall
+from ..record.endings import no_answer
 from ..record.transcript import CallFormat
 from ..record.transcript import Message
 from ..record.transcript import Reply
@@ -14,7 +15,6 @@ from ..record.transcript import Taken
 from ..record.transcript import text_of
 from .clients.base import ChatAnswer
 from .clients.base import ChatRequest
-from .endings import no_answer
 
 
 def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply:

@@ -68,6 +68,10 @@ class _Item(Struct):
     call_id: str | None = None
     arguments: Any = ""
     output: str | list[str | dict[str, Any]] | dict[str, Any] | None = None
+    refusal: Any = None
+    finish_reason: Any = None
+    stop_reason: Any = None
+    status: Any = None
 
     @property
     def calls(self) -> list[_Call]:
@@ -147,9 +151,25 @@ def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
 def chat_messages(values: list[Any]) -> list[Message]:
     """Chat messages, or the items of the Responses API, with the fields of the chat API alone.
 
-    UnusableError when they cannot be read.
+    A reply keeps how it ended, too. UnusableError when they cannot be read.
     """
-    return [_message(item) for item in _chat(values, "messages")]
+    return [_ending(item) | _message(item) for item in _chat(values, "messages")]
+
+
+def _ending(item: _Item) -> Message:
+    """Why a reply cannot be used, if so; its parts that refuse to answer are taken from its content."""
+    if item.role != "assistant":
+        return {}
+    refusal, stopped = item.refusal, item.stop_reason
+    if isinstance(item.content, list):
+        parts = [part for part in item.content if isinstance(part, dict)]
+        refusals = [part for part in parts if part.get("type") == "refusal"]
+        refusal = refusal or next((part.get("refusal") for part in refusals), None)
+        item.content = [part for part in item.content if part not in refusals] or None
+    if item.status == "incomplete":  # of the Responses API
+        stopped = item.status
+    ending = {"refusal": refusal, "finish_reason": item.finish_reason, "stop_reason": stopped}
+    return {key: value for key, value in ending.items() if value and isinstance(value, str)}
 
 
 def _decoded(value: Any) -> Any:

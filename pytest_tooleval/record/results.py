@@ -15,9 +15,9 @@ from msgspec import Struct
 from ..errors import ErrorKind
 from .calls import ToolCall
 from .confusion import Choice
+from .endings import NoAnswer
+from .endings import NoAnswerCategory
 from .transcript import Measures
-from .transcript import NoAnswer
-from .transcript import NoAnswerCategory
 from .transcript import Transcript
 
 Outcome = Literal["passed", "failed", "error", "skipped"]

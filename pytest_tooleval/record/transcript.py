@@ -14,13 +14,15 @@ from msgspec import Meta
 from msgspec import Struct
 
 from .calls import ToolCall
+from .endings import NoAnswer
+from .endings import ending_of
+from .endings import no_answer
 
 # A chat message as it goes over the wire. An assistant's message keeps every field the provider sent
 # (thinking blocks, signatures), so that it can go back unchanged.
 Message = dict[str, Any]
 SYSTEM_ROLES = ("system", "developer")
 CallFormat = Literal["native", "recovered"]
-NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call"]
 
 
 class Taken(Struct, frozen=True, kw_only=True, gc=False):
@@ -67,16 +69,6 @@ class Measures(Taken, frozen=True, kw_only=True, gc=False):
     cached: Annotated[
         bool, Meta(description="Whether it came from a cassette, or from an earlier run.")
     ] = False
-
-
-class NoAnswer(Struct, frozen=True, gc=False):
-    """Why an answer cannot be used."""
-
-    category: Annotated[NoAnswerCategory, Meta(description="The category of the failure.")]
-    reason: Annotated[str, Meta(description="The provider's own word and text.")]
-
-    def __str__(self) -> str:
-        return f"{self.category.replace('_', ' ')}: {self.reason}"
 
 
 class Reply(Measures, frozen=True, kw_only=True, gc=False):
@@ -162,9 +154,10 @@ class Transcript(Struct, frozen=True, gc=False):
 
     @classmethod
     def from_messages(cls, messages: Iterable[Message], given: Sequence[Message] = ()) -> Transcript:
-        """A conversation from its chat messages: a turn begins with what is no reply and no answer.
+        """A conversation from its chat messages: a turn begins with what the user says.
 
-        `given` are those before them, replies among them that were part of the question.
+        `given` are those before them, replies among them that were part of the question. How a reply
+        ended is told by its `refusal` and `finish_reason`. ModelError when the provider broke it off.
         """
         prompt: list[Message] = []
         said: list[Message] = list(given)
@@ -172,13 +165,13 @@ class Transcript(Struct, frozen=True, gc=False):
         for message in messages:
             role = message.get("role")
             if role == "assistant":
-                calls = tuple(ToolCall.coerce(call) for call in message.get("tool_calls") or ())
-                reply = Reply(message=message, calls=calls, format="native")
-                rounds.append(Round(reply, (), tuple(said) if rounds else ()))
+                if rounds and all(each.get("role") in SYSTEM_ROLES for each in said):
+                    rounds[-1] = _with_answers(rounds[-1], said)  # a reminder within the turn
+                    said = []
+                rounds.append(Round(_reply(message), (), tuple(said) if rounds else ()))
                 prompt, said = prompt if len(rounds) > 1 else said, []
             elif role == "tool" and rounds:
-                last = rounds[-1]
-                rounds[-1] = Round(last.reply, (*last.answers, message), last.prompt)
+                rounds[-1] = _with_answers(rounds[-1], [message])
             else:
                 said.append(message)
         return cls(tuple(prompt if rounds else said), tuple(rounds))
@@ -206,8 +199,8 @@ class Transcript(Struct, frozen=True, gc=False):
 
     @property
     def no_answer(self) -> NoAnswer | None:
-        """Why the conversation ended without a usable answer, if it did."""
-        return self.rounds[-1].reply.no_answer if self.rounds else None
+        """Why the conversation, or a turn of it, ended without a usable answer, if it did."""
+        return next(filter(None, (turn[-1].reply.no_answer for turn in self.turns)), None)
 
     @property
     def others_cost_usd(self) -> float | None:
@@ -222,6 +215,22 @@ class Transcript(Struct, frozen=True, gc=False):
         for round_ in self.rounds:
             messages += [*round_.prompt, round_.reply.message, *round_.answers]
         return tuple(messages)
+
+
+def _reply(message: Message) -> Reply:
+    calls = tuple(ToolCall.coerce(call) for call in message.get("tool_calls") or ())
+    reason, said = ending_of(message, {"choices": [{"message": message}]}) or (None, None)
+    return Reply(
+        message=message,
+        calls=calls,
+        format="native",
+        finish_reason=reason,
+        no_answer=no_answer(calls, text_of(message), reason, said),
+    )
+
+
+def _with_answers(round_: Round, answers: Iterable[Message]) -> Round:
+    return Round(round_.reply, (*round_.answers, *answers), round_.prompt)
 
 
 def text_of(message: Message) -> str:

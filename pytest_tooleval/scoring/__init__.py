@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import structs
 
+from ..errors import ModelError
 from ..errors import ScoringError
 from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN
@@ -79,10 +80,15 @@ def score_messages(
     A message of the user that follows a reply begins the next turn of a conversation. Replies that
     the case's prompt holds, where the messages begin with it, are not scored. What the tools answered is
     not looked at: a world is asked anew. `judged` says which rubrics of the case's `$judge`s are met.
-    Raises ScoringError as `score_calls` does, and where a rubric is missing there.
+    A reply whose `refusal` or `finish_reason` says that it cannot be used never passes. Raises
+    ScoringError as `score_calls` does, where a rubric is missing there, and where a `finish_reason` says
+    that the provider broke the reply off.
     """
     resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
-    transcript = conversation_of(resolved, messages)
+    try:
+        transcript = conversation_of(resolved, messages)
+    except ModelError as error:
+        raise ScoringError(f"{resolved.suite}::{resolved.id}: {error}") from None
     with _placing(resolved):
         rubrics = to_judge(resolved, transcript) if judged else []
     met = [

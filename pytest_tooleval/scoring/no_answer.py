@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 
+from ..record.endings import NoAnswerCategory
 from ..record.metrics import PENALTIES
 from ..record.results import Score
-from ..record.transcript import NoAnswerCategory
 from .registry import Scorer
 
 

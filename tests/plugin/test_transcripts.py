@@ -237,3 +237,47 @@ def test_names_and_texts_of_a_record_are_harmless(project: Project) -> None:
     (row,) = project.rows().values()
     assert len(row["model"]) <= 100
     assert "[file]" in row["trials"][0]["transcript"]["rounds"][0]["reply"]["message"]["content"]
+
+
+def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> None:
+    project.suite({"id": "q", "prompt": "Hi", "expected_tool": None})
+    refusal = {"type": "refusal", "refusal": "No."}
+    parts = {"type": "message", "role": "assistant", "content": [refusal]}
+    runs: dict[str, dict[str, Any]] = {
+        "refused": {"messages": [said("user", "Hi"), said("assistant", "") | {"refusal": "No."}]},
+        "part": {"messages": [said("user", "Hi"), parts]},
+        "incomplete": {
+            "messages": [said("user", "Hi"), {**parts, "content": "S", "status": "incomplete"}]
+        },
+        "filtered": {
+            "messages": [said("user", "Hi"), said("assistant", "") | {"finish_reason": "content_filter"}]
+        },
+        "cut": {"messages": [said("user", "Hi"), said("assistant", "S")], "finish_reason": "length"},
+        "error": {"messages": [said("user", "Hi"), said("assistant", "S")], "finish_reason": "error"},
+        "quiet": {"messages": [said("user", "Hi"), said("assistant", "")], "finish_reason": "stop"},
+    }
+    option = recorded(project, *({"model": model, **run} for model, run in runs.items()))
+    project.run(option, "--tooleval-json=out.json", model=None)
+    rows = project.rows().values()
+    ends = {row["model"]: row["trials"][0].get("failure") or row["outcome"] for row in rows}
+    assert ends == {
+        "refused": "refused",
+        "part": "refused",
+        "incomplete": "cut_off",
+        "filtered": "blocked",
+        "cut": "cut_off",
+        "error": "error",
+        "quiet": "passed",
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("cost_usd", -5), ("latency_s", -1), ("usage", {"prompt_tokens": -1})],
+)
+def test_nothing_costs_less_than_0(project: Project, field: str, value: object) -> None:
+    project.suite(WEATHER)
+    option = recorded(project, {"id": "w", "messages": [said("user", "?")], field: value})
+    result = project.run(option, model=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"runs.jsonl:1:1: a conversation.{field}*: expected * >= 0*"])

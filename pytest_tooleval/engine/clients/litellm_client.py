@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import ModelError
+from ...record.endings import ending_of
 from ...record.transcript import text_of
 from ...secrets import ScrubFilter
 from ...secrets import shown_address
-from ..endings import ending_of
 from ..garbage import leave_memory_at_exit
 from ..models.keys import key_variable
 from ..models.prices import provider_of

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from ...errors import ModelError
+from ...record.endings import ending_of
 from ...secrets import shown_address
-from ..endings import ending_of
 from ..models.prices import cost_usd
 from ..models.prices import listed
 from ..models.prices import openai_price

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-from ..endings import ending_of
+from ...record.endings import ending_of
 
 # The field of an assistant's message that holds the `output` of the answer it was made of.
 ITEMS = "responses_output"

@@ -10,11 +10,11 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import ModelError
+from ...record.endings import ending_of
 from ...record.transcript import Message
 from ...secrets import scrub
 from ...secrets import secret_values
 from ...text import shorten
-from ..endings import ending_of
 from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
 from ..models.prices import told_cost

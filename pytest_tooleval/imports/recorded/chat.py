@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 from typing import Any
 
+from msgspec import Meta
 from msgspec import Struct
 
 from ...errors import Problem
@@ -18,10 +20,13 @@ from ..records import Record
 from .run import NO_NAME
 from .run import RecordedRun
 
+_Count = Annotated[int, Meta(ge=0)]
+_Amount = Annotated[float, Meta(ge=0)]
+
 
 class _Usage(Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: _Count | None = None
+    completion_tokens: _Count | None = None
 
 
 class _Conversation(Struct):
@@ -30,8 +35,9 @@ class _Conversation(Struct):
     id: str | int | None = None
     model: str | None = None
     usage: _Usage | None = None
-    cost_usd: float | None = None
-    latency_s: float | None = None
+    cost_usd: _Amount | None = None
+    latency_s: _Amount | None = None
+    finish_reason: str | None = None
     tools: list[dict[str, Any]] | None = None
 
 
@@ -58,10 +64,13 @@ def _run(path: Path, record: Record) -> RecordedRun:
         cost_usd=told.cost_usd,
         latency_s=told.latency_s,
     )
+    messages = chat_messages(told.messages)
+    if messages and messages[-1]["role"] == "assistant" and told.finish_reason:
+        messages[-1].setdefault("finish_reason", told.finish_reason)
     return RecordedRun(
         str(path),
         record.line,
-        chat_messages(told.messages),
+        messages,
         record.field,
         case="" if told.case is None else str(told.case),
         id="" if told.id is None else str(told.id),

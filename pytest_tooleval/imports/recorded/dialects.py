@@ -32,6 +32,7 @@ _EVENT_ROLES = {f"gen_ai.{role}.message": role for role in ("system", "user", "a
 _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
 _KINDS = ("openinference.span.kind", "traceloop.span.kind")
 _TOOLS = "gen_ai.tool.definitions"
+_ENDINGS = ("refusal", "finish_reason", "stop_reason")
 _DEEPEST = 12  # of the parts of an attribute's name
 
 
@@ -71,9 +72,32 @@ def call_of(span: Span) -> ModelCall | None:
     for read in (_conventions, _openinference, _openllmetry, _events):
         found = read(span, attributes)
         if found is not None:
-            call = ModelCall(_chat(found[0]), _chat(found[1])[:1], found[2])
+            ended = _ended(attributes)
+            said = [{**each, **_given(ended)} for each in found[1] if isinstance(each, dict)]
+            call = ModelCall(_chat(found[0]), _chat(said)[:1], found[2])
             return call if call.given or call.said else None
     return None
+
+
+def _ended(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """How an answer ended, where its span says it beside the message."""
+    body = _decoded(attributes.get("output.value"))  # OpenInference's: the provider's own document
+    choice = _first(body.get("choices")) if isinstance(body, dict) else {}
+    message = _first(body) or choice.get("message")
+    reasons = _decoded(attributes.get("gen_ai.response.finish_reasons"))
+    reason = reasons[0] if isinstance(reasons, list) and reasons else attributes.get("llm.finish_reason")
+    return {
+        "refusal": message.get("refusal") if isinstance(message, dict) else None,
+        "stop_reason": reason or choice.get("finish_reason"),
+    }
+
+
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value}
+
+
+def _first(value: Any) -> dict[str, Any]:
+    return value[0] if isinstance(value, list) and value and isinstance(value[0], dict) else {}
 
 
 _Found = tuple[list[Any], list[Any], "list[Any] | None"]
@@ -142,9 +166,9 @@ def _events(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
         elif name == "gen_ai.choice":
             message = _decoded(event.get("message"))
             message = message if isinstance(message, dict) else event
-            said.append(
-                {**message, "role": "assistant", "tool_calls": _list(message, "tool_calls") or None}
-            )
+            calls = _list(message, "tool_calls") or None
+            ended = {"finish_reason": event.get("finish_reason")}
+            said.append({**message, **_given(ended), "role": "assistant", "tool_calls": calls})
     for message in (*given, *said):
         if message["role"] == "tool":
             message["tool_call_id"] = message.get("id")
@@ -162,9 +186,10 @@ def _messages(message: Any) -> Iterator[dict[str, Any]]:
     role = _ROLES.get(str(message.get("role")), message.get("role"))
     parts = message.get("parts")
     if not isinstance(parts, list):
-        known = ("content", "tool_calls", "tool_call_id")
+        known = ("content", "tool_calls", "tool_call_id", *_ENDINGS)
         yield {"role": role, **{key: message[key] for key in known if message.get(key) is not None}}
         return
+    refusal = message.get("refusal")
     texts: list[str] = []
     calls: list[dict[str, Any]] = []
     for part in parts:
@@ -175,13 +200,22 @@ def _messages(message: Any) -> Iterator[dict[str, Any]]:
         elif kind == "tool_call_response":
             told = part.get("response", part.get("result"))
             yield {"role": "tool", "tool_call_id": part.get("id"), "content": as_text(told)}
+        elif kind == "refusal":
+            refusal = refusal or part.get("refusal") or part.get("content")
         elif kind == "text":
             texts.append(as_text(part.get("content")))
         elif kind not in ("reasoning", "thinking"):
             texts.append(f"[{kind}]")
     if texts or calls or role == "assistant":
         content = None if calls and not texts else "\n".join(texts)
-        yield {"role": role, "content": content, "tool_calls": calls or None}
+        ended = {key: message.get(key) for key in _ENDINGS}
+        yield {
+            **ended,
+            "role": role,
+            "content": content,
+            "tool_calls": calls or None,
+            "refusal": refusal,
+        }
 
 
 def as_text(value: Any) -> str:

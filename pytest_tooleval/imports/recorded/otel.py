@@ -223,7 +223,7 @@ def _broke_off(chain: _Chain) -> str:
 
 
 def _sum(chain: _Chain, names: tuple[str, ...]) -> float | None:
-    """What all calls took together; None when any is unknown."""
+    """What all calls took together; None when any is unknown, as what is below 0 is."""
     found = [first_of(span.attributes, *names) for span in chain.spans]
-    numbers = [each for each in found if is_number(each)]
+    numbers = [each for each in found if is_number(each) and each >= 0]
     return sum(numbers) if len(numbers) == len(found) else None

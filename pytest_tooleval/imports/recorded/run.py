@@ -13,9 +13,9 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...errors import Problem
+from ...record.endings import NoAnswer
 from ...record.transcript import ENDING
 from ...record.transcript import Message
-from ...record.transcript import NoAnswer
 from ...record.transcript import Round
 from ...record.transcript import Taken
 from ...record.transcript import Transcript
@@ -131,7 +131,10 @@ def answers_of(case: ResolvedCase, runs: Sequence[RecordedRun]) -> list[Transcri
 def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
     if run.error:
         return ModelError(f"{run.place}: {run.error}", kind="bad_response")
-    transcript = conversation_of(case, run.messages)
+    try:
+        transcript = conversation_of(case, run.messages)
+    except ModelError as error:
+        return ModelError(f"{run.place}: {error}", kind=error.kind)
     if not transcript.rounds:
         return ModelError(f"{run.place}: the run ended without a reply", kind="bad_response")
     if run.may_stop and transcript.rounds[-1].reply.calls:
@@ -144,7 +147,7 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
     # What is known of the whole alone is the last round's; the sum counts.
     known = {name: value for name, value in structs.asdict(run.taken).items() if value}
     none = {name: 0 if isinstance(value, (int, float)) else value for name, value in known.items()}
-    known["no_answer"] = run.no_answer
+    known["no_answer"] = run.no_answer or transcript.rounds[-1].reply.no_answer
     *before, last = transcript.rounds
     rounds = [_with(each, none) for each in before] + [_with(last, known)]
     return Transcript(transcript.prompt, tuple(rounds))

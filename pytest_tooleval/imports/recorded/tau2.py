@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 from typing import Any
 
+from msgspec import Meta
 from msgspec import Struct
 
 from ...errors import Problem
+from ...record.endings import NoAnswer
 from ...record.transcript import Message
-from ...record.transcript import NoAnswer
 from ...record.transcript import Taken
 from ..openai_tools import UnusableError
 from ..openai_tools import typed
@@ -34,8 +36,8 @@ class _Call(Struct):
 
 
 class _Usage(Struct):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: Annotated[int, Meta(ge=0)] = 0
+    completion_tokens: Annotated[int, Meta(ge=0)] = 0
 
 
 class _Message(Struct):
@@ -52,7 +54,7 @@ class _Simulation(Struct):
     termination_reason: str
     messages: list[_Message]
     trial: int | None = None
-    agent_cost: float | None = None
+    agent_cost: Annotated[float, Meta(ge=0)] | None = None
 
 
 class _Agent(Struct):

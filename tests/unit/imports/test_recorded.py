@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from pytest_tooleval import load_suite
+from pytest_tooleval.errors import ModelError
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.recorded.files import read_runs
 from pytest_tooleval.imports.recorded.run import RecordedRun
+from pytest_tooleval.imports.recorded.run import answers_of
 from pytest_tooleval.imports.recorded.run import find_runs
 from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.model import resolve
 
 
 def user(text: str) -> dict[str, Any]:
@@ -71,6 +74,8 @@ def span(
     id: str, at: int, attributes: Attributes, parent: str = "", trace: str = "t", **more: Any
 ) -> dict[str, Any]:
     def value(each: Any) -> dict[str, Any]:
+        if isinstance(each, float):
+            return {"doubleValue": each}
         if isinstance(each, int):
             return {"intValue": str(each)}
         return {"stringValue": each if isinstance(each, str) else json.dumps(each)}
@@ -219,3 +224,69 @@ def test_a_chain_that_repeats_messages_is_no_call_of_a_model(tmp_path: Path) -> 
         span("2", 2, {"openinference.span.kind": "LLM", **prompt, **answer}, parent="1"),
     )
     assert gists(run) == "u a"
+
+
+WORD = {"role": "assistant", "parts": [{"type": "text", "content": "Sure"}]}
+NO = {"role": "assistant", "parts": [{"type": "refusal", "content": "No."}]}
+BODY = {"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "refusal": "No."}}]}
+
+
+def flat(given: str, said: str, message: str = "") -> Attributes:
+    """A question and its answer, as OpenInference and OpenLLMetry write them."""
+    return {
+        f"{given}.0.{message}role": "user",
+        f"{given}.0.{message}content": "Hi",
+        f"{said}.0.{message}role": "assistant",
+        f"{said}.0.{message}content": "Sure",
+    }
+
+
+INFERENCE = flat("llm.input_messages", "llm.output_messages", "message.")
+LLMETRY = flat("gen_ai.prompt", "gen_ai.completion")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "ended"),
+    [
+        (asked(user("Hi"), said={**WORD, "finish_reason": "length"}), "cut off: length"),
+        (asked(user("Hi"), said=NO), "refused: No."),
+        (
+            asked(user("Hi"), said=WORD, **{"gen_ai.response.finish_reasons": ["SAFETY"]}),
+            "blocked: SAFETY",
+        ),
+        (INFERENCE | {"llm.finish_reason": "length"}, "cut off: length"),
+        (INFERENCE | {"output.value": BODY}, "refused: No."),
+        (LLMETRY | {"gen_ai.completion.0.finish_reason": "content_filter"}, "blocked: content_filter"),
+        (
+            {
+                "events": [
+                    {"event.name": "gen_ai.user.message", "content": "Hi"},
+                    {
+                        "event.name": "gen_ai.choice",
+                        "finish_reason": "length",
+                        "content": "S",
+                    },
+                ]
+            },
+            "cut off: length",
+        ),
+        (
+            asked(user("Hi"), said={**WORD, "finish_reason": "error"}),
+            "spans.jsonl:1: the provider ended the answer with error",
+        ),
+        (asked(user("Hi"), said={**WORD, "finish_reason": "stop"}), "None"),
+    ],
+)
+def test_how_the_last_answer_of_a_trace_ended(
+    tmp_path: Path, attributes: Attributes, ended: str
+) -> None:
+    suite = suite_of(tmp_path, {"id": "a", "prompt": "Hi"})
+    (answer,) = answers_of(resolve(suite, suite.case("a")), read(tmp_path, span("a", 1, attributes)))
+    found = answer if isinstance(answer, ModelError) else answer.no_answer
+    assert str(found).removeprefix(f"{tmp_path}/") == ended
+
+
+def test_a_cost_below_0_is_unknown(tmp_path: Path) -> None:
+    spent = {"operation.cost": -5.0, "gen_ai.usage.input_tokens": -3.0, "gen_ai.usage.output_tokens": 2}
+    (run,) = read(tmp_path, span("a", 1, asked(user("Hi"), said=reply("Hi."), **spent)))
+    assert (run.taken.cost_usd, run.taken.prompt_tokens, run.taken.completion_tokens) == (None, None, 2)

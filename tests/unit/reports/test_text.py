@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from pytest_tooleval import parse_suite
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.record.transcript import NoAnswer
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript

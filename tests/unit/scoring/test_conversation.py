@@ -13,6 +13,7 @@ from pytest_tooleval import TrialResult
 from pytest_tooleval import score_calls
 from pytest_tooleval import score_messages
 from pytest_tooleval.errors import ScoringError
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring.texts import says
 from pytest_tooleval.suite.load import parse_suite
 
@@ -268,3 +269,40 @@ def test_nobody_judges_what_was_not_said(desk: Path) -> None:
     suite = suite_of(desk, {"expected_text": [{"$judge": "Is polite."}]}, forbidden_calls=["look"])
     assert score(suite, [""]).wrong == 'judge: nothing was said ("Is polite.")'
     assert score(suite, [LOOK, "Please."]).failure == "forbidden_call"
+
+
+@pytest.mark.parametrize(
+    ("ending", "failure"),
+    [
+        ({"content": None, "refusal": "No."}, "refused"),
+        ({"content": "", "finish_reason": "content_filter"}, "blocked"),
+        ({"content": "You g", "finish_reason": "stop", "stop_reason": "max_tokens"}, "cut_off"),
+        ({"content": "", "finish_reason": "stop"}, None),
+    ],
+)
+@pytest.mark.parametrize("last", [True, False])
+def test_a_turn_that_ends_without_a_usable_answer_never_passes(
+    desk: Path, ending: dict[str, Any], failure: str | None, last: bool
+) -> None:
+    suite = suite_of(desk, {"expected_calls": []}, {"expected_calls": []})
+    messages = says_and_calls(["Hello."], ["Bye."])
+    messages[3 if last else 1] = {"role": "assistant", **ending}
+    result = score_messages(suite, "one", messages)
+    assert (result.passed, result.failure) == (failure is None, failure)
+
+
+def test_what_the_provider_broke_off_says_nothing_of_the_model(desk: Path) -> None:
+    messages = [*says_and_calls([]), {"role": "assistant", "content": "", "finish_reason": "error"}]
+    with pytest.raises(ScoringError, match="s::one: the provider ended the answer with error"):
+        score_messages(suite_of(desk, {"expected_calls": []}), "one", messages)
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_a_reminder_begins_no_turn(desk: Path, role: str) -> None:
+    reminder = {"role": role, "content": "Be brief."}
+    messages = [*says_and_calls([REFUND]), reminder, {"role": "assistant", "content": "Done."}]
+    assert score_messages(suite_of(desk, {"expected_calls": calls(REFUND)}), "one", messages).passed
+    transcript = Transcript.from_messages(messages)
+    assert (len(transcript.turns), transcript.messages) == (1, tuple(messages))
+    both = Transcript.from_messages([*messages, reminder, *says_and_calls(["Hi."])])
+    assert both.turns[1][0].prompt == (reminder, {"role": "user", "content": "go on"})

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import Score
 from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.record.transcript import NoAnswer
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript

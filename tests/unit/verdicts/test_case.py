@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import ScoringError
+from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import FailureCategory
 from pytest_tooleval.record.results import Score
 from pytest_tooleval.record.results import TrialError
 from pytest_tooleval.record.results import TrialResult
-from pytest_tooleval.record.transcript import NoAnswer
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript

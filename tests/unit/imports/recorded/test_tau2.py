@@ -78,3 +78,5 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(SuiteError) as caught:
         read_runs([results(tmp_path / "r.json", simulation(task_id=None))])
     assert "the results of tau2" in str(caught.value)
+    with pytest.raises(SuiteError, match="agent_cost: expected"):
+        read_runs([results(tmp_path / "r.json", simulation(agent_cost=-1.0))])

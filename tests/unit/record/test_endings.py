@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from pytest_tooleval.engine.endings import Ending
-from pytest_tooleval.engine.endings import ending_of
-from pytest_tooleval.engine.endings import no_answer
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.endings import Ending
+from pytest_tooleval.record.endings import ending_of
+from pytest_tooleval.record.endings import no_answer
 
 from ..test_secrets import json_values
 

@@ -9,14 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Annotated
 from typing import Literal
 from typing import NamedTuple
 
+from msgspec import Meta
+from msgspec import Struct
+
 from ..errors import ModelError
-from ..record.calls import ToolCall
-from ..record.transcript import NoAnswer
-from ..record.transcript import NoAnswerCategory
 from ..text import shorten
+from .calls import ToolCall
+
+NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call"]
+
+
+class NoAnswer(Struct, frozen=True, gc=False):
+    """Why an answer cannot be used."""
+
+    category: Annotated[NoAnswerCategory, Meta(description="The category of the failure.")]
+    reason: Annotated[str, Meta(description="The provider's own word and text.")]
+
+    def __str__(self) -> str:
+        return f"{self.category.replace('_', ' ')}: {self.reason}"
 
 
 class Ending(NamedTuple):
