@@ -204,7 +204,7 @@ def _native_calls(answer: Any) -> list[Call]:
         for name, given in each.items():
             try:
                 arguments = json.loads(given) if isinstance(given, str) else given
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise _Undecodable from None
             if not isinstance(arguments, dict):
                 raise _Undecodable
@@ -284,7 +284,9 @@ def _value(node: ast.AST, is_logged: bool) -> Any:
         parts = [_value(node.left, is_logged), _value(node.right, is_logged)]
         if all(map(is_number, parts)) or _joins(node.op, parts):
             try:
-                return _ARITHMETIC[type(node.op)](*parts)
+                found = _ARITHMETIC[type(node.op)](*parts)
             except ArithmeticError:
                 raise _Undecodable from None
+            if not isinstance(found, int) or abs(found) < 2**63:  # larger may be too long to be written
+                return found
     raise _Undecodable

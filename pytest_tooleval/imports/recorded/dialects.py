@@ -127,10 +127,18 @@ def _openinference(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
 def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
     message = dict(_inner(value, "message"))
     if "tool_calls" in message:
-        message["tool_calls"] = [_inner(each, "tool_call") for each in message["tool_calls"]]
+        message["tool_calls"] = [_inner(each, "tool_call") for each in _objects(message, "tool_calls")]
     if "contents" in message:
-        message["content"] = [_inner(each, "message_content") for each in message.pop("contents")]
+        parts = _objects(message, "contents")
+        message["content"] = [_inner(each, "message_content") for each in parts]
     return message
+
+
+def _objects(message: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    found = message.get(name) or []
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise UnusableError(f"{name}: expected a list of objects, got {show(found)}")
+    return found
 
 
 def _inner(value: Any, name: str) -> dict[str, Any]:
@@ -148,7 +156,7 @@ def _openllmetry(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
 
 def _flat(message: dict[str, Any]) -> dict[str, Any]:
     """Its calls have names and arguments without a function around them."""
-    calls = [{"id": call.get("id"), "function": call} for call in message.get("tool_calls") or ()]
+    calls = [{"id": call.get("id"), "function": call} for call in _objects(message, "tool_calls")]
     return {"role": "assistant", **message, "tool_calls": calls or None}
 
 

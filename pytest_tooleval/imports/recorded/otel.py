@@ -69,11 +69,11 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
     spans.sort(key=lambda span: span.start)
     by_id = {(span.trace, span.id): span for span in spans}
     calls: dict[Span, ModelCall] = {}
-    told: dict[tuple[str, object], str] = {}  # what tools answered
+    told: dict[tuple[str, str], str] = {}  # what tools answered
     for span in spans:
         result = first_of(span.attributes, *_RESULTS)
         if is_tool(span) and result is not None:
-            told[span.trace, span.attributes.get("gen_ai.tool.call.id")] = as_text(result)
+            told[span.trace, str(span.attributes.get("gen_ai.tool.call.id"))] = as_text(result)
         try:
             call = call_of(span)
         except UnusableError as error:
@@ -157,7 +157,7 @@ def _may_go_on(chain: _Chain, span: Span, case: Span | None) -> bool:
     last = chain.spans[-1]
     if last.trace == span.trace:
         return True
-    ids = {first_of(each.attributes, *_IDS) for each in (last, span)}
+    ids = {str(first_of(each.attributes, *_IDS)) for each in (last, span)}
     return len(ids) == 1 and _model(last) == _model(span) and last.error is None
 
 
@@ -181,11 +181,11 @@ def _model(span: Span) -> str:
     return str(first_of(span.attributes, *_MODELS) or NO_NAME)
 
 
-def _run(path: Path, chain: _Chain, told: Mapping[tuple[str, object], str]) -> RecordedRun:
+def _run(path: Path, chain: _Chain, told: Mapping[tuple[str, str], str]) -> RecordedRun:
     last = chain.spans[-1]
     messages = list(chain.messages)
     for call in messages[-1].get("tool_calls") or ():
-        answer = told.get((last.trace, call["id"]))
+        answer = told.get((last.trace, str(call["id"])))
         if answer is not None:
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": answer})
     served = first_of(last.attributes, "gen_ai.response.model")

@@ -112,8 +112,10 @@ def spans_of(value: Any, line: int) -> Iterator[Span]:
 
 
 def _number(value: int | str) -> int:
-    """OTLP writes 64 bits as text."""
-    return value if isinstance(value, int) else int(value) if value[:30].isdecimal() else 0
+    """OTLP writes 64 bits as text; 0 for what is no such number."""
+    if isinstance(value, str):
+        value = int(value) if len(value) < 20 and value.isdecimal() else 0
+    return value if -(2**63) <= value < 2**64 else 0
 
 
 def _attributes(pairs: list[_Pair]) -> dict[str, Any]:

@@ -202,6 +202,12 @@ def test_of_conversations_in_the_span_of_a_case_the_one_with_its_words_counts(tm
         ),
         ({"gen_ai.input.messages": [{"role": "robot", "parts": [{"type": "text"}]}]}, "1:1: *'robot'"),
         ({"gen_ai.input.messages": "[" * 3000 + "]" * 3000}, "1:1: *expected a list*"),
+        ({"llm.input_messages.0.message.tool_calls": 5}, "1:1: tool_calls: expected a list of *, got 5"),
+        ({"llm.input_messages.0.message.contents": 5}, "1:1: contents: expected a list of *, got 5"),
+        (
+            {"gen_ai.prompt.0.role": "user", "gen_ai.completion.0.tool_calls": "x"},
+            '1:1: tool_calls: expected a list of objects, got "x"',
+        ),
     ],
 )
 def test_spans_that_cannot_be_read_are_named(
@@ -210,6 +216,20 @@ def test_spans_that_cannot_be_read_are_named(
     with pytest.raises(SuiteError) as caught:
         read(tmp_path, span("1", 1, attributes))
     pytest.LineMatcher([str(caught.value).partition("spans.jsonl:")[2]]).fnmatch_lines([message])
+
+
+def test_numbers_and_ids_of_spans_may_be_anything(tmp_path: Path) -> None:
+    tool = {"gen_ai.tool.name": "f", "gen_ai.tool.call.result": "7"}
+    strange = {"arrayValue": {"values": [{"stringValue": "c"}]}}
+    spans = [
+        span("1", 1, asked(user("Hi"), said=CALL), trace="t1", startTimeUnixNano="1" * 31 + "x"),
+        span("2", 2, tool, trace="t1"),
+        span("3", 3, asked(user("Hi"), CALL, user("?"), said=reply("Hi.")), trace="t3"),
+    ]
+    names = ("gen_ai.conversation.id", "gen_ai.tool.call.id", "session.id")
+    for name, each in zip(names, spans, strict=True):
+        each["attributes"].append({"key": name, "value": strange})
+    assert [gists(run) for run in read(tmp_path, *spans)] == ["u a u a"]
 
 
 def test_a_chain_that_repeats_messages_is_no_call_of_a_model(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def test_calls_of_models_with_function_calling(tmp_path: Path) -> None:
         "result": [
             [[{"cd": '{"folder": "a"}'}, {"ls": {}}], {"pwd": "{}"}, "Done."],
             [[{"ls": "{bad"}, {"pwd": "{}"}]],
+            [[{"ls": "[" * 200_000}]],
             [["It is [pwd()]"]],
             [None],
             [],
@@ -56,6 +57,7 @@ def test_calls_of_models_with_function_calling(tmp_path: Path) -> None:
     assert turns(run) == [
         [[("cd", {"folder": "a"}), ("ls", {})], [("pwd", {})], "Done."],
         ['[{"ls": "{bad"}, {"pwd": "{}"}]'],
+        [json.dumps([{"ls": "[" * 200_000}])],
         ['["It is [pwd()]"]'],
         [""],
         [""],
@@ -87,6 +89,7 @@ def test_calls_of_models_with_function_calling(tmp_path: Path) -> None:
         ("I have moved it (twice).", "I have moved it (twice)."),
         ("f(a=" + "-" * 5000 + "1)", "f(a=" + "-" * 5000 + "1)"),
         ("f(a='x' * 10**9)", "f(a='x' * 10**9)"),
+        (f"f(a={'9' * 4000} * {'9' * 4000})", f"f(a={'9' * 4000} * {'9' * 4000})"),
         ("", ""),
         ("[]", "[]"),
     ],
