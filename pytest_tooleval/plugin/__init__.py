@@ -183,6 +183,7 @@ def pytest_testnodedown(node: Any) -> None:
     output = getattr(node, "workeroutput", {})
     if "tooleval_unclaimed" in output:
         eval_session(node.config).unclaimed_elsewhere = output["tooleval_unclaimed"]
+        eval_session(node.config).misnamed_elsewhere = output["tooleval_misnamed"]
     if output.get("tooleval_damaged"):
         eval_session(node.config).damaged_elsewhere.update(output["tooleval_damaged"])
     if output.get("tooleval_spent"):

@@ -21,6 +21,7 @@ class RecordedRuns:
     def __init__(self, runs: Sequence[RecordedRun]) -> None:
         self._runs = runs
         self._left = {id(run): f"{run.place}: {_named(run)}" for run in runs}
+        self._misnamed = {id(run): f"{run.place}: {_named(run)}" for run in runs if run.case}
 
     def of_suite(self, suite: Suite) -> dict[str, list[RecordedRun]]:
         """The runs of each case of a suite that has some."""
@@ -28,10 +29,16 @@ class RecordedRuns:
         for runs in found.runs.values():
             for run in runs:
                 self._left.pop(id(run), None)
+                self._misnamed.pop(id(run), None)
         for run, why in found.unclear:
+            self._misnamed.pop(id(run), None)
             if id(run) in self._left:
                 self._left[id(run)] = f"{run.place}: {why}"
         return found.runs
+
+    def misnamed(self) -> list[str]:
+        """Those that name a case which there is not: what a gate would have to judge may be missing."""
+        return [printable(line) for line in self._misnamed.values()]
 
     def left(self) -> list[str]:
         """What to say of those that belong to no case; empty when all do."""

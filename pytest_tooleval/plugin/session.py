@@ -34,6 +34,7 @@ from ..record.run import Git
 from ..record.run import Run
 from ..record.run import Spent
 from ..record.run import new_run_id
+from ..text import counted
 from ..verdicts.summary import file_order
 from ..verdicts.summary import rows_document
 from ..verdicts.summary import whole_document
@@ -80,6 +81,7 @@ class EvalSession:
         runs = settings.recorded
         self.recorded = None if runs is None else RecordedRuns(runs)
         self.unclaimed_elsewhere: list[str] | None = None
+        self.misnamed_elsewhere: list[str] | None = None
         self.damaged_elsewhere: dict[str, list[int]] = {}
         self._spent_elsewhere: dict[str, Spent] = {}
         self.events: EventStream | None = None
@@ -165,6 +167,13 @@ class EvalSession:
         if self.unclaimed_elsewhere is not None:
             return self.unclaimed_elsewhere
         return self.recorded.left() if self.recorded else []
+
+    @property
+    def misnamed(self) -> list[str]:
+        """Recorded runs that name a case which no suite of this run has."""
+        if self.misnamed_elsewhere is not None:
+            return self.misnamed_elsewhere
+        return self.recorded.misnamed() if self.recorded else []
 
     @property
     def damaged_cassettes(self) -> dict[str, list[int]]:
@@ -278,6 +287,7 @@ class EvalSession:
             damaged = self.asking.damaged
             self.config.workeroutput["tooleval_damaged"] = damaged  # type: ignore[attr-defined]
             self.config.workeroutput["tooleval_unclaimed"] = self.unclaimed  # type: ignore[attr-defined]
+            self.config.workeroutput["tooleval_misnamed"] = self.misnamed  # type: ignore[attr-defined]
             self.config.workeroutput["tooleval_spent"] = self.asking.spent_apart  # type: ignore[attr-defined]
         try:
             return (yield)
@@ -310,6 +320,11 @@ class EvalSession:
         for gate in self.gates:
             if gate.verdict != "passed":
                 report_verdict(session, f"gate {gate.name}", gate.message, failed=gate.failed)
+        if self.gates and self.misnamed:
+            first, *more = self.misnamed
+            others = f" (and {counted(len(more), 'more run')})" if more else ""
+            message = f"recorded runs are missing in what the gates judged: {first}{others}"
+            report_verdict(session, "recorded runs", message)
         if any(gate.failed for gate in self.gates):
             remember_tolerated(session, rows)
         if self.comparison is not None and self.comparison.verdict != "passed":

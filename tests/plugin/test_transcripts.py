@@ -118,6 +118,25 @@ def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project
     assert project.calls == []
 
 
+@pytest.mark.parametrize("args", [(), ("-n2",)])
+def test_a_gate_fails_if_a_run_names_a_case_that_there_is_not(
+    project: Project, args: tuple[str, ...]
+) -> None:
+    if args:
+        pytest.importorskip("xdist")
+    project.suite(WEATHER)
+    messages = [said("user", "Weather in Paris?"), called("get_weather", city="Paris")]
+    right, other = ({"case": "w", "model": name, "messages": messages} for name in "ab")
+    gate = "--tooleval-fail-under=0.9"
+    option = recorded(project, right, {**other, "case": "W"}, {"messages": [said("user", "?")]})
+    assert project.run_subprocess(option, *args, model=None).ret == 0
+    result = project.run_subprocess(option, gate, *args, model=None)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*missing*: runs.jsonl:2: there is no case W in these suites*"])
+    option = recorded(project, right, other)
+    assert project.run_subprocess(option, gate, *args, model=None).ret == 0
+
+
 def test_a_conversation_that_ends_with_calls_broke_off(project: Project) -> None:
     turn = {
         "prompt": "Weather?",
