@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from typing import Any
 
+from .messages import MOST_ROUNDS
 from .messages import CallTool
 from .messages import Message
 from .messages import Model
@@ -13,9 +14,6 @@ from .messages import Tool
 from .messages import as_model
 from .messages import ended
 from .messages import used
-
-# More than a case allows. Tools with a limit are run one after the other, as the model named them.
-_MOST_CALLS = 1000
 
 
 def crewai(agent: Any, *, run_tools: bool = False) -> Model:
@@ -34,7 +32,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         change: dict[str, Any] = {"id": uuid.uuid4(), "memory": None}
         if tools is not None:
             bound = [_bound(tool, call_tool) for tool in tools]
-            change |= {"tools": bound, "apps": None, "mcps": None, "max_iter": _MOST_CALLS}
+            change |= {"tools": bound, "apps": None, "mcps": None, "max_iter": MOST_ROUNDS}
         own = agent.model_copy(update=change)
         answers: list[Any] = []
 
@@ -111,6 +109,7 @@ def _bound(tool: Tool, call_tool: CallTool) -> Any:
         name=tool.name,
         description=tool.description,
         args_schema=Arguments,
-        max_usage_count=_MOST_CALLS,
+        # Tools with a limit are run one after the other, as the model named them.
+        max_usage_count=MOST_ROUNDS,
         cache_function=_never,
     )

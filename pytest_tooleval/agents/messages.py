@@ -16,6 +16,7 @@ from pydantic_core import to_jsonable_python
 Message = dict[str, Any]
 # A case counts the calls and ends a run that makes too many; libraries must not do so before.
 MOST_ROUNDS = 1000
+_SYSTEM_ROLES = ("system", "developer")
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ def prompted(messages: list[Message]) -> tuple[list[Message], str]:
 
 def without_system(messages: list[Message]) -> tuple[str, list[Message]]:
     """The system prompts as one text, and the other messages."""
-    system = [text_of(message) for message in messages if message["role"] in ("system", "developer")]
-    rest = [message for message in messages if message["role"] not in ("system", "developer")]
+    system = [text_of(message) for message in messages if message["role"] in _SYSTEM_ROLES]
+    rest = [message for message in messages if message["role"] not in _SYSTEM_ROLES]
     return "\n\n".join(system), rest
 
 

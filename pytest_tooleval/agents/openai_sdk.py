@@ -100,17 +100,17 @@ def _rounds(run: Any) -> list[Message]:
     messages: list[Message] = []
     for response in run.raw_responses:
         text, calls = "", []
-        ended: Message = {}
+        ending: Message = {}
         for item in response.output:
             if item.type == "message":
                 text += "".join(getattr(part, "text", "") for part in item.content)
                 refused = "".join(getattr(part, "refusal", "") for part in item.content)
-                ended |= {"refusal": refused} if refused else {}
-                ended |= {"finish_reason": "incomplete"} if item.status == "incomplete" else {}
+                ending |= {"refusal": refused} if refused else {}
+                ending |= {"finish_reason": "incomplete"} if item.status == "incomplete" else {}
             elif item.type == "function_call":
                 calls.append((item.call_id, item.name, item.arguments))
         took = response.usage
         usage = used(took.input_tokens, took.output_tokens, took.output_tokens_details.reasoning_tokens)
-        messages.append(said(text, calls, usage=usage) | ended)
+        messages.append(said(text, calls, usage=usage) | ending)
         messages += [told(id, outputs[id]) for id, _, _ in calls if id in outputs]
     return messages

@@ -152,9 +152,10 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
         reporter.write_line(f"{cases} NOT EVALUATED: {NO_MODEL}", red=True, bold=True)
     if session.keeper is not None and session.keeper.problem:
         reporter.write_line(printable(session.keeper.problem), yellow=True)
+    tolerated = [case for case in document.cases if case.tolerated and not case.was_expected]
     for outcome in ("failed", "error"):
-        tolerated = [case.row for case in session.tolerated if case.row.outcome == outcome]
-        _write_cases(reporter, f"{outcome}, tolerated", tolerated, yellow=True)
+        of_it = [case for case in tolerated if case.outcome == outcome]
+        _write_cases(reporter, f"{outcome}, tolerated", of_it, yellow=True)
     if session.comparison is not None:
         *rows, verdict = render_comparison(session.comparison)
         for line in rows:

@@ -62,8 +62,11 @@ def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:
     differing = {place: [c for c in checks if c.value < 1.0] for place, checks in trial.checks.items()}
     differing = {place: checks for place, checks in differing.items() if checks}
     yield "\n".join(_diff(trial, differing)).rstrip()
-    values = {metric: score.value for metric, score in trial.scores.items() if score.value is not None}
-    missed = [metric for metric, value in values.items() if value < result.thresholds.get(metric, 0.0)]
+    missed = [
+        metric
+        for metric, value in trial.values.items()
+        if value is not None and value < result.thresholds.get(metric, 0.0)
+    ]
     yield _table([row for row in _score_rows(trial, result) if row[0] in missed])
     lines = [line for line in _conversation_lines(trial) if not line.startswith("  system ")]
     cut = len(lines) - _LAST_LINES

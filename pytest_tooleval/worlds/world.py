@@ -272,8 +272,9 @@ def _module(name: str, folder: Path) -> ModuleType:
     if not file.is_file():
         return importlib.import_module(name)
     # Two folders may each have a world of the same name, and `tooleval ui` outlives the code of one.
-    code = hashlib.sha256(bytes(file.resolve()) + file.read_bytes()).hexdigest()[:12]
-    own = f"tooleval_world_{code}_{name}"
+    code = file.read_bytes()
+    digest = hashlib.sha256(bytes(file.resolve()) + code).hexdigest()[:12]
+    own = f"tooleval_world_{digest}_{name}"
     if own not in sys.modules:
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
@@ -283,7 +284,7 @@ def _module(name: str, folder: Path) -> ModuleType:
         sys.modules[own] = module
         try:
             # Not from bytecode, which an edit of the same size in the same second leaves as it is.
-            exec(compile(file.read_bytes(), str(file), "exec"), vars(module))
+            exec(compile(code, str(file), "exec"), vars(module))
         except BaseException:
             del sys.modules[own]
             raise

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...record.endings import ending_of
+from ...record.transcript import SYSTEM_ROLES
 from ...record.transcript import Message
 from ...secrets import scrub
 from ...secrets import secret_values
@@ -56,7 +57,7 @@ def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) ->
     It may have put its own system prompt before them, so the messages of the user are counted.
     """
     roles = [message.get("role") if isinstance(message, dict) else None for message in messages]
-    if roles and roles[0] in ("system", "developer", "user"):
+    if roles and roles[0] in (*SYSTEM_ROLES, "user"):
         said = [index for index, role in enumerate(roles) if role == "user"]
         asked = sum(message.get("role") == "user" for message in prompt)
         if 0 < asked <= len(said):

@@ -137,7 +137,7 @@ export class Panel {
       if (each.trials.length) void fill();
       const title = el("h3", {}, button("", () => this.change({ on: index.models[i].key, trial: 0 }), { class: "jump" }));
       title.firstElementChild?.append(modelName(each.model));
-      return el("section", { class: "beside" }, title, el("p", {}, outcomeText(each.outcome, each.reason ? `${each.outcome}: ` : each.outcome), shownNodes(each.reason)), body);
+      return el("section", { class: "beside" }, title, el("p", {}, ...reasonNodes(each)), body);
     });
     const asked = el("p", { class: "text", dir: "auto" }, shownNodes(row.asked));
     this.replace(isNew, ...this.headNodes(row), this.modelTabs(index, found), asked, el("div", { class: "side-by-side", tabindex: 0, role: "region", "aria-label": "The models side by side" }, ...columns.filter((each) => each !== null)));
@@ -209,6 +209,11 @@ export class Panel {
   }
 }
 
+/** What came of a case on a model, and why. @param {Row} row */
+function reasonNodes(row) {
+  return [outcomeText(toneOf(row), outcomeOf(row)), row.reason ? ": " : "", shownNodes(row.reason)];
+}
+
 /**
  * What runs a case again in a terminal.
  * @param {Row} row
@@ -242,7 +247,7 @@ function aboutNodes(row) {
   ].filter(Boolean);
   const tags = row.tags.map((tag) => el("span", { class: "tag" }, shown(shortened(tag, 200))));
   return [
-    el("p", { class: "reason" }, outcomeText(toneOf(row), outcomeOf(row)), row.reason ? ": " : "", shownNodes(row.reason)),
+    el("p", { class: "reason" }, ...reasonNodes(row)),
     el("p", { class: "rules muted" }, ...tags, shown(rules.join(" · "))),
   ];
 }
