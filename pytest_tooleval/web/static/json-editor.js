@@ -1,0 +1,159 @@
+// @ts-check
+// A suite's text in CodeMirror: line numbers, problems at their place, completion from the format's schema.
+
+import { optionsAt, placeAt } from "./json-completion.js";
+import { offsetOf } from "./json-text.js";
+import { el, shown } from "./page/dom.js";
+import * as cm from "./vendor/codemirror.js";
+
+/** @import { Problem } from "./api.js" */
+/** @import { Schema } from "./json-completion.js" */
+
+const PLACE = /"(?:[^"\\\n]|\\.)*"|[^\s{}[\],:]+/y;
+const PANEL = { backgroundColor: "var(--raised)", color: "var(--text)", borderColor: "var(--line)" };
+const FIELD = { color: "var(--text)", background: "var(--page)", border: "1px solid var(--strong-line)", borderRadius: "4px", font: "inherit" };
+const OUTLINE = { outline: "2px solid var(--accent)", outlineOffset: "-1px" };
+const COLOURS = cm.EditorView.theme({
+  "&": { height: "100%", color: "var(--text)", backgroundColor: "var(--page)", border: "1px solid var(--strong-line)", borderRadius: "4px", fontSize: ".9rem" },
+  "&.cm-focused": OUTLINE,
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.4", overflow: "auto" },
+  ".cm-content": { caretColor: "var(--text)" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  ".cm-gutters": { ...PANEL, color: "var(--muted)" },
+  ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--accent) 7%, transparent)" },
+  ".cm-activeLineGutter": { backgroundColor: "var(--line)", color: "var(--text)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { background: "color-mix(in srgb, var(--accent) 30%, transparent)" },
+  "&.cm-focused .cm-matchingBracket": { backgroundColor: "color-mix(in srgb, var(--accent) 25%, transparent)" },
+  ".cm-searchMatch": { backgroundColor: "var(--warning-back)", outline: "1px solid var(--warning)" },
+  ".cm-panels, .cm-tooltip": PANEL,
+  ".cm-tooltip": { border: "1px solid var(--strong-line)", borderRadius: "4px" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxWidth: "min(100%, 90vw)" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--accent)", color: "var(--page)" },
+  ".cm-completionDetail": { color: "var(--muted)", fontStyle: "normal" },
+  "li[aria-selected] .cm-completionDetail": { color: "inherit" },
+  ".cm-completionMatchedText": { fontWeight: "700", textDecoration: "none" },
+  ".cm-completionInfo": { maxWidth: "24rem", whiteSpace: "normal" },
+  ".cm-completionIcon": { display: "none" },
+  ".cm-diagnostic": { borderLeftWidth: "4px" },
+  ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--failed)" },
+  ".cm-lintRange-warning": { backgroundImage: "none", textDecoration: "underline wavy var(--warning)" },
+  ".cm-panel.cm-search": { fontSize: ".9rem" },
+  ".cm-textfield, .cm-button": { ...FIELD, backgroundImage: "none" },
+  ".cm-panel.cm-search [name=close], .cm-panel.cm-panel-lint [name=close]": { color: "var(--text)", cursor: "pointer" },
+});
+const WORDS = cm.HighlightStyle.define([
+  { tag: cm.tags.propertyName, color: "var(--accent)" },
+  { tag: cm.tags.string, color: "var(--passed)" },
+  { tag: [cm.tags.number, cm.tags.bool, cm.tags.null], color: "var(--error)" },
+]);
+
+/**
+ * In a shadow tree: there a style sheet is made by script, which the page's policy allows, and not by an element.
+ */
+export class JsonEditor {
+  /**
+   * @param {string} label
+   * @param {{schema: Schema, data: () => any, typed: () => void}} around the format's schema, the suite as it last was JSON, and what to do when a person changes the text
+   */
+  constructor(label, around) {
+    this.around = around;
+    this.host = el("div", { class: "json-editor" });
+    this.node = el("div", { class: "json-place" }, this.host, el("small", {}, "Ctrl+Space completes; Escape, then Tab leaves the editor."));
+    const root = this.host.attachShadow({ mode: "open" });
+    this.view = new cm.EditorView({ parent: root, root });
+    this.extensions = [
+      cm.lineNumbers(),
+      cm.lintGutter(),
+      cm.highlightSpecialChars(),
+      cm.history(),
+      cm.drawSelection(),
+      cm.highlightActiveLine(),
+      cm.highlightActiveLineGutter(),
+      cm.bracketMatching(),
+      cm.closeBrackets(),
+      cm.search({ top: true }),
+      cm.json(),
+      cm.syntaxHighlighting(WORDS),
+      cm.autocompletion({ override: [(/** @type {any} */ context) => this.complete(context)], icons: false }),
+      cm.keymap.of([...cm.closeBracketsKeymap, ...cm.defaultKeymap, ...cm.searchKeymap, ...cm.historyKeymap, ...cm.completionKeymap, ...cm.lintKeymap, cm.indentWithTab]),
+      cm.EditorView.contentAttributes.of({ "aria-label": `${label}. Escape, then Tab leaves the editor.`, spellcheck: "false", tabindex: "0" }),
+      cm.EditorView.updateListener.of(({ docChanged, transactions }) => {
+        if (docChanged && transactions.some((each) => ["input", "delete", "move", "undo", "redo"].some((name) => each.isUserEvent(name)))) around.typed();
+      }),
+      COLOURS,
+    ];
+  }
+
+  get text() {
+    return this.view.state.doc.toString();
+  }
+
+  /** A new text, without a way back to the one before. @param {string} text @param {boolean} isReadOnly */
+  load(text, isReadOnly) {
+    const fixed = isReadOnly ? [cm.EditorState.readOnly.of(true), cm.EditorView.editable.of(false)] : [];
+    const unit = /^\s*\{\s*?\n([ \t]+)"/.exec(text)?.[1] ?? "  ";
+    this.view.setState(cm.EditorState.create({ doc: text, extensions: [...this.extensions, cm.indentUnit.of(unit), ...fixed] }));
+  }
+
+  /** The text as something else has changed it: only what differs, so that cursor and scroll stay. @param {string} text */
+  show(text) {
+    const old = this.text;
+    if (old === text) return;
+    const most = Math.min(old.length, text.length);
+    let from = 0;
+    while (from < most && old[from] === text[from]) from += 1;
+    let same = 0;
+    while (same < most - from && old[old.length - 1 - same] === text[text.length - 1 - same]) same += 1;
+    this.view.dispatch({ changes: { from, to: old.length - same, insert: text.slice(from, text.length - same) } });
+  }
+
+  /** @param {Problem[]} problems @param {Problem[]} warnings */
+  mark(problems, warnings) {
+    const { text } = this;
+    const found = [...problems.map((each) => /** @type {const} */ ([each, "error"])), ...warnings.map((each) => /** @type {const} */ ([each, "warning"]))];
+    const marks = found.map(([{ line, column, field, message }, severity]) => {
+      const from = Math.min(offsetOf(text, line, column), text.length);
+      PLACE.lastIndex = from;
+      const to = PLACE.test(text) ? PLACE.lastIndex : Math.min(from + 1, text.length);
+      return { from, to, severity, message: shown(field ? `${field}: ${message}` : message) };
+    });
+    this.view.dispatch(cm.setDiagnostics(this.view.state, marks.sort((a, b) => a.from - b.from)));
+  }
+
+  /** @param {number} line @param {number} column both from 1 */
+  goTo(line, column) {
+    const at = Math.min(offsetOf(this.text, line, column), this.view.state.doc.length);
+    this.view.dispatch({ selection: { anchor: at }, effects: cm.EditorView.scrollIntoView(at, { y: "center" }) });
+    this.view.focus();
+  }
+
+  /** @param {{pos: number, explicit: boolean}} context */
+  complete({ pos, explicit }) {
+    const { text } = this;
+    const place = placeAt(text, pos);
+    if (!explicit && place.start === place.end) return null;
+    const all = optionsAt(this.around.schema, this.around.data(), place);
+    const options = all
+      .filter(({ raw }) => !place.isText || place.isKey || raw.startsWith('"'))
+      .map(({ raw, ...option }) => ({ ...option, apply: () => this.put(place, raw) }));
+    return options.length ? { from: place.start + (place.isText ? 1 : 0), options, validFor: /^[^"\n]*$/ } : null;
+  }
+
+  /** What was chosen, in place of what is typed by now. @param {import("./json-completion.js").Place} place @param {string} raw */
+  put({ start, isKey }, raw) {
+    const { text } = this;
+    PLACE.lastIndex = start;
+    const at = /** @type {any} */ (this.view.state).selection.main.head;
+    const end = Math.max(at, PLACE.test(text) ? PLACE.lastIndex : at);
+    const hasColon = /^\s*:/.test(text.slice(end, end + 100));
+    const chosen = isKey && hasColon ? raw.slice(0, raw.indexOf('":') + 1) : raw;
+    const isOpen = /(?:""|\[\]|\{\})$/.test(chosen) && isKey && !hasColon;
+    const comma = isKey && !hasColon && /^\s*"/.test(text.slice(end)) ? "," : "";
+    this.view.dispatch({ changes: { from: start, to: end, insert: chosen + comma }, selection: { anchor: start + chosen.length - (isOpen ? 1 : 0) }, userEvent: "input.complete" });
+    if (isKey && !hasColon) cm.startCompletion(this.view);
+  }
+
+  remove() {
+    this.view.destroy();
+  }
+}

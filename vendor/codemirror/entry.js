@@ -1,0 +1,10 @@
+// What pytest_tooleval/web/static/vendor/codemirror.js exports: what json-editor.js needs, and no more.
+export { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, startCompletion } from "@codemirror/autocomplete";
+export { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+export { json } from "@codemirror/lang-json";
+export { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting, syntaxTree } from "@codemirror/language";
+export { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+export { search, searchKeymap } from "@codemirror/search";
+export { EditorState } from "@codemirror/state";
+export { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
+export { tags } from "@lezer/highlight";
