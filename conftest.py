@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,9 +32,11 @@ SLOW = (
     "tests/frameworks",
     "tests/browser",
     "tests/examples",
+    "tests/neighbours",
     "tests/providers",
     "tests/plugin/test_events.py",
     "tests/plugin/test_live_tools.py",
+    "tests/plugin/test_merge.py",
     "tests/plugin/test_over_a_socket.py",
     "tests/plugin/test_resume.py",
     "tests/plugin/test_scheduling.py",
@@ -62,7 +66,21 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
+@pytest.fixture(autouse=True)
+def _same_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take back the folders of agents and worlds, which a process looks for modules in to its end."""
+    monkeypatch.setattr(sys, "path", sys.path[:])
+
+
+def pytest_collection_finish() -> None:
+    """What all the modules have brought stays: no garbage is looked for in it, again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.relative_to(ROOT).as_posix().startswith(SLOW):
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        starts_workers = "under_xdist" in item.name or params.get("workers")
+        if starts_workers or item.path.relative_to(ROOT).as_posix().startswith(SLOW):
             item.add_marker("slow")

@@ -13,6 +13,8 @@ A `ModelError` makes an item an *error*; a wrong answer is never one of these.
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -23,6 +25,7 @@ ErrorKind = Literal[
     "rate_limit",
     "timeout",
     "unreachable",  # no connection, or one that broke
+    "handles",  # this process may open no more files, and a connection is one
     "server",  # 5xx
     "bad_request",  # the provider refused the request itself
     "bad_response",  # an answer that cannot be read
@@ -45,8 +48,8 @@ class ToolevalError(Exception):
 class Problem:
     """One thing wrong with a suite, and where.
 
-    `line` and `column` count from 1; `field` is the path of the value, such as
-    `test_cases[3].expected_tool`, and empty for the file as a whole.
+    `line` and `column` count from 1, and are 0 for a file that cannot be read; `field` is the path of
+    the value, such as `test_cases[3].expected_tool`, and empty for the file as a whole.
     """
 
     path: str
@@ -56,8 +59,8 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        place = f"{self.path}:{self.line}:{self.column}: "
-        return place + (f"{self.field}: {self.message}" if self.field else self.message)
+        place = f"{self.path}:{self.line}:{self.column}" if self.line else self.path
+        return ": ".join(filter(None, [place, self.field, self.message]))
 
 
 class SuiteError(ToolevalError):
@@ -85,11 +88,11 @@ class McpError(ToolevalError):
 
 
 class ModelError(ToolevalError):
-    """No answer could be had, so nothing can be said of the model.
+    """There was no answer, which says nothing about the model.
 
-    `retryable` tells whether asking again may help; `retry_after` is the wait in seconds that
-    the provider asked for, if it did; `fatal` means that no other case of this model can succeed
-    either (a refused key, an exhausted quota).
+    `retryable` says whether asking again may help, and `retry_after` how many seconds the provider
+    asks to wait. `fatal` means that no other case of this model can succeed either (a refused key,
+    an exhausted quota).
     """
 
     def __init__(
@@ -107,3 +110,17 @@ class ModelError(ToolevalError):
         self.retryable = retryable
         self.retry_after = retry_after
         self.fatal = fatal
+
+
+def raised_at(error: BaseException) -> str:
+    """` at FILE:LINE` of the user's code that raised, or that called a library which did."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not any(part in frame.filename for part in _NOT_THEIRS)
+    ]
+    own = [frame for frame in frames if f"{os.sep}site-packages{os.sep}" not in frame.filename]
+    return "".join(f" at {frame.filename}:{frame.lineno}" for frame in (own or frames)[-1:])
+
+
+_NOT_THEIRS = (os.path.dirname(__file__) + os.sep, f"{os.sep}asyncio{os.sep}")

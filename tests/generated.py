@@ -16,14 +16,20 @@ import pytest
 
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
+from pytest_tooleval.plugin.options import GROUPS
 from pytest_tooleval.plugin.options import add_options
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.events import Event
 from pytest_tooleval.record.metrics import BUDGETS
+from pytest_tooleval.record.results import NOT_SAID
+from pytest_tooleval.reports.run_text import EXITS
+from pytest_tooleval.reports.text import NOTHING
+from pytest_tooleval.reports.text import WHOLE
 from pytest_tooleval.suite.matchers import MATCHERS
 from pytest_tooleval.suite.modes import DEFAULT_MODE
 from pytest_tooleval.suite.modes import MODES
 from pytest_tooleval.suite.schema import schema_text as suite_schema_text
+from pytest_tooleval.verdicts.presets import PRESETS
 
 ROOT = Path(__file__).parents[1]
 _RESULTS = "results.schema.json"
@@ -65,7 +71,22 @@ def schema_text(schema: dict[str, Any]) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
+def words_text() -> str:
+    """What the scripts of the page say as Python does."""
+    return f"""\
+// @ts-check
+// Words that Python says, too: `python tests/generated.py` writes them.
+
+/** @type {{Record<number, string>}} */
+export const ENDINGS = {json.dumps(EXITS)};
+export const ABSENT = {json.dumps(NOTHING)};
+export const NOT_SAID = {json.dumps(NOT_SAID)};
+export const WHOLE = {json.dumps(WHOLE)};
+"""
+
+
 FILES: dict[str, Callable[[], str]] = {
+    "pytest_tooleval/reports/page/words.js": words_text,
     "docs/tooleval.schema.json": suite_schema_text,
     "docs/results.schema.json": lambda: schema_text(results_schema()),
     "docs/events.schema.json": lambda: schema_text(events_schema()),
@@ -97,14 +118,29 @@ def matchers() -> str:
 def options() -> str:
     parser = pytest.Parser(_ispytest=True)
     add_options(parser)
-    (group,) = (group for group in parser._groups if group.name == "tooleval")
-    rows = []
-    for option in group.options:
-        given = option.attrs()
-        value = given.get("metavar") or "|".join(given.get("choices") or ())
-        name = f"`{option.names()[0]}{'=' if value else ''}{value}`".replace("|", "\\|")
-        rows.append((name, str(given["help"]).replace("|", "\\|")))
-    return table(("option", "meaning"), rows)
+    parts = []
+    for group in (group for group in parser._groups if group.name in GROUPS):
+        rows = []
+        for option in group.options:
+            given = option.attrs()
+            value = given.get("metavar") or "|".join(given.get("choices") or ())
+            name = f"`{option.names()[0]}{'=' if value else ''}{value}`".replace("|", "\\|")
+            rows.append((name, str(given["help"]).replace("|", "\\|")))
+        parts.append(f"## {GROUPS[group.name].capitalize()}\n\n{table(('option', 'meaning'), rows)}")
+    return "\n" + "\n".join(parts) + "\n"
+
+
+def presets() -> str:
+    rows = [(f"`{name}`", each.meaning, f"`{each.options}`") for name, each in PRESETS.items()]
+    return table(("`--tooleval-gate=`", "means", "sets"), rows)
+
+
+def document() -> str:
+    definition = results_schema()
+    while "$ref" in definition:
+        definition = results_schema()["$defs"][definition["$ref"].rpartition("/")[2]]
+    parts = definition["properties"]
+    return table(("part", "has"), [(f"`{name}`", part["description"]) for name, part in parts.items()])
 
 
 def gaps() -> str:
@@ -117,12 +153,14 @@ def destructive() -> str:
 
 # What stands between `<!-- NAME -->` and `<!-- end of NAME -->`.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
-    ("docs/scoring.md", "budgets"): budgets,
-    ("docs/suite-format.md", "modes"): modes,
-    ("docs/suite-format.md", "matchers"): matchers,
-    ("docs/options.md", "options"): options,
-    ("docs/mutation.md", "destructive"): destructive,
-    ("docs/mutation.md", "gaps"): gaps,
+    ("docs/reference/metrics.md", "budgets"): budgets,
+    ("docs/reference/suite-format.md", "modes"): modes,
+    ("docs/reference/suite-format.md", "matchers"): matchers,
+    ("docs/reference/options.md", "options"): options,
+    ("docs/concepts/verdicts.md", "presets"): presets,
+    ("docs/reference/results.md", "document"): document,
+    ("docs/guides/mutation.md", "destructive"): destructive,
+    ("docs/guides/mutation.md", "gaps"): gaps,
 }
 
 

@@ -1,4 +1,4 @@
-"""How often the baseline gate sees a drop, by simulation: the table in docs/statistics.md."""
+"""How often the baseline gate sees a drop, by simulation: the table in docs/concepts/statistics.md."""
 
 from __future__ import annotations
 

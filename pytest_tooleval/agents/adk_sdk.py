@@ -24,9 +24,9 @@ _APP, _USER = "tooleval", "user"
 
 
 def google_adk(agent: Any, *, run_tools: bool = False) -> Model:
-    """A model from a `google.adk.agents.LlmAgent`; with `run_tools` its own tools really run.
+    """Make a model from an `LlmAgent` of google-adk. With `run_tools` its own tools really run.
 
-    Without, it must have no sub-agents, which have tools of their own.
+    Otherwise it must have no sub-agents, which would have tools of their own.
     """
     if agent.sub_agents and not run_tools:
         raise ValueError(f"the agent {agent.name!r} has sub-agents, whose tools would really run")

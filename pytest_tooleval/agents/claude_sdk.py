@@ -27,10 +27,10 @@ _SERVER = "suite"
 
 
 def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
-    """A model from `ClaudeAgentOptions`; with `run_tools` its own tools really run.
+    """Make a model from `ClaudeAgentOptions`. With `run_tools` its own tools really run.
 
-    Without, neither its MCP servers nor the tools that Claude Code brings are there. Claude sees a tool
-    `mcp__SERVER__NAME` under that name, any other as `mcp__suite__NAME`.
+    Otherwise neither its MCP servers nor the tools of Claude Code are available. Claude sees a tool
+    `mcp__SERVER__NAME` under that name, and any other as `mcp__suite__NAME`.
     """
 
     async def run(

@@ -17,7 +17,7 @@ from .messages import used
 
 
 def crewai(agent: Any, *, run_tools: bool = False) -> Model:
-    """A model from a `crewai.Agent`; with `run_tools` its own tools really run."""
+    """Make a model from a `crewai.Agent`. With `run_tools` its own tools really run."""
     if not hasattr(agent, "kickoff_async") or not hasattr(agent, "role"):
         raise ValueError(f"expected a crewai.Agent, got {type(agent).__name__}; a crew has several")
 

@@ -20,10 +20,10 @@ from .messages import without_calls
 
 
 def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = False) -> Model:
-    """A model from a compiled graph that keeps `messages`; with `run_tools` its own tools really run.
+    """Make a model from a graph that keeps `messages`. With `run_tools` its own tools really run.
 
-    Without, the graph stops before each node that is a `ToolNode`, or before `tools_node`, and goes on
-    with the answers. What its model is offered is built into the graph: the suite has the same tools.
+    Otherwise the graph stops before each `ToolNode`, or before `tools_node`, and continues with the
+    answers. The suite must offer the tools that are built into the graph.
     """
     own = _tools(graph)
     nodes = [tools_node] if tools_node else sorted({node for node, _ in own})

@@ -20,9 +20,9 @@ from .messages import used
 
 
 def openai_agents(agent: Any, *, run_tools: bool = False) -> Model:
-    """A model from an `agents.Agent`; with `run_tools` its own tools really run.
+    """Make a model from an `agents.Agent`. With `run_tools` its own tools really run.
 
-    Without, it must have no handoffs, which have tools of their own.
+    Otherwise it must have no handoffs, whose agents would have tools of their own.
     """
     if agent.handoffs and not run_tools:
         raise ValueError(f"the agent {agent.name!r} has handoffs, whose tools would really run")

@@ -25,9 +25,9 @@ _OUTPUT = "(the output of the run)"
 
 
 def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
-    """A model from a `pydantic_ai.Agent`; with `run_tools` its own tools really run.
+    """Make a model from a `pydantic_ai.Agent`. With `run_tools` its own tools really run.
 
-    All other arguments go to its `run()`, such as `deps`.
+    Further arguments, such as `deps`, go to its `run()`.
     """
 
     async def run(

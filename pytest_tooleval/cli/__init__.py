@@ -17,9 +17,11 @@ from .history import export
 from .history import history as history_
 from .history import prune
 from .history import show
+from .history import tag
 from .history import trend
 from .imports import import_
 from .judge_check import judge_check
+from .merge import merge
 from .models import models
 from .mutate import mutate
 from .new import new as new_
@@ -41,12 +43,12 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except ToolevalError as error:
-            compares = ctx.invoked_subcommand == "compare"
-            raise (_NotCompared if compares else click.ClickException)(_shown(error)) from None
+            judges = ctx.invoked_subcommand in ("compare", "merge")
+            raise (_NotJudged if judges else click.ClickException)(_shown(error)) from None
 
 
-class _NotCompared(click.ClickException):
-    exit_code = 2  # 1 says that the new run is worse
+class _NotJudged(click.ClickException):
+    exit_code = 2  # 1 says that the run failed, or is worse than the other
 
 
 def _shown(error: ToolevalError) -> str:
@@ -61,7 +63,7 @@ def _shown(error: ToolevalError) -> str:
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tooleval")
 def main() -> None:
-    """Tools around suites of tool-calling cases; pytest itself runs them."""
+    """Write, check and import suites, and look at runs. pytest runs them."""
 
 
 # The modules keep their names, which commands of the same name would hide.
@@ -75,10 +77,12 @@ for command in (
     judge_check,
     cassette,
     history_,
+    merge,
     show,
     compare,
     trend,
     export,
+    tag,
     prune,
     ui_,
 ):

@@ -46,10 +46,10 @@ def explain(
     user: str | None,
     metrics: tuple[str, ...],
 ) -> None:
-    """Say which answers of a suite are not on a cassette, and which field of the question differs.
+    """Say which answers are missing, and how questions differ.
 
-    Models are looked up in the current folder's pyproject.toml or tooleval.toml. The exit code is 1
-    when an answer is missing.
+    Models are looked up in the current folder's pyproject.toml or tooleval.toml. The exit status is 1
+    if an answer is missing.
     """
     from ..engine.cassettes.cassette import Cassette
     from ..engine.cassettes.replay import first_missing

@@ -1,9 +1,10 @@
-"""`tooleval history`, `show`, `compare`, `trend`, `export` and `prune`: what was run before."""
+"""`tooleval history`, `show`, `compare`, `trend`, `export`, `tag` and `prune`: what was run before."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _FORMATS = ("json", "csv", "md", "html")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
-_folder_option = click.option(
+folder_option = click.option(
     "--folder",
     "-C",
     type=click.Path(path_type=Path),
@@ -39,16 +40,16 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 def _open(folder: Path | None) -> History:
     from ..history import History
 
-    history = History(_store(folder))
+    history = History(store_of(folder))
     if not os.path.isfile(history.path):
         raise ToolevalError(
-            f"{history.path}: there is no history yet; run pytest with a model there, or name the "
+            f"{history.path}: no history yet; run pytest with a model first, or name the "
             "project's folder with -C"
         )
     return history
 
 
-def _store(folder: Path | None) -> Path:
+def store_of(folder: Path | None) -> Path:
     """Where the history is, for a folder that was named or else from the current one upwards."""
     from ..history import FILE
 
@@ -59,7 +60,7 @@ def _store(folder: Path | None) -> Path:
     return next(stores, Path(".tooleval"))
 
 
-def _print_lines(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
     # Not every terminal or pipe has all characters, the bars of a trend least of all.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     for line in lines:
@@ -76,65 +77,79 @@ def _print_json(value: object) -> None:
 @click.option("--model", help="Only runs of this model, with its figures.")
 @click.option("--branch", help="Only runs on this git branch.")
 @_json_option
-@_folder_option
+@folder_option
 def history(
     limit: int, model: str | None, branch: str | None, as_json: bool, folder: Path | None
 ) -> None:
-    """List the runs, newest first. A + behind a commit marks changes that were not committed."""
+    """List the runs, newest first.
+
+    A + behind a commit means that there were uncommitted changes.
+    """
     from .listing import history_lines
 
     runs = _open(folder).runs(limit, model=model, branch=branch)
     if as_json:
         _print_json(runs)
     else:
-        _print_lines(history_lines(runs) if runs else ["no run matches"])
+        print_lines(history_lines(runs) if runs else ["no run matches"])
 
 
 @click.command()
 @click.argument("run", default="latest")
 @click.argument("case", required=False)
 @click.option("--failed", is_flag=True, help="All failed cases; with CASE, only its failed trials.")
-@click.option(
-    "--confusion", is_flag=True, help="Which tools were called in place of which; without CASE."
-)
+@click.option("--confusion", is_flag=True, help="Which tools were confused with which; not with CASE.")
 @click.option("--model", help="Only this model.")
-@_folder_option
+@folder_option
 def show(
     run: str, case: str | None, failed: bool, confusion: bool, model: str | None, folder: Path | None
 ) -> None:
-    """Show the table of a run and what failed, or every trial of one case.
+    """Show a run and what failed, or every trial of one case.
 
-    RUN is latest (the default), latest~2, latest:BRANCH, or the beginning of an id. CASE is a case's id,
-    SUITE::CASE, FILE::CASE or a node id.
+    RUN is latest (the default), latest~2, latest:BRANCH, @TAG, or the beginning of an id. CASE is a
+    case's id, SUITE::CASE, FILE::CASE or a node id.
     """
     from .showing import case_lines
     from .showing import confusion_lines
     from .showing import run_lines
 
     store = _open(folder)
-    id = store.find(run)
+    try:
+        id = store.find(run)
+    except ToolevalError as error:
+        raise ToolevalError(f"{error}{_perhaps_a_case(store, run)}") from None
     document = store.rows_document(id, intervals=confusion)
     models = [row.model for row in document.models]
     if model is not None and model not in models:
         raise ToolevalError(f"the run {id} has no model {model}, only {', '.join(models) or 'none'}")
     if confusion:
         if case is not None:
-            raise click.UsageError("--confusion is of a whole run: leave out the case")
-        _print_lines(confusion_lines(document, model))
+            raise click.UsageError("--confusion shows a whole run; leave out the case")
+        print_lines(confusion_lines(document, model))
         return
     if case is None:
-        _print_lines(run_lines(document, model, all_failed=failed))
+        print_lines(run_lines(document, model, all_failed=failed))
         return
     cases = [row for row in document.cases if model in (None, row.model)]
-    meant = [
-        row
-        for row in cases
-        if case in (row.case, row.nodeid, f"{row.suite}::{row.case}", f"{row.file}::{row.case}")
-    ]
+    meant = [row for row in cases if _is_called(row, case)]
     if not meant:
         raise ToolevalError(f"the run {id} has no case {case}{_alike(case, cases)}")
     for row in meant:
-        _print_lines(case_lines(store.case(id, row.nodeid), only_failed=failed))
+        print_lines(case_lines(store.case(id, row.nodeid), only_failed=failed))
+
+
+def _is_called(row: CaseRow, name: str) -> bool:
+    return name in (row.case, row.nodeid, f"{row.suite}::{row.case}", f"{row.file}::{row.case}")
+
+
+def _perhaps_a_case(store: History, name: str) -> str:
+    """How to name a case, if that is what was named in place of a run."""
+    try:
+        rows = store.rows_document(store.find("latest")).cases
+    except ToolevalError:
+        return ""
+    found = any(_is_called(row, name) for row in rows)
+    return f"; for the case of the last run: tooleval show latest {shlex.quote(name)}" if found else ""
 
 
 def _alike(case: str, rows: Sequence[CaseRow]) -> str:
@@ -148,7 +163,7 @@ def _alike(case: str, rows: Sequence[CaseRow]) -> str:
 @click.argument("old", default="latest~1")
 @click.argument("new", default="latest")
 @click.option("--model", "models", multiple=True, metavar="OLD=NEW", help="Compare across models.")
-@click.option("--max-drop", type=click.FloatRange(0, 1), default=0.0, help="A drop that is allowed.")
+@click.option("--max-drop", type=click.FloatRange(0, 1), default=0.0, help="The largest drop to allow.")
 @click.option(
     "--alpha",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -156,9 +171,9 @@ def _alike(case: str, rows: Sequence[CaseRow]) -> str:
     show_default=True,
     help="The chance of a false alarm.",
 )
-@click.option("--strict", is_flag=True, help="The exit code is 1, too, if it is inconclusive.")
+@click.option("--strict", is_flag=True, help="Also exit with status 1 if it is inconclusive.")
 @_json_option
-@_folder_option
+@folder_option
 def compare(
     old: str,
     new: str,
@@ -169,10 +184,10 @@ def compare(
     as_json: bool,
     folder: Path | None,
 ) -> None:
-    """Compare two runs case by case; the exit code is 1 when NEW is significantly worse.
+    """Compare two runs case by case.
 
-    It is 1, too, when no case can be compared. OLD and NEW are runs as in `tooleval show`, or files of
-    --tooleval-json; by default the last two runs.
+    OLD and NEW are runs as in `tooleval show`, or files of --tooleval-json; by default the last two
+    runs. The exit status is 1 if NEW is significantly worse, or if no case can be compared.
     """
     from ..history import load_document
     from ..reports.comparison import render_comparison
@@ -180,7 +195,7 @@ def compare(
     from ..verdicts.baseline import compare as compare_sides
 
     pairs = list(map(_pair, models))
-    documents = [load_document(name, _store(folder)) for name in (old, new)]
+    documents = [load_document(name, store_of(folder)) for name in (old, new)]
     sides = [
         Side(name, document.run, document.cases)
         for name, document in zip((old, new), documents, strict=True)
@@ -189,7 +204,8 @@ def compare(
     if as_json:
         _print_json(found)
     else:
-        _print_lines(render_comparison(found))
+        *lines, verdict = render_comparison(found, "comparison")
+        print_lines([*lines, verdict.replace("--tooleval-strict", "--strict")])
     if found.failed:
         raise SystemExit(1)
 
@@ -206,11 +222,11 @@ def _pair(text: str) -> tuple[str, str]:
 @click.option("--model", help="Only this model.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
 @_json_option
-@_folder_option
+@folder_option
 def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path | None) -> None:
-    """Show a case or a suite over the runs, the newest last.
+    """Show a case or a suite over the runs, newest last.
 
-    Name a case by its id, or SUITE::CASE where several suites have one of that id.
+    If several suites have a case of that id, write SUITE::CASE.
     """
     from .listing import trend_lines
 
@@ -218,7 +234,7 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
     if as_json:
         _print_json(found)
     else:
-        _print_lines(trend_lines(found))
+        print_lines(trend_lines(found))
 
 
 @click.command()
@@ -227,31 +243,54 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
     "--format",
     "format",
     type=click.Choice(_FORMATS),
-    help="Of what kind; default: as the file's name ends.",
+    help="The format; default: by the name of the file.",
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
-@_folder_option
+@folder_option
 def export(run: str, format: str | None, out: Path | None, folder: Path | None) -> None:
-    """Write a run as the result document (json), a table (csv), a summary (md) or a page (html)."""
-    from ..reports.formats import report_text
+    """Write a run as JSON, CSV, Markdown or HTML."""
+    from ..reports.formats import report_parts
 
     format = format or (out.suffix[1:].lower() if out else "")
     if format not in _FORMATS:
-        raise click.UsageError("say which format: --out=FILE.html, or --format=html; also json, csv, md")
+        raise click.UsageError("choose a format: --out=FILE.html, or --format=html; also json, csv, md")
     store = _open(folder)
     document = store.document(store.find(run))
     trends = store.trends_for(document) if format == "html" else None
-    text = report_text("markdown" if format == "md" else format, document, trends)
+    parts = report_parts("markdown" if format == "md" else format, document, trends)
     if out is None:
         # As bytes: a terminal's encoding may lack characters, and lines may end in CR LF.
-        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        for part in parts:
+            sys.stdout.buffer.write(part)
         sys.stdout.flush()
         return
     try:
-        write_whole(out, text.encode("utf-8", "replace"))
+        write_whole(out, parts)
     except OSError as error:
         raise ToolevalError(f"cannot write {out}: {error.strerror or error}") from None
     click.echo(f"wrote {printable(str(out))}")
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.argument("name", required=False)
+@click.option("--delete", metavar="NAME", help="Delete this tag.")
+@folder_option
+def tag(run: str | None, name: str | None, delete: str | None, folder: Path | None) -> None:
+    """Give a run a lasting name: @NAME.
+
+    You can use it as a baseline, and prune never deletes the run.
+    """
+    store = _open(folder)
+    if delete is not None and run is None:
+        store.untag(delete.removeprefix("@"))
+        click.echo(f"deleted the tag {delete}")
+    elif delete is None and run is not None and name is not None:
+        id, name = store.find(run), name.removeprefix("@")
+        store.tag(id, name)
+        click.echo(f"@{name} is the run {id}")
+    else:
+        raise click.UsageError("give RUN and NAME, or --delete=NAME")
 
 
 @click.command()
@@ -259,17 +298,18 @@ def export(run: str, format: str | None, out: Path | None, folder: Path | None) 
 @click.option("--keep", type=click.IntRange(0), help="Keep this many of the newest runs.")
 @click.option("--older-than", metavar="90d", help="Delete runs older than so many h, d or w.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_folder_option
+@folder_option
 def prune(
     runs: tuple[str, ...], keep: int | None, older_than: str | None, yes: bool, folder: Path | None
 ) -> None:
-    """Delete runs from the history: each RUN, or old ones. With both options only what both say goes.
+    """Delete runs from the history: each RUN, or old ones.
 
-    A run that still goes on always stays.
+    With both options, only runs that both select are deleted. Runs that are still going on, and those
+    with a tag, always stay.
     """
     by_age = keep is not None or older_than is not None
     if bool(runs) == by_age:
-        raise click.UsageError("say what to delete: runs, or else --keep=N, --older-than=90d, or both")
+        raise click.UsageError("name the runs to delete, or give --keep=N, --older-than=90d, or both")
     age = None if older_than is None else _age(older_than)
     store = _open(folder)
     ids = (

@@ -40,12 +40,18 @@ if TYPE_CHECKING:
     metavar="VARIABLE",
     help="Give a variable of the environment to the command (repeatable).",
 )
-@click.option("--timeout", default=30.0, show_default=True, metavar="SECONDS", help="For the whole.")
+@click.option(
+    "--timeout",
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help=("Time limit for the whole import."),
+)
 @click.option("--name", help="The name of a new suite; default: the server's own.")
 @click.option(
     "--out",
     type=SuitePath(allow_dash=True),
-    help="Write, or bring up to date, this file; - prints. Default: the suite's name.",
+    help="Write or update this file; - prints it. Default: the suite's name.",
 )
 @click.option("--drafts/--no-drafts", default=True, help="Draft a case for each new tool (default).")
 @click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
@@ -61,11 +67,11 @@ def mcp(
     drafts: bool,
     dry_run: bool,
 ) -> None:
-    """Make a suite from the tools of an MCP server, or bring one up to date.
+    """Make or update a suite from the tools of an MCP server.
 
-    Each new tool gets a draft of a test case, which is skipped until somebody edits its prompt and
-    removes "skip". In a suite that is there already the tools are replaced and the written cases
-    stay. The exit code is 1 when the server cannot be used, and when cases have to be mended.
+    Each new tool gets a draft of a case, which is skipped until you edit its prompt and remove "skip".
+    In an existing suite the tools are replaced and the written cases stay. The exit status is 1 if the
+    server cannot be used, or if cases need fixing.
     """
     from ..imports.write import read_existing
     from ..imports.write import suite_text
@@ -76,7 +82,9 @@ def mcp(
     from ..mcp.suites import title_of
 
     if any("=" not in header for header in headers):
-        raise click.UsageError("--header is NAME=VARIABLE, the variable being the one with the value")
+        raise click.UsageError(
+            "expected --header NAME=VARIABLE, where VARIABLE is the environment variable with the value"
+        )
     if sum(option is not None for option in (stdio, http, sse)) != 1:
         raise click.UsageError("give one of --stdio, --http and --sse")
     pairs = dict(header.partition("=")[::2] for header in headers)
@@ -109,14 +117,14 @@ def _own_file(title: str) -> tuple[Path, Document | None]:
     """The file named for the server, which is written over only if an import made it."""
     from ..imports.write import read_existing
     from ..mcp.suites import metadata_of
-    from ..suite.slugs import slug
+    from ..suite.slugs import file_stem
 
-    file = Path((slug(title) or "mcp-server") + SUITE_ENDING)
+    file = Path(file_stem(title, "mcp-server") + SUITE_ENDING)
     previous = read_existing(file)
     if previous is not None and "mcp_server" not in metadata_of(previous.data):
         raise ConfigError(
-            f"{file} is there already, and not from an MCP server; to bring its tools up to date, "
-            f"give --out {file}"
+            f"{file} already exists and is not from an MCP server; to update its tools, pass "
+            f"--out {file}"
         )
     return file, previous
 
@@ -128,4 +136,4 @@ def _show_found(found: Discovery, functions: Functions) -> None:
     for line in functions.left_out:
         click.echo(f"left out: {line}", err=True)
     if not functions.tools:
-        raise ConfigError("none of the tools can stand in a suite; nothing was written")
+        raise ConfigError("none of the tools can be used in a suite; nothing was written")

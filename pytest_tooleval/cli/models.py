@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 @click.group(invoke_without_command=True)
 @click.pass_context
 def models(context: click.Context) -> None:
-    """List the models in the current folder's config, or check one.
+    """List the models of the config, or check one.
 
-    `tooleval models check NAME` is the first thing to run when something about a model is odd.
+    Run `tooleval models check NAME` first when something about a model looks odd.
     """
     if context.invoked_subcommand is not None:
         return
@@ -63,17 +63,18 @@ def _over(spec: ModelSpec) -> str:
         return "this package"
     if spec.api_base:
         return printable(spec.api_base)
-    return "OpenAI" if spec.lean else "litellm"
+    providers = {"openai": "OpenAI", "anthropic": "Anthropic", "gemini": "Google"}
+    return providers[spec.protocol] if spec.protocol else "litellm"
 
 
 @models.command()
 @click.argument("name")
 @click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for one answer.")
 def check(name: str, timeout: float) -> None:
-    """Ask the model NAME one tool question in several ways, a small request each.
+    """Ask a model one tool question in several ways.
 
-    Prints which parameters, tool_choice modes and parallel calls work, what was sent in place of what
-    the model refuses, tokens, cost and latency. The exit code is 1 when the model calls no tool at all.
+    Prints which parameters, tool_choice modes and parallel calls work, what was sent instead of what
+    the model refuses, tokens, cost and latency. The exit status is 1 if the model calls no tool at all.
     """
     from ..engine.check import try_out
     from ..engine.models.tables import read_tables

@@ -33,7 +33,7 @@ _MOST_ANSWERS = 2
 )
 @click.option("--all", "everything", is_flag=True, help="Show every wrong answer that passes.")
 @click.option(
-    "--json", "out", type=click.Path(path_type=Path), metavar="FILE", help="Write all as JSON."
+    "--json", "out", type=click.Path(path_type=Path), metavar="FILE", help="Write the results as JSON."
 )
 @click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
 def mutate(
@@ -43,11 +43,11 @@ def mutate(
     out: Path | None,
     metrics: tuple[str, ...],
 ) -> None:
-    """Would your suites notice a wrong answer? Try it, without asking any model.
+    """Find wrong answers that your suites would not notice.
 
-    Takes the right answer of each case, breaks it in the ways that models break it, and scores what
-    came of it. The mutation score is the share of wrong answers that fail. Those that pass are
-    shown, with the line that would have each of them noticed. PATHS are suite files or folders.
+    PATHS are suite files or folders. Breaks the right answer of each case in the ways in which models
+    break it, and scores the result, without asking a model. The mutation score is the share of wrong
+    answers that fail. Those that pass are shown, with the line that would catch them.
     """
     from ..mcp.suite_tools import SuiteTools
     from ..mutation.results import Mutations
@@ -64,7 +64,7 @@ def mutate(
             click.echo(line)
     if out is not None:
         try:
-            write_whole(out, to_ascii_json(Mutations(tuple(found))).encode())
+            write_whole(out, [to_ascii_json(Mutations(tuple(found))).encode()])
         except OSError as error:
             raise click.ClickException(f"cannot write {out}: {error.strerror}") from None
     if fail_under is not None:

@@ -16,7 +16,7 @@ import click
 import msgspec
 
 from ..suite.discovery import SUITE_ENDING
-from ..suite.slugs import slug
+from ..suite.slugs import file_stem
 from ..text import printable
 from .suite_files import SuitePath
 
@@ -51,17 +51,17 @@ def new(
     expects: tuple[str, ...],
     yes: bool,
 ) -> None:
-    """Write a first suite, of one tool and one case, which runs at once.
+    """Write a first suite that runs at once.
 
-    FILE ends in .tooleval.json; default: one named for the suite. What no option says is asked for;
-    with --yes, or without a terminal, an example is written.
+    FILE ends in .tooleval.json; by default it is named for the suite. Asks for what no option says.
+    With --yes, or without a terminal, it writes an example.
     """
     ask = _ask if can_ask() and not yes else _take_default
     default_name = file.name.removesuffix(SUITE_ENDING) if file else _NAME
     name = (name or ask("Name of the suite", default_name, str)).removesuffix(SUITE_ENDING)
-    path = file or Path(f"{slug(name) or 'suite'}{SUITE_ENDING}")
+    path = file or Path(f"{file_stem(name, 'suite')}{SUITE_ENDING}")
     if os.path.lexists(path):
-        raise click.UsageError(f"{printable(str(path))} is there already; name another file")
+        raise click.UsageError(f"{printable(str(path))} already exists; choose another file")
     tool = tool or ask("Name of a tool", _TOOL, str)
     is_example = tool == _TOOL and not params
     if description is None:
@@ -85,9 +85,9 @@ def new(
         if value is not None:
             expected[key] = value
     _write(path, name or default_name, tool, description, types, prompt, expected)
-    shown = printable(shlex.quote(str(path)))
+    shown = printable(shlex.quote(path.as_posix()))
     click.echo(f"wrote {printable(str(path))}: 1 tool, 1 case")
-    click.echo(f"run it, without network or key: pytest {shown} --tooleval-model=baseline/lexical")
+    click.echo(f"run it, offline: pytest {shown} --tooleval-model=baseline/lexical")
     click.echo(f"after a change: tooleval validate {shown}")
 
 
@@ -170,7 +170,7 @@ def parse_params(params: Sequence[str]) -> dict[str, str]:
             expected = f"NAME:TYPE, the type one of {', '.join(_TYPES)}"
             raise click.UsageError(f"the parameter {printable(repr(given))}: expected {expected}")
         if name in types:
-            raise click.UsageError(f"the parameter {printable(repr(name))} stands twice")
+            raise click.UsageError(f"the parameter {printable(repr(name))} is given twice")
         types[name] = kind
     return types
 

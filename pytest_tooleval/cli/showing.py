@@ -31,21 +31,21 @@ _SHOWN = 20
 
 
 def run_lines(document: RowsDocument, model: str | None, *, all_failed: bool) -> Iterator[str]:
-    """A run's origin, tables and gates, and a line for each failed case: the first 20, or all."""
+    """A run as pytest tells it: origin, tables, a line for each failed case (20 or all), the verdict."""
     yield from _head(document.run)
     table = score_table(document, model)
     if table:
         yield from ["", *table]
     if model is None:
         yield from notes(document)
+    wrong = [row for row in document.cases if row.outcome in _WRONG and model in (None, row.model)]
+    yield from _wrong_cases(wrong, len(wrong) if all_failed else _SHOWN)
+    if document.baseline:
+        yield from ["", *render_comparison(document.baseline)]
     if document.gates:
         yield ""
     for gate in document.gates:
         yield f"gate {VERDICTS[gate.verdict][0]}: {printable(gate.message)}"
-    if document.baseline:
-        yield from ["", *render_comparison(document.baseline)]
-    wrong = [row for row in document.cases if row.outcome in _WRONG and model in (None, row.model)]
-    yield from _wrong_cases(wrong, len(wrong) if all_failed else _SHOWN)
 
 
 def _head(run: Run) -> Iterator[str]:

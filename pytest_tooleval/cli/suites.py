@@ -19,7 +19,7 @@ _PATTERN = f"*{SUITE_ENDING}"
 @click.command()
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 def schema(out: Path | None) -> None:
-    """Print the JSON Schema of suite files, for editors and other tools."""
+    """Print the JSON Schema of suite files, for editors."""
     from ..suite.schema import schema_text
 
     if out is None:
@@ -37,11 +37,11 @@ def schema(out: Path | None) -> None:
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
 def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) -> None:
-    """Check suite files, or all suites in folders, without asking any model.
+    """Check suite files or folders without asking a model.
 
-    The expected calls of cases with a world are played on it, twice. Prints problems and warnings as
-    FILE:LINE:COLUMN: MESSAGE. The exit code is 1 when a file has a problem (with --strict: or a
-    warning), 2 when there is nothing to check, else 0.
+    Prints problems and warnings as FILE:LINE:COLUMN: MESSAGE. Plays the expected calls of cases with a
+    world on it, twice. The exit status is 1 if a file has a problem (with --strict, or a warning), and
+    2 if there is nothing to check.
     """
     from ..scoring.rehearsal import rehearse
     from ..suite.lint import lint_suite
@@ -69,7 +69,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
         warnings += len(found)
         for warning in found:
             click.echo(printable(_as_warning(warning)))
-    counts = [counted(len(files), "suite"), counted(cases, "valid case")]
+    counts = [counted(len(files), "suite"), counted(cases, "case")]
     click.echo(f"{', '.join(counts)}: {counted(problems, 'problem')}, {counted(warnings, 'warning')}")
     if problems or (strict and warnings):
         raise SystemExit(1)

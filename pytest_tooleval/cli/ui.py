@@ -15,23 +15,23 @@ _NEEDED = ("starlette", "uvicorn")
     "folder", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8501, show_default=True, help="0 takes a free one."
+    "--port", type=click.IntRange(0, 65535), default=8501, show_default=True, help="0 picks a free port."
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option(
     "--allow-tools",
     multiple=True,
     metavar="NAME[,NAME...]",
-    help="Let the runs of the page really run these live_tools, as --tooleval-allow-tools does.",
+    help="Let runs from the page call these live_tools, as --tooleval-allow-tools does.",
 )
 def ui(folder: Path, port: int, no_browser: bool, allow_tools: tuple[str, ...]) -> None:
-    """Show, edit and run the suites of a project on a page in the browser.
+    """Open the page: edit and run suites in the browser.
 
-    FOLDER lies in the project (default: the current folder). Runs are pytest's, started in its root
-    folder. Only this machine's user can open the page, by the token in the printed address.
+    FOLDER is in the project (default: the current folder). Runs are pytest's, started in its root
+    folder. The token in the printed address keeps other users of this machine out.
     """
     if any(importlib.util.find_spec(name) is None for name in _NEEDED):
-        raise click.ClickException("the page needs the extra: pip install 'pytest-tooleval[ui]'")
+        raise click.ClickException("the page needs an extra: pip install 'pytest-tooleval[ui]'")
     from ..web.server import serve
 
     serve(folder, port, browser=not no_browser, allowed_tools=allow_tools, say=click.echo)

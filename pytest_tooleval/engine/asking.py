@@ -22,7 +22,9 @@ from ..record.run import payer
 from ..record.transcript import Reply
 from ..record.transcript import Round
 from ..secrets import keep_secret
+from ..secrets import scrub
 from ..secrets import scrub_json
+from ..secrets import secret_values
 from ..secrets import sent_values
 from ..suite.model import ResolvedCase
 from .cassettes.cassette import Cassette
@@ -54,23 +56,49 @@ _UNREACHABLE_ATTEMPTS = 3
 
 
 def make_client(spec: ModelSpec) -> ChatClient:
-    """The client for a model. Only the one that is needed is imported."""
+    """The client for a model."""
     keep_secret(spec.api_key_env)
+    return client_for(spec)(spec)
+
+
+def client_for(spec: ModelSpec) -> Callable[[ModelSpec], ChatClient]:
+    """What makes the client for a model. Only the one that is needed is imported."""
     if spec.callable:
         from .clients.callable_client import CallableClient
 
-        return CallableClient(spec)
+        return CallableClient
     if spec.model == LEXICAL:
         from .clients.lexical import LexicalClient
 
-        return LexicalClient()
-    if spec.lean:
+        return lambda _: LexicalClient()
+    if spec.protocol == "openai":
         from .clients.openai_chat import OpenAIClient
 
-        return OpenAIClient(spec)
+        return OpenAIClient
+    if spec.protocol == "anthropic":
+        from .clients.anthropic_messages import AnthropicClient
+
+        return AnthropicClient
+    if spec.protocol == "gemini":
+        from .clients.gemini import GeminiClient
+
+        return GeminiClient
     from .clients.litellm_client import LitellmClient
 
-    return LitellmClient(spec)
+    return LitellmClient
+
+
+def load_client(spec: ModelSpec) -> None:
+    """Import what asks a model, on the thread that runs the tests.
+
+    Otherwise the engine's thread would import it beside what the tests do meanwhile, and the first
+    question would wait for both.
+    """
+    client_for(spec)
+    if not (spec.callable or spec.model == LEXICAL or spec.protocol):
+        from .clients.litellm_client import load_before_asking
+
+        load_before_asking()
 
 
 def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, Any]:
@@ -228,6 +256,9 @@ class Asker:
                     # The slot is kept, as whoever took it next would be refused, too.
                     self._fallbacks.learn(refused, options.set_by, tried)
                 except ModelError as error:
+                    # What the provider said of its failure may hold an echoed key.
+                    error.message = scrub(error.message, secret_values([self.spec.api_key_env]))
+                    error.args = (error.message,)
                     self._own_slots.failed(error)
                     raise
                 else:
@@ -244,6 +275,8 @@ class Asker:
         async with self._shared.slots.hold(options.priority):
             self._check_not_over()
             self._shared.spending.check()
+            if options.cassette is not None:
+                options.cassette.require_writing()
             # Only now, as much may have been learned while this one was waiting for its turn.
             sent, fallbacks = self._fallbacks.apply(request, options.set_by, tried)
             if self._client is None:
@@ -264,7 +297,7 @@ class Asker:
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
         if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
             raise ModelError(
-                f"the answer is nested too deeply, in more than {MAX_DEPTH} levels", kind="bad_response"
+                f"the answer is nested more than {MAX_DEPTH} levels deep", kind="bad_response"
             )
         return _without_keys(answer, self.spec)
 
@@ -305,12 +338,17 @@ class Asker:
             return
         self._silent += 1
         if self._silent >= _SILENT_AFTER:
-            given_up = f"given up for all of {self.spec.label!r}; is the server running?"
+            given_up = f"gave up on {self.spec.label!r} for this run; is the server running?"
             self._end(ModelError(f"{error.message} ({given_up})", kind=error.kind))
 
     def _end(self, because: ModelError) -> None:
         self._over_because = because
         self._over.set()
+
+    @property
+    def problem(self) -> str:
+        """What to say of the model's own code, which only a callable has."""
+        return str(getattr(self._client, "problem", ""))
 
     async def close(self) -> None:
         if self._client is not None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import json
+import os
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 from typing import NamedTuple
 
@@ -29,6 +34,9 @@ from .models.spec import LEXICAL
 from .models.spec import ModelSpec
 from .user import opening
 
+if TYPE_CHECKING:
+    import tiktoken
+
 # Tokens of an answer: a short call at least; at most `max_tokens`, or this where none is set.
 _SHORT_ANSWER = 20
 _LONG_ANSWER = 500
@@ -42,6 +50,8 @@ _REASONING = {
     "xhigh": 8192,
     "max": 16384,
 }
+# What a message adds to its text.
+_MESSAGE_TOKENS = 3
 # What a round of a chain adds to the next question: the call and the tool's answer.
 _ROUND_TOKENS = 150
 
@@ -77,8 +87,7 @@ def estimate(
     """One Estimate per model, in order of first appearance, then those of judges and played users.
 
     Each case comes with its model, its cassette, and the model that plays its user. Prompt tokens are
-    counted by litellm's tokenizer for the model (near, not exact, for providers that keep theirs
-    secret).
+    counted by the tokenizer of OpenAI's models (near, not exact, for those of others).
     """
     sums: dict[str, Estimate] = {}
     others: dict[str, Estimate] = {}
@@ -146,7 +155,7 @@ def _add(row: Estimate, spec: ModelSpec, trials: int, rounds: tuple[int, int], a
             row.least_usd = row.most_usd = None
             row.has_price = spec.input_price is not None and spec.output_price is not None
         return
-    prompt, sampling = count_tokens(spec, asked), asked.sampling
+    prompt, sampling = count_tokens(asked), asked.sampling
     shortest, longer = (prompt + rounds * _ROUND_TOKENS for rounds in asked.quoted)
     reasoning = _reasoning_tokens(spec, sampling)
     answer = _LONG_ANSWER
@@ -189,14 +198,30 @@ def _plus(total: float | None, trials: int, cost: float | None) -> float | None:
     return None if total is None or cost is None else total + trials * cost
 
 
-def count_tokens(spec: ModelSpec, asked: _Question) -> int:
+def count_tokens(asked: _Question) -> int:
     """Tokens of the first question, tools included."""
-    from .clients.litellm_client import load_litellm
+    contents = [message.get("content") for message in asked.messages]
+    texts = [each if isinstance(each, str) else json.dumps(each) for each in contents if each]
+    texts.append(json.dumps(list(asked.tools)))
+    return 3 + sum(_MESSAGE_TOKENS + _tokens_of(text) for text in texts)
 
-    litellm = load_litellm()
-    tools = json.dumps(list(asked.tools))
-    messages: list[Any] = [*asked.messages, {"role": "system", "content": tools}]
-    return int(litellm.token_counter(model=spec.model, messages=messages))
+
+@functools.lru_cache
+def _tokens_of(text: str) -> int:
+    """Most cases of a suite have the same tools and system prompt."""
+    return len(_encoding().encode_ordinary(text))
+
+
+@functools.cache
+def _encoding() -> tiktoken.Encoding:
+    import tiktoken
+
+    # With the file that litellm brings nothing is downloaded; importing litellm takes seconds.
+    found = importlib.util.find_spec("litellm")
+    if found is not None and found.origin is not None:
+        files = Path(found.origin).parent / "litellm_core_utils" / "tokenizers"
+        os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(files))
+    return tiktoken.get_encoding("o200k_base")
 
 
 def prices_of(spec: ModelSpec) -> tuple[float | None, float | None, float | None]:

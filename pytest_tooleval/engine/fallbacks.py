@@ -60,7 +60,7 @@ class ParameterRefused(ModelError):
 
     def named(self, place: str, spec: ModelSpec) -> ModelError:
         """The error of a parameter that the user has set in `place`, with ways out of it."""
-        way = "leave it out" if place.startswith("--") else "take it out there"
+        way = "leave it out" if place.startswith("--") else "remove it there"
         if spec.source and place != spec.source and self.parameter != "tool_choice":
             way += f', or set omit = ["{self.parameter}"] in {spec.source}'
         text = f"{self.message} ({self.parameter} is set by {place}: {way})"
@@ -93,11 +93,11 @@ def _named(parameter: str) -> re.Pattern[str]:
 def fallback_text(parameter: str, sent: str | None) -> str:
     """What was sent in place of a parameter, in words."""
     if parameter == "tool_choice":
-        return f"asked with tool_choice '{sent}', as this model refuses what the case asks for"
+        return f"asked with tool_choice '{sent}', because the model refuses the one of the case"
     if parameter == _EFFORT:
-        return "no reasoning effort sent, as this model is not known to reason"
+        return "no reasoning effort sent, because this model is not known to reason"
     if sent is None:
-        return f"{parameter} left out, which this model refuses"
+        return f"{parameter} left out, because this model refuses it"
     return f"{parameter} sent as {sent}"
 
 
@@ -179,7 +179,7 @@ def _listed(model: str) -> frozenset[str]:
 
 def _ignored(spec: ModelSpec, sent: Mapping[str, object]) -> frozenset[str]:
     """What litellm would leave out without a word."""
-    if spec.lean or spec.callable:
+    if spec.protocol or spec.callable:
         return frozenset()
     provider = spec.extra.get("custom_llm_provider") or provider_of(spec.model)
     if provider in ("ollama", "ollama_chat"):

@@ -62,7 +62,7 @@ def require_judge(case: ResolvedCase, judge: ModelSpec | None) -> None:
     """Raise ModelError when a case needs a judge and none is named."""
     if judge is None and case.rubrics:
         raise ModelError(
-            "the case has a rubric ($judge), and no judge is named: use --tooleval-judge=MODEL, or set "
+            "the case has a rubric ($judge), but no judge is set: use --tooleval-judge=MODEL, or set "
             "tooleval_judge in the ini file",
             kind="judge",
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import random
 import threading
 from collections.abc import Callable
@@ -29,10 +30,13 @@ from .asking import Asker
 from .asking import AskOptions
 from .asking import Shared
 from .asking import last_of
+from .asking import load_client
 from .asking import sampling_for
 from .asking import set_by
 from .cassettes.cassette import Cassette
+from .cassettes.replay import recorded
 from .clients.base import ChatRequest
+from .clients.transport import missing_key
 from .conversation import converse
 from .executors.live import BeginAnew
 from .executors.live import Live
@@ -95,6 +99,7 @@ class Runner:
             rng=random.Random(),
         )
         self._askers: dict[str, Asker] = {}
+        self._loaded: set[str] = set()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._closed = False
@@ -104,6 +109,7 @@ class Runner:
 
     def submit(self, trial: Trial) -> concurrent.futures.Future[Transcript]:
         """Begin a trial. The future can be cancelled; it raises ModelError when there is no answer."""
+        self._load_for(trial)
         return self._start(self._converse(trial))
 
     def submit_until(
@@ -113,6 +119,7 @@ class Runner:
 
         `further` gets the answers so far, errors among them; it runs on the engine's thread.
         """
+        self._load_for(trials[0])
         return self._start(self._in_waves(trials, further))
 
     async def _in_waves(
@@ -129,6 +136,24 @@ class Runner:
             return await self._converse(trial)
         except ModelError as error:
             return error
+
+    def _load_for(self, trial: Trial) -> None:
+        """Import what asks the trial's models, if it is sure that not all their answers are recorded."""
+        case, cassette = trial.case, trial.cassette
+        needed = (trial.model, trial.user, trial.judge if case.rubrics else None)
+        specs = [spec for spec in needed if spec is not None and spec.label not in self._loaded]
+        if not specs:
+            return
+        if cassette is not None and not trial.fresh:
+            with contextlib.suppress(ModelError):  # who asks it raises it again
+                if cassette.mode == "none" or recorded(case, trial.model, cassette, trial.number):
+                    return
+                if case.goes_on and not cassette.is_empty:
+                    return
+        for spec in specs:
+            self._loaded.add(spec.label)
+            if missing_key(spec) is None:
+                load_client(spec)
 
     def _start(self, coroutine: Coroutine[Any, Any, _T]) -> concurrent.futures.Future[_T]:
         if self._closed:
@@ -198,6 +223,11 @@ class Runner:
         if asker is None:
             asker = self._askers[spec.label] = Asker(spec, self._shared)
         return asker
+
+    @property
+    def problems(self) -> list[str]:
+        """A line for each model of which there is something to say."""
+        return [asker.problem for asker in list(self._askers.values()) if asker.problem]
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -26,9 +25,7 @@ class ToolSchemas:
     def __init__(self, spec: ModelSpec) -> None:
         self._providers = _providers(spec)
         # Another host under a provider's protocol may take what the provider refuses.
-        variables = ("OPENAI_BASE_URL", "OPENAI_API_BASE") if "OpenAI" in self._providers else ()
-        elsewhere = spec.api_base or any(os.environ.get(name) for name in variables)
-        self._refuses = not elsewhere or provider_of(spec.model) == "azure"
+        self._refuses = not spec.base or provider_of(spec.model) == "azure"
         self._known: dict[str, list[Trouble]] = {}
 
     def changes(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -59,8 +56,8 @@ class ToolSchemas:
         provider = sorted(self._providers & {*refused.refused})[0]
         place = f"tool {printable(name)}, {field_path(refused.at)}"
         return ModelError(
-            f"{provider} refuses {refused.what} ({place}), so nothing was asked; `tooleval validate` "
-            "shows the line",
+            f"{provider} refuses {refused.what} ({place}), so it was not asked; `tooleval "
+            "validate` shows the line",
             kind="bad_request",
         )
 
@@ -75,8 +72,10 @@ def _providers(spec: ModelSpec) -> frozenset[Provider]:
         return frozenset({"OpenAI"})
     if provider == "anthropic" or (claude and provider.startswith("vertex_ai")):
         return frozenset({"Anthropic"})
-    if provider == "gemini" or (provider.startswith("vertex_ai") and "gemini" in spec.model):
+    if spec.protocol == "gemini":
         return frozenset({"Gemini"})
+    if provider == "gemini" or (provider.startswith("vertex_ai") and "gemini" in spec.model):
+        return frozenset({"Gemini", "Vertex AI"})
     if provider.startswith("bedrock"):
         return frozenset({"Bedrock", "Anthropic"} if claude else {"Bedrock"})
     return frozenset()

@@ -56,7 +56,7 @@ def played_user(
         return None
     if spec is None:
         raise ModelError(
-            "a model has to play the user, and none is named: use --tooleval-user=MODEL, set "
+            "a model has to play the user, but none is set: use --tooleval-user=MODEL, set "
             "tooleval_user in the ini file, or give user.model in the case",
             kind="user",
         )

@@ -1,5 +1,6 @@
 """Every run that was made, kept in `.tooleval/history.db`."""
 
+from .git import committed
 from .git import git_state
 from .store import FILE
 from .store import History
@@ -20,6 +21,7 @@ __all__ = [
     "Trend",
     "TrendPoint",
     "Trends",
+    "committed",
     "git_state",
     "load_document",
 ]

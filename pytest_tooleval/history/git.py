@@ -28,6 +28,11 @@ def git_state(folder: Path) -> Git | None:
     return Git(commit, branch or _branch_in_ci(), None if changes is None else bool(changes))
 
 
+def committed(file: Path) -> bytes:
+    """The content of a file as it was committed last; nothing outside of a repository. Never raises."""
+    return _run(file.parent, "show", f"HEAD:./{file.name}") or b""
+
+
 def _branch_in_ci() -> str | None:
     """The branch that a CI service has checked out, as GitHub Actions and GitLab name it."""
     if os.environ.get("GITHUB_REF_TYPE") == "tag" or os.environ.get("CI_COMMIT_TAG"):
@@ -38,7 +43,14 @@ def _branch_in_ci() -> str | None:
 
 def _git(folder: Path, *arguments: str) -> str | None:
     """What git prints, stripped; None when it fails, is missing or takes too long."""
-    environment = {name: value for name, value in os.environ.items() if name not in _OF_HOOKS}
+    said = _run(folder, *arguments)
+    return None if said is None else said.decode("utf-8", "replace").strip()
+
+
+def _run(folder: Path, *arguments: str) -> bytes | None:
+    # This may run in a thread, while pytest changes a variable of its own.
+    found = {name: os.environ.get(name) for name in list(os.environ) if name not in _OF_HOOKS}
+    environment = {name: value for name, value in found.items() if value is not None}
     try:
         done = subprocess.run(
             ["git", *arguments],
@@ -51,4 +63,4 @@ def _git(folder: Path, *arguments: str) -> str | None:
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None
+    return done.stdout if done.returncode == 0 else None

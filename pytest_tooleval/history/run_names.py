@@ -25,7 +25,7 @@ _NONE_FAILED = (
 )
 # Or a drop would be the baseline of the next run, and pass there; so would the few cases of a
 # selection, and an outage.
-_WHICH = {
+WHICH = {
     "latest": _COMPLETE,
     "good": f"{_COMPLETE} AND gates_failed = 0 AND NOT dropped AND NOT partial "
     f"AND {_ANSWERED} AND {_NONE_FAILED}",
@@ -47,12 +47,16 @@ def find_run(
     newest that ran all cases of its suites and in which no case, gate and baseline failed, nor was a
     large drop called inconclusive; without a gate that allowed errors, each case has an answer. With
     `holding`, files and models, only those good runs count that have as much of these as any of them.
-    Anything else is an id, or the beginning of one. Raises ToolevalError, with what there is, for no
-    run and for several.
+    `@release-1` is the run with this tag. Anything else is an id, or the beginning of one. Raises
+    ToolevalError, with what there is, for no run and for several.
     """
-    if connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
-        raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")
+    if name.startswith("@"):
+        return _find_tagged(connection, place, name[1:])
     match = _NAMED.fullmatch(name)
+    # A first run that asks for a good one may be kept already, and is answered the same before that.
+    for_good = match is not None and match["word"] == "good"
+    if not for_good and connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
+        raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")
     if match:
         named = match["word"], match["branch"], int(match["back"] or 0)
         return _find_newest(connection, place, *named, holding)
@@ -70,8 +74,20 @@ def find_run(
     ).fetchall()
     raise ToolevalError(
         f"{place}: there is no run {printable(name) or '(no name)'}; expected latest, latest~N, "
-        f"latest:BRANCH, good, or the beginning of one of {_listed(newest)}"
+        f"latest:BRANCH, good, @TAG, or the beginning of one of {_listed(newest)}"
     )
+
+
+def _find_tagged(connection: sqlite3.Connection, place: str, tag: str) -> str:
+    tags = dict(
+        connection.execute("SELECT name, id FROM tags JOIN runs ON tags.run = number ORDER BY name")
+    )
+    if tag not in tags:
+        known = ", ".join(tags) or "none; `tooleval tag RUN NAME` makes one"
+        raise ToolevalError(
+            f"{place}: no run has the tag {printable(tag) or '(no name)'}; tags: {known}"
+        )
+    return str(tags[tag])
 
 
 def _find_newest(
@@ -82,7 +98,7 @@ def _find_newest(
     back: int,
     holding: Collection[tuple[str, str]],
 ) -> str:
-    which = _WHICH[word]
+    which = WHICH[word]
     on_branch = "" if branch is None else " AND branch = :branch"
     bound = {"branch": branch, "back": back}
     newest = f"FROM runs WHERE {which}{on_branch} ORDER BY started DESC, number DESC"
@@ -106,6 +122,8 @@ def _find_newest(
             "SELECT DISTINCT branch FROM runs WHERE branch IS NOT NULL ORDER BY branch"
         ).fetchall()
         branches = f"; branches with runs: {', '.join(printable(b) for (b,) in known) or 'none'}"
+    if word == "good" and not number:
+        raise ToolevalError(f"{place}: no good run{where} yet: none {_SAID[word]}{branches}")
     asked = f"{word}{'' if branch is None else f':{printable(branch)}'}{f'~{back}' if back else ''}"
     raise ToolevalError(
         f"{place}: {counted(number, 'run')}{where} {_SAID[word]}, too few for {asked}{branches}"

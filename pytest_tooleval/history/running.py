@@ -42,7 +42,10 @@ class Running:
 
     def end(self) -> None:
         self._file.close()
-        self._path.unlink(missing_ok=True)
+        with contextlib.suppress(
+            OSError
+        ):  # on Windows while somebody looks at it: without a lock it says nothing
+            self._path.unlink()
 
 
 def is_locked(path: Path) -> bool | None:

@@ -10,7 +10,7 @@ import sqlite3
 
 from ..errors import ToolevalError
 
-VERSION = 6
+VERSION = 7
 
 _TABLES = (
     """
@@ -33,6 +33,12 @@ _TABLES = (
     )
     """,
     "CREATE INDEX runs_by_time ON runs (started, number)",
+    """
+    CREATE TABLE tags (
+        name TEXT PRIMARY KEY,
+        run INTEGER NOT NULL REFERENCES runs (number)
+    ) WITHOUT ROWID
+    """,
     """
     CREATE TABLE suites (
         run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
@@ -107,6 +113,10 @@ def _has_tables(connection: sqlite3.Connection, path: str) -> bool:
         "SELECT user_version, (SELECT COUNT(*) FROM sqlite_master) FROM pragma_user_version"
     ).fetchone()
     if tables and version != VERSION:
-        what = f"a history of version {version}, not {VERSION}" if version else "not a history"
-        raise ToolevalError(f"{path}: {what}; move the file away, and a new one is made")
+        what = (
+            f"a history of format {version}, where this version writes {VERSION}"
+            if version
+            else "not a history"
+        )
+        raise ToolevalError(f"{path}: {what}; move the file away to start a new one")
     return bool(tables)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 import zlib
 from collections.abc import Collection
@@ -44,6 +45,7 @@ from .trends import read_trends
 from .writer import RunWriter
 
 FILE = "history.db"
+_TAG = re.compile(r"[\w./-]{1,100}", re.ASCII)
 
 _Case = TypeVar("_Case", bound=CaseRow)
 
@@ -109,7 +111,8 @@ class History:
 
     def document(self, id: str) -> Document:
         """The result document of a run; `run.status` tells whether it came to its end."""
-        return whole_document(*self._read(id, CaseResult))
+        run, cases, gates, baseline = self._read(id, CaseResult)
+        return whole_document(rows_document(run, cases, gates, baseline, intervals=True), cases)
 
     def rows_document(self, id: str, *, intervals: bool = False) -> RowsDocument:
         """The same without explanations and transcripts, and without bounds unless asked for."""
@@ -149,6 +152,30 @@ class History:
             place, data = found
             return msgspec.json.decode(zlib.decompress(data).split(b"\n")[place], type=CaseResult)
 
+    def tag(self, id: str, name: str) -> None:
+        """Pin a run under a name: `find` knows it as `@name`, and it is deleted only when untagged."""
+        if not _TAG.fullmatch(name):
+            raise ToolevalError(
+                f"{printable(name) or '(no name)'}: expected letters, digits, and . _ / - for a tag"
+            )
+        with self._database.writing() as connection:
+            (number,) = self._row(connection, id, "number")
+            tagged = connection.execute(
+                "SELECT id FROM runs JOIN tags ON tags.run = number WHERE name = ?", (name,)
+            ).fetchone()
+            if tagged not in (None, (id,)):
+                raise ToolevalError(
+                    f"the run {tagged[0]} has the tag {name}; "
+                    f"`tooleval tag --delete={name}` takes it away"
+                )
+            connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (name, number))
+
+    def untag(self, name: str) -> None:
+        """Take a tag away from its run, which stays."""
+        self.find(f"@{name}")
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM tags WHERE name = ?", (name,))
+
     def trend(self, name: str, *, model: str | None = None, limit: int | None = None) -> Trend:
         """A case (`CASE` or `SUITE::CASE`) or a suite over the newest `limit` runs that have it."""
         dead = self._dead()
@@ -161,26 +188,35 @@ class History:
             return read_trends(connection, document, limit)
 
     def expired(self, *, keep: int = 0, older_than: timedelta | None = None) -> list[str]:
-        """The ids of all runs that are over but the newest `keep` and younger ones, newest first."""
+        """The ids of all runs that are over, newest first, without the newest `keep`, younger ones and
+        those that have a tag.
+        """
         dead = self._dead()
         with self._database.reading() as connection:
             rows = connection.execute(
-                "SELECT id, started, finished FROM runs ORDER BY started DESC, number DESC"
+                "SELECT id, started, finished, number IN (SELECT run FROM tags) FROM runs "
+                "ORDER BY started DESC, number DESC"
             ).fetchall()[keep:]
         if older_than is not None:
             before = (datetime.now(timezone.utc) - older_than).isoformat(timespec="seconds")
             rows = [row for row in rows if row[1] < before]
-        return [id for id, _, finished in rows if finished or id in dead]
+        return [id for id, _, finished, tagged in rows if (finished or id in dead) and not tagged]
 
     def delete(self, *ids: str) -> Pruned:
         """Delete these runs, and give their space back to the disk.
 
-        Raises ToolevalError, and deletes none, if one still goes on.
+        Raises ToolevalError, and deletes none, if one still goes on or has a tag.
         """
         dead = self._dead()
         with self._database.reading() as connection:
             for id in ids:
-                (finished,) = self._row(connection, id, "finished")
+                columns = "number, finished, (SELECT name FROM tags WHERE run = number LIMIT 1)"
+                _, finished, tag = self._row(connection, id, columns)
+                if tag is not None:
+                    raise ToolevalError(
+                        f"the run {id} has the tag {tag}; it can be deleted after "
+                        f"`tooleval tag --delete={tag}`"
+                    )
                 if not finished and id not in dead:
                     raise ToolevalError(f"the run {id} still goes on; it can be deleted when it is over")
         runs = cases = 0

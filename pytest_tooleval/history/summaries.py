@@ -16,6 +16,7 @@ from ..record.run import Git
 from ..record.run import Run
 from ..record.run import Status
 from ..suite.discovery import SUITE_ENDING
+from .run_names import WHICH
 
 RUN_COLUMNS = "runs.run, finished, updated"
 # Weighted means, as the result document computes them: errors and skipped cases are in none.
@@ -40,7 +41,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     `models` are those with a case, `suites` the names of all suites. `duration_s` of a run that did not
     finish is the time to its last result. `selected` counts the cases of the whole run that were chosen.
     `cost_usd` sums what is known, None when nothing is. Listed for one model or suite, `models` and the
-    figures are of that alone (and `selected` is 0), suites and gates of the whole run.
+    figures are of that alone (and `selected` is 0), suites, gates and `tags` of the whole run.
     """
 
     id: str
@@ -63,6 +64,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     gates_passed: int = 0
     gates_failed: int = 0
+    is_good: bool = False
+    tags: tuple[str, ...] = ()
 
 
 def list_runs(
@@ -99,7 +102,7 @@ def list_runs(
     ):
         found.setdefault(number, []).append(tuple(figures))
     runs = connection.execute(
-        f"SELECT number, gates_passed, gates_failed, {RUN_COLUMNS} {newest}", bound
+        f"SELECT number, gates_passed, gates_failed, {WHICH['good']}, {RUN_COLUMNS} {newest}", bound
     )
     suites: dict[int, list[str]] = {}
     for number, name in connection.execute(
@@ -108,8 +111,12 @@ def list_runs(
         bound,
     ):
         suites.setdefault(number, []).append(name)
+    tags: dict[int, list[str]] = {}
+    for number, name in connection.execute("SELECT run, name FROM tags ORDER BY name"):
+        tags.setdefault(number, []).append(name)
     summaries = [
-        _summary(row, tuple(suites.get(row[0], ())), found.get(row[0], []), dead) for row in runs
+        _summary(row, suites.get(row[0], []), tags.get(row[0], []), found.get(row[0], []), dead)
+        for row in runs
     ]
     if model is None and suite is None:
         return summaries
@@ -118,11 +125,12 @@ def list_runs(
 
 def _summary(
     row: tuple[Any, ...],
-    suites: tuple[str, ...],
+    suites: list[str],
+    tags: list[str],
     figures: list[tuple[Any, ...]],
     dead: Container[str],
 ) -> RunSummary:
-    _, gates_passed, gates_failed, *columns = row
+    _, gates_passed, gates_failed, is_good, *columns = row
     run = stored_run(columns, dead)
     models, *sums = zip(*figures, strict=True) if figures else ((), *[()] * 11)
     *counts, passing, judged, total, weight, cost = map(_sum, sums)
@@ -135,7 +143,8 @@ def _summary(
         exitstatus=run.exitstatus,
         git=run.git,
         models=models,
-        suites=suites,
+        suites=tuple(suites),
+        tags=tuple(tags),
         selected=run.selected,
         cases=cases,
         passed=passed,
@@ -148,6 +157,7 @@ def _summary(
         cost_usd=cost,
         gates_passed=gates_passed,
         gates_failed=gates_failed,
+        is_good=bool(is_good),
     )
 
 

@@ -88,7 +88,7 @@ def bfcl_suite(
             case = _case(record.value, truths, questions.parent)
             first = seen.setdefault(case["id"], record.line)
             if first != record.line:
-                raise UnusableError(f"the id {show(case['id'])} is taken by line {first}")
+                raise UnusableError(f"the id {show(case['id'])} is already used on line {first}")
             problem = case_problem(case)
             if problem is not None:
                 raise UnusableError(problem)
@@ -194,7 +194,7 @@ def _tool_names(functions: Sequence[Any]) -> dict[str, str]:
         if not isinstance(name, str) or not name:
             raise UnusableError(f'expected a function with a "name", got {describe(function)}')
         if name in names:
-            raise UnusableError(f"the function {show(name)} is there twice")
+            raise UnusableError(f"the function {show(name)} appears twice")
         names[name] = provider_name(name.replace(".", "_"), names.values())
     return names
 

@@ -129,7 +129,7 @@ def _call(text: str, parameters: Mapping[str, list[str]]) -> Json:
         positional = [ast.literal_eval(each) for each in call.args]
         named = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
     except (SyntaxError, ValueError):
-        raise UnusableError(f"the answer's {show(text)} is no call with plain values") from None
+        raise UnusableError(f"the answer's {show(text)} is not a call with plain values") from None
     name = call.func.id
     if name not in parameters:
         raise UnusableError(f"the answer calls {show(name)}, which is not among the functions")

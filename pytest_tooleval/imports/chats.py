@@ -40,7 +40,7 @@ _WRAPPERS = ("body", "parsed_body", "json", "response", "output", "message", "st
 _MAX_DEPTH = 4
 _CUT_OFF = ("length", "content_filter", "max_tokens", "incomplete")
 _CHUNKS = ("chat.completion.chunk", "text_completion.chunk")
-_STREAMED = "the answer is a stream in pieces; record it assembled"
+_STREAMED = "the answer is streamed in pieces; record it assembled"
 _NO_ANSWER = "no answer is recorded"
 
 
@@ -402,7 +402,7 @@ def _call(call: _Call) -> Call:
         if isinstance(arguments, str):
             arguments = _parsed(arguments)
     if not isinstance(arguments, dict):
-        raise UnusableError(f"the arguments of {show(name)} are no JSON object: {show(given)}")
+        raise UnusableError(f"the arguments of {show(name)} are not a JSON object: {show(given)}")
     return name, arguments
 
 

@@ -163,7 +163,7 @@ def _from_answers(
             left_out.append(_problem(path, record, str(error)))
     left_out.sort(key=lambda problem: problem.line)
     if not cases.added and not cases.known:
-        raise SuiteError(left_out or [Problem(str(path), 1, 1, "", "there is nothing in it to import")])
+        raise SuiteError(left_out or [Problem(str(path), 1, 1, "", "nothing to import")])
     return Imported(
         cases.finished(),
         left_out,

@@ -82,7 +82,7 @@ def tool_definitions(values: Any) -> list[dict[str, Any]]:
         tool = tool_definition(value)
         first = tools.setdefault(tool["function"]["name"], tool)
         if canonical(first) != canonical(tool):
-            raise UnusableError(f"two different tools of the name {show(tool['function']['name'])}")
+            raise UnusableError(f"two different tools named {show(tool['function']['name'])}")
     return list(tools.values())
 
 

@@ -64,7 +64,7 @@ def import_skills(
         key = tool["function"]["name"]
         if tools.setdefault(key, tool) != tool:
             message = (
-                f"the name {show(key)} is that of {show(str(places[key]), 200)}, too; rename one, or "
+                f"the name {show(key)} is also used by {show(str(places[key]), 200)}; rename one, or "
                 "import them into two suites"
             )
             problems.append(Problem(str(path), line, 1, "name", message))

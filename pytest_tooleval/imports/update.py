@@ -163,7 +163,7 @@ def _gone(case: TestCase, tools: Mapping[str, Tool]) -> Iterator[str]:
     named = [*case.expected_tools, *calls, *case.valid_prerequisites, *case.mock_responses]
     for name in dict.fromkeys(named):
         if name != ANY_TOOL and name.casefold() not in tools:
-            yield f"the tool {show(name)}, which it names, is gone"
+            yield f"the tool {show(name)} no longer exists"
 
 
 def _missing(case: TestCase, tools: Mapping[str, Tool], before: Mapping[str, Tool]) -> Iterator[str]:
@@ -176,7 +176,7 @@ def _missing(case: TestCase, tools: Mapping[str, Tool], before: Mapping[str, Too
         if params is not None and key in before:
             required = _required(tools[key]) - _required(before[key]) - params.keys()
             for name in sorted(required):
-                yield f"{place}{show(name)} is required now, and not expected"
+                yield f"{place}{show(name)} is now required, but not expected"
 
 
 def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:

@@ -41,7 +41,7 @@ def read_existing(path: Path) -> Document | None:
             raise
         document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
         if not _is_like_a_suite(document.data):
-            message = "not a suite, so it is not overwritten; name another file with --out"
+            message = "not a suite, so it is not overwritten; choose another file with --out"
             raise SuiteError([*error.problems, Problem(str(path), 1, 1, "", message)]) from None
         return document
 
@@ -132,7 +132,7 @@ def text_problems(text: str, path: Path) -> list[Problem]:
 
 def _replace(path: Path, text: str, previous: Document | None) -> None:
     _check_unchanged(path, previous)
-    write_whole(path, text.encode(), lambda: _check_unchanged(path, previous))
+    write_whole(path, [text.encode()], lambda: _check_unchanged(path, previous))
 
 
 def _check_unchanged(path: Path, previous: Document | None) -> None:
@@ -140,7 +140,7 @@ def _check_unchanged(path: Path, previous: Document | None) -> None:
     if not path.exists():
         return
     if previous is None or path.read_bytes() != previous.text.encode():
-        raise ConfigError(f"{printable(str(path))} has been changed in the meantime; import again")
+        raise ConfigError(f"{printable(str(path))} has changed in the meantime; import again")
     if not os.access(path, os.W_OK):
         raise ConfigError(f"cannot write {printable(str(path))}: the file is read-only")
 

@@ -154,7 +154,7 @@ def check_sdk() -> None:
     try:
         found = version("mcp")
     except PackageNotFoundError:
-        raise ConfigError(f"the MCP import needs the extra: {install}") from None
+        raise ConfigError(f"the MCP import needs an extra: {install}") from None
     numbers = tuple(int(part) for part in found.split(".")[:2] if part.isdigit())
     if numbers < NEEDED:
         needed = ".".join(map(str, NEEDED))
@@ -205,7 +205,7 @@ async def _stdio(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
     command = shutil.which(server.target[0])
     if command is None:
         name = printable(shorten(server.target[0]))
-        raise ConfigError(f"there is no command {name} to start the MCP server with")
+        raise ConfigError(f"the command {name}, which starts the MCP server, was not found")
     process = StdioServerParameters(
         command=command,
         args=list(server.target[1:]),

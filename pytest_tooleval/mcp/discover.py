@@ -57,11 +57,11 @@ async def listed(session: Session, server: McpServer) -> Discovery:
         page, cursor = await session.tools_page(cursor)
         tools += page
         if len(tools) > MAX_TOOLS:
-            raise about(server, f"it lists more than {MAX_TOOLS} tools; that many are not imported")
+            raise about(server, f"it lists more than {MAX_TOOLS} tools, too many to import")
         if not cursor:
             break
     else:
-        raise about(server, f"its tools go on after {MAX_PAGES} pages; that many are not read")
+        raise about(server, f"its tools fill more than {MAX_PAGES} pages, too many to read")
     if not tools:
         raise about(server, "it offers no tools")
     name, version = server.scrubbed_data([session.name, session.version])

@@ -124,7 +124,7 @@ def _refused(server: McpServer, status: int, said: str = "") -> str:
         sent = f"it was sent: {names}" if names else "give one with --header NAME=VARIABLE"
         text = f"{text}: the server wants other credentials ({sent})"
     elif 300 <= status < 400:
-        return f"{text}: it leads to another address, which is not followed; give that one"
+        return f"{text}: it redirects to another address, which is not followed; use that one"
     elif said:
         return f"{text}: it says: {said}"
     elif status == HTTPStatus.NOT_FOUND:
@@ -142,13 +142,13 @@ def _other_transport(server: McpServer) -> str:
 def _ended(server: McpServer, watch: Watch) -> str:
     watch.stderr.seek(0)
     said = server.shown(server.scrubbed(watch.stderr.read())[-_WORDS * 2 :], _WORDS * 2)
-    return "it ended before it had answered; it said" + (f": {said}" if said else " nothing on stderr")
+    return "it exited before it answered; it said" + (f": {said}" if said else " nothing on stderr")
 
 
 def _junk(server: McpServer, watch: Watch) -> str:
     if watch.junk is None:
         return ""
-    return f"; it wrote what is no JSON-RPC message: {server.shown(watch.junk, _WORDS)}"
+    return f"; it wrote something that is not a JSON-RPC message: {server.shown(watch.junk, _WORDS)}"
 
 
 def _first(error: ValidationError) -> str:

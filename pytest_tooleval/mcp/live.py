@@ -32,7 +32,7 @@ from .watch import Limits
 # One answer; a whole trial may well take more than the listing of tools.
 _LIMITS = Limits(message=1024 * 1024, total=None)
 _OUTDATED = "is not run, because the server"
-_ANEW = "--tooleval-record=all asks it for its tools anew"
+_ANEW = "--tooleval-record=all asks it for its tools again"
 
 
 class LiveMcp:
@@ -120,9 +120,9 @@ class LiveMcp:
         """
         old, new = known._entries[tool.casefold()], self._entries.get(tool.casefold())
         if new is None:
-            raise McpError(f"{_OUTDATED} has no such tool any more; {_ANEW}")
+            raise McpError(f"{_OUTDATED} no longer has this tool; {_ANEW}")
         if _only_reads(old) and not _only_reads(new):
-            raise McpError(f"{_OUTDATED} does not mark it as one that only reads; {_ANEW}")
+            raise McpError(f"{_OUTDATED} does not mark it as read-only; {_ANEW}")
         return str(new["name"])
 
 
@@ -165,8 +165,8 @@ def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | 
             return recorded
     elif cassette is not None and not cassette.may_ask:
         raise ConfigError(
-            f"the tools of {server.label} are not on the cassette {cassette.path}, and "
-            f"--tooleval-record={cassette.mode} forbids to ask for them; --tooleval-record=new does"
+            f"the tools of {server.label} are not recorded in {cassette.path}, and "
+            f"--tooleval-record={cassette.mode} does not ask for them; --tooleval-record=new does"
         )
     entries = discover_tools(server).tools
     live = LiveMcp(server, entries, only)

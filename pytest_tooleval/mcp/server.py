@@ -65,12 +65,12 @@ class McpServer:
                 raise ConfigError("env is for servers started by a command; over HTTP use headers")
         for name, variable in self.headers.items():
             if not _HEADER.fullmatch(name):
-                raise ConfigError("a header has a name such as Authorization; its value stands apart")
+                raise ConfigError("expected a header name such as Authorization, without its value")
             if not _VARIABLE.fullmatch(variable):
                 # Not shown: it may be the secret itself.
-                raise ConfigError(f"the header {name} wants {_NAME_OF_VARIABLE}, and not the value")
+                raise ConfigError(f"the header {name} needs {_NAME_OF_VARIABLE}, not the value")
         if not all(_VARIABLE.fullmatch(variable) for variable in self.env):
-            raise ConfigError(f"env wants {_NAME_OF_VARIABLE}, and not the value")
+            raise ConfigError(f"env needs {_NAME_OF_VARIABLE}, not the value")
         if not self.timeout_s > 0:
             raise ConfigError(f"a time-out is a number of seconds above 0, got {self.timeout_s:g}")
 
@@ -93,7 +93,7 @@ class McpServer:
             value = os.environ.get(variable, "").strip()
             if not value:
                 raise ConfigError(
-                    f"the header {name} wants {_NAME_OF_VARIABLE}, but no such variable is set"
+                    f"the header {name} needs {_NAME_OF_VARIABLE}, but no such variable is set"
                 )
             if not value.isascii() or not value.isprintable():
                 raise ConfigError(
@@ -220,7 +220,7 @@ def split_command(text: str, *, windows: bool = os.name == "nt") -> tuple[str, .
         lexer.quotes = '"'
         return tuple(lexer)
     except ValueError as error:
-        raise ConfigError(f"the command cannot be taken apart: {error}") from None
+        raise ConfigError(f"the command cannot be parsed: {error}") from None
 
 
 def _check_url(target: tuple[str, ...]) -> None:

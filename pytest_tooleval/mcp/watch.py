@@ -50,4 +50,4 @@ class Watch:
 
 
 def too_large(what: str, limit: int) -> McpError:
-    return McpError(f"{what} has more than {limit / (1024 * 1024):.3g} MiB; that much is not read")
+    return McpError(f"{what} has more than {limit / (1024 * 1024):.3g} MiB, too much to read")

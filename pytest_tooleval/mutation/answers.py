@@ -16,7 +16,6 @@ from ..record.results import TrialResult
 from ..record.transcript import Reply
 from ..record.transcript import Round
 from ..record.transcript import Transcript
-from ..scoring import explained
 from ..scoring import score_transcript
 from ..scoring.matchers import RULES
 from ..scoring.matchers import is_optional
@@ -98,11 +97,10 @@ def _total(trial: TrialResult) -> float:
 def why_failed(case: ResolvedCase, trial: TrialResult) -> str:
     if trial.passed:
         return ""
-    scores = explained(case, trial).scores
     called = " and ".join(map(shown_call, trial.calls)) or "no call"
     for metric, (value, bound) in missed_thresholds(trial.values, case.thresholds).items():
         if value is not None:
-            return f"{called} fails: {metric} {value:.2f} < {bound:.2f}: {scores[metric].explanation}"
+            return f"{called} fails: {metric} {value:.2f} < {bound:.2f}: {trial.wrong}"
     return f"{called} fails: {trial.failure}"
 
 

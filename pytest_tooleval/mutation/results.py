@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Meta
 from msgspec import Struct
 
-# docs/mutation.md says what each means.
+# docs/guides/mutation.md says what each means.
 Kind = Literal[
     "no_call",
     "another_tool",

@@ -63,7 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # Nothing is run, so there is nothing for workers to do; or one process must see all answers to
         # decide whether to ask again. Requests are under way together all the same.
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
-    if settings.files or settings.estimate or settings.gates.asked or settings.baseline is not None:
+    compares = settings.baseline is not None and settings.baseline.document is not None
+    if settings.files or settings.estimate or settings.gates.asked or compares:
         eval_session(config)
     if settings.events is not None and not hasattr(config, "workerinput"):
         from .events import EventStream
@@ -73,19 +74,27 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(state.events, "tooleval-events")
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
+def pytest_report_header(config: pytest.Config) -> list[str]:
     settings = config.stash.get(_settings_key, None)
     if settings is None or not settings.models:
-        return None
+        return []
+    preset = [f"tooleval: {settings.preset.text}"] if settings.preset.sets else []
+    return [_asked_header(settings, config.getoption("numprocesses", None)), *preset]
+
+
+def _asked_header(settings: Settings, workers: int | None) -> str:
     names = ", ".join(spec.label for spec in settings.models)
     if settings.recorded is not None:
         from ..text import printable
 
         return printable(
-            f"tooleval: recorded runs ({len(settings.recorded)}) of {names}, judged without asking them"
+            f"tooleval: recorded runs ({len(settings.recorded)}) of {names}; no model is asked"
         )
     rounds = f"; up to {settings.most_trials} trials, in one process" if settings.most_trials else ""
-    return f"tooleval: {names}; {settings.concurrency} requests at a time{rounds}"
+    shared = (
+        f" over {workers} workers (one process, -n0, runs as many and starts sooner)" if workers else ""
+    )
+    return f"tooleval: {names}; {settings.concurrency} requests at a time{shared}{rounds}"
 
 
 class _Results:
@@ -95,10 +104,10 @@ class _Results:
         self._config = config
         self._failed = 0
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
         result: str | None = getattr(report, "tooleval", None)
-        if result is not None:
+        if result:
             eval_session(self._config).add(result.encode())
         scheduler = self._config.stash.get(_scheduler_key, None)
         if scheduler is not None and report.failed and not hasattr(report, "wasxfail"):
@@ -106,6 +115,11 @@ class _Results:
             if self._failed == self._config.getoption("maxfail"):
                 # xdist stops sending; what is queued at the workers would still run.
                 scheduler.drop_queued()
+        try:
+            return (yield)
+        finally:
+            if result:
+                report.tooleval = ""  # type: ignore[attr-defined]  # pytest holds reports to the end
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
@@ -122,11 +136,13 @@ def eval_session(config: pytest.Config) -> EvalSession:
     session = config.stash.get(_session_key, None)
     if session is None:
         from .session import EvalSession
+        from .sigterm import OrderlyEnd
         from .terminal import Terminal
 
         session = config.stash[_session_key] = EvalSession(config, config.stash[_settings_key])
         config.pluginmanager.register(session, "tooleval-session")
         config.pluginmanager.register(Terminal(config, session), "tooleval-terminal")
+        config.pluginmanager.register(OrderlyEnd(config), "tooleval-sigterm")
     return session
 
 
@@ -146,12 +162,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell a worker of xdist where all workers keep their answers and what the run has spent."""
-    from .asking import answers_folder
+    from ..engine.cassettes.folders import answers_folder
 
     config = node.config
     settings = config.stash[_settings_key]
     if _answers_key not in config.stash:
-        config.stash[_answers_key] = answers_folder(config, settings)
+        config.stash[_answers_key] = answers_folder(config.rootpath, resume=settings.resume)
     node.workerinput["tooleval_answers"] = str(config.stash[_answers_key])
     if settings.cassette is not None and settings.record == "once":
         # What counts is whether there was a file before the run, not before the worker looked.
@@ -180,14 +196,9 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    output = getattr(node, "workeroutput", {})
-    if "tooleval_unclaimed" in output:
-        eval_session(node.config).unclaimed_elsewhere = output["tooleval_unclaimed"]
-        eval_session(node.config).misnamed_elsewhere = output["tooleval_misnamed"]
-    if output.get("tooleval_damaged"):
-        eval_session(node.config).damaged_elsewhere.update(output["tooleval_damaged"])
-    if output.get("tooleval_spent"):
-        eval_session(node.config).add_spent(output["tooleval_spent"])
+    told = getattr(node, "workeroutput", {}).get("tooleval")
+    if told is not None:
+        eval_session(node.config).take_over(told)
 
 
 @pytest.hookimpl(optionalhook=True)

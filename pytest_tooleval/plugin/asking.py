@@ -6,6 +6,7 @@ import concurrent.futures
 import time
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,15 +15,15 @@ from typing import Any
 from typing import TypeVar
 from typing import Union
 
-import msgspec
 import pytest
 
+from ..engine.cassettes.appending import Appender
 from ..engine.cassettes.cassette import Cassette
-from ..engine.cassettes.folders import last_run
+from ..engine.cassettes.folders import answers_folder
 from ..engine.cassettes.folders import make_room
-from ..engine.cassettes.folders import new_run
 from ..engine.cassettes.replay import recorded
 from ..engine.clients.transport import missing_key
+from ..engine.limits.handles import most_in_flight
 from ..engine.limits.spending import Spending
 from ..engine.models.spec import LEXICAL
 from ..engine.runner import Answer
@@ -36,6 +37,7 @@ from ..record.run import Spent
 from ..record.transcript import Transcript
 from ..suite.discovery import SUITE_ENDING
 from ..suite.model import needed_of
+from ..text import counted
 from .items import CaseItem
 from .settings import Settings
 from .workers import ledger_of
@@ -77,6 +79,8 @@ class Asking:
         self._runner: Runner | None = None
         self._pending: dict[str, Pending] = {}
         self._cassettes: dict[Path, Cassette] = {}
+        self._appender = Appender()
+        self._agents_problems: list[str] = []
 
     def require_keys(self, items: Sequence[pytest.Item]) -> None:
         """Raise UsageError where all that is to run lacks the key of its model.
@@ -260,12 +264,20 @@ class Asking:
     def runner(self) -> Runner:
         if self._runner is None:
             settings = self.settings
-            self._runner = Runner(settings.concurrency, settings.timeout_s, spending=self._spending)
+            most = most_in_flight(settings.concurrency)
+            if most < settings.concurrency:
+                self._warn(
+                    f"{counted(most, 'request')} at a time instead of {settings.concurrency}, "
+                    "because this process may not open more files; raise the limit with ulimit -n"
+                )
+            self._runner = Runner(most, settings.timeout_s, spending=self._spending)
         return self._runner
 
     @cached_property
     def _spending(self) -> Spending:
         most, ledger = self.settings.max_cost, ledger_of(self._config)
+        if most is not None and self.settings.part is not None:
+            most /= self.settings.part.of
         if self._is_remote:
             # A worker on another machine cannot share the file; it may spend its part.
             return Spending(most and most / worker_count(self._config))
@@ -282,9 +294,9 @@ class Asking:
         return dict(self._spending.by_model)
 
     @property
-    def spent_apart(self) -> dict[str, Any]:
-        """What a worker on another machine has spent, in plain values; empty for all others."""
-        return msgspec.to_builtins(self.spent) if self._is_remote else {}
+    def spent_apart(self) -> Mapping[str, Spent]:
+        """What a worker could not note in the ledger, as on another machine."""
+        return self._spending.apart
 
     def cassette_for(self, suite_path: Path) -> Cassette | None:
         """Where a suite's answers are kept: its path below the root folder, inside that folder."""
@@ -298,7 +310,10 @@ class Asking:
             # A worker is told what there was before the run, when it could not look itself.
             before = getattr(self._config, "workerinput", {}).get("tooleval_recorded")
             existed = None if before is None else str(folder / name) in before
-            self._cassettes[suite_path] = Cassette(folder / name, record, existed)
+            wanted = self.settings.cassette is not None
+            self._cassettes[suite_path] = Cassette(
+                folder / name, record, existed, wanted=wanted, appender=self._appender
+            )
         return self._cassettes[suite_path]
 
     @cached_property
@@ -312,26 +327,30 @@ class Asking:
         if self._is_worker:
             folder = Path(self._config.workerinput["tooleval_answers"])  # type: ignore[attr-defined]
         else:
-            folder = answers_folder(self._config, self.settings)
+            folder = answers_folder(self._config.rootpath, resume=self.settings.resume)
         try:
             make_room(self._config.rootpath)
         except OSError as error:
-            self._config.issue_config_time_warning(
-                pytest.PytestWarning(f"answers are not kept, so this run cannot be resumed: {error}"), 2
-            )
+            self._warn(f"answers cannot be saved, so this run cannot be resumed: {error}")
             return None, "new"
         return folder, "new"
 
+    def _warn(self, text: str) -> None:
+        self._config.issue_config_time_warning(pytest.PytestWarning(text), 2)
+
     @property
-    def damaged(self) -> dict[str, list[int]]:
-        """Line numbers that could not be read, per cassette file."""
-        return {str(c.path): list(c.damaged) for c in self._cassettes.values() if c.damaged}
+    def problems(self) -> list[str]:
+        """What to say of cassettes that could not be read or written, and of agents that block."""
+        agents = self._runner.problems if self._runner is not None else self._agents_problems
+        return [*agents, *(each for cassette in self._cassettes.values() for each in cassette.problems)]
 
     def close(self) -> None:
         """Cancel what is under way."""
         if self._runner is not None:
             self._runner.close()
+            self._agents_problems += self._runner.problems
             self._runner = None
+        self._appender.close()
         self._pending.clear()
 
 
@@ -345,8 +364,3 @@ def is_skipped(item: pytest.Item) -> bool:
     names = {mark.name for mark in item.iter_markers()}
     never_run = any(mark.kwargs.get("run") is False for mark in item.iter_markers("xfail"))
     return bool(names & {"skip", "skipif"}) or never_run
-
-
-def answers_folder(config: pytest.Config, settings: Settings) -> Path:
-    """Where this run keeps its answers: with --tooleval-resume, where the last run did."""
-    return (settings.resume and last_run(config.rootpath)) or new_run(config.rootpath)

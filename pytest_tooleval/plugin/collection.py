@@ -57,13 +57,13 @@ class SuiteFile(pytest.File):
         for metric in overrides.thresholds or {}:
             if metric not in known and metric not in BUDGETS:
                 raise self.CollectError(
-                    f"--tooleval-threshold={metric}=...: unknown metric; known are: "
+                    f"--tooleval-threshold={metric}=...: unknown metric; expected one of "
                     + ", ".join([*sorted(known), *BUDGETS])
                 )
         for gate in session.settings.gates.fail_under:
             if gate.metric not in known and not gate.is_derived:
                 raise self.CollectError(
-                    f"--tooleval-fail-under={gate.metric}=...: unknown metric; known are: "
+                    f"--tooleval-fail-under={gate.metric}=...: unknown metric; expected one of "
                     + ", ".join([*sorted(known), "pass_rate", "pass@K", "pass^K"])
                 )
         runs = session.recorded.of_suite(suite) if session.recorded else None
@@ -117,6 +117,9 @@ class SuiteFile(pytest.File):
                 self._tags.add(tag)
                 self.config.addinivalue_line("markers", f"{tag}: tag of a tooleval test case")
             item.add_marker(getattr(pytest.mark, tag))
+        if self.config.getoption("run_eval", False) or self.config.getoption("run_eval_analysis", False):
+            # pytest-evals runs nothing else then, and says nothing of what it leaves out.
+            item.add_marker(pytest.mark.eval(name=origin.suite.name))
         if spec is None:
             item.add_marker(pytest.mark.skip(reason=NO_MODEL))
         if case.skip:

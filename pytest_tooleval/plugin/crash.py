@@ -26,7 +26,10 @@ def crashed(config: pytest.Config, nodeid: str) -> CaseResult:
         case=case,
         model=model,
         outcome="error",
-        reason="the worker process died while it ran this case",
+        reason=(
+            "the worker process died while it ran this case and requested others ahead; any of "
+            "them may be the cause"
+        ),
         file=file,
         line=suite.test_cases[position].line if suite else 0,
         position=position,

@@ -71,7 +71,7 @@ class EventStream:
             self._file.write(line + b"\n")
             self._file.flush()
         except OSError as error:
-            self._problem = f"{_OPTION}={self._given}: the stream broke off: {error.strerror or error}"
+            self._problem = f"{_OPTION}={self._given}: stopped writing events: {error.strerror or error}"
             self._close()
 
     def _close(self) -> None:
@@ -141,8 +141,9 @@ class EventStream:
         session = self._session
         if session is not None:
             reason = self._reason or str(session.shouldfail or session.shouldstop or "")
+            run = self._about()
             ended = RunEnded(
-                run=structs.replace(self._about(), exitstatus=int(session.exitstatus)),
+                run=structs.replace(run, exitstatus=int(session.exitstatus) or run.exitstatus),
                 reason=_clean(reason),
                 files={format: str(path) for format, path in self._files.items()},
                 unwritten=tuple(self._unwritten),

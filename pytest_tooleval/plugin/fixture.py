@@ -40,13 +40,12 @@ Asked = list["concurrent.futures.Future[Transcript]"]
 class Tooleval:
     """Runs single cases for a Python test, with the run's models, options and cassette.
 
-    `suite` is a `Suite` or a path, relative to the test's folder; `case` a `TestCase` or its id.
-    Without `model` the run's model is used, of which there must be exactly one; the test is skipped
-    when none is named anywhere. Nothing is asserted: look at the result's `passed`, `scores`,
-    `reason` and `trials`.
+    `suite` is a `Suite` or a path relative to the test's folder; `case` is a `TestCase` or its id.
+    `model` defaults to the run's only model; without any model, the test is skipped. Nothing is
+    asserted: check the result's `passed`, `scores`, `reason` and `trials`.
 
-    Both methods raise ModelError when no answer could be had, SuiteError and ConfigError when the
-    suite or the model cannot be used.
+    Both methods raise ModelError if there is no answer, and SuiteError or ConfigError if the suite or
+    the model cannot be used.
     """
 
     def __init__(self, session: EvalSession, request: pytest.FixtureRequest) -> None:
@@ -95,7 +94,7 @@ class Tooleval:
     ) -> tuple[ResolvedCase, ModelSpec, ScorerRegistry, Asked]:
         __tracebackhide__ = True
         if self._session.settings.recorded is not None:
-            pytest.skip("--tooleval-transcripts judges recorded runs, and this test asks a model")
+            pytest.skip("--tooleval-transcripts judges recorded runs, but this test asks a model")
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
         cassette = live = None
@@ -107,7 +106,7 @@ class Tooleval:
         elif suite.tools_from is not None:
             raise ConfigError(
                 f"suite {suite.name!r} takes its tools from an MCP server, which a Suite object "
-                "does not hold; give its file's path in place of the object"
+                "does not include; pass the path of its file instead"
             )
         if isinstance(case, str):
             case = suite.case(case)
@@ -132,9 +131,7 @@ class Tooleval:
             pytest.skip(NO_MODEL)
         if len(models) > 1:
             labels = ", ".join(spec.label for spec in models)
-            raise ConfigError(
-                f"this run has several models ({labels}); say which one the test means with model=..."
-            )
+            raise ConfigError(f"this run has several models ({labels}); choose one with model=...")
         return models[0]
 
     def _judge(

@@ -104,4 +104,4 @@ class Keeper:
 
     def _fail(self, error: Exception) -> None:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        self.problem = f"the run could not be kept in the history: {reason}"
+        self.problem = f"the run was not saved in the history: {reason}"

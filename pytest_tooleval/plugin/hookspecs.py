@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def pytest_tooleval_register_scorers(register: Callable[[Scorer], None]) -> None:
-    """Add scorers, whose metrics are then reported and may have thresholds like the built-in ones.
+    """Add scorers. Their metrics are reported, and may have thresholds, like the built-in ones.
 
-    Called once for each suite file. An implementation in a sub-folder's conftest holds for the
-    suites of that folder::
+    Called once for each suite file. An implementation in a folder's conftest.py applies to the suites
+    of that folder::
 
         from pytest_tooleval import Score
 
@@ -28,8 +28,8 @@ def pytest_tooleval_register_scorers(register: Callable[[Scorer], None]) -> None
         def pytest_tooleval_register_scorers(register):
             register(Brevity())
 
-    A conftest that must also work without pytest-tooleval marks its implementation with
+    If your conftest.py must also work without pytest-tooleval, mark the implementation with
     `@pytest.hookimpl(optionalhook=True)`.
 
-    :param register: takes one scorer, see `pytest_tooleval.Scorer`.
+    :param register: call it with a scorer; see `pytest_tooleval.Scorer`.
     """

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from typing import Protocol
 
@@ -21,6 +24,8 @@ from ..record.encoding import to_json
 from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.results import Outcome
+from ..reports.junit import PROPERTY
+from ..reports.junit import properties
 from ..reports.text import render_case
 from ..reports.text import render_transcript
 from ..scoring.registry import Scorer
@@ -37,11 +42,13 @@ from ..verdicts.evaluate import unscored
 from .settings import Settings
 from .verdicts import tolerate
 
-_PROPERTY = "tooleval."
-
 
 class CaseFailure(AssertionError):
     """The model was wrong. An AssertionError, so that editors show a failure and not an error."""
+
+
+class NoAnswer(Exception):
+    """There was no answer. Not a failure: reports tell the two apart by the type."""
 
 
 class Asks(Protocol):
@@ -69,6 +76,7 @@ class CaseItem(pytest.Item):
 
     # A case takes no fixtures; hooks of others look at what every function and doctest has.
     fixturenames: Sequence[str] = ()
+    funcargs: Mapping[str, object] = MappingProxyType({})
 
     def __init__(
         self,
@@ -89,10 +97,24 @@ class CaseItem(pytest.Item):
         self._position = position
         self._asks = asks
         self.runs = 0
+        # By a plugin that changes the report of the first run.
+        self.is_retried = False
         # Those to judge in place of answers, if nothing is asked.
         self.recorded: Sequence[RecordedRun] | None = None
         self._result: CaseResult | None = None
         self._interrupted = False
+
+    @property
+    def obj(self) -> Callable[[], None]:
+        """For hooks of others, too, as `function` is."""
+        return self.runtest
+
+    function = obj
+
+    def _initrequest(self) -> None:
+        """What pytest-retry and pytest-flakefinder call, as of functions, to run an item once more."""
+        self.runs += 1
+        self.is_retried = True
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, max(self.case.line - 1, 0), self.name
@@ -102,7 +124,7 @@ class CaseItem(pytest.Item):
         self._result = None
         # A rerun would add them once more.
         self.user_properties[:] = [
-            each for each in self.user_properties if not each[0].startswith(_PROPERTY)
+            each for each in self.user_properties if not each[0].startswith(PROPERTY)
         ]
         if self.config.getoption("setuponly", False) or self.spec is None:
             return
@@ -113,10 +135,10 @@ class CaseItem(pytest.Item):
         explain = self._asks.settings.explains
         result = self._evaluated(answers, explain=explain)
         self._result = result
-        self.user_properties += _properties(result)
+        if self._asks.settings.properties:
+            self.user_properties += properties(result)
         if result.outcome == "error":
-            # Nothing can be said of the model. pytest draws no traceback, which takes long with many.
-            pytest.fail(printable(result.reason), pytrace=False)
+            raise NoAnswer(printable(result.reason))
 
     @property
     def _model(self) -> str:
@@ -151,9 +173,11 @@ class CaseItem(pytest.Item):
         return fewest_to_decide(trials, self.case)
 
     def runtest(self) -> None:
-        """Judge what `setup` has found."""
-        if self._result is None:
-            return
+        # Judges what `setup` has found. No docstring: Allure takes it for the description of each case.
+        if self._result is None or self._result.outcome == "error":
+            # Who runs a case again may go on after a setup that failed.
+            reason = self._result.reason if self._result else "there is no answer"
+            pytest.fail(printable(reason), pytrace=False)
         if self._result.outcome == "failed":
             raise CaseFailure(self._result.reason)
         if set("AP") & set(self.config.getoption("reportchars", "")):
@@ -181,23 +205,48 @@ class CaseItem(pytest.Item):
         shown.reprtraceback.reprentries[-1].lines = lines
         return shown
 
+    def report_unanswered(self, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
+        """The report of a case without an answer, of which pytest would draw a traceback for 50 ms."""
+        if call.excinfo is None or not isinstance(call.excinfo.value, NoAnswer):
+            return None
+        undrawn = copy.copy(call)
+        untraced = pytest.fail.Exception(str(call.excinfo.value), pytrace=False)
+        undrawn.excinfo = pytest.ExceptionInfo.from_exc_info((type(untraced), untraced, call.excinfo.tb))
+        return pytest.TestReport.from_item_and_call(self, undrawn)
+
     def attach(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
         """Put the result on the report, as the JSON of a `CaseResult`."""
         result = self._result_of(report)
         unanswered = report.when == "setup" and report.failed and result is self._result
         if result is not None and call.excinfo is not None and (unanswered or self._interrupted):
             # pytest renders errors of the setup as tracebacks and does not ask `repr_failure`.
-            reason = f"{result.model}: {result.reason}"
+            # Without an answer it is the model's; else the suite's, as of its world or its scoring.
+            of_model = any(each.error and each.error.kind != "world" for each in result.trials)
+            about = result.model if of_model else f"{result.file}:{result.line}"
+            reason = f"{about}: {result.reason}"
             report.longrepr = self._shown(call.excinfo, reason, printable(reason))
-        if result is not None:
-            own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
-            # Only what the model or its endpoint did is tolerated, and no broken hook.
-            if (own or unanswered) and tolerate(report, result, self._asks.settings):
-                result = structs.replace(result, tolerated=True)
-            # Text, which xdist sends as it is, and which is far lighter to keep than what it says.
-            report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
+        # Only what the model or its endpoint did is tolerated, and no broken hook.
+        own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
+        self._attach(report, result, may_tolerate=own or unanswered)
         if report.when == "setup" and report.passed:
             report.user_properties = []  # JUnit's file takes them from the reports that come later
+
+    def attach_again(self, report: pytest.TestReport) -> None:
+        """The same after a plugin ran the case once more, and wrote its end on the first report."""
+        self.is_retried = False
+        report.user_properties = list(self.user_properties)
+        result = self._result_of(report)
+        self._attach(report, result, may_tolerate=result is not None and result.outcome != "passed")
+
+    def _attach(
+        self, report: pytest.TestReport, result: CaseResult | None, *, may_tolerate: bool
+    ) -> None:
+        if result is None:
+            return
+        if may_tolerate and tolerate(report, result, self._asks.settings):
+            result = structs.replace(result, tolerated=True)
+        # Text, which xdist sends as it is, and which is far lighter to keep than what it says.
+        report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
 
     def _result_of(self, report: pytest.TestReport) -> CaseResult | None:
         if report.when == "teardown" or (report.when == "setup" and report.passed):
@@ -217,25 +266,11 @@ class CaseItem(pytest.Item):
         return result
 
 
-def _properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
-    """What JUnit's file says of a case beside its outcome."""
-    yield f"{_PROPERTY}model", printable(result.model)
-    yield f"{_PROPERTY}suite", printable(result.suite)
-    yield f"{_PROPERTY}case", printable(result.case)
-    for metric, value in result.scores.items():
-        if value is not None:
-            yield f"{_PROPERTY}score.{metric}", value
-    if len(result.trials) > 1:
-        yield f"{_PROPERTY}passes", f"{result.passes}/{result.scored}"
-    for name in ("latency_s", "cost_usd"):
-        known = [value for trial in result.trials if (value := getattr(trial, name)) is not None]
-        if known:
-            yield f"{_PROPERTY}{name}", sum(known)
-
-
 def _reason(report: pytest.TestReport) -> str:
     """One line from a report that another plugin, or pytest itself, decided."""
     longrepr = report.longrepr
+    if report.skipped and hasattr(report, "wasxfail"):  # without asking: run=False, or pytest.xfail()
+        return str(report.wasxfail).removeprefix("reason: ").removeprefix("[NOTRUN] ")
     if isinstance(longrepr, tuple):
         return longrepr[2].removeprefix("Skipped: ")
     crash = getattr(longrepr, "reprcrash", None)

@@ -46,12 +46,12 @@ class RecordedRuns:
             return []
         lines = [f"no case: {printable(line)}" for line in self._left.values()]
         more = [f"no case: {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-        total = f"{counted(len(lines), 'recorded run')} of {len(self._runs)} NOT JUDGED: of no case"
+        total = f"{counted(len(lines), 'recorded run')} of {len(self._runs)} NOT JUDGED: no case matches"
         return [total, *lines[:_SHOWN], *more]
 
 
 def _named(run: RecordedRun) -> str:
     if run.case:
-        return f"there is no case {shown(run.case)} in these suites"
+        return f"these suites have no case {shown(run.case)}"
     said = next((text_of(each) for each in run.messages if each.get("role") == "user"), "")
     return f'no case has its id or begins with "{shown(said)}"'

@@ -6,7 +6,9 @@ import platform
 import time
 from collections.abc import Callable
 from collections.abc import Generator
+from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -18,26 +20,31 @@ from typing import Literal
 
 import msgspec
 import pytest
+from msgspec import Struct
+from msgspec import structs
 
 from .. import __version__
 from ..engine.garbage import collect_seldom
-from ..errors import ToolevalError
-from ..record.comparison import Comparison
+from ..engine.garbage import leave_memory_at_exit
 from ..record.document import Document
 from ..record.document import RowsDocument
-from ..record.gates import Gate
-from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.results import KeptCase
 from ..record.run import AskedModel
 from ..record.run import Git
 from ..record.run import Run
+from ..record.run import Shard
 from ..record.run import Spent
+from ..record.run import add_up
 from ..record.run import new_run_id
-from ..text import counted
+from ..reports.outputs import leave
+from ..reports.outputs import on_github
+from ..verdicts.run import RunVerdict
+from ..verdicts.run import judge
 from ..verdicts.summary import file_order
+from ..verdicts.summary import kept_document
+from ..verdicts.summary import ran_partly
 from ..verdicts.summary import rows_document
-from ..verdicts.summary import whole_document
 from .asking import Asking
 from .asking import is_skipped
 from .events import EventStream
@@ -45,17 +52,28 @@ from .history import Keeper
 from .items import CaseItem
 from .logs import keep_keys_out_of_logs
 from .options import given_options
-from .outputs import on_github
-from .outputs import tell_github
-from .outputs import write_files
 from .recorded import RecordedRuns
 from .settings import Settings
 from .suites import warn_of
-from .verdicts import compare_run
-from .verdicts import judge_run
+from .verdicts import VerdictItem
 from .verdicts import remember_tolerated
-from .verdicts import report_verdict
+from .verdicts import report_finding
 from .verdicts import undecided
+
+_ROW = msgspec.json.Decoder(CaseRow)
+
+
+class _Told(Struct, frozen=True):
+    """What a worker of xdist tells its controller: of the whole run, but for `problems` and `spent`.
+
+    What it could note in the ledger is not in `spent`.
+    """
+
+    unclaimed: list[str]
+    misnamed: list[str]
+    problems: list[str]
+    spent: Mapping[str, Spent]
+    shard: Shard | None
 
 
 class EvalSession:
@@ -74,19 +92,18 @@ class EvalSession:
         self.on_round: list[Callable[[int], None]] = []
         self.cases: dict[str, KeptCase] = {}
         self.selected = 0
+        self.shard: Shard | None = None
         self.unwritten: list[str] = []
         self.annotations: list[str] = []
-        self.gates: list[Gate] = []
-        self.comparison: Comparison | None = None
+        self.verdict = RunVerdict()
         runs = settings.recorded
         self.recorded = None if runs is None else RecordedRuns(runs)
-        self.unclaimed_elsewhere: list[str] | None = None
-        self.misnamed_elsewhere: list[str] | None = None
-        self.damaged_elsewhere: dict[str, list[int]] = {}
-        self._spent_elsewhere: dict[str, Spent] = {}
+        self._told: list[_Told] = []
         self.events: EventStream | None = None
-        self._judged = False
+        # Whether the tests came to their end.
+        self._ended = False
         self._checked: set[Path] = set()
+        self._running: pytest.Item | None = None
         self._collection_errors = 0
         self._exitstatus: int | None = None
         self._started = datetime.now(timezone.utc)
@@ -94,8 +111,22 @@ class EvalSession:
         self.id = new_run_id(self._started)
         self._begin = time.monotonic()
         self.keeper: Keeper | None = None
+        leave_memory_at_exit()
         if settings.history and not self._is_worker and _evaluates(config):
             self.keeper = Keeper(config.rootpath, self.about)
+
+    # Outside of --lf, and of all others that select.
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> Generator[None, object, object]:
+        result = yield
+        if self.settings.part is not None:
+            from .shards import keep_part
+
+            shard = keep_part(config, items, self.settings, self.asking)
+            self.shard = structs.replace(shard, misnamed=tuple(self.misnamed))
+        return result
 
     @contextmanager
     def running(self, session: pytest.Session) -> Iterator[None]:
@@ -132,16 +163,28 @@ class EvalSession:
         return True
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         # Other tests may look at the collector.
         collect_seldom(isinstance(item, CaseItem))
+        self._running = item
         if self._is_worker:
             self.asking.next(item, nextitem)
+        if isinstance(item, VerdictItem):
+            item.run_protocol()
+            return True
+        return None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if not isinstance(item, CaseItem):
+            return
+        if item.spec is not None and self.config.pluginmanager.hasplugin("allure_listener"):
+            import allure
+
+            # By nothing else Allure would tell the models of a case apart, and show retries of one test.
+            allure.dynamic.parameter("model", item.spec.label)
         # Only now, when there are answers to wait for.
-        if isinstance(item, CaseItem) and item.path not in self._checked:
+        if item.path not in self._checked:
             self._checked.add(item.path)
             warn_of(item.path, item.origin.suite)
 
@@ -154,6 +197,14 @@ class EvalSession:
             item.attach(report, call)
         return report
 
+    # Before those who take the result from the report.
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        item = self._running
+        if isinstance(item, CaseItem) and item.is_retried and report.when == "call":
+            item.attach_again(report)
+        return (yield)
+
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self.asking.drop(nodeid)
 
@@ -164,39 +215,39 @@ class EvalSession:
     @property
     def unclaimed(self) -> list[str]:
         """What to say of recorded runs that belong to no case; each worker has met all cases."""
-        if self.unclaimed_elsewhere is not None:
-            return self.unclaimed_elsewhere
+        if self._told:
+            return self._told[-1].unclaimed
         return self.recorded.left() if self.recorded else []
 
     @property
     def misnamed(self) -> list[str]:
         """Recorded runs that name a case which no suite of this run has."""
-        if self.misnamed_elsewhere is not None:
-            return self.misnamed_elsewhere
+        if self._told:
+            return self._told[-1].misnamed
         return self.recorded.misnamed() if self.recorded else []
 
     @property
-    def damaged_cassettes(self) -> dict[str, list[int]]:
-        """Line numbers that could not be read, per cassette file; of all workers together."""
-        return {**self.damaged_elsewhere, **self.asking.damaged}
+    def problems(self) -> list[str]:
+        """A line for each thing that was wrong in any process, and ended no run."""
+        elsewhere = (line for told in self._told for line in told.problems)
+        return list(dict.fromkeys([*elsewhere, *self.asking.problems]))
 
-    def add_spent(self, spent: dict[str, Any]) -> None:
-        """Count what a worker on another machine has spent."""
-        for model, more in msgspec.convert(spent, dict[str, Spent]).items():
-            self._spent_elsewhere[model] = self._spent_elsewhere.get(model, Spent()) + more
+    def take_over(self, told: dict[str, Any]) -> None:
+        """What a worker of xdist tells at its end."""
+        self._told.append(msgspec.convert(told, _Told))
+        self.shard = self._told[-1].shard or self.shard
 
     @property
     def spent(self) -> dict[str, Spent]:
         """What was spent on each model, by all processes."""
-        spent = self.asking.spent
-        for model, more in self._spent_elsewhere.items():
-            spent[model] = spent.get(model, Spent()) + more
-        return spent
+        return add_up(self.asking.spent, *(told.spent for told in self._told))
 
     def add(self, json: bytes) -> None:
         """Keep a case by the JSON of its result; the last one of a case that was run again holds."""
-        kept = KeptCase(msgspec.json.decode(json, type=CaseRow), json)
-        self.cases[kept.row.nodeid] = kept
+        kept = KeptCase(_ROW.decode(json), json)
+        # Only files, and what tells of failures, read the text once more.
+        is_read = self._writes_files or kept.row.outcome != "passed"
+        self.cases[kept.row.nodeid] = kept if is_read else KeptCase(kept.row)
         if self.keeper is not None:
             self.keeper.add(kept)
         if self.events is not None:
@@ -210,29 +261,31 @@ class EvalSession:
     @property
     def rows(self) -> list[CaseRow]:
         """In the order of the files, however the workers of xdist came to report."""
-        return [kept.row for kept in self._in_order()]
+        return [kept.row for kept in self._in_order(self.cases.values())]
 
-    def _in_order(self) -> list[KeptCase]:
+    def _in_order(self, cases: Iterable[KeptCase]) -> list[KeptCase]:
         order = file_order(spec.label for spec in self.settings.models)
-        return sorted(self.cases.values(), key=lambda kept: order(kept.row))
+        return sorted(cases, key=lambda kept: order(kept.row))
 
     @property
     def tolerated(self) -> list[KeptCase]:
         """What did not pass and does not fail the run, other than by xfail."""
-        return [kept for kept in self._in_order() if kept.row.tolerated and not kept.row.was_expected]
+        chosen = [kept for kept in self.cases.values() if kept.row.tolerated]
+        return self._in_order([kept for kept in chosen if not kept.row.was_expected])
 
     def document(self) -> RowsDocument:
         """The results so far without transcripts and explanations."""
-        return rows_document(self.about(), self.rows, self.gates, self.comparison)
+        return rows_document(self.about(), self.rows, self.verdict.gates, self.verdict.comparison)
 
     def whole_document(self) -> Document:
         """The results so far."""
-        decoder = msgspec.json.Decoder(CaseResult)
-        cases = [decoder.decode(kept.json) for kept in self._in_order()]
-        return whole_document(self.about(), cases, self.gates, self.comparison)
+        kept = self._in_order(self.cases.values())
+        return kept_document(self.about(), kept, self.verdict.gates, self.verdict.comparison)
 
     def about(self) -> Run:
         """What the result document and the history say of the run itself."""
+        # A copy: the thread that keeps the history asks, too.
+        rows = [kept.row for kept in list(self.cases.values())]
         return Run(
             id=self.id,
             started=self._started.isoformat(timespec="seconds"),
@@ -249,20 +302,9 @@ class EvalSession:
             options=given_options(self.config),
             git=self._git,
             selected=self.selected,
-            partial=self._partial,
+            partial=ran_partly(rows) or self.shard is not None,
+            shard=self.shard,
         )
-
-    @property
-    def _partial(self) -> bool:
-        """Whether some case of a suite was not selected, or did not come to its turn."""
-        ran: dict[tuple[str, str], int] = {}
-        whole: dict[tuple[str, str], int] = {}
-        # A copy: the thread that keeps the history asks, too.
-        for kept in list(self.cases.values()):
-            key = kept.row.file, kept.row.model
-            ran[key] = ran.get(key, 0) + 1
-            whole[key] = kept.row.suite_cases
-        return any(ran[key] < cases for key, cases in whole.items())
 
     @cached_property
     def _git(self) -> Git | None:
@@ -284,23 +326,34 @@ class EvalSession:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         if self._is_worker:
-            damaged = self.asking.damaged
-            self.config.workeroutput["tooleval_damaged"] = damaged  # type: ignore[attr-defined]
-            self.config.workeroutput["tooleval_unclaimed"] = self.unclaimed  # type: ignore[attr-defined]
-            self.config.workeroutput["tooleval_misnamed"] = self.misnamed  # type: ignore[attr-defined]
-            self.config.workeroutput["tooleval_spent"] = self.asking.spent_apart  # type: ignore[attr-defined]
+            told = _Told(
+                self.unclaimed, self.misnamed, self.problems, self.asking.spent_apart, self.shard
+            )
+            self.config.workeroutput["tooleval"] = msgspec.to_builtins(told)  # type: ignore[attr-defined]
+        no_tests = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+        if no_tests and self.shard is not None and self.shard.cases:
+            session.exitstatus = pytest.ExitCode.OK  # more parts than cases
         try:
             return (yield)
         finally:
             self.asking.close()
             self._exitstatus = int(session.exitstatus)
+            if not self._exitstatus and not self._ended:
+                # A second Ctrl-C, before pytest had noted the first.
+                self._exitstatus = int(pytest.ExitCode.INTERRUPTED)
             if not self._is_worker and _evaluates(self.config):
-                self._write_files(session)
-                if self.events is not None:
-                    self.events.files_written(self.settings.files, self.unwritten)
-                self._exitstatus = int(session.exitstatus)
-                if self.keeper is not None:
-                    self.keeper.finish(self.about(), self.gates, self.comparison)
+                self._leave(session)
+
+    def _leave(self, session: pytest.Session) -> None:
+        """Write the files; and end the history, even if Ctrl-C interrupts that."""
+        try:
+            self._write_files(session)
+            if self.events is not None:
+                self.events.files_written(self.settings.files, self.unwritten)
+        finally:
+            self._exitstatus = int(session.exitstatus) or self._exitstatus
+            if self.keeper is not None:
+                self.keeper.finish(self.about(), self.verdict.gates, self.verdict.comparison)
 
     def judge(self, session: pytest.Session) -> None:
         """Judge the gates and the baseline of a run that came to its end.
@@ -308,67 +361,66 @@ class EvalSession:
         In the loop of the tests, so that pytest makes the exit code of what failed here and tells it to
         all plugins.
         """
-        if self._is_worker or self.settings.estimate or not _evaluates(self.config):
-            return
-        self._judged = True
-        rows = self.rows if self.settings.gates or self.settings.baseline else []
-        self.gates = judge_run(rows, self.settings)
-        try:
-            self.comparison = self._compared(rows)
-        except ToolevalError as error:  # a model of --tooleval-baseline-model that has no case here
-            report_verdict(session, "baseline", str(error))
-        for gate in self.gates:
-            if gate.verdict != "passed":
-                report_verdict(session, f"gate {gate.name}", gate.message, failed=gate.failed)
-        if self.gates and self.misnamed:
-            first, *more = self.misnamed
-            others = f" (and {counted(len(more), 'more run')})" if more else ""
-            message = f"recorded runs are missing in what the gates judged: {first}{others}"
-            report_verdict(session, "recorded runs", message)
-        if any(gate.failed for gate in self.gates):
-            remember_tolerated(session, rows)
-        if self.comparison is not None and self.comparison.verdict != "passed":
-            failed = self.comparison.failed
-            report_verdict(session, "baseline", self.comparison.message, failed=failed)
-        if self.events is not None:
-            self.events.judged(self.gates, self.comparison)
+        if not self._is_worker and not self.settings.estimate and _evaluates(self.config):
+            self._judge(session)
+        self._ended = True
 
-    def _compared(self, rows: Sequence[CaseRow]) -> Comparison | None:
-        return compare_run(rows, self.about(), self.settings, self.config.rootpath / ".tooleval")
+    def _judge(self, session: pytest.Session) -> None:
+        settings = self.settings
+        self.verdict = self._verdict_on(self.rows if settings.gates or settings.baseline else [])
+        for finding in self.verdict.findings:
+            report_finding(session, finding)
+        if settings.part or any(gate.failed for gate in self.verdict.gates):
+            remember_tolerated(session, [kept.row.nodeid for kept in self.tolerated])
+        if self.events is not None:
+            self.events.judged(self.verdict.gates, self.verdict.comparison)
 
     def _undecided(self, rows: Sequence[CaseRow]) -> set[str]:
         """With --tooleval-trials=auto: the cases whose verdict more trials may decide."""
-        try:
-            comparison = self._compared(rows)
-        except ToolevalError:
-            comparison = None  # said in the end
-        found = undecided(rows, judge_run(rows, self.settings), comparison)
+        verdict = self._verdict_on(rows)
+        found = undecided(rows, verdict.gates, verdict.comparison)
         for tell in self.on_round:
             tell(len(found))
         return found
+
+    def _verdict_on(self, rows: Sequence[CaseRow]) -> RunVerdict:
+        settings = self.settings
+        return judge(
+            rows,
+            self.about(),
+            settings.gates,
+            settings.baseline,
+            strict=settings.strict,
+            looks=settings.looks,
+            misnamed=self.misnamed,
+        )
 
     @property
     def unjudged(self) -> bool:
         """Whether there is something to judge, and the run ended before that."""
         asked = bool(self.settings.gates or self.settings.baseline)
-        return asked and bool(self.cases) and not self._judged
+        return asked and bool(self.cases) and not self._ended
+
+    @property
+    def _writes_files(self) -> bool:
+        return bool(self.settings.files) or on_github(self.settings.github)
 
     def _write_files(self, session: pytest.Session) -> None:
-        github = on_github(self.settings.github) and bool(self.cases)
-        if not self.settings.files and not github:
+        if not self._writes_files:
             return
         document = self.whole_document()
         trends = None
         if self.keeper is not None and "html" in self.settings.files:
             trends = self.keeper.trends(document)
-        self.unwritten = write_files(self.settings.files, document, trends)
-        if github:
-            manager = self.config.pluginmanager
-            others = manager.hasplugin("pytest_github_actions_annotate_failures")
-            try:
-                self.annotations = tell_github(document, self.config.rootpath, failures=not others)
-            except OSError as error:
-                self.unwritten.append(f"GITHUB_STEP_SUMMARY: cannot be written: {error.strerror}")
+        others = self.config.pluginmanager.hasplugin("pytest_github_actions_annotate_failures")
+        self.unwritten, self.annotations = leave(
+            document,
+            self.settings.files,
+            trends,
+            self.config.rootpath,
+            github=bool(self.cases) and on_github(self.settings.github),
+            failures=not others,
+        )
         if self.unwritten:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 

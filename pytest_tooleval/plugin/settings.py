@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
-import os
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -16,8 +18,20 @@ from typing import cast
 
 import pytest
 
+from ..errors import ConfigError
+from ..verdicts.given import Baseline
+from ..verdicts.given import Gates
+from ..verdicts.given import read_baseline
+from ..verdicts.given import read_gates
+from ..verdicts.options import FORMATS
+from ..verdicts.options import JUDGING
 from .options import DEFAULT_MOST
 from .options import RECORD_MODES
+from .presets import AppliedPreset
+from .presets import apply_preset
+from .shard_options import Part
+from .shard_options import read_part
+from .shard_options import take_judging
 
 if TYPE_CHECKING:
     from ..engine.cassettes.cassette import RecordMode
@@ -25,13 +39,9 @@ if TYPE_CHECKING:
     from ..engine.models.tables import ModelTables
     from ..imports.recorded.run import RecordedRun
     from ..record.document import RowsDocument
-    from ..verdicts.budgets import RunBudget
-    from ..verdicts.gates import FailUnder
-    from ..verdicts.gates import MostErrors
 
-FORMATS = ("json", "html", "markdown", "csv")
 NO_MODEL = (
-    "no model named: use --tooleval-model=NAME, or set tooleval_models in the ini file "
+    "no model is set: use --tooleval-model=NAME, or set tooleval_models in the ini file "
     "(baseline/lexical needs no key and no network)"
 )
 
@@ -41,37 +51,14 @@ LEDGER: pytest.StashKey[Path] = pytest.StashKey()
 
 
 @dataclass(frozen=True)
-class Gates:
-    """The aggregate gates of the run; `asked` when the command line and not the ini file names one."""
-
-    fail_under: tuple[FailUnder, ...] = ()
-    max_errors: MostErrors | None = None
-    confidence: float | None = None
-    budgets: tuple[RunBudget, ...] = ()
-    asked: bool = False
-
-    def __bool__(self) -> bool:
-        return bool(self.fail_under or self.max_errors or self.budgets)
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """What to compare with: the name of a file or a run, old to new models, the drop allowed."""
-
-    name: str
-    document: RowsDocument
-    models: Sequence[tuple[str, str]]
-    max_drop: float
-
-
-@dataclass(frozen=True)
 class Settings:
     """What options, ini file and config tables say, checked.
 
     `overrides` are the arguments of `suite.model.Overrides`, which is not imported before a suite
     is met. `recorded` are the runs to judge in place of asking; the models are then theirs.
     `most_trials` are those of `--tooleval-trials=auto`, None without it. `files` are those to write at
-    the end, by format.
+    the end, by format. With --tooleval-shard (`part`) limits are those of the part, all but `max_cost`,
+    and `judging` are the gates of the ini file, by option, which this run leaves to others.
     """
 
     models: tuple[ModelSpec, ...]
@@ -90,12 +77,21 @@ class Settings:
     files: Mapping[str, Path]
     events: str | None
     history: bool
+    properties: bool
     github: str
     cassette: Path | None
     record: RecordMode
     resume: bool
     max_cost: float | None
     estimate: bool
+    preset: AppliedPreset
+    part: Part | None
+    judging: Mapping[str, Any]
+
+    @property
+    def looks(self) -> int:
+        """How often the run may be judged: after each round of --tooleval-trials=auto."""
+        return self.most_trials or 1
 
     @property
     def explains(self) -> bool:
@@ -105,6 +101,33 @@ class Settings:
 
 def read_settings(config: pytest.Config) -> Settings:
     """Check and combine everything; `pytest.UsageError` with the way out when something is wrong."""
+    part = read_part(config)
+    preset = apply_preset(config)
+    try:
+        settings = _read(config, preset, part)
+        return settings if part is None else _of_part(settings, part)
+    except (ConfigError, pytest.UsageError) as error:
+        more = f"\n{preset.text}; your own settings take precedence" if preset.sets else ""
+        raise pytest.UsageError(f"{error}{more}") from None
+
+
+def _of_part(settings: Settings, part: Part) -> Settings:
+    """With this part of the limits. History and GitHub are told of the whole run, once it is merged."""
+    from ..engine.models.spec import share
+
+    cut = part.of, part.number - 1
+    return dataclasses.replace(
+        settings,
+        models=tuple(spec.part(*cut) for spec in settings.models),
+        judge=settings.judge and settings.judge.part(*cut),
+        user=settings.user and settings.user.part(*cut),
+        concurrency=share(settings.concurrency, *cut),
+        history=False,
+        github="never" if settings.github == "auto" else settings.github,
+    )
+
+
+def _read(config: pytest.Config, preset: AppliedPreset, part: Part | None) -> Settings:
     _check_numbers(config)
     recorded = _recorded(config)
     trials, most_trials = _trials(config)
@@ -117,15 +140,18 @@ def read_settings(config: pytest.Config) -> Settings:
         "thresholds": _thresholds(config.getoption("tooleval_threshold")),
     }
     cassette = _cassette(config)
-    gates, baseline = _gates(config), _baseline(config)
+    gates, judging = _gates(config, preset), {}
+    if part is not None:
+        gates, judging = Gates(), take_judging(config, preset.name)
+    baseline = _baseline(config, preset)
     if recorded is not None:
         most_trials = None  # of the ini file, which speaks of all runs
     if most_trials is not None and not _check_auto(config, gates, baseline):
         most_trials = None
     if config.getoption("tooleval_resume") and cassette is not None:
         raise pytest.UsageError(
-            "--tooleval-resume: this run has a cassette, which keeps its answers already; "
-            "--tooleval-record=new asks only for what is missing on it"
+            "--tooleval-resume: this run has a cassette, which already keeps its answers; "
+            "--tooleval-record=new asks only for what is missing"
         )
     return Settings(
         models=_models(config) if recorded is None else _models_of(recorded),
@@ -144,13 +170,25 @@ def read_settings(config: pytest.Config) -> Settings:
         files=_files(config),
         events=config.getoption("tooleval_events"),
         history=not config.getoption("tooleval_no_history") and _ini_flag(config, "tooleval_history"),
+        properties=_properties(config),
         github=config.getoption("tooleval_github"),
         cassette=cassette,
         record=_record(config, cassette),
         resume=config.getoption("tooleval_resume"),
         max_cost=config.getoption("tooleval_max_cost"),
         estimate=config.getoption("tooleval_estimate"),
+        preset=preset,
+        part=part,
+        judging=judging,
     )
+
+
+def _properties(config: pytest.Config) -> bool:
+    """Whether cases have properties: by default not where they break the schema of JUnit's file."""
+    if config.getini("tooleval_junit_properties") is not None:
+        return _ini_flag(config, "tooleval_junit_properties")
+    writes = config.pluginmanager.hasplugin("junitxml") and config.getoption("xmlpath")
+    return not writes or config.getini("junit_family") != "xunit2"
 
 
 _NUMBERS: Mapping[str, tuple[Callable[[float], bool], str]] = {
@@ -158,8 +196,6 @@ _NUMBERS: Mapping[str, tuple[Callable[[float], bool], str]] = {
     "timeout": (lambda seconds: seconds > 0, "seconds above 0"),
     "temperature": (lambda degree: 0 <= degree <= 2, "0 to 2"),
     "max-cost": (lambda usd: usd > 0, "US dollars above 0"),
-    "max-drop": (lambda drop: 0 <= drop <= 1, "a number from 0 to 1"),
-    "confidence": (lambda share: 0.5 <= share <= 0.9999, "a number from 0.5 to 0.9999"),
 }
 
 
@@ -168,6 +204,10 @@ def _check_numbers(config: pytest.Config) -> None:
         number: float | None = config.getoption(f"tooleval_{name.replace('-', '_')}")
         if number is not None and not is_right(number):
             raise pytest.UsageError(f"--tooleval-{name}: expected {expected}, got {number:g}")
+    for option in JUDGING:
+        number = config.getoption(f"tooleval_{option.key}") if option.between else None
+        if number is not None:
+            option.check(number)
 
 
 def _ini_flag(config: pytest.Config, name: str) -> bool:
@@ -201,7 +241,6 @@ def _resolved(config: pytest.Config, names: Sequence[str]) -> tuple[ModelSpec, .
     if not names:
         return ()
     from ..engine.models.tables import resolve_models
-    from ..errors import ConfigError
 
     try:
         return tuple(resolve_models(names, config_tables(config)))
@@ -218,10 +257,13 @@ def _recorded(config: pytest.Config) -> tuple[RecordedRun, ...] | None:
     for name in ("model", "resume", "estimate"):
         if config.getoption(f"tooleval_{name}"):
             raise pytest.UsageError(
-                f"--tooleval-{name}: asks a model, and with --tooleval-transcripts none is asked"
+                f"--tooleval-{name}: cannot be combined with --tooleval-transcripts, which asks no model"
             )
     if str(config.getoption("tooleval_trials")).startswith("auto"):
-        raise pytest.UsageError("--tooleval-trials=auto: --tooleval-transcripts has no further trials")
+        raise pytest.UsageError(
+            "--tooleval-trials=auto: cannot be combined with --tooleval-transcripts, which has "
+            "no more trials"
+        )
     if not all(name.strip() for name in given):
         raise pytest.UsageError(
             "--tooleval-transcripts=: expected the name of a file or folder, got nothing"
@@ -304,8 +346,8 @@ def _allowed_tools(config: pytest.Config) -> tuple[str, ...]:
         typed.add_argument(option, action="append", default=[], dest="entries")
         if typed.parse_known_args(config.invocation_params.args)[0].entries != entries:
             raise pytest.UsageError(
-                f"{option}: expected on the command line itself, got it from addopts, PYTEST_ADDOPTS or "
-                "a file of arguments"
+                f"{option}: give it on the command line itself; it came from addopts, "
+                "PYTEST_ADDOPTS or an arguments file"
             )
     return tuple(name.strip() for entry in entries for name in entry.split(",") if name.strip())
 
@@ -334,17 +376,19 @@ def _check_auto(config: pytest.Config, gates: Gates, baseline: Baseline | None) 
         if config.getoption("tooleval_trials") is None:
             return False
         raise pytest.UsageError(
-            f"{option}: there is nothing to decide; name --tooleval-baseline, or a gate "
+            f"{option}: there is nothing to decide; add --tooleval-baseline, or a gate "
             "(--tooleval-fail-under) and --tooleval-confidence"
         )
     if config.getoption("tooleval_early_stop"):
-        raise pytest.UsageError(f"{option}: asks whole rounds, leave out --tooleval-early-stop")
+        raise pytest.UsageError(f"{option}: asks in whole rounds; leave out --tooleval-early-stop")
     if "/" in (config.getoption("tooleval_pass") or ""):
-        raise pytest.UsageError(f"{option}: --tooleval-pass=K/N says how many trials; leave one out")
+        raise pytest.UsageError(
+            f"{option}: --tooleval-pass=K/N already sets the number of trials; leave one out"
+        )
     if gates.confidence and any(gate.metric == "pass_rate" for gate in gates.fail_under):
         raise pytest.UsageError(
-            f"{option}: how many cases pass depends on how often they are asked; in place of pass_rate "
-            "name pass^1, the share of trials that pass"
+            f"{option}: how many cases pass depends on how often they are asked; use pass^1, the "
+            "share of trials that pass, instead of pass_rate"
         )
     return True
 
@@ -366,41 +410,19 @@ def _pass_rule(config: pytest.Config, trials: int | None) -> str | None:
         raise pytest.UsageError(f"--tooleval-pass={rule}: expected at most {_most_trials()} trials")
     if trials not in (None, int(total)):
         raise pytest.UsageError(
-            f"--tooleval-pass={rule} asks each case {int(total)} times, --tooleval-trials={trials} says "
-            "otherwise; leave it out"
+            f"--tooleval-pass={rule} asks each case {int(total)} times, which contradicts "
+            f"--tooleval-trials={trials}; leave that out"
         )
     return f"{int(needed)}/{int(total)}"
 
 
-def _gates(config: pytest.Config) -> Gates:
-    entries, where = _given(config, "fail_under")
-    errors, errors_where = _given(config, "max_errors")
-    confidence: float | None = config.getoption("tooleval_confidence")
-    if confidence is not None and not entries:
-        raise pytest.UsageError(
-            "--tooleval-confidence: there is no gate; name one with --tooleval-fail-under"
-        )
-    budgets, budgets_where = _given(config, "budget")
-    asks_errors = errors_where.startswith("--")
-    if not entries and not errors and not asks_errors and not budgets:
-        return Gates()
-    from ..errors import ConfigError
-    from ..verdicts.budgets import RunBudget
-    from ..verdicts.gates import FailUnder
-    from ..verdicts.gates import MostErrors
-
-    if config.getoption("tooleval_early_stop"):
-        _check_early_stop(entries, confidence)
-    try:
-        return Gates(
-            tuple(FailUnder.parse(entry, where) for entry in entries),
-            MostErrors.parse(errors, errors_where) if errors or asks_errors else None,
-            confidence,
-            tuple(RunBudget.parse(entry, budgets_where) for entry in budgets),
-            asks_errors or where.startswith("--") or budgets_where.startswith("--"),
-        )
-    except ConfigError as error:
-        raise pytest.UsageError(str(error)) from None
+def _gates(config: pytest.Config, preset: AppliedPreset) -> Gates:
+    return read_gates(
+        partial(_given, config),
+        config.getoption("tooleval_confidence"),
+        early_stop=config.getoption("tooleval_early_stop"),
+        by_ini=preset.sets if preset.by_ini else (),
+    )
 
 
 def _given(config: pytest.Config, name: str) -> tuple[Any, str]:
@@ -411,89 +433,30 @@ def _given(config: pytest.Config, name: str) -> tuple[Any, str]:
     return config.getini(f"tooleval_{name}"), f"tooleval_{name}: "
 
 
-def _check_early_stop(entries: list[str], confidence: float | None) -> None:
-    """Refuse gates on figures that stopping early bends: the cases that stop are not like the others."""
-    if confidence is not None:
-        raise pytest.UsageError(
-            "--tooleval-confidence: intervals do not hold with --tooleval-early-stop"
-        )
-    for entry in entries:
-        if entry.rpartition(":")[2].startswith(("pass@", "pass^")):
-            raise pytest.UsageError(
-                f"--tooleval-fail-under={entry}: needs all trials, and --tooleval-early-stop does not "
-                "ask them"
-            )
+def _baseline(config: pytest.Config, preset: AppliedPreset) -> Baseline | None:
+    def load(name: str, holding: Collection[tuple[str, str]]) -> RowsDocument:
+        from ..history import load_document
 
+        return load_document(name, config.rootpath / ".tooleval", holding)
 
-def _baseline(config: pytest.Config) -> Baseline | None:
-    name: str | None = config.getoption("tooleval_baseline")
-    pairs: list[str] = config.getoption("tooleval_baseline_model") or []
-    max_drop: float | None = config.getoption("tooleval_max_drop")
-    if name is None:
-        for option, value in (("baseline-model", pairs), ("max-drop", max_drop)):
-            if value:
-                raise pytest.UsageError(
-                    f"--tooleval-{option}: there is no baseline; name --tooleval-baseline"
-                )
-        return None
-    if not name.strip():
-        raise pytest.UsageError(
-            "--tooleval-baseline=: expected a file or the name of a run, got nothing"
-        )
-    models = []
-    for pair in pairs:
-        # Of two names with `=` nobody could tell which is which; litellm has none.
-        old, equals, new = pair.partition("=")
-        if not (equals and old.strip() and new.strip()):
-            raise pytest.UsageError(f"--tooleval-baseline-model={pair}: expected OLD=NEW, two models")
-        models.append((old.strip(), new.strip()))
     if hasattr(config, "workerinput"):
         return None  # compared where all rows come together
-    from ..errors import ToolevalError
-    from ..history import load_document
-
-    try:
-        document = load_document(name, config.rootpath / ".tooleval")
-    except ToolevalError as error:
-        raise pytest.UsageError(f"--tooleval-baseline={name}: {error}") from None
-    known = dict.fromkeys(row.model for row in document.cases)
-    for old, new in models:
-        if old not in known:
-            raise pytest.UsageError(
-                f"--tooleval-baseline-model={old}={new}: {name} has no model {old}, it has: "
-                + ", ".join(filter(None, known))
-            )
-    return Baseline(name, document, models, max_drop or 0.0)
+    return read_baseline(
+        config.getoption("tooleval_baseline"),
+        config.getoption("tooleval_baseline_model") or (),
+        config.getoption("tooleval_max_drop"),
+        load,
+        by_preset="baseline" in preset.sets,
+    )
 
 
 def _files(config: pytest.Config) -> dict[str, Path]:
-    """The files to write, by format; what cannot be written is said now, and not after every model."""
-    files: dict[str, Path] = {}
-    for format in FORMATS:
-        given = config.getoption(f"tooleval_{format}")
-        if given is None:
-            continue
-        option = f"--tooleval-{format}"
-        if not given.strip():
-            raise pytest.UsageError(f"{option}=: expected the name of a file, got nothing")
-        path = Path(config.invocation_params.dir, given)
-        other = next((name for name, file in files.items() if file.resolve() == path.resolve()), None)
-        if other is not None:
-            raise pytest.UsageError(f"--tooleval-{other} and {option} name the same file, {path}")
-        try:
-            _check_writable(path, f"{option}={given}")
-        except OSError as error:  # a name that is too long, for instance
-            raise pytest.UsageError(f"{option}={given[:80]}: {error.strerror}") from None
-        files[format] = path
-    return files
+    given = {format: config.getoption(f"tooleval_{format}") for format in FORMATS}
+    if not any(name is not None for name in given.values()):
+        return {}
+    from ..reports.outputs import read_files
 
-
-def _check_writable(path: Path, option: str) -> None:
-    if path.is_dir():
-        raise pytest.UsageError(f"{option}: expected the name of a file, got a folder")
-    above = next(folder for folder in path.parents if folder.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise pytest.UsageError(f"{option}: nothing can be written into {above}")
+    return read_files(given, config.invocation_params.dir)
 
 
 def _cassette(config: pytest.Config) -> Path | None:
@@ -514,7 +477,7 @@ def _record(config: pytest.Config, cassette: Path | None) -> RecordMode:
         # Or a strict replay would silently become a run that asks and pays.
         purpose = "record on" if mode == "all" else "replay"
         raise pytest.UsageError(
-            f"--tooleval-record={mode}: there is no cassette to {purpose}; name its folder with "
+            f"--tooleval-record={mode}: needs a cassette to {purpose}; name its folder with "
             "--tooleval-cassette=FOLDER (ini: tooleval_cassette)"
         )
     return cast("RecordMode", mode)

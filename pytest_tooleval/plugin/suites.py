@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Collection
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from ..mcp.suite_tools import SuiteTools
 from ..suite.load import load_suite
 from ..suite.model import Suite
 from ..suite.model import TestCase
+from ..suite.source import decode_bytes
+from ..suite.source import read_document
 from ..text import printable
 from .settings import Settings
 from .settings import config_tables
@@ -26,6 +29,8 @@ from .workers import worker_model
 def worker_user(config: pytest.Config, settings: Settings, case: TestCase) -> ModelSpec | None:
     """The model that plays the user of a case, if one does, with this worker's part of its limits."""
     spec = user_of(case, settings.user, lambda: config_tables(config))
+    if spec is not None and spec is not settings.user and settings.part is not None:
+        spec = spec.part(settings.part.of, settings.part.number - 1)
     return spec and worker_model(config, settings, spec)
 
 
@@ -33,11 +38,20 @@ def warn_of(path: Path, suite: Suite) -> None:
     """Warn of what `tooleval validate` finds in a suite that can be used all the same."""
     from ..suite.lint import lint_suite
 
-    found = lint_suite(suite)
-    if found:
-        more = f" (tooleval validate shows {len(found) - 1} more)" if found[1:] else ""
-        text = f"{path.name}:{found[0].line}: {found[0].field}: {found[0].message}{more}"
-        warnings.warn(pytest.PytestWarning(printable(text)), stacklevel=1)
+    if lint_suite(suite):
+        document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
+        first, *others = lint_suite(suite, document)
+        more = f" (tooleval validate shows {len(others)} more)" if others else ""
+        field = _CASE.sub(lambda found: f"{suite.test_cases[int(found[1])].id}: ", first.field)
+        _warn(path, f"{field.removesuffix(': ')}: {first.message}{more}", first.line)
+
+
+# With what a field of a case begins, which pytest knows by its id.
+_CASE = re.compile(r"^test_cases\[(\d+)\]\.?")
+
+
+def _warn(path: Path, text: str, line: int = 1) -> None:
+    warnings.warn_explicit(pytest.PytestWarning(printable(text)), None, str(path), line)
 
 
 def load(
@@ -53,8 +67,8 @@ def load(
     finally:
         # Also beside an error, which it may explain; without `live` it is the error.
         if tools.drift and tools.live is not None:
-            warnings.warn(pytest.PytestWarning(tools.drift), stacklevel=1)
+            _warn(path, tools.drift)
     shared = tools.shared_state(suite)
     if shared:
-        warnings.warn(pytest.PytestWarning(f"{path.name}: {shared}"), stacklevel=1)
+        _warn(path, shared)
     return suite, tools.live

@@ -18,14 +18,16 @@ from ..record.results import KeptCase
 from ..reports.comparison import render_comparison
 from ..reports.notes import notes
 from ..reports.run_text import VERDICTS
+from ..reports.run_text import tolerated_word
 from ..reports.tables import score_table
 from ..reports.text import EXPECTED
+from ..reports.text import GATE_FILE
 from ..reports.text import GOT
 from ..reports.text import render_case
 from ..text import counted
 from ..text import printable
+from .items import CaseItem
 from .settings import NO_MODEL
-from .verdicts import GATE_FILE
 
 if TYPE_CHECKING:
     from .session import EvalSession
@@ -44,6 +46,8 @@ class Terminal:
     def __init__(self, config: pytest.Config, session: EvalSession) -> None:
         self._config = config
         self._session = session
+        self._tolerated = tolerated_word(session.settings.part)
+        self._is_worker = hasattr(config, "workerinput")
         self._summarising = False
         self._rounds = 0
         self._last_sign = time.monotonic()
@@ -63,7 +67,7 @@ class Terminal:
             return status
         allowed = isinstance(report, pytest.TestReport) and report.skipped
         if row.outcome == "error" and allowed and not hasattr(report, "wasxfail"):
-            return "error (tolerated)", "E", ("ERROR", {"yellow": True})
+            return f"error ({self._tolerated})", "E", ("ERROR", {"yellow": True})
         if getattr(report, "when", None) != "call":
             return status
         category, letter, word = status
@@ -71,16 +75,22 @@ class Terminal:
         self._last_sign = time.monotonic()
         if report.skipped and not hasattr(report, "wasxfail"):
             score = "" if overall is None else f" {overall:.2f}"
-            return "failed (tolerated)", "F", (f"FAILED{score}", {"yellow": True})
+            return f"failed ({self._tolerated})", "F", (f"FAILED{score}", {"yellow": True})
         if overall is None or not isinstance(word, str) or category not in _COLOURS:
             return status
         return category, letter, (f"{word} {overall:.2f}", {_COLOURS[category]: True})
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> pytest.TestReport | None:
+        return item.report_unanswered(call) if isinstance(item, CaseItem) else None
+
     def _heartbeat(self, waited_s: float) -> None:
         """One line on a long silence, so that a slow model does not look like a hang."""
         if time.monotonic() - self._last_sign >= _HEARTBEAT_S:
-            more = f"{self._session.asking.waiting} more cases asked"
-            self._say(f"waiting for answers, {waited_s:.0f} s for this one, {more}")
+            more = f"{self._session.asking.waiting} more cases are being asked"
+            self._say(f"waiting for an answer for {waited_s:.0f} s; {more}")
 
     def _round(self, undecided: int) -> None:
         """One line for each round of --tooleval-trials=auto, of which nothing else is to be seen."""
@@ -110,19 +120,43 @@ class Terminal:
             if hasattr(report.longrepr, "reprcrash"):
                 report.longrepr = _Coloured(report.longrepr, whole=number < bodies)
         if not self._silent:
-            _write_tolerated(terminalreporter, self._session.tolerated)
+            title = f"FAILURES ({self._tolerated})"
+            _write_tolerated(terminalreporter, title, self._session.tolerated)
         result = yield
         told = self._session.cases or self._session.spent
         if told and not self._silent:
             write_summary(terminalreporter, self._session)
+        shard = self._session.shard
+        if shard is not None:
+            what = f"{self._session.selected} of {counted(shard.cases, 'case')}, not judged"
+            text = f"shard {shard.number}/{shard.of}: {what}: `tooleval merge` joins the shards"
+            terminalreporter.write_line(text, yellow=True, bold=True)
         for problem in self._session.unwritten:
             terminalreporter.write_line(problem, red=True, bold=True)
         for command in self._session.annotations:
             terminalreporter.write_line(command)
         resumable = self._session.cases and self._session.settings.cassette is None
         if exitstatus == pytest.ExitCode.INTERRUPTED and resumable and not self._silent:
-            terminalreporter.write_line("--tooleval-resume takes over the answers that have come")
+            terminalreporter.write_line("--tooleval-resume reuses the answers so far")
         return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        result = yield
+        manager = self._config.pluginmanager
+        lacks = manager.getplugin("terminalreporter") is None and not manager.is_blocked("terminal")
+        if lacks and not self._is_worker and not self._silent and self._session.cases:
+            # Another plugin has put its own reporter in the place of pytest's, without summaries.
+            write_summary(pytest.TerminalReporter(self._config), self._session)
+        return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_unconfigure(self) -> None:
+        """Leave the terminal's reports in categories that others know, who count them only now."""
+        reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
+        own = [f"{outcome} ({self._tolerated})" for outcome in ("failed", "error")]
+        for category in (*own, "inconclusive") if reporter is not None else ():
+            reporter.stats.setdefault("skipped", []).extend(reporter.stats.pop(category, []))
 
     @property
     def _silent(self) -> bool:
@@ -136,14 +170,15 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
     reporter.write_sep("=", "tool calling")
     for number, line in enumerate(score_table(document) if document.cases else ()):
         reporter.write_line(line, bold=number == 0)
-    _write_cases(reporter, "forbidden", [c for c in document.cases if c.called_forbidden], red=True)
+    forbidden = [c for c in document.cases if c.called_forbidden]
+    despite = " (fails the run whatever the gates say)" if session.verdict.gates else ""
+    for word, tolerated in ((f"forbidden{despite}", False), ("forbidden", True)):
+        of_it = [case for case in forbidden if case.tolerated is tolerated]
+        _write_cases(reporter, word, of_it, red=True)
     for line in notes(document):
         reporter.write_line(line, yellow=True)
-    for path, lines in session.damaged_cassettes.items():
-        numbers = ", ".join(map(str, lines))
-        reporter.write_line(
-            f"cassette {path}: line {numbers} cannot be read and was left out", yellow=True
-        )
+    for line in session.problems:
+        reporter.write_line(printable(line), yellow=True)
     for line in session.unclaimed:
         reporter.write_line(line, yellow=True)
     unnamed = sum(case.model == "" for case in document.cases)
@@ -152,17 +187,21 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
         reporter.write_line(f"{cases} NOT EVALUATED: {NO_MODEL}", red=True, bold=True)
     if session.keeper is not None and session.keeper.problem:
         reporter.write_line(printable(session.keeper.problem), yellow=True)
-    tolerated = [case for case in document.cases if case.tolerated and not case.was_expected]
+    allowed = [case.row for case in session.tolerated]
     for outcome in ("failed", "error"):
-        of_it = [case for case in tolerated if case.outcome == outcome]
-        _write_cases(reporter, f"{outcome}, tolerated", of_it, yellow=True)
-    if session.comparison is not None:
-        *rows, verdict = render_comparison(session.comparison)
+        of_it = [c for c in allowed if c.outcome == outcome and not c.called_forbidden]
+        _write_cases(reporter, f"{outcome}, {tolerated_word(session.shard)}", of_it, yellow=True)
+    verdict = session.verdict
+    if verdict.uncompared:
+        reporter.write_line(printable(verdict.uncompared), yellow=True)
+    if verdict.comparison is not None:
+        *rows, last = render_comparison(verdict.comparison)
         for line in rows:
             reporter.write_line(line)
-        _, colour = VERDICTS[session.comparison.verdict]
-        reporter.write_line(verdict, **{colour: True, "bold": True})
-    for gate in session.gates:
+        _, colour = VERDICTS[verdict.comparison.verdict]
+        marked = not verdict.comparison.is_only_unsure
+        reporter.write_line(last, **{colour: marked, "bold": marked})
+    for gate in verdict.gates:
         mark, colour = VERDICTS[gate.verdict]
         reporter.write_line(f"gate {mark}: {printable(gate.message)}", **{colour: True, "bold": True})
     if session.unjudged:
@@ -170,18 +209,18 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
             "gates and baseline were not judged: the run was cut short", red=True, bold=True
         )
     if session.keeper is not None and session.keeper.is_kept:
-        reporter.write_line(f"kept as {session.id}: tooleval show")
+        reporter.write_line(f"saved as {session.id}; look at it with: tooleval show")
     if not session.unwritten:
         for format, file in session.settings.files.items():
             reporter.write_line(f"{_FILES[format]}: {file}")
 
 
-def _write_tolerated(reporter: pytest.TerminalReporter, cases: Sequence[KeptCase]) -> None:
+def _write_tolerated(reporter: pytest.TerminalReporter, title: str, cases: Sequence[KeptCase]) -> None:
     """What pytest shows of failures, for those that it takes for skipped."""
     failed = [case for case in cases if case.row.outcome == "failed"]
     if not failed or reporter.config.getoption("tbstyle", "auto") in ("no", "line"):
         return
-    reporter.write_sep("=", "TOLERATED FAILURES")
+    reporter.write_sep("=", title)
     bodies = _bodies(failed)
     for case in failed[:bodies]:
         reporter.write_sep("_", printable(case.row.nodeid), yellow=True, bold=True)

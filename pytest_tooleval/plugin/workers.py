@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ..engine.models.spec import ModelSpec
+from ..engine.models.spec import share
 from .settings import LEDGER
 from .settings import Settings
 
@@ -71,17 +72,7 @@ def worker_model(config: pytest.Config, settings: Settings, spec: ModelSpec) -> 
     """The model with this worker's part of its limits; as it is in a run without xdist."""
     if not hasattr(config, "workerinput"):
         return spec
-    part = _part(config, settings)
-
-    def own(limit: int | None) -> int | None:
-        return None if limit is None else share(limit, *part)
-
-    return dataclasses.replace(
-        spec,
-        max_concurrency=own(spec.max_concurrency),
-        requests_per_minute=own(spec.requests_per_minute),
-        tokens_per_minute=own(spec.tokens_per_minute),
-    )
+    return spec.part(*_part(config, settings))
 
 
 def _part(config: pytest.Config, settings: Settings) -> tuple[int, int]:
@@ -94,8 +85,3 @@ def _part(config: pytest.Config, settings: Settings) -> tuple[int, int]:
 def worker_number(id: str) -> int:
     """3 for `gw3`."""
     return int("".join(c for c in id if c.isdigit()) or 0)
-
-
-def share(total: int, count: int, number: int) -> int:
-    """Part `number` (from 0) of `total` cut into `count` parts that differ by at most 1; at least 1."""
-    return max(1, total // count + (number < total % count))

@@ -6,6 +6,7 @@ scheduler here hands each worker its share of the cases at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,20 +15,23 @@ from xdist.scheduler import LoadScheduling
 
 from .nodeids import is_case
 from .settings import Settings
-from .workers import active_workers
-from .workers import lookahead
-from .workers import share
-from .workers import worker_number
 
 
 def make_scheduler(config: pytest.Config, log: Any, settings: Settings) -> LoadScheduling | None:
     """The scheduler for `--dist load`; None leaves every other mode as it is."""
     if config.getoption("dist") != "load":
         return None
-    scheduler = EvalScheduling(config, log)
-    scheduler.active = active_workers(settings, scheduler.numnodes)
-    scheduler.ahead = lookahead(share(settings.concurrency, scheduler.active, 0))
-    return scheduler
+
+    def limits(workers: int) -> tuple[int, int]:
+        # Only when there are cases: a run without them loads nothing that it does not need.
+        from ..engine.models.spec import share
+        from .workers import active_workers
+        from .workers import lookahead
+
+        active = active_workers(settings, workers)
+        return active, lookahead(share(settings.concurrency, active, 0))
+
+    return EvalScheduling(config, log, limits)
 
 
 class EvalScheduling(LoadScheduling):  # type: ignore[misc]
@@ -47,8 +51,11 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
     active: int
     ahead: int
 
-    def __init__(self, config: pytest.Config, log: Any) -> None:
+    def __init__(
+        self, config: pytest.Config, log: Any, limits: Callable[[int], tuple[int, int]]
+    ) -> None:
         super().__init__(config, log)
+        self._limits = limits
         self._shared_out = False
         self._dropping = False
         self._taker: Any = None
@@ -61,6 +68,7 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
         if not self._check_nodes_have_same_collection():
             self.log("**Different tests collected, aborting run**")
             return
+        self.active, self.ahead = self._limits(self.numnodes)
         self.collection = first
         self._shared_out = True
         if self.maxschedchunk is None:
@@ -79,6 +87,8 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
     @property
     def _asking(self) -> list[Any]:
         """The workers that get cases: those with the lowest numbers."""
+        from .workers import worker_number
+
         alive = [node for node in self.nodes if not node.shutting_down]
         return sorted(alive, key=lambda node: worker_number(node.gateway.id))[: self.active]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping
@@ -59,6 +60,26 @@ class ToolCall(Struct, frozen=True, gc=False):
             parsed = None
         sound = isinstance(parsed, dict) and _is_finite(parsed)
         return cls(name, parsed if sound else None, arguments, id)
+
+    @property
+    def repeated_key(self) -> str | None:
+        """A key that one object of the arguments has twice: no two readers agree what that means."""
+        raw = self.raw_arguments
+        # There is a colon for each key, so where there are no more, there is nothing to look for.
+        if raw is None or not self.arguments or raw.count(":") == len(self.arguments):
+            return None
+        repeated: list[str] = []
+
+        def note(pairs: list[tuple[str, object]]) -> None:
+            seen: set[str] = set()
+            for name, _ in pairs:
+                if name in seen:
+                    repeated.append(name)
+                seen.add(name)
+
+        with contextlib.suppress(ValueError, RecursionError):  # it may have been repaired
+            json.loads(raw, object_pairs_hook=note)
+        return repeated[0] if repeated else None
 
     @classmethod
     def coerce(cls, call: ToolCall | Mapping[str, Any]) -> ToolCall:

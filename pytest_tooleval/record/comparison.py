@@ -44,6 +44,11 @@ class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
         ),
     ]
 
+    @property
+    def title(self) -> str:
+        """Its name in tables: `pass` is no metric of a gate, whose pass rate is that of cases."""
+        return "passing trials" if self.metric == "pass" else self.metric
+
 
 class ComparedCase(Struct, frozen=True, gc=False):
     """A case by name."""
@@ -105,6 +110,11 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
     worse: Annotated[tuple[Moved, ...], Meta(description="Cases that got worse.")]
     better: Annotated[tuple[Moved, ...], Meta(description="Cases that got better.")]
 
+    @property
+    def got_worse(self) -> bool:
+        """Whether a case, or the share of passes, is lower than before, chance or not."""
+        return bool(self.worse or self.flips) or any(row.drop > 0 for row in self.metrics[:1])
+
 
 class ComparedCases(Struct, frozen=True, gc=False):
     """What became of the baseline's cases."""
@@ -140,6 +150,12 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
         Meta(description="Whether it fails the run; if inconclusive, it does with --tooleval-strict."),
     ]
     message: Annotated[str, Meta(description="All of it in one line.")]
+
+    @property
+    def is_only_unsure(self) -> bool:
+        """Whether nothing got worse, and it does not pass only for want of answers."""
+        open = self.verdict == "inconclusive" and not self.failed
+        return open and not any(model.got_worse for model in self.models)
 
     @property
     def dropped(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 from typing import Literal
 
@@ -33,7 +34,7 @@ class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
         tuple[SuiteSummary, ...], Meta(description="Sums over the cases of a suite on a model.")
     ]
     cases: Annotated[
-        tuple[CaseRow, ...],
+        Sequence[CaseRow],
         Meta(description="Every case on every model, in the order of the files."),
     ]
     gates: Annotated[tuple[Gate, ...], Meta(description="The gates of the run.")] = ()
@@ -50,7 +51,7 @@ class Document(RowsDocument, frozen=True, kw_only=True, gc=False):
     """The results of one run."""
 
     cases: Annotated[
-        tuple[CaseResult, ...],
+        Sequence[CaseResult],
         Meta(description="Every case on every model, in the order of the files."),
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from typing import TypeVar
@@ -12,6 +13,7 @@ import msgspec
 
 from ..errors import ToolevalError
 from .document import VERSION
+from .document import Document
 
 _T = TypeVar("_T")
 # msgspec escapes what lies below the space.
@@ -32,8 +34,27 @@ def to_json(value: Any) -> bytes:
 
 def to_ascii_json(value: Any) -> str:
     """A value as indented JSON for files and terminals: ASCII, so that no hostile text acts anywhere."""
+    return _indented(value) + "\n"
+
+
+def document_json(document: Document) -> Iterator[str]:
+    """The same of a whole document, in parts: thousands of cases at once would take much memory."""
+    opening = "{"
+    for field in document.__struct_fields__:
+        yield f'{opening}\n "{field}": '
+        opening = ","
+        if field == "cases":
+            for number, case in enumerate(document.cases):
+                yield ("," if number else "[") + "\n  " + _indented(case).replace("\n", "\n  ")
+            yield "\n ]" if document.cases else "[]"
+        else:
+            yield _indented(getattr(document, field)).replace("\n", "\n ")
+    yield "\n}\n"
+
+
+def _indented(value: Any) -> str:
     text = msgspec.json.format(to_json(value), indent=1).decode()
-    return _NOT_PLAIN.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n"
+    return _NOT_PLAIN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def without_surrogates(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The built-in metrics and budgets; docs/scoring.md says what each means."""
+"""The built-in metrics and budgets; docs/reference/metrics.md says what each means."""
 
 from __future__ import annotations
 

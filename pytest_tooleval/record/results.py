@@ -6,9 +6,13 @@ with explanations and transcripts: the same JSON is read as either.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Annotated
 from typing import Literal
+from typing import overload
 
+import msgspec
 from msgspec import Meta
 from msgspec import Struct
 
@@ -21,7 +25,7 @@ from .transcript import Measures
 from .transcript import Transcript
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
-# docs/scoring.md says what each means.
+# docs/reference/metrics.md says what each means.
 FailureCategory = Literal[
     "forbidden_call",
     NoAnswerCategory,
@@ -50,6 +54,8 @@ EXPECTED_FAILURE = "expected to fail"
 # there, or should not be.
 NO_TOOL = "(no call)"
 ABSENT = "(absent)"
+# The reason of a check that is about what was expected, though something else came.
+NOT_SAID = "was not said"
 
 
 class Check(Struct, frozen=True, gc=False):
@@ -75,7 +81,7 @@ class Check(Struct, frozen=True, gc=False):
 class Score(Struct, frozen=True, gc=False):
     """A number from 0 to 1 with an explanation; `value` is None when the metric does not apply.
 
-    Of cases that passed, explanations are left out unless somebody asks for them.
+    Cases that passed have no explanations unless something asks for them.
     """
 
     value: Annotated[float | None, Meta(description="The score; null where the metric does not apply.")]
@@ -108,7 +114,9 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
     calls_made: Annotated[int, Meta(ge=0, description="The calls in all replies of the model.")] = 0
     choices: Annotated[
         tuple[Choice, ...],
-        Meta(description="Each expected call and each call that was made, once; scoring.md has more."),
+        Meta(
+            description="Each expected call and each call that was made, once; see reference/metrics.md."
+        ),
     ] = ()
     wrong: Annotated[
         str, Meta(description="What was wrong, in one line; empty when the trial passed.")
@@ -148,11 +156,14 @@ class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
 
     @property
     def checks(self) -> dict[str, list[Check]]:
-        """The comparisons behind all scores, each once, by the call or turn that they belong to."""
+        """The comparisons behind all scores, each once, by the call or turn that they belong to.
+
+        The turns are in their order; what belongs to none comes last.
+        """
         found: dict[str, list[Check]] = {}
         for check in dict.fromkeys(check for score in self.scores.values() for check in score.checks):
             found.setdefault(check.place, []).append(check)
-        return found
+        return dict(sorted(found.items(), key=lambda item: _turn_of(item[0])))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -161,6 +172,12 @@ class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
     @property
     def no_answer(self) -> NoAnswer | None:
         return self.transcript.no_answer if self.transcript else None
+
+
+def _turn_of(place: str) -> float:
+    """2 for `turn 2: call 1`."""
+    turn, _, number = place.partition(":")[0].partition(" ")
+    return int(number) if turn == "turn" else math.inf
 
 
 class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
@@ -230,6 +247,10 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         return f"{self.outcome}, tolerated" if self.tolerated else self.outcome
 
     @property
+    def fails_run(self) -> bool:
+        return self.outcome in ("failed", "error") and not self.tolerated
+
+    @property
     def called_forbidden(self) -> bool:
         """Whether a trial made a call that the case forbids."""
         return any(trial.failure == "forbidden_call" for trial in self.trials)
@@ -262,8 +283,33 @@ class KeptCase(Struct, frozen=True, gc=False):
     """A case as a run keeps it: its row, and the whole `CaseResult` as JSON.
 
     Thousands of transcripts as objects would take many times the memory of their text, which is also
-    what goes to xdist's controller, into the history and to those who follow the run.
+    what goes to xdist's controller, into the history and to those who follow the run. Empty where nobody
+    will read it any more.
     """
 
     row: CaseRow
-    json: bytes
+    json: bytes = b""
+
+
+class KeptCases(Sequence[CaseResult]):
+    """The cases in these texts, each read when it is looked at and not held."""
+
+    def __init__(self, texts: Sequence[bytes]) -> None:
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, index: int) -> CaseResult: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[CaseResult]: ...
+
+    def __getitem__(self, index: int | slice) -> CaseResult | Sequence[CaseResult]:
+        if isinstance(index, slice):
+            return KeptCases(self._texts[index])
+        return _READ.decode(self._texts[index])
+
+
+_READ = msgspec.json.Decoder(CaseResult)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
 from datetime import timezone
 from typing import Annotated
@@ -63,6 +64,33 @@ class Spent(Struct, frozen=True, gc=False):
         return Spent(self.answers + other.answers, self.priced + other.priced, self.usd + other.usd)
 
 
+def add_up(*parts: Mapping[str, Spent]) -> dict[str, Spent]:
+    """What was spent on each model, in all parts of a run together."""
+    # Copies: another thread may count on.
+    payers = dict.fromkeys(payer for part in parts for payer in list(part))
+    return {payer: sum((part.get(payer, Spent()) for part in parts), Spent()) for payer in payers}
+
+
+class Shard(Struct, frozen=True, kw_only=True, gc=False):
+    """A part of a run, which `tooleval merge` joins with the other parts."""
+
+    number: Annotated[int, Meta(ge=1, description="Which part it is.")]
+    of: Annotated[int, Meta(ge=1, description="How many parts there are.")]
+    cases: Annotated[
+        int, Meta(ge=0, description="Cases that were selected for all parts, each once for each model.")
+    ]
+    split: Annotated[
+        str, Meta(description="A hash of these cases, their suites, and which part each belongs to.")
+    ]
+    judging: Annotated[
+        dict[str, Any],
+        Meta(description="The gates of the ini file, by option, which are judged over all parts."),
+    ] = {}
+    misnamed: Annotated[
+        tuple[str, ...], Meta(description="Recorded runs that name a case which there is not.")
+    ] = ()
+
+
 class Run(Struct, frozen=True, kw_only=True, gc=False):
     """The run as a whole."""
 
@@ -108,6 +136,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
         bool,
         Meta(description="Whether some case of a suite was not selected, or did not come to its turn."),
     ] = False
+    shard: Annotated[Shard | None, Meta(description="Of which run it is a part; null: of none.")] = None
 
     @property
     def stops_early(self) -> bool:

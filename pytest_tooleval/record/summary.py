@@ -106,6 +106,11 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
         float | None, Meta(description="The mean latency of a trial in seconds. Null: unknown.")
     ]
 
+    @property
+    def fails_run(self) -> bool:
+        """Whether a failure or an error is not tolerated."""
+        return self.failed + self.errors > self.tolerated
+
 
 class ModelSummary(Summary, frozen=True, kw_only=True, gc=False):
     """Sums over all cases of a model."""

@@ -20,14 +20,15 @@ from .tables import aligned
 
 _MOST = 20
 _NAME = 60
-_HEADER = ("model", "metric", "cases", "old", "new", "drop", "p", "at most", "")
+_HEADER = ("model", "metric", "cases", "old", "new", "drop", "p", "drop at most", "")
 
 
-def render_comparison(comparison: Comparison) -> list[str]:
-    """What `verdicts.baseline.compare` found, as lines safe for a terminal; the last one is the verdict.
+def render_comparison(comparison: Comparison, what: str = "baseline") -> list[str]:
+    """What `verdicts.baseline.compare` found, as lines safe for a terminal; the last one is the verdict
+    on `what`.
 
     `drop` is old minus new, so a gain is negative; `p` is Holm's, over all tests of the comparison; a
-    larger drop than `at most` is ruled out.
+    larger drop than `drop at most` is ruled out.
     Lists of cases are cut after 20.
     """
     lines = [f"old: {_run(comparison.old)}", f"new: {_run(comparison.new)}"]
@@ -37,8 +38,8 @@ def render_comparison(comparison: Comparison) -> list[str]:
     for model in comparison.models:
         lines += _cases_of(model, _models(model) if len(comparison.models) > 1 else "")
     lines += ["", *_matching(comparison.cases)]
-    verdict = VERDICTS[comparison.verdict][0]
-    return [*lines, "", f"baseline {verdict}: {printable(comparison.message)}"]
+    verdict = comparison.verdict if comparison.is_only_unsure else VERDICTS[comparison.verdict][0]
+    return [*lines, "", f"{what} {verdict}: {printable(comparison.message)}"]
 
 
 def _run(side: ComparedRun) -> str:
@@ -58,7 +59,7 @@ def _models(model: ComparedModel) -> str:
 def _metric(model: ComparedModel, metric: ComparedMetric) -> tuple[str, ...]:
     return (
         _models(model),
-        _name(metric.metric) + (f" in {_name(metric.suite)}" if metric.suite else ""),
+        _name(metric.title) + (f" in {_name(metric.suite)}" if metric.suite else ""),
         str(metric.n),
         score_text(metric.old),
         score_text(metric.new),

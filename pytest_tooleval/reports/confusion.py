@@ -59,7 +59,7 @@ def notes(confusion: Confusion) -> list[str]:
     shown = set(_shown(confusion)) if involved else set()
     right, hidden = len(tools - involved - shown), len((involved & tools) - shown)
     found = [f"{counted(right, 'other tool' if shown else 'tool')} always right"] if right else []
-    return [*found, f"{hidden} more were confused, which the JSON has"] if hidden else found
+    return [*found, f"{hidden} more were confused; see the JSON"] if hidden else found
 
 
 def confusion_text(confusion: Confusion) -> list[str]:

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..record.document import Document
-from ..record.encoding import to_ascii_json
+from ..record.encoding import document_json
 
 if TYPE_CHECKING:
     from ..history import Trends
 
 
-def report_text(format: str, document: Document, trends: Trends | None = None) -> str:
-    """The text of the file; `trends` are for HTML. Each renderer is imported where it is asked for."""
+def report_parts(format: str, document: Document, trends: Trends | None = None) -> Iterator[bytes]:
+    """The file in parts; `trends` are for HTML. Each renderer is imported where it is asked for."""
+    for text in _texts(format, document, trends):
+        yield text.encode("utf-8", "replace")
+
+
+def _texts(format: str, document: Document, trends: Trends | None) -> Iterator[str]:
     if format == "json":
-        return to_ascii_json(document)
-    if format == "html":
+        yield from document_json(document)
+    elif format == "html":
         from .html import html_text
 
-        return html_text(document, trends)
-    if format == "markdown":
+        yield html_text(document, trends)
+    elif format == "markdown":
         from .markdown import COMMENT_LIMIT
         from .markdown import markdown_text
 
         # As much as GitHub takes in a comment, which is what the file is for.
-        return markdown_text(document, COMMENT_LIMIT)
-    from .csv import csv_text
+        yield markdown_text(document.rows(), COMMENT_LIMIT)
+    else:
+        from .csv import csv_text
 
-    return csv_text(document)
+        yield csv_text(document)

@@ -13,8 +13,10 @@ from ..record.comparison import Comparison
 from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.results import CaseRow
+from ..record.run import Shard
 from ..text import printable
 from ..text import shorten
+from .run_text import tolerated_word
 
 # GitHub shows no more of each kind per step.
 _MOST = 10
@@ -30,19 +32,20 @@ def annotations(
 ) -> list[str]:
     """Workflow commands to print, a line each: failed gates, failed cases, errors.
 
-    What is inconclusive is a warning before these.
+    What is inconclusive is a warning before these, unless nothing got worse than the baseline.
 
     At most 10 errors and 10 warnings, as GitHub shows no more; the last one says how many more there
     are. What is tolerated is a warning; a failure that was expected (xfail) is nothing to tell.
-    `failures=False` leaves out the failed cases, where another plugin annotates them. `rootpath` is
-    the folder that the document's file names are relative to, and `workspace` the root of the
-    repository (default: $GITHUB_WORKSPACE); while either is unknown, names stay as they are.
+    `failures=False` leaves out failed cases and verdicts, where another plugin annotates them.
+    `rootpath` is the folder that the document's file names are relative to, and `workspace` the root
+    of the repository (default: $GITHUB_WORKSPACE); while either is unknown, names stay as they are.
     """
     gates, baseline = document.gates, document.baseline
     found: dict[str, list[str]] = {"error": [], "warning": []}
     for gate in gates:
-        _tell(found, f"gate: {gate.name}", gate)
-    if baseline:
+        if failures or not gate.failed:
+            _tell(found, f"gate: {gate.name}", gate)
+    if baseline and (failures or not baseline.failed) and not baseline.is_only_unsure:
         _tell(found, "baseline", baseline)
     if workspace is None and "GITHUB_WORKSPACE" in os.environ:
         workspace = Path(os.environ["GITHUB_WORKSPACE"])
@@ -51,7 +54,8 @@ def annotations(
             told = failures or outcome == "error" or case.tolerated
             if case.outcome == outcome and told and not case.was_expected:
                 level = "warning" if case.tolerated else "error"
-                found[level].append(_case(level, case, _file(case.file, rootpath, workspace)))
+                place = _file(case.file, rootpath, workspace)
+                found[level].append(_case(level, case, place, document.run.shard))
     return [command for level, commands in found.items() for command in _capped(level, commands)]
 
 
@@ -63,12 +67,13 @@ def _tell(found: dict[str, list[str]], title: str, judged: Gate | Comparison) ->
         found[level].append(_command(level, {"title": title}, judged.message))
 
 
-def _case(level: str, case: CaseRow, file: str) -> str:
+def _case(level: str, case: CaseRow, file: str, shard: Shard | None) -> str:
     properties = {"file": file}
     if case.line > 0:
         properties["line"] = str(case.line)
     model = f"[{case.model}]" if case.model else ""
-    properties["title"] = f"{case.case}{model} {case.outcome_text}"
+    tolerated = f", {tolerated_word(shard)}" if case.tolerated else ""
+    properties["title"] = f"{case.case}{model} {case.outcome}{tolerated}"
     return _command(level, properties, case.reason)
 
 
@@ -85,7 +90,7 @@ def _capped(level: str, commands: list[str]) -> list[str]:
     if len(commands) <= _MOST:
         return commands
     left = len(commands) - _MOST + 1
-    more = f"and {left} more, which GitHub would not show; the log and the step summary have them"
+    more = f"and {left} more, which GitHub would not show; see the log and the step summary"
     return [*commands[: _MOST - 1], _command(level, {"title": f"{left} more"}, more)]
 
 

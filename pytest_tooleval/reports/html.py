@@ -11,12 +11,15 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..record.document import Document
 from ..record.encoding import to_json
+from .notes import notes
+from .run_text import run_words
 
 if TYPE_CHECKING:
     from ..history import Trends
@@ -75,9 +78,16 @@ def html_text(document: Document, trends: Trends | None = None) -> str:
     style, script = (PAGE / "page.css").read_text(encoding="utf-8"), script_text()
     policy = _POLICY.format(style_hash=_hash(style), script_hash=_hash(script))
     starts = range(0, len(document.cases), _TOGETHER)
-    blocks = [document.cases[start : start + _TOGETHER] for start in starts]
-    head = {"document": document.rows(), "trends": trends, "together": _TOGETHER}
-    data = "\n".join(map(_packed, [head, *blocks]))
+    blocks = (list(document.cases[start : start + _TOGETHER]) for start in starts)
+    rows = document.rows()
+    head = {
+        "document": rows,
+        "notes": notes(rows),
+        "verdict": run_words(rows),
+        "trends": trends,
+        "together": _TOGETHER,
+    }
+    data = "\n".join(map(_packed, chain([head], blocks)))
     return _FRAME.format(policy=policy, style=style, version=__version__, data=data, script=script)
 
 

@@ -33,8 +33,10 @@ from ..text import shown
 from .confusion import heading
 from .confusion import matrix_rows
 from .confusion import notes
-from .run_text import ending
+from .run_text import OTHER_TEST
 from .run_text import fallbacks_text
+from .run_text import run_words
+from .run_text import tolerated_word
 from .tables import score_columns
 from .tables import told_apart
 
@@ -46,12 +48,12 @@ LEAST_LIMIT = 4096
 
 _MOST_CASES = 50
 _NAME, _LINE = 100, 300
-# An outcome, whether it is tolerated, and the words for it.
+# An outcome, whether it is tolerated, and the words for the outcome.
 _OUTCOMES = (
     ("failed", False, "failed"),
     ("error", False, "without a verdict (errors)"),
-    ("failed", True, "failed, tolerated"),
-    ("error", True, "without a verdict (errors), tolerated"),
+    ("failed", True, "failed"),
+    ("error", True, "without a verdict (errors)"),
 )
 _UNKNOWN = "-"
 _WORDS: dict[Verdict, str] = {
@@ -135,7 +137,8 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
         cases = [c for c in document.cases if (c.outcome, c.tolerated) == (outcome, tolerated)]
         cases.sort(key=lambda case: not case.called_forbidden)
         if cases:
-            yield _cases(cases, what, shown=what == "failed")
+            allowed = f", {tolerated_word(document.run.shard)}" if tolerated else ""
+            yield _cases(cases, what + allowed, shown=what == "failed" and not tolerated)
     for confusion in document.confusion:
         yield _confusion(confusion)
     if several:
@@ -146,29 +149,20 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
 
 def _verdict(document: RowsDocument) -> str:
     run, gates = document.run, document.gates
-    total, baseline = run.total, document.baseline
-    failed_gates = sum(gate.failed for gate in gates)
+    total, verdict = run.total, run_words(document)
+    # Of "Incomplete (killed)" the first word stands out.
+    word = re.sub(r"^[^(,]+", lambda match: match[0].upper(), verdict.words)
     unsure = sum(gate.verdict == "inconclusive" for gate in gates)
-    evaluated = total.cases - total.skipped
-    reason = ending(run.status, run.exitstatus)
-    if reason:
-        word = f"INCOMPLETE ({reason})"
-    elif failed_gates or total.failed + total.errors > total.tolerated or (baseline and baseline.failed):
-        word = "FAILED"
-    elif not evaluated:
-        word = "NOTHING WAS EVALUATED"
-    else:
-        word = "PASSED"
     counts = {"failed": total.failed, "skipped": total.skipped}
     parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
     if total.tolerated:
-        parts.append(f"{total.tolerated:,} of these tolerated")
+        parts.append(f"{total.tolerated:,} of these {tolerated_word(run.shard)}")
     if total.forbidden:
-        parts.append(f"**{counted(total.forbidden, 'case')} with a forbidden call**")
+        parts.append(f"**{counted(total.forbidden, 'result')} with a forbidden call**")
     if total.errors:
         parts.append(counted(total.errors, "error"))
     models = sum(bool(row.model) for row in document.models)
-    cases = counted(max(total.cases, run.selected), "case")
+    cases = counted(max(total.cases, run.selected), "result")
     if total.cases < run.selected:
         cases = f"{total.cases:,} of {cases}"
     texts = [f"{cases} on {counted(models, 'model')}: {', '.join(parts)}."]
@@ -178,6 +172,8 @@ def _verdict(document: RowsDocument) -> str:
         texts.append(f"{passed} of {counted(len(gates), 'gate')} passed{inconclusive}.")
     if run.collection_errors:
         texts.append(f"{counted(run.collection_errors, 'file')} could not be collected.")
+    if OTHER_TEST in verdict.details:
+        texts.append(f"{OTHER_TEST.capitalize()}.")
     return f"## Tool calling: {word}\n\n{' '.join(texts)}\n"
 
 
@@ -190,14 +186,14 @@ def _gates(gates: Sequence[Gate]) -> _Section:
 
 
 def _baseline(found: Comparison) -> Iterable[_Section]:
-    word = _WORDS[found.verdict]
+    word = found.verdict if found.is_only_unsure else _WORDS[found.verdict]
     old = _code(found.old.name)
     head = f"\n### Baseline {old}\n\n{word}: {_code(found.message, _LINE)}\n"
     header = ["model", "metric", "baseline", "now", "change", "cases", "p (Holm)", "verdict"]
     rows = [
         [
             _code(_pair(model), table=True),
-            _code(row.metric + (f" in {row.suite}" if row.suite else ""), table=True),
+            _code(row.title + (f" in {row.suite}" if row.suite else ""), table=True),
             f"{row.old:.3f}",
             f"{row.new:.3f}",
             f"{row.new - row.old:+.3f}",
@@ -250,7 +246,7 @@ def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Sectio
 
 
 def _cases(cases: Sequence[CaseRow], what: str, *, shown: bool) -> _Section:
-    title = f"{counted(len(cases), 'case')} {what}"
+    title = f"{counted(len(cases), 'result')} {what}"
     entries = [_case(case) for case in cases[:_MOST_CASES]]
     return _details(title, _Section("", entries, total=len(cases)), shown=shown)
 

@@ -20,8 +20,8 @@ _AS_KNOWN = ", as far as prices are known"
 _LEAST_USD = 0.00005  # less is not seen in four digits
 _SOURCES = {
     "replayed": "replayed from the cassette",
-    "resumed": "taken over from the last run",
-    "shared": "shared with a case that asks the same",
+    "resumed": "reused from the last run",
+    "shared": "shared with an identical question",
 }
 
 
@@ -40,9 +40,9 @@ def notes(document: RowsDocument) -> list[str]:
     run, total = document.run, document.run.total
     if total.cases < run.selected:
         cases = cases_text(total.cases, run.selected)
-        lines.insert(0, f"{cases} cases ran before the run ended")
+        lines.insert(0, f"{cases} results came before the run ended")
     if run.answers == "resumed" and not total.cached:
-        lines.append("--tooleval-resume: there was no answer to take over from a run before")
+        lines.append("--tooleval-resume: the last run left no answers to take over")
     return lines + _money(document)
 
 
@@ -55,7 +55,7 @@ def _money(document: RowsDocument) -> list[str]:
     spent = document.run.spent
     lines = [
         f"{printable(model)}: spent ${each.usd:.4f} in this run, "
-        f"${each.usd - shown.get(model, 0.0):.4f} of it for answers that no case shows"
+        f"${each.usd - shown.get(model, 0.0):.4f} of it for answers of unfinished cases"
         for model, each in spent.items()
         if each.usd - shown.get(model, 0.0) > _LEAST_USD and not is_other(model)
     ]
@@ -69,7 +69,7 @@ def _money(document: RowsDocument) -> list[str]:
     if others.priced or total.others_cost_usd is not None:
         known = "" if others.priced == others.answers else _AS_KNOWN
         paid = f"spent ${others.usd:.4f} in this run{known}"
-        lines.append(f"judge and simulated user: {paid}, not among the costs of the models")
+        lines.append(f"judge and simulated user: {paid}, not included in the models' cost")
     return lines
 
 
@@ -84,15 +84,15 @@ def _too_cold(document: RowsDocument) -> Iterator[str]:
     }
     for model, temperature in cold.items():
         yield (
-            f"{printable(model)}: asked at temperature {temperature:g}; below 1 Google warns of loops "
-            "and worse answers with Gemini 3: set temperature = 1.0 in the model's table"
+            f"{printable(model)}: asked at temperature {temperature:g}; Google warns of loops "
+            "and worse answers below 1 with Gemini 3; set temperature = 1.0 in the model's table"
         )
 
 
 def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:
     if row.errors:
         errors = counted(row.errors, "error")
-        yield f"{errors}, left out of every mean; the first: {printable(first_error)}"
+        yield f"{errors}, not counted in any score; the first: {printable(first_error)}"
     if row.reliability is not None:
         k = row.reliability.trials
         enough, answered = row.reliability.cases[str(k)], row.reliability.cases["1"]

@@ -50,6 +50,8 @@ def score_table(document: RowsDocument, model: str | None = None) -> list[str]:
     if len({row.file for row in suites}) > 1:
         models = [row for row in document.models if row.model and model in (None, row.model)]
         rows += [("all suites", row) for row in models]
+    if document.run.shard is not None:  # nothing of it is judged yet
+        rows = [(name, structs.replace(row, tolerated=0)) for name, row in rows]
     return _table(rows) if rows else []
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ..record.calls import ToolCall
 from ..record.results import ABSENT
 from ..record.results import NO_TOOL
+from ..record.results import NOT_SAID
 from ..record.results import CaseResult
 from ..record.results import Check
 from ..record.results import TrialResult
@@ -25,11 +26,16 @@ from ..text import shorten
 from ..text import shown
 from .tables import aligned
 
+# Before the words of a gate that failed; also the file in a report's node id, as pytest wants one.
+GATE_FILE = "tooleval"
 # What begins a line of the diff.
 EXPECTED, GOT = "- ", "+ "
 _CELL = 36
 _LAST_LINES = 8
-_NOTHING = ("", NO_TOOL, ABSENT)
+# What stands in a comparison for no value at all.
+NOTHING = ("", NO_TOOL, ABSENT)
+# What checks belong to that have no place, where others have one.
+WHOLE = {"conversation": "the whole conversation", "answer": "the answer"}
 _TEXT = 400
 
 
@@ -52,6 +58,12 @@ def render_case(result: CaseResult, *, whole: bool = True) -> str:
     return "\n".join(blocks).rstrip()
 
 
+def tolerated_text(result: CaseResult, word: str = "tolerated") -> str:
+    """What stands in the place of a failure or an error that does not fail the run."""
+    text = render_case(result) if result.outcome == "failed" else printable(result.reason)
+    return f"{word}: {text}"
+
+
 def render_scores(trial: TrialResult, result: CaseResult) -> str:
     """What was expected and what came, as a diff; then each metric with its threshold."""
     return "\n".join([*_diff(trial, trial.checks), _table(_score_rows(trial, result))])
@@ -70,8 +82,11 @@ def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:
     yield _table([row for row in _score_rows(trial, result) if row[0] in missed])
     lines = [line for line in _conversation_lines(trial) if not line.startswith("  system ")]
     cut = len(lines) - _LAST_LINES
-    before = [f"  ({counted(cut, 'line')} before these; -v shows all)"] if cut > 0 else []
-    yield "\n".join([*before, *lines[-_LAST_LINES:]])
+    if cut > 1:
+        asked = [line for line in lines[:cut] if line.startswith("  user ")][-1:]
+        more = f"  ({counted(cut - len(asked), 'line')} left out; -v shows all)"
+        lines = [*asked, more, *lines[cut:]]
+    yield "\n".join(lines)
 
 
 def _score_rows(trial: TrialResult, result: CaseResult) -> list[list[str]]:
@@ -86,7 +101,7 @@ def _score_rows(trial: TrialResult, result: CaseResult) -> list[list[str]]:
 
 def _diff(trial: TrialResult, by_call: Mapping[str, Sequence[Check]]) -> Iterator[str]:
     """By call: what is as expected with a blank in front, else what was expected and what came."""
-    whole = "the whole conversation" if "conduct" in trial.scores else "the answer"
+    whole = WHOLE["conversation" if "conduct" in trial.scores else "answer"]
     for place, checks in by_call.items():
         if place or len(by_call) > 1:
             yield f"  {printable(place) or whole}"
@@ -101,9 +116,9 @@ def _check_lines(check: Check) -> Iterator[list[str]]:
         yield [f"  {what}", shorten(check.actual, _CELL), ""]
         return
     lines = [[EXPECTED, check.expected], [GOT, check.actual]]
-    shown = [[sign + what, shorten(text, _CELL), ""] for sign, text in lines if text not in _NOTHING]
+    shown = [[sign + what, shorten(text, _CELL), ""] for sign, text in lines if text not in NOTHING]
     if shown:
-        shown[-1][2] = check.reason
+        shown[0 if check.reason == NOT_SAID else -1][2] = check.reason
     yield from shown
 
 

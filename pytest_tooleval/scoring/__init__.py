@@ -50,12 +50,12 @@ __all__ = ["conversation_of", "explained", "score_calls", "score_messages", "sco
 def score_calls(
     suite: Suite, case: TestCase | str, calls: Iterable[ToolCall | Mapping[str, Any]] | None
 ) -> TrialResult:
-    """Score the calls that a model made for a case of a suite, or for the case of this id.
+    """Score the calls that a model made for a case, given as a `TestCase` or by its id.
 
-    `calls` are `ToolCall`s or `{"name": ..., "arguments": {...} | "raw text"}`; `[]` and None are
-    an answer without calls. For a multi-turn case they are the whole trajectory; of several turns
-    only `score_messages` can tell which call was made in which. Raises ScoringError when the suite
-    asks for something that cannot be carried out.
+    `calls` are `ToolCall`s or `{"name": ..., "arguments": {...} | "raw text"}`. `[]` and None mean an
+    answer without calls. For a chain, give the whole trajectory. A case with several turns needs
+    `score_messages`, which knows the turn of each call. Raises ScoringError if the suite asks for a
+    comparison that cannot be made.
     """
     resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
     if len(resolved.turns) > 1:
@@ -75,14 +75,13 @@ def score_messages(
     messages: Iterable[Mapping[str, Any]],
     judged: Mapping[str, bool] | None = None,
 ) -> TrialResult:
-    """Score a whole conversation, given as chat messages, for a case of a suite.
+    """Score a whole conversation, given as chat messages.
 
-    A message of the user that follows a reply begins the next turn of a conversation. Replies that
-    the case's prompt holds, where the messages begin with it, are not scored. What the tools answered is
-    not looked at: a world is asked anew. `judged` says which rubrics of the case's `$judge`s are met.
-    A reply whose `refusal` or `finish_reason` says that it cannot be used never passes. Raises
-    ScoringError as `score_calls` does, where a rubric is missing there, and where a `finish_reason` says
-    that the provider broke the reply off.
+    A user message after a reply begins the next turn. Replies that are part of the case's prompt are
+    not scored. The answers of tools are ignored: the calls are made again on a new world. `judged` says
+    which rubrics (`$judge`) are met. A reply never passes if its `refusal` or
+    `finish_reason` says that it cannot be used. Raises ScoringError as `score_calls` does, and if
+    `judged` lacks a rubric, or a `finish_reason` says that the provider broke off.
     """
     resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
     try:
@@ -187,7 +186,8 @@ def _placing(case: ResolvedCase) -> Iterator[None]:
     try:
         yield
     except CannotCompare as error:
-        raise ScoringError(f"{case.suite}::{case.id}: {error.place}: {error.message}") from None
+        place = f"{error.place}: " if error.place else ""
+        raise ScoringError(f"{case.suite}::{case.id}: {place}{error.message}") from None
 
 
 def _failing(

@@ -53,10 +53,10 @@ _LISTING = (ANY_OF, OPTIONAL, UNORDERED)
 def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
     """1.0 when all arguments are valid, else 0.0; None without a call.
 
-    A call to a tool that was not offered, with arguments that are not a JSON object, or with a
-    parameter that the tool does not have, is not valid. What the case itself expects is never held
-    against the model: None where nothing else breaks the schema. A schema that cannot be used is the
-    suite's mistake: CannotCompare when the case has a threshold on this metric, else None.
+    A call is not valid if its tool was not offered, its arguments are not a JSON object, a key appears
+    twice, or the tool does not have a parameter. What the case itself expects is never held against the
+    model: None where nothing else breaks the schema. A schema that cannot be used is the suite's
+    mistake: CannotCompare when the case has a threshold on this metric, else None.
     """
     if not calls:
         return Draft(None, "no tool was called")
@@ -117,7 +117,7 @@ def _schema(case: ResolvedCase, call: ToolCall) -> dict[str, Any] | None:
 
 def _is_valid(case: ResolvedCase, call: ToolCall) -> bool:
     schema = _schema(case, call)
-    if call.arguments is None or schema is None:
+    if call.arguments is None or schema is None or call.repeated_key is not None:
         return False
     try:
         return is_valid(schema, call.arguments) and not undeclared(schema, call.arguments)
@@ -138,10 +138,16 @@ def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
         for name, text in violations(schema, call.arguments)
         if name not in invented and not _is_expected(case, call, name, _asks_for)
     ]
-    return broken + [
-        f"the tool has no parameter {json_text(name)}"
-        for name in invented
-        if not _is_expected(case, call, name, _matches)
+    repeated = call.repeated_key
+    twice = [] if repeated is None else [f"the key {json_text(repeated)} appears twice"]
+    return [
+        *twice,
+        *broken,
+        *(
+            f"the tool has no parameter {json_text(name)}"
+            for name in invented
+            if not _is_expected(case, call, name, _matches)
+        ),
     ]
 
 

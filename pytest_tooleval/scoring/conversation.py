@@ -29,6 +29,7 @@ from ..record.calls import ToolCall
 from ..record.metrics import CONVERSATION
 from ..record.results import ABSENT
 from ..record.results import NO_TOOL
+from ..record.results import NOT_SAID
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..record.transcript import Round
@@ -220,7 +221,13 @@ class Conversation:
     def _explain_overall(self) -> Explained:
         if text := next(filter(None, self._forbidden), None):
             return text, []
-        return f"{self._overall():.4g} = the mean of {counted(len(self._parts), 'check')}", []
+        checks = counted(len(self._parts), "check")
+        held = ", ".join(
+            f"{metric} {_held(parts)}"
+            for metric in CONVERSATION
+            if (parts := [part for part in self._parts if part.metric == metric])
+        )
+        return f"{self._overall():.4g} = the mean of {checks}: {held}", []
 
     def _all_parts(self) -> Iterator[Part]:
         most = self._case.max_rounds
@@ -231,7 +238,7 @@ class Conversation:
             elif span.rounds[-1].reply.calls:
                 got, why = "calls", "no reply follows them"
                 if len(span.rounds) >= most:
-                    got, why = f"calls in all of {counted(most, 'round')}", "max_rounds was reached"
+                    got, why = f"calls in all {counted(most, 'round')}", "max_rounds was reached"
                 row = Check("end", "a reply without calls", got, 0.0, why)
                 yield _part("conduct", "unfinished_turn", span.place, row)
         played = self._play_model()
@@ -255,7 +262,7 @@ class Conversation:
                 what, shown = "text", json_text(expected)
                 right = says(expected, span.texts)
                 forbids = isinstance(expected, dict) and "$not" in expected
-                why = "" if right else ("was said" if forbids else "was not said")
+                why = "" if right else ("was said" if forbids else NOT_SAID)
             row = Check(what, shown, json_text(last), float(right), why)
             yield _part("text", "wrong_text", span.place, row)
 
@@ -264,10 +271,10 @@ class Conversation:
         if found is not None:
             return found.passed, found.reason
         if self._lost:
-            return False, "not judged, as the conversation is lost anyway"
+            return False, "not judged, because the conversation has already failed"
         if not span.is_said:
             return False, "nothing was said"
-        message = f"nobody has judged it by the rubric {json_text(rubric)}; name --tooleval-judge=MODEL"
+        message = f"no judge has applied the rubric {json_text(rubric)}; set --tooleval-judge=MODEL"
         raise CannotCompare(message, span.place + "expected_text")
 
     def _play_model(self) -> Played | None:
@@ -351,11 +358,15 @@ def _states(span: Span, played: Played, reference: Played | None) -> Iterator[Pa
     turn = min(span.end, len(reference.states)) - 1
     rows = [
         Check(
-            clean(path_text(path)), _shown(wanted), _shown(got), 0.0, "not as after the expected calls"
+            clean(path_text(path)),
+            _shown(wanted),
+            _shown(got),
+            0.0,
+            "different from after the expected calls",
         )
         for path, wanted, got in islice(differences(reference.states[turn], state), _SHOWN)
     ]
-    same = Check("state", "as after the expected calls", "the same", 1.0, "")
+    same = Check("state", "the same as after the expected calls", "the same", 1.0, "")
     yield Part("state", float(not rows), "wrong_state", lambda: rows or [same], span.place)
     if span.match == "state+results":
         given = [answer for turn in played.answers[: span.end] for answer in turn]
@@ -376,7 +387,7 @@ def _missing_results(span: Span, wanted: Sequence[str], given: Sequence[str]) ->
             left[answer] -= 1
         else:
             what = f"result of {shown_call(call)}"
-            rows.append(Check(what, shorten(answer), _NOT_GIVEN, 0.0, "no call was answered so"))
+            rows.append(Check(what, shorten(answer), _NOT_GIVEN, 0.0, "no call had this answer"))
     return rows[:_SHOWN]
 
 
@@ -384,12 +395,26 @@ def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any)
     """One entry of `expected_state` against the state of a world."""
     whole, got = look_up(state, read_path(path) or (path,))
     if got is NOTHING:
-        right, why = is_optional(wanted), "there is nothing at this path"
+        right, why = is_optional(wanted), _what_is_there(state, whole)
     else:
         right, why = reason(wanted, got, RULES[case.param_scoring])
         if not right:  # the reason may show what came
             _, why = reason(wanted, clean(got), RULES[case.param_scoring])
     return Check(path_text(whole), json_text(wanted), _shown(got), float(right), why)
+
+
+def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
+    """`nothing is there; Desk.orders has "A1"`, of the part of a path that leads to something."""
+    found, last = "the world", state
+    for end in range(1, len(path)):
+        whole, value = look_up(state, tuple(path[:end]))
+        if value is NOTHING:
+            break
+        found, last = path_text(whole), value
+    if isinstance(last, dict):
+        names = ", ".join(json_text(name, 40) for name in clean(list(last)[:_SHOWN])) or "nothing"
+        return shorten(f"nothing is there; {found} has {names}", 200)
+    return f"nothing is there; {found} is {shorten(_shown(last), 60)}"
 
 
 def _shown(value: Any) -> str:
@@ -408,8 +433,14 @@ def _explained(parts: Sequence[Part]) -> Explained:
         for part in parts
         for row in part.rows()
     ]
+    return f"right: {_held(parts)}", rows
+
+
+def _held(parts: Sequence[Part]) -> str:
+    """`8 of 10 (1 more in part)`."""
     right = sum(part.value >= 1.0 for part in parts)
-    return f"{right} of {len(parts)} checks hold", rows
+    partly = sum(0.0 < part.value < 1.0 for part in parts)
+    return f"{right} of {len(parts)}" + (f" ({partly} more in part)" if partly else "")
 
 
 def _rows_of(draft: Draft) -> list[Check]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from ..record.calls import is_nested_deeper
+from ..suite.plain_schemas import is_plainly_valid
 from . import regexes
 from .problems import CannotCompare
 
@@ -26,17 +27,6 @@ if TYPE_CHECKING:
 TIMEOUT_S = 2.0
 _MAX_CACHED = 4096
 _DEEP = 60
-
-_TYPES = {
-    "string": (str,),
-    "number": (int, float),
-    "integer": (int,),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-}
-_MARKS = {"title", "description", "default", "examples"}
-_PLAIN = {"type", "enum", "items", "properties", "required", "additionalProperties"} | _MARKS
 
 _clock = threading.local()
 
@@ -60,36 +50,7 @@ def _validator(source: Any) -> Any:
 
 def is_valid(schema: Any, value: Any) -> bool:
     """Whether the value is valid. Raises CannotCompare when the schema cannot be used."""
-    return _is_plainly_valid(schema, value) or not violations(schema, value, limit=1)
-
-
-def _is_plainly_valid(schema: Any, value: Any) -> bool:
-    """Whether there is no doubt that a value is valid; False where jsonschema has to be asked.
-
-    Most tools need no more than this, and most calls are valid: they do without loading jsonschema,
-    which takes longer than all else that scoring does.
-    """
-    if not isinstance(schema, dict) or not _PLAIN.issuperset(schema):
-        return False
-    if "type" in schema:
-        kind = schema["type"]
-        if not isinstance(kind, str) or type(value) not in _TYPES.get(kind, ()):
-            return False
-    if "enum" in schema:
-        listed = schema["enum"]
-        return isinstance(value, str) and isinstance(listed, list) and value in listed
-    if isinstance(value, list):
-        return "items" not in schema or all(_is_plainly_valid(schema["items"], each) for each in value)
-    if not isinstance(value, dict):
-        return True
-    properties, required = schema.get("properties", {}), schema.get("required", [])
-    if not isinstance(properties, dict) or not isinstance(required, list):
-        return False
-    more = schema.get("additionalProperties", True) is True
-    return all(isinstance(name, str) and name in value for name in required) and all(
-        _is_plainly_valid(properties[name], each) if name in properties else more
-        for name, each in value.items()
-    )
+    return is_plainly_valid(schema, value) or not violations(schema, value, limit=1)
 
 
 def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
@@ -109,7 +70,7 @@ def violations(schema: Any, value: Any, limit: int = 20) -> list[tuple[str | Non
         return [(_member(error), _line(error)) for error in found]
     except Unresolvable as error:
         raise CannotCompare(
-            f"the JSON Schema has a $ref that leads nowhere in it ({error}); put its target into $defs"
+            f"the JSON Schema has a $ref without a target in it ({error}); put its target into $defs"
         ) from None
     except (SchemaError, UnknownType) as error:
         first = str(error).strip().splitlines()[0]
@@ -117,7 +78,7 @@ def violations(schema: Any, value: Any, limit: int = 20) -> list[tuple[str | Non
     except RecursionError:
         if is_nested_deeper(value, _DEEP):
             return [(None, f"nested deeper than {_DEEP} levels")]
-        raise CannotCompare("the JSON Schema refers to itself without end") from None
+        raise CannotCompare("the JSON Schema refers to itself endlessly") from None
     except OverflowError as error:
         return [(None, f"a number is too large: {error}")]
     except (TypeError, AttributeError, KeyError, ValueError) as error:

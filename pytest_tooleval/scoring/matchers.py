@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import operator
+import unicodedata
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -55,23 +56,33 @@ class Rules:
     reflexive: frozenset[type] = frozenset({str, int, float, bool, type(None)})
 
 
+def composed(text: str) -> str:
+    """The text with each character in one way: `e` and an accent, or one code point, are the same."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def folded(text: str) -> str:
+    """The text as it compares where case is ignored."""
+    return text.casefold() if text.isascii() else composed(composed(text).casefold())
+
+
 def _same_text(expected: str, actual: str) -> bool:
-    return expected == actual or expected.casefold() == actual.casefold()
+    return expected == actual or folded(expected) == folded(actual)
 
 
-def _identical_text(expected: str, actual: str) -> bool:
-    return expected == actual
+def _same_case_text(expected: str, actual: str) -> bool:
+    return expected == actual or composed(expected) == composed(actual)
 
 
 def _contained_text(expected: str, actual: str) -> bool:
-    return expected.casefold() in actual.casefold()
+    return folded(expected) in folded(actual)
 
 
 def similarity(expected: str, actual: str) -> float:
     """How alike two strings are, 0 to 1: rapidfuzz's normalised InDel similarity, case ignored."""
     from rapidfuzz import fuzz
 
-    return fuzz.ratio(expected.casefold(), actual.casefold()) / 100
+    return fuzz.ratio(folded(expected), folded(actual)) / 100
 
 
 def digits(text: str) -> str:
@@ -136,25 +147,21 @@ def _decimal(number: Number) -> Fraction:
     return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
 
 
-def _unchanged(text: str) -> str:
-    return text
-
-
 RULES: Mapping[str, Rules] = {
     rules.mode: rules
     for rules in (
-        Rules("exact", _same_text, _same_number, str.casefold),
-        Rules("case_sensitive", _identical_text, _same_number, _unchanged),
-        Rules("contains", _contained_text, _same_number, str.casefold),
-        Rules("numeric_tolerance", _same_text, _near_number, str.casefold),
+        Rules("exact", _same_text, _same_number, folded),
+        Rules("case_sensitive", _same_case_text, _same_number, composed),
+        Rules("contains", _contained_text, _same_number, folded),
+        Rules("numeric_tolerance", _same_text, _near_number, folded),
         Rules(
             "regex",
             regexes.search,
             _same_number,
-            str.casefold,
+            folded,
             reflexive=frozenset({int, float, bool, type(None)}),
         ),
-        Rules("fuzzy", _similar_text, _same_number, str.casefold),
+        Rules("fuzzy", _similar_text, _same_number, folded),
         Rules("bfcl", _bfcl_same_text, _bfcl_number, bfcl_text),
     )
 }

@@ -15,10 +15,14 @@ after `max_rounds` replies. Every call of every reply up to there is a hop.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+
+from msgspec import structs
 
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
+from ..record.transcript import Round
 from ..record.transcript import Transcript
 from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
@@ -38,7 +42,6 @@ from .single_turn import called_for_nothing
 from .single_turn import choose
 
 PENALTY = 0.1
-# Said of a hop in several scores; rows that say the same are shown once.
 _REPEATED = "the same call as the one before it"
 _DETOUR = "a detour: neither a prerequisite nor expected"
 
@@ -51,6 +54,7 @@ class Chain:
         if case.case.expected_calls:
             raise CannotCompare("a multi-turn case needs expected_tool instead", "expected_calls")
         self.hops, self._contents, self._final = _walk(case, transcript)
+        self._replied = any(not round_.reply.calls for round_ in _rounds(case, transcript))
         optimal = case.case.optimal_hops
         if case.case.expects_nothing:
             self._completion = 0.0 if self.hops else 1.0
@@ -131,23 +135,29 @@ class Chain:
         optimal = self._case.case.optimal_hops
         if optimal is None:
             return "optimal_hops is not given: efficiency is not scored", []
-        return f"{optimal} optimal / {len(self.hops)} actual hops", self._hop_rows()
+        return f"{optimal} optimal / {len(self.hops)} actual hops", self._hop_rows(range(len(self.hops)))
 
     def _explain_redundancy(self) -> Explained:
-        rows = [self._hop_row(i, _REPEATED) for i in self._redundant]
-        return f"{counted(len(rows), 'call')} identical to the one before, {PENALTY:g} each", rows
+        calls = counted(len(self._redundant), "call")
+        text = f"{calls} identical to the one before, {PENALTY:g} each"
+        return text, self._hop_rows(self._redundant)
 
     def _explain_detours(self) -> Explained:
-        rows = [self._hop_row(i, _DETOUR) for i in self._detours]
-        return f"{counted(len(rows), 'call')} to tools off the way, {PENALTY:g} each", rows
+        calls = counted(len(self._detours), "call")
+        return f"{calls} to tools off the way, {PENALTY:g} each", self._hop_rows(self._detours)
 
     def _explain_tool(self) -> Explained:
-        call = self._final.call if self._final else (self.hops[-1] if self.hops else None)
         tools = self._case.case.expected_tools
         if not tools:
             return self._explain_completion()
-        row = tool_selection.check(self._case, tools, call)
-        return f"expected {row.expected}, the chain ended with {row.actual}", [row]
+        row = tool_selection.check(self._case, tools, self._final.call if self._final else None)
+        ending = f"ended with {row.actual}"
+        if self._final is None:
+            # The last call may have been right: it only was not enough.
+            reply = "with a reply " if self._replied else ""
+            ending = f"ended {reply}after {counted(len(self.hops), 'call')}"
+            row = structs.replace(row, reason=ending) if self.hops else row
+        return f"expected {row.expected}, the chain {ending}", [row]
 
     def _explain_parameters(self) -> Explained:
         expected = self._case.case.expected_params
@@ -161,30 +171,45 @@ class Chain:
     def _explain_overall(self) -> Explained:
         efficiency = 1.0 if self._efficiency is None else self._efficiency
         redundancy, detours = _penalty(self._redundant), _penalty(self._detours)
-        value = min(1.0, max(0.0, self._completion * efficiency - redundancy - detours))
-        return (
-            f"{value:.4g} = {self._completion:.4g} (completion) × {efficiency:.4g} (efficiency) "
+        value = self._completion * efficiency - redundancy - detours
+        text = (
+            f"{max(0.0, value):.4g} = "
+            f"{self._completion:.4g} (completion) × {efficiency:.4g} (efficiency) "
             f"- {redundancy:.4g} (redundancy) - {detours:.4g} (detours)"
-        ), self._hop_rows()
+        )
+        return text + (", at least 0" if value < 0 else ""), self._hop_rows(range(len(self.hops)))
 
-    def _hop_rows(self) -> list[Check]:
-        rows = []
-        for i, call in enumerate(self.hops):
-            if i in self._redundant:
-                rows.append(self._hop_row(i, _REPEATED))
-            elif i in self._detours:
-                rows.append(self._hop_row(i, _DETOUR))
-            elif self._final is not None and call is self._final.call:
-                rows.append(self._hop_row(i, "the completing call", 1.0))
-            else:
-                rows.append(self._hop_row(i, "on the way", 1.0))
+    def _hop_rows(self, hops: Sequence[int]) -> list[Check]:
+        """What is said of these hops; once, where it is the same of several in a row."""
+        rows: list[Check] = []
+        said = ((*self._said_of(hop), hop - place) for place, hop in enumerate(hops))
+        end = 0
+        for (shown, why, value, before), same in groupby(said):
+            first = before + end + 1
+            end += len(list(same))
+            last = before + end
+            numbers = f"{first}-{last}" if last > first else f"{first}"
+            rows.append(Check(f"hop {numbers}", "", shown, value, why, "the chain"))
         return rows
 
-    def _hop_row(self, index: int, why: str, value: float = 0.0) -> Check:
+    def _said_of(self, index: int) -> tuple[str, str, float]:
+        """The call, what it is in the chain, and what that counts."""
         call = self.hops[index]
         arguments = call.raw_arguments if call.arguments is None else call.arguments
         shown = f"{tool_selection.shown_call(call)} {json_text(arguments, 60)}"
-        return Check(f"hop {index + 1}", "", shown, value, why, "the chain")
+        flaws = [
+            text
+            for text, found in ((_REPEATED, self._redundant), (_DETOUR, self._detours))
+            if index in found
+        ]
+        if flaws:
+            return shown, ", and ".join(flaws), 0.0
+        completes = self._final is not None and call is self._final.call
+        return shown, "the completing call" if completes else "on the way", 1.0
+
+
+def _rounds(case: ResolvedCase, transcript: Transcript) -> Sequence[Round]:
+    return transcript.rounds[: case.case.max_rounds or DEFAULT_MAX_ROUNDS]
 
 
 def _walk(
@@ -193,7 +218,7 @@ def _walk(
     """The calls, what each was answered (None where that is unknown), and the completing call."""
     hops: tuple[ToolCall, ...] = ()
     contents: list[object] = []
-    for round_ in transcript.rounds[: case.case.max_rounds or DEFAULT_MAX_ROUNDS]:
+    for round_ in _rounds(case, transcript):
         calls = round_.reply.calls
         hops += calls
         told = [answer.get("content") for answer in round_.answers]

@@ -114,7 +114,11 @@ def checks(
         return Check(printable(shorten(name, 60)), wanted, got, float(right), why, place)
 
     if call is None:
-        return [row(name, NO_TOOL, "") for name in expected]
+        return [
+            row(name, NO_TOOL, "is missing")
+            for name, value in expected.items()
+            if not is_optional(value)
+        ]
     arguments = call.arguments
     if arguments is None:
         got = shown_arguments(call)

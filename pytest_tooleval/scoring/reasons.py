@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ..record.calls import is_number
@@ -15,7 +16,9 @@ from .dates import difference
 from .matchers import FUZZY_SIMILARITY
 from .matchers import RELATIVE_TOLERANCE
 from .matchers import Rules
+from .matchers import composed
 from .matchers import digits
+from .matchers import folded
 from .matchers import is_optional
 from .matchers import matches
 from .matchers import similarity
@@ -40,6 +43,8 @@ def _why_right(expected: Any, actual: Any, rules: Rules) -> str:
     if key is not None:
         return f"matches {key}"
     if isinstance(expected, str) and expected != actual:
+        if composed(expected) == composed(actual):
+            return "equal, in different code points"
         return {
             "contains": "is contained in it",
             "regex": "matches the pattern",
@@ -80,6 +85,8 @@ def _why_no_match(key: str, operand: Any, actual: Any, rules: Rules) -> str:
         return shorten(printable("; ".join(errors(operand, actual, limit=1))), 120)
     if _type(actual) != _COMPARABLE.get(key, _type(actual)):
         return f"is {_shown(actual)}, not {_TYPE_NAMES[_COMPARABLE[key]]}"
+    if key == shape.EXACT and _is_composed_otherwise(operand, actual):
+        return f"in different code points: {_code_points(actual)}, not {_code_points(operand)}"
     if key in shape.BOUNDS:
         return f"is {json_text(actual, 30)}, not {shape.BOUNDS[key]} {operand}"
     if key == shape.LEN:
@@ -112,6 +119,15 @@ _COMPARABLE = {
 _UNITS = {"string": "character", "list": "member", "object": "key"}
 
 
+def _is_composed_otherwise(expected: Any, actual: Any) -> bool:
+    both_texts = isinstance(expected, str) and isinstance(actual, str)
+    return both_texts and composed(expected) == composed(actual)
+
+
+def _code_points(text: str) -> str:
+    return shorten(json.dumps(text), 60)
+
+
 def _wrong_length(operand: Any, actual: Any, rules: Rules) -> str:
     unit = _UNITS.get(_type(actual))
     if unit is None:
@@ -129,13 +145,13 @@ def _wrong_members(expected: list[Any], actual: Any, rules: Rules) -> str:
     if len(expected) != len(actual):
         return f"has {counted(len(actual), 'member')}, not {len(expected)}"
     left = unpaired(expected, actual, rules)
-    return f"no member is left for {json_text(None if left is None else expected[left], 40)}"
+    return f"no item is left to match {json_text(None if left is None else expected[left], 40)}"
 
 
 def _wrong_date(operand: str, actual: str) -> str:
     expected, written = read_date(operand), read_date(actual)
     if expected is None or written is None:
-        return "is no date or time such as 2026-03-02 or 2026-03-02T10:00Z"
+        return "is not a date or time such as 2026-03-02 or 2026-03-02T10:00Z"
     return difference(expected, written, actual)
 
 
@@ -166,7 +182,7 @@ def _wrong_text(expected: str, actual: str, rules: Rules) -> str:
         return "the pattern is not found"
     if rules.mode == "contains":
         return "is not contained in it"
-    if expected.casefold() == actual.casefold():
+    if folded(expected) == folded(actual):
         return "case differs"
     if expected.split() == actual.split() or "".join(expected.split()) == "".join(actual.split()):
         return "white space differs"

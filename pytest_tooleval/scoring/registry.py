@@ -12,6 +12,7 @@ import msgspec
 
 from ..errors import ConfigError
 from ..errors import ScoringError
+from ..errors import raised_at
 from ..record.metrics import BUILT_IN
 from ..record.metrics import METRICS
 from ..record.results import Score
@@ -23,10 +24,10 @@ from ..suite.model import ResolvedCase
 class Scorer(Protocol):
     """Adds metrics to every trial.
 
-    `metrics` are the names that `score` may return, Python identifiers that no other scorer uses.
-    `score` gets the case with all defaults applied and the whole conversation, and returns
-    `Score`s from 0 to 1, or None in `value` where a metric does not apply; metrics that do not
-    apply may also be left out. It is called once per trial and must not change what it gets.
+    `metrics` are the names that `score` may return: Python identifiers that no other scorer uses.
+    `score` is called once per trial, with the whole conversation and the case, which has all defaults
+    applied. It returns a `Score` for each metric. A metric that does not apply is left out, or has None
+    in `value`. It must not change its arguments.
     """
 
     @property
@@ -100,7 +101,8 @@ def run_scorer(scorer: Scorer, case: ResolvedCase, transcript: Transcript) -> di
     try:
         scores = scorer.score(case, transcript)
     except Exception as error:
-        raise ScoringError(f"{place} raised {type(error).__name__}: {error}") from error
+        raised = f"{type(error).__name__}: {error}{raised_at(error)}"
+        raise ScoringError(f"{place} raised {raised}") from error
     if not isinstance(scores, Mapping):
         raise ScoringError(
             f"{place} returned {scores!r:.200}, "

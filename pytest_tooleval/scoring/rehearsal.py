@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import WorldError
+from ..record.results import ABSENT
 from ..suite.model import Expectations
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
@@ -47,11 +48,22 @@ def rehearse(suite: Suite) -> Findings:
                 if test.expected_calls:
                     yield from _play(case, [whole], offered[-1:], [])
             except (WorldError, CannotCompare) as error:
-                at = "turns" if test.user is None else "user"
                 if str(error) in told:  # as of a world that cannot be imported
                     continue
                 told.add(str(error))
-                yield Finding((*loc, at), f"the expected calls cannot be played: {error}")
+                at: Loc = (*loc, "turns" if test.user is None else "user")
+                if not _can_be_made(case):
+                    at = (*loc, "world") if test.world else ("world",)
+                yield Finding(at, f"the expected calls cannot be played: {error}")
+
+
+def _can_be_made(case: ResolvedCase) -> bool:
+    assert case.world is not None
+    try:
+        play(case.world, ())
+    except WorldError:
+        return False
+    return True
 
 
 def _play(
@@ -85,5 +97,6 @@ def _play(
             for path, wanted in (part.expected_state or {}).items():
                 row = state_row(case, state, path, wanted)
                 if row.value < 1.0:
-                    message = f"the expected calls do not lead to it: they lead to {row.actual}"
+                    got = row.reason if row.actual == ABSENT else f"they lead to {row.actual}"
+                    message = f"the expected calls do not lead to it: {got}"
                     yield Finding((*loc, "expected_state", path), message)

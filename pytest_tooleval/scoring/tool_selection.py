@@ -81,7 +81,7 @@ def check(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, place
         return Check("tool", shown_names(tools), shown_call(None), 0.0, "was not called", place)
     if accepts(tools, call.name, case.param_scoring):
         same = call.name in tools or ANY_TOOL in tools
-        why = "called" if same else "called; the name is spelled otherwise"
+        why = "called" if same else "called; the name is spelled differently"
         return Check("tool", shown_names(tools), shown_call(call), 1.0, why, place)
     known = find_tool(case, call.name) is not None
     why = "another tool" if known else NOT_OFFERED

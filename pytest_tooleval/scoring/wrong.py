@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 
 from ..record.metrics import CONVERSATION
 from ..record.metrics import PENALTIES
@@ -16,8 +17,10 @@ from .drafts import Draft
 from .thresholds import below
 from .tool_selection import NOT_OFFERED
 
+# What a chain loses on its way; the text of each says it better than a single hop.
+_OF_HOPS = (*PENALTIES, "efficiency")
 # What `overall` is made of, in the order in which a reader wants to know.
-_PARTS = ("tool_selection", "parameter_accuracy", *PENALTIES, "efficiency", *CONVERSATION)
+_PARTS = ("tool_selection", "parameter_accuracy", *_OF_HOPS, *CONVERSATION)
 _LONGEST = 300
 
 
@@ -35,17 +38,27 @@ def what_was_wrong(
         return "the right calls in another order"
     if category == "unfinished_chain":
         return drafts["completion"].score(explained=True).explanation
-    parts = ("conduct",) if category == "unfinished_turn" else _PARTS
+    parts: Sequence[str] = ("conduct",) if category == "unfinished_turn" else _PARTS
+    if category == "inefficient_chain":
+        parts = _by_loss(values)
     for metric in (*(parts if {"overall", "completion"} & failing.keys() else ()), *failing):
         if metric not in drafts or _is_right(metric, values.get(metric)):
             continue
         score = drafts[metric].score(explained=True)
         check = next((check for check in score.checks if check.value < 1.0), None)
-        if check is not None and metric not in PENALTIES:
+        if check is not None and metric not in _OF_HOPS:
             return shorten(_phrase(metric, category, check), _LONGEST)
         if metric not in ("overall", "tool_selection"):
             return shorten(score.explanation, _LONGEST)
     return ", ".join(f"{metric} {below(*pair)}" for metric, pair in failing.items())
+
+
+def _by_loss(values: Mapping[str, float | None]) -> list[str]:
+    """What makes a chain inefficient, the largest loss of `overall` first."""
+    completion, efficiency = values["completion"] or 0.0, values["efficiency"]
+    lost = {metric: values[metric] or 0.0 for metric in PENALTIES}
+    lost["efficiency"] = 0.0 if efficiency is None else completion * (1.0 - efficiency)
+    return sorted(lost, key=lambda metric: -lost[metric])
 
 
 def _is_right(metric: str, value: float | None) -> bool:

@@ -129,7 +129,8 @@ def check_ids(cases: list[Any], line_of: Callable[[Loc], int]) -> Findings:
         elif name in first:
             line = line_of(first[name])
             yield Finding(
-                loc, f"the id {show(name)} is taken, first by the case on line {line}; ids must differ"
+                loc,
+                f"the id {show(name)} is already used by the case on line {line}; ids must be unique",
             )
         else:
             first[name] = loc
@@ -142,11 +143,11 @@ def _id_problem(name: str) -> str | None:
         return f"the id {show(name)} begins or ends with a space; remove it"
     for part in ("::", "[", "]"):
         if part in name:
-            return f'the id {show(name)} holds "{part}", which pytest needs for itself; remove it'
+            return f'the id {show(name)} contains "{part}", which pytest reserves; remove it'
     if not name.isprintable():
-        return f"the id {show(name)} holds characters that cannot be printed; remove them"
+        return f"the id {show(name)} contains unprintable characters; remove them"
     if len(name) > MAX_ID_LENGTH:
-        return f"an id of {len(name)} characters; use at most {MAX_ID_LENGTH}"
+        return f"the id has {len(name)} characters; use at most {MAX_ID_LENGTH}"
     return None
 
 
@@ -211,7 +212,7 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
     if "expected_tool" in case:
         yield from _tool_names(case["expected_tool"], (*loc, "expected_tool"), tools, nullable=True)
         if calls is not None:
-            message = "expected_calls stands beside expected_tool; keep one of them"
+            message = "expected_calls cannot be combined with expected_tool; keep one of them"
             yield Finding((*loc, "expected_calls"), message, at_key=True)
     elif calls is None and not is_conversation(case) and not _is_misspelt(case):
         message = f"missing; expected {expected_at((*loc, 'expected_tool'))}; or give expected_calls"
@@ -220,14 +221,17 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
     if isinstance(params, dict):
         at = (*loc, "expected_params")
         if calls is not None:
-            message = 'not beside expected_calls; give each call its own: {"tool": ..., "params": ...}'
+            message = (
+                'cannot be combined with expected_calls; give each call its own params: {"tool": '
+                '..., "params": ...}'
+            )
             yield Finding(at, message, at_key=True)
         elif params and "expected_tool" in case and case["expected_tool"] is None:
-            message = "expected_tool is null, so no params can be expected; correct one of the two"
+            message = "expected_tool is null, so no params can be expected; fix one of the two"
             yield Finding(at, message, at_key=True)
         yield from matcher_findings(params, at, scoring)
     if case.get("call_order") == "strict" and calls is None:
-        message = "has no meaning without expected_calls; remove it"
+        message = "has no effect without expected_calls; remove it"
         yield Finding((*loc, "call_order"), message, at_key=True)
     yield from _calls(case, loc, tools, scoring)
 
@@ -289,7 +293,7 @@ def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Fin
     for at, name in expected:
         if isinstance(name, str) and name.casefold() in forbidden:
             message = (
-                f"{show(name)} is among forbidden_calls, so no answer can pass; correct one of the two"
+                f"{show(name)} is also in forbidden_calls, so no answer can pass; fix one of the two"
             )
             yield Finding(at, message)
 
@@ -311,7 +315,9 @@ def _tool_names(value: Any, at: Loc, tools: ToolNames, *, nullable: bool) -> Fin
             if not isinstance(name, str) or not name:
                 yield Finding((*at, index), f"expected the name of a tool, got {describe(name)}")
             elif name == ANY_TOOL:
-                yield Finding((*at, index), '"*" stands for any tool and not in a list; write "*" alone')
+                yield Finding(
+                    (*at, index), '"*" means any tool and cannot be in a list; write "*" alone'
+                )
             elif tools.lacks(name):
                 yield Finding((*at, index), tools.complaint(name))
     elif value is not None or not nullable:
@@ -328,11 +334,13 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
             for field in given:
                 yield Finding((*loc, field), message, at_key=True)
     elif case.get("expected_calls") is not None and not is_conversation(case):
-        message = "not in a multi-turn case: a chain ends in one call; write expected_tool instead"
+        message = (
+            "not allowed in a multi-turn case: a chain ends with one call; write expected_tool instead"
+        )
         yield Finding((*loc, "expected_calls"), message, at_key=True)
     elif "expected_tool" in case and case["expected_tool"] is None:
         message = (
-            "a multi-turn case needs the tool that its chain ends in; name it, or remove multi_turn"
+            "a multi-turn case needs the tool that its chain ends with; name it, or remove multi_turn"
         )
         yield Finding((*loc, "expected_tool"), message)
     prerequisites = case.get("valid_prerequisites")
@@ -341,7 +349,7 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
             if isinstance(name, str) and name and tools.lacks(name):
                 yield Finding((*loc, "valid_prerequisites", index), tools.complaint(name))
             elif name == ANY_TOOL:
-                message = '"*" cannot be used here; name the tools that may be called on the way'
+                message = '"*" cannot be used here; name the tools that may be called along the way'
                 yield Finding((*loc, "valid_prerequisites", index), message)
     mocks = case.get("mock_responses")
     if isinstance(mocks, dict):
@@ -350,7 +358,11 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
             at = (*loc, "mock_responses", name)
             other = first.setdefault(name.casefold(), name)
             if other != name:
-                yield Finding(at, f"the same tool as {show(other)}, as case does not count", at_key=True)
+                yield Finding(
+                    at,
+                    f"the same tool as {show(other)} (upper and lower case are the same)",
+                    at_key=True,
+                )
             elif name == ANY_TOOL or tools.lacks(name):
                 yield Finding(at, tools.complaint(name), at_key=True)
             yield from mock_findings(answer, at, scoring)
@@ -372,7 +384,8 @@ def _thresholds(thresholds: Any, at: Loc, known: Collection[str] | None) -> Find
             names = (*(known or METRICS), *BUDGETS)
             near = nearest(metric, names)
             message = (
-                f"unknown metric{f', did you mean {near}?' if near else f'; known are {listing(names)}'}"
+                "unknown "
+                f"metric{f', did you mean {near}?' if near else f'; expected one of {listing(names)}'}"
             )
         yield Finding((*at, metric), message, at_key=True)
 
@@ -435,8 +448,8 @@ def _tags(tags: Any, at: Loc) -> Findings:
             continue
         message = None
         if tag in _RESERVED_TAGS:
-            own = " (use the field of this name)" if tag in ("skip", "xfail") else ""
-            message = f"the tag {show(tag)} is a mark with a meaning of its own{own}; choose another"
+            own = " (use the field with this name)" if tag in ("skip", "xfail") else ""
+            message = f"the tag {show(tag)} is a pytest mark with its own meaning{own}; choose another"
         elif tag in _EXPRESSION_WORDS:
             message = f"the tag {show(tag)} is an operator in -m and -k expressions; choose another"
         elif not _TAG.fullmatch(tag):
@@ -445,7 +458,7 @@ def _tags(tags: Any, at: Loc) -> Findings:
                 "and begin with a letter or digit"
             )
         elif tag in seen:
-            message = f"the tag {show(tag)} stands twice; remove one"
+            message = f"the tag {show(tag)} is listed twice; remove one"
         seen.add(tag)
         if message is not None:
             yield Finding((*at, index), message)
@@ -465,4 +478,4 @@ def _skip_and_xfail(case: dict[str, Any], loc: Loc) -> Findings:
         elif not isinstance(value, (bool, str)):
             yield Finding(at, wrong_value(at, value))
         elif value == "":
-            yield Finding(at, f"an empty reason; write the reason, true, or leave {field} out")
+            yield Finding(at, f"an empty reason; give a reason, write true, or remove {field}")

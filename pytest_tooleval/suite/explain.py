@@ -100,11 +100,11 @@ def explain_syntax(text: str, offset: int, reason: str) -> tuple[int, str]:
     if at == len(text):
         return before + 1, "the file ends before the suite is complete; it looks cut off"
     if text.startswith(("//", "/*", "#"), at):
-        return at, "JSON has no comments; remove it, or put the remark into description or metadata"
+        return at, "JSON has no comments; remove it, or move it to description or metadata"
     if reason.startswith("Extra data"):
         if text[at] == "{":
             return at, "a second object after the suite; a file holds one suite, with all its cases"
-        return at, f"the suite ends before this, but {show(text[at])} follows; remove what is too much"
+        return at, f"unexpected {show(text[at])} after the end of the suite; remove it"
     if text[at] in "]}" and before >= 0 and text[before] == ",":
         return before, f"a trailing comma before {text[at]}; remove the comma"
     after = _next_visible(text, at + 1)
@@ -122,7 +122,7 @@ def _unexpected(text: str, at: int, reason: str) -> str:
     got = show(word) if word else show(text[at])
     if reason.startswith("Expecting property name"):
         if word:
-            return f'keys stand in double quotes: "{word}"'
+            return f'keys need double quotes: "{word}"'
         return f"expected a key in double quotes, got {got}"
     if reason.startswith("Expecting ':'"):
         return f"expected a colon (:) after the key, got {got}"
@@ -130,12 +130,12 @@ def _unexpected(text: str, at: int, reason: str) -> str:
         if text[at] in "]}:":
             return f"expected a comma or the bracket that closes this object or list, got {got}"
         if text[at].isdigit():
-            return "a number cannot go on here; write it without leading zeros or other signs"
+            return "invalid number; write it without leading zeros or extra signs"
         return f"a comma is missing before {got}" if word else "a comma is missing before this"
     if word in _PYTHON_WORDS:
         return f"{word} is not JSON; write {_PYTHON_WORDS[word]}"
     if word:
-        return f'expected a value, got {word}; strings stand in double quotes: "{word}"'
+        return f'expected a value, got {word}; strings need double quotes: "{word}"'
     if text[at] == "," or text[at] in "]}":
         return f"a value is missing before {got}"
     if text[at] in ".+":

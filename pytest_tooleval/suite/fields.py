@@ -72,14 +72,14 @@ _SHARED = {
     "temperature": "a number from 0 to 2",
     "max_tokens": _COUNT,
     "trials": f"a whole number from 1 to {MAX_TRIALS}",
-    "live_tools": 'a list of tool names, or ["*"] for all that only read',
+    "live_tools": 'a list of tool names, or ["*"] for all read-only tools',
     "pass": '"mean", "all", "any", or "K/N" such as "4/5"',
     "param_scoring": _any_of(*MODES),
-    "world": '"module:Class" or "module:function" beside the suite',
-    "world_args": "an object of what the world is made with",
-    "thresholds": 'an object of metric and least score, such as {"overall": 0.8}',
-    "forbidden_calls": 'a list of names of tools and calls such as [{"tool": "pay", "params": '
-    '{"amount": 0}}], or "*" for all tools but the expected',
+    "world": '"module:Class" or "module:function" in a module next to the suite',
+    "world_args": "an object of arguments for the world",
+    "thresholds": 'an object of metrics and their lowest passing scores, such as {"overall": 0.8}',
+    "forbidden_calls": 'a list of tool names and calls, such as [{"tool": "pay", "params": '
+    '{"amount": 0}}], or "*" for every tool that is not expected',
 }
 _EXPECTATIONS = {
     "expected_calls": f"a list of calls such as [{_CALL}]",
@@ -126,7 +126,7 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
     },
     "user": {
         "goal": "a text that says who the user is and what they want",
-        "model": "the name of a model, as of --tooleval-model",
+        "model": "the name of a model, as for --tooleval-model",
         "stop": "a text such as ###STOP###",
         "max_turns": _COUNT,
     },
@@ -320,7 +320,7 @@ def unknown_field(kind: Kind, name: str, found: Mapping[str, Any]) -> str:
     meant = suggestion(kind, name, found)
     if meant is not None:
         return f"unknown field, did you mean {meant}?"
-    return f"unknown field; known are {', '.join(field_names(kind))}"
+    return f"unknown field; expected one of {', '.join(field_names(kind))}"
 
 
 def model_findings(

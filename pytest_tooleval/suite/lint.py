@@ -29,6 +29,7 @@ from .mocks import WHEN
 from .model import ANY_TOOL
 from .model import ExpectedCall
 from .model import Forbidden
+from .plain_schemas import is_plainly_valid
 from .provider_schemas import troubles
 from .source import Document
 from .source import Finding
@@ -107,12 +108,14 @@ def _findings(suite: Suite) -> Findings:
             and not case.expected_tools
             and named.get("overall", 1.0) == 1.0
         ):
-            message = "overall counts further calls here as well: this lets nothing pass; lower overall"
+            message = "overall also counts extra calls here, so this has no effect; lower overall"
             yield Finding((*loc, "thresholds", "no_extra_calls"), message, at_key=True)
         if "efficiency" in (case.thresholds or ()) and not (
             named.get("overall", 1.0) or named.get("completion")
         ):
-            message = "a chain that is given up can be efficient; add a threshold for completion"
+            message = (
+                "a chain that gives up early can still be efficient; add a threshold for completion"
+            )
             yield Finding((*loc, "thresholds", "efficiency"), message, at_key=True)
         for position, tag in enumerate(case.tags):
             if tag in _PLUGIN_MARKS:
@@ -169,7 +172,9 @@ def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
         for inside, target in references(tool.function.parameters or {}):
             if not target.startswith("#"):
                 place = (*loc, index, "function", "parameters", *inside)
-                message = f"{show(target)} is another document and never fetched; copy it into $defs"
+                message = (
+                    f"{show(target)} is another document, which is never fetched; copy it into $defs"
+                )
                 yield Finding(place, message)
         required = (tool.function.parameters or {}).get("required")
         for name in required if isinstance(required, list) else ():
@@ -177,7 +182,7 @@ def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
                 place = (*loc, index, "function", "parameters", "required")
                 closed = (tool.function.parameters or {}).get("additionalProperties") is False
                 effect = "no call can be valid" if closed else "models are not told what it is"
-                message = f"{show(name)} is required, and no parameter: {effect}"
+                message = f"{show(name)} is required but is not a parameter: {effect}"
                 yield Finding(place, message)
         for trouble in troubles(tool.to_wire()["function"]):
             message = f"tool {show(tool.name)}: {trouble}"
@@ -209,7 +214,7 @@ def _world(suite: Suite) -> Findings:
         surplus = given - takes if schema.get("additionalProperties") is False else set()
         wrong = [*map(show, sorted(surplus)), *(f"no {show(name)}" for name in sorted(needs - given))]
         if wrong:
-            message = f"the tool has {', '.join(wrong)}, unlike the method of the world"
+            message = f"the tool has {', '.join(wrong)}, unlike the method in the world"
             yield Finding((*at, "parameters"), message)
 
 
@@ -225,7 +230,7 @@ def _impossible(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Fi
         at = (*loc, "tool_choice") if case.tool_choice else loc
         yield Finding(
             at,
-            'tool_choice "required" forces a call, where none should be called; use "auto"',
+            'tool_choice "required" forces a call, but none is expected; use "auto"',
         )
     # The tools of a server are not known before it is asked.
     awaits_tools = case.tools is None and suite.tools_from is not None
@@ -237,7 +242,7 @@ def _impossible(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Fi
         at = (*loc, "thresholds", "max_calls") if "max_calls" in (case.thresholds or ()) else loc
         yield Finding(at, f"max_calls allows fewer calls than are expected ({fewest})")
     if ANY_TOOL in case.expected_tools and case.forbidden_calls == ANY_TOOL:
-        message = "any tool is expected, so this forbids none"
+        message = "any tool is expected, so this forbids nothing"
         yield Finding((*loc, "forbidden_calls"), message, at_key=True)
     if case.multi_turn and case.optimal_hops and case.max_rounds and case.optimal_hops > case.max_rounds:
         message = f"fewer replies than the shortest chain has calls (optimal_hops {case.optimal_hops})"
@@ -245,15 +250,15 @@ def _impossible(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Fi
 
 
 _WHY = {
-    "completion": "completion is measured in multi-turn cases only",
-    "efficiency": "efficiency is measured in multi-turn cases only",
+    "completion": "completion is measured only in multi-turn cases",
+    "efficiency": "efficiency is measured only in multi-turn cases",
     "parameter_accuracy": "no expected params are given",
-    "no_extra_calls": "any number of calls is right here",
+    "no_extra_calls": "any number of calls is accepted here",
 }
 
 
 def _why(metric: str) -> str:
-    return _WHY.get(metric, f"{metric} is measured in conversations only")
+    return _WHY.get(metric, f"{metric} is measured only in conversations")
 
 
 def _produces(suite: Suite, case: TestCase, metric: str) -> bool:
@@ -290,7 +295,10 @@ def _chain(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Finding
     known = answered | {name.casefold() for name in (*case.valid_prerequisites, *case.expected_tools)}
     others = [tool.name for tool in tools if tool.name.casefold() not in known]
     if others and ANY_TOOL not in case.expected_tools:
-        message = f"no mock response for {listing(others)}; a call is answered with an error"
+        message = (
+            f"no mock response for {listing(others)}; a call is answered with an error: if that is "
+            'meant, mock it as one, such as {"error": "not found"}'
+        )
         yield Finding((*loc, "mock_responses"), message, at_key=True)
 
 
@@ -316,14 +324,14 @@ class _Schemas:
             values = _alternatives(expected)
             reasons = [self._reason(tool, name, value) for value in values for tool in taking]
             if reasons and all(reasons):
-                what = describe(values[0]) + (", as all the others," if len(values) > 1 else "")
-                message = f"{what} breaks the schema of {show(taking[0].name)}: {reasons[0]}"
+                what = describe(values[0]) + (" (like all the other values)" if len(values) > 1 else "")
+                message = f"{what} does not match the schema of {show(taking[0].name)}: {reasons[0]}"
                 yield Finding((*at, name), message)
 
     def _reason(self, tool: Tool, name: str, value: Any) -> str | None:
         """Why a value breaks the schema of a parameter; None when it does not, or cannot be told."""
         schema = _properties(tool).get(name)
-        if not isinstance(schema, dict):
+        if not isinstance(schema, dict) or is_plainly_valid(schema, value):
             return None
         from jsonschema.exceptions import best_match
 
@@ -376,7 +384,7 @@ def _untaken(name: str, tools: list[Tool]) -> str:
     if near:
         return f"not a parameter of {owner}, did you mean {show(near)}?"
     return f"not a parameter of {owner}" + (
-        f"; known are {listing(known)}" if known else ", which has none"
+        f"; its parameters are {listing(known)}" if known else ", which has no parameters"
     )
 
 

@@ -41,11 +41,10 @@ def load_suite(
 ) -> Suite:
     """Read a suite file.
 
-    `metrics` are the names of metrics beside the built-in ones that thresholds may use; None: any.
+    `metrics` are further metrics that thresholds may use; None allows any.
     `fetch_tools` reads the tools of a suite with `tools_from`; without it, such a suite has no tools
-    and its cases' tools are not checked.
-    SuiteError, with every problem of the file in the file's order, when it cannot be used; a file
-    that cannot be read at all is such a problem too, at line 1, column 1.
+    and its cases' tools are not checked. Raises SuiteError, with every problem of the file, if the
+    file cannot be read or used.
     """
     return load_document(path, metrics=metrics, fetch_tools=fetch_tools)[0]
 
@@ -53,7 +52,7 @@ def load_suite(
 def parse_suite(
     text: str | bytes, path: str = "<string>", *, metrics: Collection[str] | None = ()
 ) -> Suite:
-    """Like `load_suite`, from the content of a file; `path` is the name that problems give it."""
+    """Like `load_suite`, from text; problems call it `path`."""
     return parse_document(text, path, metrics=metrics)[0]
 
 
@@ -86,7 +85,9 @@ def parse_document(
     if isinstance(cases, list):
         findings += check_ids(cases, document.line)
     if "tools" in data and data.get("tools_from") is not None:
-        findings.append(Finding(("tools",), "stands beside tools_from; keep one of them", at_key=True))
+        findings.append(
+            Finding(("tools",), ("cannot be combined with tools_from; keep one of them"), at_key=True)
+        )
     elif fetch_tools is not None:
         source = _readable_source(data)
         if source is not None:
@@ -182,11 +183,11 @@ def _not_an_object(data: Any) -> str:
         f'expected an object {{"name": ..., "tools": [...], "test_cases": [...]}}, got {describe(data)}'
     )
     if isinstance(data, list) and data and isinstance(data[0], dict) and "prompt" in data[0]:
-        message += "; a bare list of cases must become the test_cases of such an object"
+        message += '; put a bare list of cases into "test_cases" of such an object'
     return message
 
 
 def _refuse(path: str, message: str, document: Document | None = None) -> NoReturn:
     if document is not None:
         raise SuiteError(document.problems([Finding((), message)]))
-    raise SuiteError([Problem(path, 1, 1, "", message)])
+    raise SuiteError([Problem(path, 0, 0, "", message)])

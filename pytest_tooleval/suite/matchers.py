@@ -50,14 +50,15 @@ MAX_UNORDERED = 200
 class Matcher(NamedTuple):
     """A matcher: an operand as an example, what it then matches (in Markdown), and what it takes.
 
-    `expected` says in words what `takes` lets through. With `holds_values` the operand is an expected
-    value itself, or a list of them.
+    `title` is what a menu calls it, between a parameter and the operand. `expected` says in words what
+    `takes` lets through. With `holds_values` the operand is an expected value itself, or a list of them.
     """
 
     example: str
     meaning: str
     expected: str
     takes: Callable[[Any], bool]
+    title: str
     holds_values: bool = False
 
 
@@ -98,12 +99,20 @@ def _is_length(value: Any) -> bool:
 
 _VALUES = "a list of values or matchers"
 MATCHERS: Mapping[str, Matcher] = {
-    ANY_OF: Matcher("[a, b]", "any of these values or matchers", _VALUES, _is_list, holds_values=True),
+    ANY_OF: Matcher(
+        "[a, b]",
+        "any of these values or matchers",
+        _VALUES,
+        _is_list,
+        "is one of (list)",
+        holds_values=True,
+    ),
     ALL_OF: Matcher(
         "[a, b]",
         "what every one of these values or matchers matches",
         "a non-empty list of values or matchers",
         lambda operand: _is_list(operand) and bool(operand),
+        "matches all of (list)",
         holds_values=True,
     ),
     NOT: Matcher(
@@ -111,30 +120,40 @@ MATCHERS: Mapping[str, Matcher] = {
         "anything but `a`; the key must be there",
         "a value or matcher",
         _anything,
+        "is not",
         holds_values=True,
     ),
     OPTIONAL: Matcher(
-        "a", "`a`, and the key may be left out", "a value or matcher", _anything, holds_values=True
+        "a",
+        "`a`, and the key may be left out",
+        "a value or matcher",
+        _anything,
+        "may be absent, else equals",
+        holds_values=True,
     ),
     EXACT: Matcher(
         "a",
-        "the same JSON value of the same type, case and all; also the way to expect an object that has "
+        "the same JSON value of the same type, including upper and lower case; also the way to "
+        "expect an object that has "
         "a `$` key",
         "a value",
         _anything,
+        "is exactly",
     ),
     REGEX: Matcher(
         '"^P"',
         "a string in which the pattern is found",
         "a regular expression that is not empty, as a string",
         lambda operand: isinstance(operand, str) and operand != "",
+        "matches the pattern",
     ),
     CONTAINS: Matcher(
         '"x"',
-        "a string that contains it (case ignored, as `exact` does); a list that has such an item; "
-        "behind it may stand a list of what must all be there",
+        "a string that contains it (ignoring case, as `exact` does), or a list with such an "
+        "item; give a list to require several",
         "what must be contained (an empty string or list is contained in everything)",
         _is_part,
+        "contains",
         holds_values=True,
     ),
     UNORDERED: Matcher(
@@ -142,17 +161,19 @@ MATCHERS: Mapping[str, Matcher] = {
         "a list of just these values or matchers, in any order",
         f"a list of at most {MAX_UNORDERED} values or matchers",
         lambda operand: _is_list(operand) and len(operand) <= MAX_UNORDERED,
+        "has the items, in any order (list)",
         holds_values=True,
     ),
     **{
-        key: Matcher("1", f"a number that is {words} 1", "a finite number", _is_finite)
+        key: Matcher("1", f"a number that is {words} 1", "a finite number", _is_finite, f"is {words}")
         for key, words in BOUNDS.items()
     },
     APPROX: Matcher(
         '{"value": 3.14, "abs": 0.01}',
-        'a number that near; or `"rel": 0.01`, a share of the value',
+        'a number within that distance; or `"rel": 0.01`, a share of the value',
         'an object such as {"value": 3.14, "abs": 0.01}, with "abs", "rel" or both, at least 0',
         _is_tolerance,
+        "is about",
     ),
     DATE: Matcher(
         '"2026-03-02"',
@@ -161,12 +182,14 @@ MATCHERS: Mapping[str, Matcher] = {
         "a zone",
         "a date, date-time or time in ISO 8601, as a string",
         lambda operand: read_date(operand) is not None,
+        "is the date",
     ),
     LEN: Matcher(
         "2",
-        'a string, list or object of that length; or of one that matches: `{"$len": {"$gte": 2}}`',
+        'a string, list or object of that length, or of a length that matches: `{"$len": {"$gte": 2}}`',
         "a whole number of at least 0, or a matcher for it",
         _is_length,
+        "has the length",
         holds_values=True,
     ),
     TYPE: Matcher(
@@ -174,12 +197,14 @@ MATCHERS: Mapping[str, Matcher] = {
         "a value of that type in JSON Schema, or of one of a list of types; 5.0 is an integer, too",
         f"one of {', '.join(map(show, TYPES))}, or a list of them",
         is_type,
+        "is of the type",
     ),
     SCHEMA: Matcher(
         "{...}",
         "what is valid under this JSON Schema",
         "a JSON Schema: an object, true or false",
         lambda operand: isinstance(operand, (dict, bool)),
+        "is valid under the schema",
     ),
 }
 
@@ -189,18 +214,16 @@ def operand_problem(value: Mapping[str, Any], key: str) -> str | None:
     matcher = MATCHERS.get(key)
     if matcher is None:
         near = nearest(key, MATCHERS)
-        hint = f", did you mean {show(near)}?" if near else f"; known are {', '.join(MATCHERS)};"
-        return (
-            f'unknown matcher{hint} data that really has such a key is written as {{"{EXACT}": {{...}}}}'
-        )
+        hint = f", did you mean {show(near)}?" if near else f"; expected one of {', '.join(MATCHERS)};"
+        return f'unknown matcher{hint} to expect data that has such a key, write {{"{EXACT}": {{...}}}}'
     if len(value) > 1 and value.keys() <= MATCHERS.keys():
         both = ", ".join(f'{{"{each}": ...}}' for each in value)
-        return f'one matcher too many; to ask for all of them, write {{"$all_of": [{both}]}}'
+        return f'only one matcher is allowed here; to require all of them, write {{"$all_of": [{both}]}}'
     if len(value) > 1:
         others = ", ".join(show(other) for other in value if other != key)
         return (
-            f'a matcher is an object with one "$" key, but "{key}" stands beside {others}; '
-            f'write data that really has such a key as {{"{EXACT}": {{...}}}}'
+            f'a matcher is an object with a "$" key and no other, got "{key}" and {others}; to '
+            f'expect data that has such a key, write {{"{EXACT}": {{...}}}}'
         )
     if not matcher.takes(value[key]):
         return f"expected {matcher.expected}, got {describe(value[key])}"
@@ -244,9 +267,7 @@ def _matcher(value: dict[str, Any], key: str, path: Path, *, optional: bool, pat
         yield inside, problem
         return
     if key == OPTIONAL and not optional:
-        message = (
-            "says that a key may be absent, so it must be the value of a key; here it has no meaning"
-        )
+        message = "means that a key may be absent, so it only works as the value of a key"
         yield path, f'"{OPTIONAL}" {message}'
     if MATCHERS[key].holds_values:
         # What is contained is compared as it stands, under every mode.

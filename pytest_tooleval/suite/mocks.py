@@ -21,7 +21,7 @@ SEQUENCE = "$sequence"
 WHEN = "$when"
 
 _MOCK = f'{{"{SEQUENCE}": [...]}} or {{"{WHEN}": [...]}}'
-_EXACT_HINT = f'write data that really looks so as {{"{EXACT}": {{...}}}}'
+_EXACT_HINT = f'for an answer that looks like this, write {{"{EXACT}": {{...}}}}'
 
 
 def mock_findings(answer: Any, at: Loc, scoring: Any) -> Findings:
@@ -65,7 +65,7 @@ def _when(entries: Any, at: Loc, scoring: Any) -> Findings:
             continue
         for key in entry:
             if key not in ("params", "answer"):
-                yield Finding((*here, key), "unknown field; known are params and answer", at_key=True)
+                yield Finding((*here, key), "unknown field; expected params or answer", at_key=True)
         if "answer" not in entry:
             yield Finding((*here, "answer"), "missing; expected what the tool answers, any JSON value")
         if "params" not in entry:

@@ -46,7 +46,8 @@ DEFAULT_MAX_TURNS = 20
 # What these find is wrong; what they do not find is not yet right.
 BESIDE = ("arguments_valid", "no_extra_calls")
 NOTHING_JUDGES = (
-    'no threshold is left that tells a right answer from a wrong one; leave one, such as "overall": 0.8'
+    "no threshold is left that can tell a right answer from a wrong one; keep one, such as "
+    '"overall": 0.8'
 )
 # Beyond this somebody has mistyped: each trial of each case is kept in memory.
 MAX_TRIALS = 10_000
@@ -131,23 +132,28 @@ class Expectations(_Strict):
     call_order: CallOrder = Field("any", description="Whether expected_calls must come in their order.")
     match: Match | None = Field(
         None,
-        description="What of expected_calls has to be found, with turns: exact (the default), contains "
-        "(further calls are free), within (none but these), state (the world is as if they had been "
-        "made), state+results (and their answers were given). In the case: also for its turns.",
+        description=(
+            "With turns, how calls compare with expected_calls: exact (the default), contains "
+            "(extra calls are allowed), within (only these are allowed), state (the world ends "
+            "up as if they had been made), state+results (and their answers were given). In the "
+            "case: the default for its turns."
+        ),
     )
     forbidden_calls: Forbidden | None = Field(
         None,
-        description="Calls that fail the case whatever else is right: names of tools, "
-        '{"tool": ..., "params": {...}} with matchers; or "*" for all tools but the expected.',
+        description="Calls that fail the case, whatever else is right: tool names, "
+        '{"tool": ..., "params": {...}} with matchers; or "*" for every tool that is not expected.',
     )
     expected_state: dict[str, Any] | None = Field(
         None,
-        description="With a world: a path into its state, such as orders.A1.refunded, to a value or "
-        "matcher; after the turn, or in the end.",
+        description=(
+            "With a world: expected values or matchers by path in its state, such as "
+            "orders.A1.refunded; after the turn, or at the end of the case."
+        ),
     )
     expected_text: list[str | dict[str, Any]] | None = Field(
         None,
-        description="With turns: what the assistant says, each a text that is contained, "
+        description="With turns: what the assistant must say: a text that it contains, "
         '{"$regex": ...}, {"$number": ...} or {"$not": ...}; or a rubric for a judge, {"$judge": ...}.',
     )
 
@@ -168,7 +174,7 @@ class Turn(Expectations):
         default_factory=list, description="Tools that are withheld until this turn."
     )
     max_calls: Annotated[int, Field(ge=0)] | None = Field(
-        None, description="Most calls of tools in this turn; for the whole case, see thresholds."
+        None, description="The most tool calls in this turn; for the whole case, see thresholds."
     )
 
 
@@ -177,12 +183,12 @@ class User(_Strict):
 
     goal: Name = Field(description="Who the user is and what they want: all that the model is told.")
     model: Name | None = Field(
-        None, description="The model that plays the user; without it, that of --tooleval-user."
+        None, description="The model that plays the user; default: that of --tooleval-user."
     )
     stop: Name = Field(DEFAULT_STOP, description="What the user says when it has reached its goal.")
     max_turns: Count = Field(
         DEFAULT_MAX_TURNS,
-        description="Most messages of the user; a conversation that takes more is an error.",
+        description="The most messages from the user; a conversation that needs more is an error.",
     )
 
 
@@ -221,8 +227,10 @@ class TestCase(Expectations):
     max_tokens: Count | None = None
     thresholds: Thresholds | None = Field(
         None,
-        description="Metric to the least score that passes, or budget to the most that a trial may "
-        "take; null takes one away.",
+        description=(
+            "The lowest passing score by metric, and the most that a trial may use by budget; "
+            "null removes one."
+        ),
     )
     trials: Trials | None = Field(None, description="How many times the model is asked.")
     pass_rule: PassRule | None = Field(
@@ -237,8 +245,10 @@ class TestCase(Expectations):
     weight: Annotated[float, Field(gt=0.0, le=1e6)] = Field(1.0, description="Weight in means.")
     cluster: Name | None = Field(
         None,
-        description="A name that cases of this suite share which ask the same in other words; "
-        "intervals and tests count them as one.",
+        description=(
+            "A name shared by cases that ask the same thing in other words; intervals and tests "
+            "count them as one."
+        ),
     )
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
 
@@ -251,14 +261,14 @@ class TestCase(Expectations):
     )
     world: WorldName | None = Field(None, description="The world of this case, as in the suite.")
     world_args: dict[str, Any] | None = Field(
-        None, description="What the world is made with; replaces the suite's."
+        None, description="Arguments for the world; replace the suite's."
     )
 
     multi_turn: bool = Field(False, description="Whether this is a chain of calls with mocks.")
-    max_rounds: Count | None = Field(None, description="Most replies that a chain, or a turn, may take.")
-    optimal_hops: Count | None = Field(None, description="Calls that the shortest chain needs.")
+    max_rounds: Count | None = Field(None, description="The most replies in a chain, or in a turn.")
+    optimal_hops: Count | None = Field(None, description="The number of calls in the shortest chain.")
     valid_prerequisites: list[Name] = Field(
-        default_factory=list, description="Tools that may be called on the way."
+        default_factory=list, description="Tools that may be called along the way."
     )
     mock_responses: dict[str, Any] = Field(
         default_factory=dict,
@@ -268,7 +278,7 @@ class TestCase(Expectations):
     live_tools: list[Name] | None = Field(
         None,
         description="Tools that this chain really runs, on the server of the suite's tools_from, if "
-        '--tooleval-allow-tools allows them: names, or "*" for all that only read.',
+        '--tooleval-allow-tools allows them: names, or "*" for all read-only tools.',
     )
 
     _line: int = PrivateAttr(default=0)
@@ -347,10 +357,11 @@ class Suite(_Strict):
     test_cases: list[TestCase]
     world: WorldName | None = Field(
         None,
-        description='"module:name" of a class, or of a function that makes objects, beside the suite: '
+        description='"module:name" of a class, or of a function that returns objects, in a module next '
+        "to the suite: "
         "what cases with turns act on. Public methods are the tools, public attributes the state.",
     )
-    world_args: dict[str, Any] | None = Field(None, description="What the world is made with.")
+    world_args: dict[str, Any] | None = Field(None, description="Arguments for the world.")
     system_prompt: str | None = Field(None, description="Put before every prompt.")
     tool_choice: ToolChoice | None = None
     temperature: Temperature | None = None

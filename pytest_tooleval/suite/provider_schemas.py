@@ -1,7 +1,8 @@
 """What providers do not take of a tool: some refuse it, and of some the models are not shown all of it.
 
-What is not shown is left out by litellm on the way (1.106.2), because the provider knows no such
-keyword. Descriptions, defaults and formats are passed over: scoring does not look at them either.
+What is not shown is left out on the way: by our client for Anthropic, which refuses it, and by litellm
+(1.106.2) for Bedrock and Vertex AI, whose rules hold for all Gemini models over litellm. Descriptions,
+defaults and formats are passed over: scoring does not look at them either.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .explain import show
 from .source import Loc
 from .tool_schemas import subschemas
 
-Provider = Literal["OpenAI", "Anthropic", "Gemini", "Bedrock"]
+Provider = Literal["OpenAI", "Anthropic", "Gemini", "Vertex AI", "Bedrock"]
 
 
 class Trouble(NamedTuple):
@@ -79,7 +80,7 @@ def _top(parameters: Mapping[str, Any]) -> Iterator[Trouble]:
         if key in parameters:
             hidden: tuple[Provider, ...] = ("Anthropic", "Bedrock") if key.endswith("Of") else ()
             if key != "anyOf":
-                hidden = (*hidden, "Gemini")
+                hidden = (*hidden, "Vertex AI")
             what = f"{show(key)} at the top of the parameters"
             yield Trouble(("parameters", key), what, "", ("OpenAI",), hidden)
     properties = parameters.get("properties")
@@ -100,10 +101,10 @@ _BESIDE_ANY_OF = frozenset("properties required items enum pattern minimum maxim
 
 
 def _inside(schema: Any, at: Loc, strict: bool, hidden: bool = False) -> Iterator[Trouble]:
-    """What is wrong with a schema and those in it; `hidden`: Gemini's models are not shown this one."""
+    """What is wrong with a schema and those in it; `hidden`: not shown to models on Vertex AI anyway."""
     if isinstance(schema, bool):
         if not hidden:
-            yield Trouble(at, f"{show(schema)} in place of a schema", "write {}", ("Gemini",))
+            yield Trouble(at, f"{show(schema)} in place of a schema", "write {}", ("Vertex AI",))
         return
     if not isinstance(schema, dict):
         return
@@ -124,24 +125,26 @@ def _inside(schema: Any, at: Loc, strict: bool, hidden: bool = False) -> Iterato
 
 
 def _hidden(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
-    """What Gemini's models are not shown of a schema; of that at the top `_top` says what it can."""
+    """What models on Vertex AI are not shown of a schema; of that at the top `_top` says what it can."""
     top = len(at) == 1
     for key in schema:
         if key in _HIDDEN and not (top and key in ("oneOf", "allOf", "not")):
-            yield Trouble((*at, key), show(key), "", (), ("Gemini",))
+            yield Trouble((*at, key), show(key), "", (), ("Vertex AI",))
     if "enum" in schema and schema.get("type") != "string" and not top:
         what = '"enum" without "type": "string"'
-        yield Trouble((*at, "enum"), what, "", (), ("Gemini",))
+        yield Trouble((*at, "enum"), what, "", (), ("Vertex AI",))
     if not top and not _SAYS_TYPE.intersection(schema):
-        yield Trouble(at, "that any type will do", "", (), ("Gemini",))
+        yield Trouble(at, "that any type will do", "", (), ("Vertex AI",))
     if isinstance(schema.get("additionalProperties"), dict):
-        yield Trouble((*at, "additionalProperties"), show("additionalProperties"), "", (), ("Gemini",))
+        yield Trouble(
+            (*at, "additionalProperties"), show("additionalProperties"), "", (), ("Vertex AI",)
+        )
     beside = [key for key in schema if key in _BESIDE_ANY_OF]
     if "anyOf" in schema and beside:
         what = f'{listing(beside)} beside "anyOf"'
-        # Only the alternatives are sent, and Gemini refuses those that require what stands elsewhere.
-        refused: tuple[Provider, ...] = ("Gemini",) if _require_others(schema["anyOf"]) else ()
-        yield Trouble((*at, beside[0]), what, "", refused, () if refused else ("Gemini",))
+        # Only the alternatives are sent, and Google refuses those that require what stands elsewhere.
+        refused: tuple[Provider, ...] = ("Vertex AI",) if _require_others(schema["anyOf"]) else ()
+        yield Trouble((*at, beside[0]), what, "", refused, () if refused else ("Vertex AI",))
 
 
 def _require_others(alternatives: Any) -> bool:

@@ -30,17 +30,17 @@ _DESCRIPTIONS = {
     "Suite.tool_choice": "Whether the model must call a tool; default: required, or auto for a case "
     "where nothing should be called.",
     "Suite.temperature": "The sampling temperature of every case; default 0.",
-    "Suite.max_tokens": "Most tokens of an answer.",
+    "Suite.max_tokens": "The most tokens in an answer.",
     "Suite.param_scoring": "How plain expected values compare; default: exact.",
-    "Suite.thresholds": "Metric to the least score that passes, or budget to the most that a trial may "
-    "take; null takes one away. Default: overall, arguments_valid and no_extra_calls at 1.0; with "
+    "Suite.thresholds": "The lowest passing score by metric, and the most that a trial may use "
+    "by budget; null removes one. Default: overall, arguments_valid and no_extra_calls at 1.0; with "
     "bfcl overall alone.",
     "Suite.forbidden_calls": "Calls that fail every case, as in a case.",
     "Suite.trials": "How many times the model is asked each case; default 1.",
     "Suite.pass": "How several trials of a case make one verdict; default: mean.",
     "Suite.metadata": "Yours; never sent.",
     "TestCase.temperature": "The sampling temperature of this case.",
-    "TestCase.max_tokens": "Most tokens of an answer to this case.",
+    "TestCase.max_tokens": "The most tokens in an answer to this case.",
     "Tool.function": "The function that the model calls.",
     "XFail.reason": "Why the case is expected to fail.",
     "XFail.strict": "Whether an unexpected pass is a failure.",
@@ -226,7 +226,10 @@ def _matcher(key: str, operand: dict[str, Any] | bool, description: str) -> dict
 
 def _matchers() -> dict[str, Any]:
     known = [
-        _matcher(key, _OPERANDS.get(key, _VALUE), f'{{"{key}": {one.example}}}: {one.meaning}.')
+        {
+            "title": one.title,
+            **_matcher(key, _OPERANDS.get(key, _VALUE), f'{{"{key}": {one.example}}}: {one.meaning}.'),
+        }
         for key, one in matchers.MATCHERS.items()
     ]
     plain = {
@@ -267,7 +270,7 @@ def _matchers() -> dict[str, Any]:
             "anyOf": [scalar, {"type": "array", "items": _VALUE}, plain, {"$ref": "#/$defs/Matcher"}],
         },
         "Matcher": {
-            "description": "Stands in place of an expected value and says what else may match.",
+            "description": "Takes the place of an expected value, and says what matches.",
             "oneOf": known,
         },
         "MockResponse": {

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 MAX_LENGTH = 50
 _HASH_LENGTH = 6
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
+# Windows takes these for devices, whatever comes after a full stop.
+DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)")
 _APOSTROPHES = str.maketrans("", "", "'’")
 
 
@@ -28,6 +30,12 @@ def slug(prompt: str) -> str:
     kept = whole[: room + 1].rpartition("-")[0] or whole[:room]
     checksum = zlib.crc32(prompt.encode("utf-8", "replace")) & 0xFFFFFF
     return f"{kept}-{checksum:06x}"
+
+
+def file_stem(name: str, otherwise: str) -> str:
+    """What a file for something of this name is called on every system; `otherwise` without words."""
+    stem = slug(name) or otherwise
+    return f"{stem}-suite" if DEVICE.fullmatch(stem) else stem
 
 
 def assign_ids(prompts: Iterable[tuple[int, str]], taken: Collection[str]) -> list[str]:

@@ -132,9 +132,7 @@ class Document:
         def visit(key: str | int, key_at: int, value_at: int) -> int:
             if key in first:
                 line = line_and_column(self.text, first[key])[0]
-                message = (
-                    f"the key {show(key)} stands twice in this object, first on line {line}; keep one"
-                )
+                message = f"duplicate key {show(key)}, first on line {line}; keep one"
                 findings.append(Finding((*loc, key), message, at_key=True))
             first.setdefault(key, key_at)
             return self._repeated_under((*loc, key), value_at, findings)

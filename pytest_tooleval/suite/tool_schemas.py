@@ -73,7 +73,7 @@ def json_schema_findings(root: dict[str, Any] | bool, loc: Loc) -> Findings:
             yield Finding((*loc, *at), f"expected {expected}, got {describe(schema)}{hint}")
     for at, target in references(root):
         if target.startswith("#/") and referred(root, target) is None:
-            yield Finding((*loc, *at), f"{show(target)} refers to nothing in this schema")
+            yield Finding((*loc, *at), f"{show(target)} does not exist in this schema")
 
 
 def _problem(key: str, value: Any) -> str | None:
@@ -153,7 +153,7 @@ _KEYWORDS = {
     "required": _Keyword(
         _is_names,
         "a list of different property names",
-        "; the names of required properties stand in a list beside properties",
+        '; list the names of required properties in "required", next to "properties"',
     ),
     "dependentRequired": _Keyword(_is_names_by_name, "an object of names and lists of names"),
 }

@@ -40,7 +40,9 @@ class ToolNames:
             return f"the tool {show(name)} is not defined: {self.source} has no tools; add it"
         near = nearest(name, self.names.values())
         rest = (
-            f", did you mean {show(near)}?" if near else f"; defined are {listing(self.names.values())}"
+            f", did you mean {show(near)}?"
+            if near
+            else f"; defined tools: {listing(self.names.values())}"
         )
         return f"the tool {show(name)} is not defined in {self.source}{rest}"
 
@@ -69,7 +71,7 @@ def tool_list_findings(tools: Any, loc: Loc) -> Findings:
         if name is not None:
             if name in first:
                 message = (
-                    f"the tool {show(name)} is there already, as {loc[-1]}[{first[name]}]; keep one"
+                    f"the tool {show(name)} is already defined as {loc[-1]}[{first[name]}]; keep one"
                 )
                 yield Finding((*at, "function", "name"), message)
             first.setdefault(name, index)
@@ -98,5 +100,5 @@ def _tool_shape(tool: Any) -> str | None:
 
 def _wrapped(tool: dict[str, Any], key: str) -> str:
     name = show(tool["name"]) if "name" in tool else "..."
-    inside = f'"name": {name}, "description": ..., "parameters": <what stands in {key}>'
+    inside = f'"name": {name}, "description": ..., "parameters": <the value of {key}>'
     return f'{{"type": "function", "function": {{{inside}}}}}'

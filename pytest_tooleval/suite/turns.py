@@ -54,7 +54,7 @@ def turn_findings(
     for field in (*_WITHOUT, "user"):
         if field != kind and case.get(field):
             instead = "; give expected_calls" if field.startswith("expected") else ""
-            message = f"stands beside {kind}; remove one of the two{instead}"
+            message = f"cannot be combined with {kind}; remove one of the two{instead}"
             yield Finding((*loc, field), message, at_key=True)
     choice, where = case.get("tool_choice"), (*loc, "tool_choice")
     if choice is None:
@@ -65,7 +65,9 @@ def turn_findings(
     has_world = case.get("world") is not None or suite.get("world") is not None
     for field in ("mock_responses", "live_tools"):
         if has_world and case.get(field):
-            yield Finding((*loc, field), "stands beside a world, which answers all calls", at_key=True)
+            yield Finding(
+                (*loc, field), ("cannot be combined with a world, which answers all calls"), at_key=True
+            )
     parts = [((), case), *turns_of(case)]
     everywhere = (suite.get("forbidden_calls"), *(part.get(f) for _, part in parts for f in _EXPECTED))
     if case[kind] and all(value is None for value in everywhere):
@@ -86,7 +88,7 @@ def turn_findings(
             if isinstance(name, str) and name and (tools.lacks(name) or name == ANY_TOOL):
                 yield Finding(place, tools.complaint(name))
             elif at[-1] == 0:
-                yield Finding(place, "offered from the first turn on anyway; name it in a later one")
+                yield Finding(place, "already offered in the first turn; name it in a later one")
 
 
 def _expectations(
@@ -145,7 +147,7 @@ def _text(text: Any, at: Loc, keys: Sequence[str] = _TEXT_KEYS) -> Findings:
         return
     ((key, operand),) = text.items()
     if key == "$judge" and key not in keys:
-        message = "not in $not, where a judge in doubt would let it pass; say it in the rubric"
+        message = "not allowed in $not, where a judge in doubt would let it pass; say it in the rubric"
         yield Finding((*at, key), message, at_key=True)
     elif key not in keys:
         near = nearest(key, keys)

@@ -1,7 +1,7 @@
 """The baseline gate: whether a run is worse than an earlier one by more than chance.
 
-The cases of both runs are compared pair by pair. docs/statistics.md says how, and how often that
-raises a false alarm or misses a drop.
+The cases of both runs are compared pair by pair. docs/concepts/statistics.md says how, and how often
+that raises a false alarm or misses a drop.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from .baseline_text import nothing_text
 from .baseline_text import otherwise_text
 from .baseline_text import served_text
 from .baseline_text import verdict_text
+from .options import strict_text
 from .pairing import Pair
 from .pairing import Pairing
 from .pairing import pair_cases
@@ -185,8 +186,7 @@ def compare(
         texts += filter(None, (_served(model, names) for model in compared))
     verdicts = {model.verdict for model in results}
     verdict: Verdict = "failed" if problems else _worst(verdicts)
-    if verdict == "inconclusive" and strict:
-        texts.append("which fails the run: --tooleval-strict")
+    strictness = strict_text(strict) if verdict == "inconclusive" else ""
     return Comparison(
         old=_about(old),
         new=_about(new),
@@ -197,7 +197,7 @@ def compare(
         cases=changes,
         verdict=verdict,
         failed=verdict == "failed" or (strict and verdict == "inconclusive"),
-        message="; ".join(texts),
+        message="; ".join(texts) + strictness,
     )
 
 
@@ -247,8 +247,9 @@ def _problem(
     if old.run.stops_early != new.run.stops_early:
         early, whole = names if old.run.stops_early else names[::-1]
         return (
-            f"nothing to compare: {shown(early)} stopped asking once a verdict was decided, which moves "
-            f"the means, and {shown(whole)} did not; run both with or both without --tooleval-early-stop"
+            f"nothing to compare: {shown(early)} stopped asking once a verdict was decided, which "
+            f"shifts the means, but {shown(whole)} did not; run both with or both without "
+            "--tooleval-early-stop"
         )
     return ""
 

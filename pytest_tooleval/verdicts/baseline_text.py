@@ -56,7 +56,7 @@ def otherwise_text(model: str, old: Fallbacks, new: Fallbacks, names: tuple[str,
         for name, only in zip(names, (old - new, new - old), strict=True)
         if only
     ]
-    return f"{shown(model)} was not asked alike, only {'; only '.join(parts)}" if parts else ""
+    return f"{shown(model)} was not asked the same way: only {'; only '.join(parts)}" if parts else ""
 
 
 def served_text(model: str, old: Set[str], new: Set[str], names: tuple[str, str]) -> str:
@@ -79,7 +79,9 @@ def verdict_text(models: Sequence[ComparedModel], alpha: float) -> str:
     parts = [_open(model) for model in models if model.verdict == "inconclusive"]
     if not parts:
         bound = max(0.0, *(model.metrics[0].bound for model in models))
-        parts = [f"no significant drop over {_cases_text(models)}, one above {bound:.2f} is ruled out"]
+        parts = [
+            f"no significant drop over {_cases_text(models)}; a drop above {bound:.2f} is ruled out"
+        ]
     flips = [flip for model in models for flip in model.flips]
     if flips:
         allowed.append(_flips(flips) + ("" if allowed else ", which may be chance"))
@@ -89,6 +91,10 @@ def verdict_text(models: Sequence[ComparedModel], alpha: float) -> str:
 def _open(model: ComparedModel) -> str:
     """What is known of a model that may have got worse or not, and what would tell."""
     row = model.metrics[0]
+    if not model.got_worse:
+        shown_only = f"only drops of more than {row.bound:.2f}" if row.bound < row.old else "no drop"
+        few = f"so few answers rule out {shown_only}"
+        return f"no drop seen over {_cases_text([model])} of {shown(model.new)}; {few}; {_more(model)}"
     return (
         f"{_metric(row, model.new)} went from {row.old:.2f} to {row.new:.2f} over "
         f"{counted(row.n, 'case')}, and a drop of up to {row.bound:.2f} is not ruled out; {_more(model)}"
@@ -100,10 +106,10 @@ def _more(model: ComparedModel) -> str:
         return f"about {counted(model.more_trials, 'more trial')} of each case would decide"
     if model.trials_in_both is not None:
         return (
-            "no number of further trials would decide, as the baseline has too few; about "
+            "more trials of this run alone would not decide, because the older run has too few; about "
             f"{model.trials_in_both} of each case in both runs would"
         )
-    return "no number of trials would decide, only more cases"
+    return "more trials would not decide, only more cases would"
 
 
 def _cases_text(models: Sequence[ComparedModel]) -> str:

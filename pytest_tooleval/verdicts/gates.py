@@ -18,6 +18,7 @@ from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
 from ..scoring.thresholds import TOLERANCE
 from ..text import counted
+from .options import strict_text
 from .planning import more_cases
 from .planning import more_trials
 from .statistics import clusters_of
@@ -77,7 +78,7 @@ class FailUnder:
         if metric.startswith(("pass@", "pass^")) and not _RELIABILITY.fullmatch(metric):
             raise ConfigError(f"{where}{text}: expected a number of trials after {metric[:5]}")
         if metric in PENALTIES:
-            raise ConfigError(f"{where}{text}: of {metric} less is better; use overall")
+            raise ConfigError(f"{where}{text}: lower is better for {metric}; use overall")
         chosen: Scope = next(known for known in _SCOPES if known == scope)
         return cls(metric, needed, chosen, name.strip() or None)
 
@@ -129,18 +130,16 @@ def judge_gates(
     errors = sum(case.outcome == "error" for case in evaluated)
     allowed = errors == 0 if most_errors is None else errors <= most_errors.of(len(evaluated))
     rows = [row for gate in gates for row in _judge(gate, evaluated, allowed, confidence)]
-    if strict:
-        rows = [_strictly(row) for row in rows]
+    rows = [_with_strictness(row, strict) for row in rows]
     if most_errors is not None:
         rows.append(_errors_gate(most_errors, errors, len(evaluated), allowed))
     return rows
 
 
-def _strictly(gate: Gate) -> Gate:
+def _with_strictness(gate: Gate, strict: bool) -> Gate:
     if gate.verdict != "inconclusive":
         return gate
-    message = f"{gate.message}; which fails the run: --tooleval-strict"
-    return structs.replace(gate, failed=True, message=message)
+    return structs.replace(gate, failed=strict, message=gate.message + strict_text(strict))
 
 
 def _errors_gate(most: MostErrors, errors: int, cases: int, passed: bool) -> Gate:
@@ -278,14 +277,13 @@ def _judge_group(
 
 
 def _how_many(gate: FailUnder, pairs: Sequence[object], scored: Sequence[CaseRow]) -> str:
-    """`12 cases`, or `3 of 12 cases` after a selection; a tag is a part of its suites anyway."""
+    """`12 cases (36 trials)`, or `3 of 12 cases` after a selection; a tag is a part of suites anyway."""
     whole = {(case.file, case.suite): case.suite_cases for case in scored}
     total = 0 if gate.scope == "tag" else sum(whole.values())
-    return (
-        f"{len(pairs)} of {counted(total, 'case')}"
-        if total > len(pairs)
-        else counted(len(pairs), "case")
-    )
+    trials = sum(case.scored for case in scored)
+    cases = counted(total, "case") if total > len(pairs) else counted(len(pairs), "case")
+    part = f"{len(pairs)} of " if total > len(pairs) else ""
+    return f"{part}{cases}" + (f" ({counted(trials, 'trial')})" if trials > len(scored) else "")
 
 
 def _verdict(
@@ -303,10 +301,10 @@ def _verdict(
         return ("passed", f"{shown} >= {bound}") if passed else ("failed", f"{shown} < {bound}")
     interval = f"{shown}, its {100 * confidence:.4g}% interval"
     if passed:
-        return "passed", f"{interval} begins at {begin} >= {bound}"
+        return "passed", f"{interval} starts at {begin} >= {bound}"
     if failed:
         return "failed", f"{interval} ends at {end} < {bound}"
-    return "inconclusive", f"{interval} from {begin} to {end} holds {bound}"
+    return "inconclusive", f"{interval} from {begin} to {end} includes {bound}"
 
 
 def _further(

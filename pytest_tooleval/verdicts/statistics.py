@@ -1,6 +1,6 @@
 """Statistics over trials and cases: pass@k, pass^k, intervals, paired tests.
 
-Pure functions of numbers. docs/statistics.md says what each means to a reader of a report, and
+Pure functions of numbers. docs/concepts/statistics.md says what each means to a reader of a report, and
 `tests/benchmarks/bench_calibration.py` measures how well they hold.
 """
 

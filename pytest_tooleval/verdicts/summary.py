@@ -17,6 +17,8 @@ from ..record.gates import Gate
 from ..record.metrics import ordered_metrics
 from ..record.results import CaseResult
 from ..record.results import CaseRow
+from ..record.results import KeptCase
+from ..record.results import KeptCases
 from ..record.results import Outcome
 from ..record.run import Run
 from ..record.run import SummedRun
@@ -54,22 +56,24 @@ def rows_document(
         run=summed,
         models=models,
         suites=suites,
-        cases=tuple(cases),
+        cases=list(cases),
         gates=tuple(gates),
         confusion=_confusion(cases) if intervals else (),
         baseline=baseline,
     )
 
 
-def whole_document(
-    run: Run,
-    cases: Sequence[CaseResult],
-    gates: Sequence[Gate] = (),
-    baseline: Comparison | None = None,
+def whole_document(rows: RowsDocument, cases: Sequence[CaseResult]) -> Document:
+    """The document with explanations and transcripts; `rows` are those of the cases."""
+    return Document(**{**_fields(rows), "cases": cases})  # type: ignore[arg-type]
+
+
+def kept_document(
+    run: Run, cases: Sequence[KeptCase], gates: Sequence[Gate], baseline: Comparison | None
 ) -> Document:
-    """The document with everything, and an interval for each mean."""
-    rows = rows_document(run, cases, gates, baseline, intervals=True)
-    return Document(**_fields(rows))  # type: ignore[arg-type]
+    """The same of cases that are kept as text."""
+    rows = rows_document(run, [case.row for case in cases], gates, baseline, intervals=True)
+    return whole_document(rows, KeptCases([case.json for case in cases]))
 
 
 def _sums(
@@ -116,6 +120,17 @@ def file_order(models: Iterable[str]) -> Callable[[CaseRow], tuple[str, int, int
     """A key that sorts cases as they stand in the files, each by the order of these models."""
     order = {model: place for place, model in enumerate(models)}
     return lambda case: (case.file, case.position, order.get(case.model, len(order)))
+
+
+def ran_partly(cases: Iterable[CaseRow]) -> bool:
+    """Whether some case of a suite was not selected, or did not come to its turn."""
+    ran: dict[tuple[str, str], int] = {}
+    whole: dict[tuple[str, str], int] = {}
+    for case in cases:
+        key = case.file, case.model
+        ran[key] = ran.get(key, 0) + 1
+        whole[key] = case.suite_cases
+    return any(ran[key] < cases for key, cases in whole.items())
 
 
 def grouped(cases: Iterable[_Case], key: Callable[[_Case], _Key]) -> dict[_Key, list[_Case]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -13,6 +14,8 @@ from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..history import History
 from ..record.encoding import to_json
+from ..reports.notes import notes
+from ..reports.run_text import run_words
 from .responses import ApiError
 from .responses import field_error
 from .responses import json_response
@@ -49,6 +52,7 @@ def list_history(request: Request) -> Response:
 
 
 def show_document(request: Request) -> Response:
+    """The rows of a run, and the notes on them."""
     # Of finished runs, which do not change any more: ten thousand rows take a second to read.
     cache: dict[str, bytes] = request.app.state.documents
     with _history(request) as history:
@@ -56,7 +60,9 @@ def show_document(request: Request) -> Response:
         content = cache.get(id)
         if content is None:
             found = history.rows_document(id, intervals=True)
-            content = to_json(found)
+            content = to_json(
+                {**structs.asdict(found), "notes": notes(found), "verdict": run_words(found)}
+            )
             if found.run.status == "finished":
                 cache[id] = content
                 for old in list(cache)[:-_CACHED]:

@@ -53,7 +53,7 @@ def _imported(folder: SuiteFolder, body: McpImport, found: Discovery) -> tuple[d
     data = None if before is None else before.data
     functions = functions_of(found, data)
     if not functions.tools:
-        raise ApiError(422, "none of the tools can stand in a suite")
+        raise ApiError(422, "none of the tools can be used in a suite")
     title = body.name or title_of(found)
     suite, changes = suite_of(found, functions, data, title, drafts=body.drafts)
     etag = None

@@ -16,6 +16,7 @@ from ..engine.models.tables import ModelTables
 from ..engine.models.tables import read_tables
 from ..engine.models.tables import resolve_models
 from ..errors import ConfigError
+from ..verdicts.presets import PRESETS
 from .bodies import NewRun
 from .bodies import taking
 from .events import stream
@@ -76,8 +77,9 @@ def estimate_run(request: Request, asked: NewRun) -> Response:
 
 
 def show_project(request: Request) -> Response:
-    """Where the suites lie on this machine, for an editor that runs on it, too."""
-    return json_response({"root": str(request.app.state.folder.root)})
+    """Where the suites lie on this machine, for an editor that runs on it, too; and the gates."""
+    gates = {name: preset.meaning for name, preset in PRESETS.items()}
+    return json_response({"root": str(request.app.state.folder.root), "gates": gates})
 
 
 def list_runs(request: Request) -> Response:

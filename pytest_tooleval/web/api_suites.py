@@ -14,6 +14,7 @@ from starlette.routing import Route
 from ..mutation.score import mutate_suite
 from ..mutation.text import mutation_problems
 from ..suite.fingerprints import content_of_bytes
+from ..suite.schema import suite_schema
 from .bodies import CaseContent
 from .bodies import NewCase
 from .bodies import NewSuite
@@ -127,6 +128,11 @@ def check_suite(request: Request, body: SuiteContent) -> Response:
     return json_response({name: problem_dicts(each) for name, each in found.items()})
 
 
+def show_schema(request: Request) -> Response:
+    """The JSON Schema of a suite, from which the editor completes."""
+    return json_response(suite_schema())
+
+
 def list_cases(request: Request) -> Response:
     file = _file(request)
     content = _folder(request).read(file)
@@ -209,6 +215,7 @@ register_url_convertor("suite", _SuiteName())
 _ONE = "/api/suites/{file:suite}"
 _ALL = ["GET", "POST", "PUT", "DELETE", "PATCH"]
 ROUTES = [
+    Route("/api/schema", show_schema, methods=["GET"]),
     Route("/api/suites", list_suites, methods=["GET"]),
     Route("/api/suites", create_suite, methods=["POST"]),
     Route("/api/tool-eval/import", import_suite, methods=["POST"]),

@@ -50,7 +50,7 @@ class NewSuite(SuiteContent, kw_only=True):
 
 
 class CaseContent(Body, kw_only=True):
-    """A test case, as docs/suite-format.md has it."""
+    """A test case, as docs/reference/suite-format.md has it."""
 
     case: dict[str, Any]
 
@@ -75,6 +75,7 @@ class NewRun(Body, kw_only=True):
     thresholds: list[str] = []
     cassette: str | None = None
     record: str | None = None
+    gate: str | None = None
 
     def __post_init__(self) -> None:
         if self.cases is not None and len(self.files) > 1:

@@ -45,7 +45,7 @@ class _Server(uvicorn.Server):
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on this machine's own address; port 0 takes a free one. ConfigError if it is taken."""
+    """A socket on this machine's own address; port 0 picks a free port. ConfigError if it is taken."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if sys.platform == "win32":

@@ -194,7 +194,7 @@ class SuiteFolder:
             check_new_name(file)
             path = self._path(file)
             try:
-                write_whole(path, content, lambda: self._check_free(file, path))
+                write_whole(path, [content], lambda: self._check_free(file, path))
             except (OSError, ValueError) as error:
                 raise _unusable(file, "written", error) from None
         return file, content_of_bytes(content)
@@ -207,7 +207,7 @@ class SuiteFolder:
             try:
                 if not os.access(path, os.W_OK):
                     raise PermissionError(None, "the file is read-only")
-                write_whole(path, content, lambda: self.read_seen(file, etag))
+                write_whole(path, [content], lambda: self.read_seen(file, etag))
             except OSError as error:
                 raise _unusable(file, "written", error) from None
         return content_of_bytes(content)

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from ..suite.discovery import SUITE_ENDING
 from ..suite.discovery import UNSEARCHED
-from ..suite.slugs import slug
+from ..suite.slugs import DEVICE
+from ..suite.slugs import file_stem
 from .responses import field_error
 
 _LONGEST = 1000
 _LONGEST_PART = 200  # bytes; systems take 255
-_DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)")
 _REFUSED_BY_WINDOWS = frozenset('<>:"|?*')
 
 
@@ -47,7 +47,7 @@ def _problems(file: str) -> Iterator[str]:
             yield "expected a name without hidden parts, which begin with a full stop"
         if len(part.encode("utf-8", "replace")) > _LONGEST_PART:
             yield f"expected parts of at most {_LONGEST_PART} bytes"
-        if _DEVICE.fullmatch(part.partition(".")[0].strip()) or re.match("[A-Za-z]:", part):
+        if DEVICE.fullmatch(part.partition(".")[0].strip()) or re.match("[A-Za-z]:", part):
             yield "expected a name that is no device or drive of Windows"
     for folder in file.split("/")[:-1]:
         if folder in UNSEARCHED:
@@ -57,9 +57,7 @@ def _problems(file: str) -> Iterator[str]:
 def free_name(suite: str, taken: Collection[str]) -> str:
     """A file for a suite of this name that is not in `taken`, whatever its case."""
     used = {name.casefold() for name in taken}
-    stem = slug(suite) or "suite"
-    if _DEVICE.fullmatch(stem):
-        stem += "-suite"
+    stem = file_stem(suite, "suite")
     number, file = 1, stem + SUITE_ENDING
     while file.casefold() in used:
         number += 1

@@ -33,8 +33,8 @@ def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
         schema = TypeAdapter(cast("Any", _stand_in(method))).json_schema()
     except Exception as error:
         raise WorldError(
-            f"{method.__qualname__}: its signature makes no JSON Schema: {named(error)}; "
-            "write its tool out under tools"
+            f"{method.__qualname__}: its signature cannot become a JSON Schema: {named(error)}; "
+            "define its tool under tools"
         ) from None
     schema = _untitled(schema)
     about, parameters = _documentation(method)

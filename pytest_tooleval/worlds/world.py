@@ -37,6 +37,7 @@ from ..secrets import secret_values
 from ..text import printable
 from ..text import shorten
 from ..text import shown
+from ..writing import code_of
 from .output import taken_by
 from .plain import attributes
 from .plain import canonical
@@ -60,8 +61,8 @@ _importing = threading.RLock()
 _begun: dict[tuple[Callable[..., Any], str], State] = {}
 _answered: dict[bytes, int] = {}
 _KEEP = (
-    "keep its data in the object alone, and not in a default argument, an attribute of the class or a "
-    "global, and let nothing depend on time or chance"
+    "keep data only in the object, not in a default argument, a class attribute or a global, and "
+    "let nothing depend on time or chance"
 )
 
 
@@ -77,7 +78,7 @@ class WorldSpec:
     def identity(self) -> dict[str, Any]:
         """What a cassette knows the world by that answered the calls of a whole run."""
         file = self.folder / f"{self.target.partition(':')[0]}.py"
-        code = hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else None
+        code = hashlib.sha256(code_of(file)).hexdigest()[:16] if file.is_file() else None
         return {"target": self.target, "args": dict(self.args), "code": code}
 
 
@@ -159,7 +160,7 @@ class World:
             built = msgspec.to_builtins(result, enc_hook=_dumped, str_keys=True)
             return json.dumps(built, ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-            raise WorldError(f"{self.doing} returned what is no JSON: {error}") from None
+            raise WorldError(f"{self.doing} returned something that is not JSON: {error}") from None
 
     @property
     def printed(self) -> str:
@@ -241,14 +242,14 @@ def _make(spec: WorldSpec, factory: Callable[..., Any]) -> tuple[object, ...]:
     for kind, each in (("objects of the class", names), ("methods", tools)):
         twice = next((name for name in each if each.count(name) > 1), None)
         if twice is not None:
-            raise WorldError(f"{spec.target} made several {kind} {twice}; give each a name of its own")
+            raise WorldError(f"{spec.target} made several {kind} {twice}; give each its own name")
     return objects
 
 
 def _compare_start(spec: WorldSpec, first: State, state: State) -> None:
     found = next(differences(first, state), None)
     if found is not None:
-        place, other = path_text(found[0]), "a new world does not begin like the first one"
+        place, other = path_text(found[0]), "a new world does not start like the first one"
         raise WorldError(f"{place}: {other} ({spec.target}); {_KEEP}")
 
 

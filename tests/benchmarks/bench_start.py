@@ -2,12 +2,14 @@
 
     python tests/benchmarks/bench_start.py [--rounds 3] [--only NAME ...]
         [--pydantic-evals VENV/bin/python ../shared/bench/peers/run_pydantic_evals.py]
+    python tests/benchmarks/bench_start.py claude [--rounds 3]
     python tests/benchmarks/bench_start.py throughput [--cases 5000] [--latency 0.2] [--in-flight 500]
 
 The first asks 200 cases of 0.5 s, 50 at a time, by turns: pytest over our own client, pytest over
 litellm, bare `litellm.acompletion` under gather, and pydantic-evals with the openai SDK, and prints
-medians and ratios. The second tells how many answers one process scores per second. Seconds differ
-from machine to machine; ratios of one run are what counts.
+medians and ratios. The second asks three cases of a scripted Anthropic by our own client and by
+litellm. The third tells how many answers one process scores per second. Seconds differ from machine to
+machine; ratios of one run are what counts.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -84,10 +87,12 @@ def write_project(folder: Path, cases: int, base_url: str) -> Path:
     suite = folder / "bench.tooleval.json"
     document = {"name": "bench", "description": "generated", "tools": [TOOL], "test_cases": rows}
     suite.write_text(json.dumps(document), encoding="utf-8")
+    claude = f'model = "anthropic/claude-haiku-4-5"\napi_base = "{base_url.removesuffix("/v1")}"\n'
     tables = "".join(
         f'[models.{name}]\nmodel = "openai/mock"\napi_base = "{base_url}"\napi = "{api}"\n\n'
         for name, api in (("lean", "openai"), ("litellm", "litellm"))
     )
+    tables += f'[models.claude]\n{claude}\n[models.claude-litellm]\n{claude}api = "litellm"\n'
     (folder / "tooleval.toml").write_text(tables, encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     return suite
@@ -110,10 +115,22 @@ def server(latency: float) -> Iterator[str]:
 def serve(latency: float) -> None:
     from mock_server import MockServer
 
-    with MockServer(latency=latency) as mock:
+    with MockServer(latency=latency, respond=as_anthropic) as mock:
         print(mock.base_url, flush=True)
         while True:
             time.sleep(3600)
+
+
+def as_anthropic(path: str, body: dict[str, Any]) -> tuple[int, object] | None:
+    """The right call, in the shape of the Messages API; None for questions to OpenAI's."""
+    if path != "/v1/messages":
+        return None
+    town = re.search(r"in (\w+)\?", str(body["messages"]))
+    assert town is not None
+    call = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": town[1]}}
+    usage = {"input_tokens": 50, "output_tokens": 10}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"]}
+    return 200, {**message, "content": [call], "stop_reason": "tool_use", "usage": usage}
 
 
 def pytest_command(model: str, in_flight: int, *options: str) -> list[str]:
@@ -151,23 +168,39 @@ def start(rounds: int, peer: list[str] | None, only: list[str]) -> None:
         if peer:
             commands["pydantic-evals"] = [peer[0], os.path.abspath(peer[1]), *arguments]
         commands = {name: command for name, command in commands.items() if not only or name in only}
-        seen: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
-        for number in range(rounds):
-            for name, command in commands.items():
-                seen[name].append(timed(command, folder))
-                print(f"round {number + 1}: {name:15s} wall {seen[name][-1][0]:6.2f} s", flush=True)
-    print(
-        f"\n{cases} cases of {latency} s, {in_flight} in flight, ideal {cases * latency / in_flight} s"
-    )
+        print(
+            f"{cases} cases of {latency} s, {in_flight} in flight, ideal {cases * latency / in_flight} s"
+        )
+        by_turns(commands, folder, rounds, [("lean", "pydantic-evals"), ("litellm", "bare litellm")])
+
+
+def by_turns(
+    commands: dict[str, list[str]], folder: Path, rounds: int, pairs: list[tuple[str, str]]
+) -> None:
+    """Time commands by turns; prints medians, and how long one of a pair takes against the other."""
+    seen: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    for number in range(rounds):
+        for name, command in commands.items():
+            seen[name].append(timed(command, folder))
+            print(f"round {number + 1}: {name:15s} wall {seen[name][-1][0]:6.2f} s", flush=True)
     wall = {name: statistics.median(w for w, _ in times) for name, times in seen.items()}
     for name, times in seen.items():
         cpu = statistics.median(c for _, c in times)
         print(f"{name:15s} median wall {wall[name]:6.2f} s   cpu {cpu:6.2f} s")
-    for mine, other, aim in (("lean", "pydantic-evals", 0.7), ("litellm", "bare litellm", 1.1)):
+    for mine, other in pairs:
         if mine in wall and other in wall:
             ratios = sorted(m[0] / o[0] for m, o in zip(seen[mine], seen[other], strict=True))
             each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
-            print(f"{mine} / {other}: {wall[mine] / wall[other]:.2f} (by round {each}; aim {aim})")
+            print(f"{mine} / {other}: {wall[mine] / wall[other]:.2f} (by round {each})")
+
+
+def claude(rounds: int) -> None:
+    with tempfile.TemporaryDirectory() as scratch, server(0.0) as base_url:
+        folder = Path(scratch)
+        write_project(folder, 3, base_url)
+        names = ("claude", "claude-litellm")
+        commands = {name: pytest_command(name, 32) for name in names}
+        by_turns(commands, folder, rounds, [names])
 
 
 def throughput(cases: int, latency: float, in_flight: int, rounds: int) -> None:
@@ -216,7 +249,7 @@ def main() -> None:
     if sys.argv[1:2] == ["engine"]:
         return engine(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("start", "throughput"), default="start")
+    parser.add_argument("what", nargs="?", choices=("start", "claude", "throughput"), default="start")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", default=[])
     parser.add_argument("--pydantic-evals", nargs=2, metavar=("PYTHON", "SCRIPT"))
@@ -226,6 +259,8 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.what == "start":
         return start(chosen.rounds, chosen.pydantic_evals, chosen.only)
+    if chosen.what == "claude":
+        return claude(chosen.rounds)
     return throughput(chosen.cases, chosen.latency, chosen.in_flight, chosen.rounds)
 
 

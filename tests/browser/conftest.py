@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 import pytest
+from seed_suite import SEED
+
+from .site import PARIS
+from .site import TOKYO
+from .site import Site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -110,3 +115,35 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Opened]]:
     yield open_
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    pytest.importorskip("starlette", reason="the page needs starlette")
+    pytest.importorskip("uvicorn", reason="the page needs uvicorn")
+    made = Site(tmp_path_factory.mktemp("site") / "project")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def site(browser: Browser, served: Site) -> Iterator[Site]:
+    served.fresh()
+    served.open(browser)
+    yield served
+    for context in browser.contexts:
+        context.close()
+    assert served.complaints == []
+
+
+@pytest.fixture
+def seeded(site: Site) -> Site:
+    """With the seed's suite, and an agent that gets the first of its cases right."""
+    site.write("weather.tooleval.json", SEED)
+    site.script(
+        {
+            PARIS: [["get_weather", {"city": "paris"}]],
+            TOKYO: [["get_weather", {"city": "Tokyo", "units": "celsius"}]],
+        }
+    )
+    return site

@@ -27,6 +27,7 @@ from pytest_tooleval.record.run import Run
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.verdicts.summary import rows_document
 from pytest_tooleval.verdicts.summary import whole_document
 
 MODELS = ("gpt-4o-mini", "claude-3-5-haiku", "qwen2.5-coder-1.5b")
@@ -192,12 +193,14 @@ def rich_document(cases: int = 60, trials: int = 5, models: int = 3, **fields: A
 
 
 def whole(run: Any, rows: Sequence[CaseResult], gates: Any, baseline: Any) -> Document:
-    return whole_document(
+    document = rows_document(
         msgspec.convert(run, Run),
         rows,
         msgspec.convert(gates, list[Gate]),
         msgspec.convert(baseline, Comparison),
+        intervals=True,
     )
+    return whole_document(document, rows)
 
 
 def big_document(cases: int = 1000, trials: int = 1) -> Document:

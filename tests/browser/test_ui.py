@@ -7,11 +7,8 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -20,200 +17,22 @@ import pytest
 from mock_server import MockServer
 from seed_suite import SEED
 
+from pytest_tooleval.history import History
+
+from .site import ALONE
+from .site import PARIS
+from .site import TOKYO
+from .site import Site
+
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
     from playwright.sync_api import Page
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
-pytest.importorskip("starlette", reason="the page needs starlette")
-pytest.importorskip("uvicorn", reason="the page needs uvicorn")
 
-# Answers as script.json says; a prompt that ends in a number waits until that many are released.
-_AGENT = """
-import asyncio
-import json
-from pathlib import Path
-
-HERE = Path(__file__).parent
-
-
-async def answer(messages, tools):
-    prompt = messages[-1]["content"]
-    number = prompt.rpartition(" ")[2]
-    while number.isdigit() and int(number) >= int((HERE / "released").read_text() or 0):
-        await asyncio.sleep(0.02)
-    script = json.loads((HERE / "script.json").read_text(encoding="utf-8"))
-    calls = script.get(prompt, script.get("*", []))
-    return {
-        "role": "assistant",
-        "content": script.get("text:" + prompt),
-        "tool_calls": [
-            {"id": f"c{i}", "type": "function", "function": {"name": n, "arguments": json.dumps(a)}}
-            for i, (n, a) in enumerate(calls)
-        ],
-    }
-"""
-# Other plugins take long to start in each run.
-_ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p tooleval"}
 _MCP_SERVER = Path(__file__).parents[1] / "plugin" / "live_server.py"
-_COMMAND = "from pytest_tooleval.cli import main; main()"
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "conversations"
-_PARIS, _TOKYO = "What's the weather in Paris?", "Temperature in Tokyo in Fahrenheit"
 _MARKUP = "<img src=x onerror=evil()></script><script>window.evil=1</script>"
 _HOSTILE = _MARKUP + "\x1b[31m\u202egnp.exe\u2066"
-_WATCH = """
-addEventListener("securitypolicyviolation", (event) => {
-  console.error("policy", event.violatedDirective, event.blockedURI);
-});"""
-
-
-class Site:
-    """A folder, the server for it, and a browser's page that remembers what went wrong in it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.page: Page
-        self.complaints: list[str] = []
-        self.kept = ""
-        folder.mkdir()
-        (folder / "my_agent.py").write_text(_AGENT, encoding="utf-8")
-        self.log = (folder.parent / "server.log").open("w+")
-        self.server = subprocess.Popen(
-            [sys.executable, "-u", "-c", _COMMAND, "ui", str(folder), "--port", "0", "--no-browser"],
-            stdout=self.log,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **_ALONE},
-        )
-        self.url = self._wait_for_url()
-        self.base = self.url.partition("?")[0]
-
-    def fresh(self) -> None:
-        """An empty project with an agent, and no complaint."""
-        for each in self.folder.iterdir():
-            if each.is_dir():
-                shutil.rmtree(each)
-            elif each.name != "my_agent.py":
-                each.unlink()
-        model = '[models.agent]\ncallable = "my_agent:answer"\n'
-        (self.folder / "tooleval.toml").write_text(model, encoding="utf-8")
-        self.release(0)
-        self.script({})
-        self.complaints.clear()
-
-    def _wait_for_url(self) -> str:
-        end = time.monotonic() + 120
-        while time.monotonic() < end and self.server.poll() is None:
-            found = re.search(r"http://\S+", Path(self.log.name).read_text())
-            if found:
-                return found[0]
-            time.sleep(0.05)
-        raise AssertionError(Path(self.log.name).read_text())
-
-    def open(self, browser: Browser, **options: Any) -> None:
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
-        self.page = context.new_page()
-        self.page.set_default_timeout(30_000)
-        self.page.add_init_script(_WATCH)
-        self.page.on(
-            "console",
-            lambda message: self.complaints.append(f"{message.text} {message.location['url']}"),
-        )
-        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        self.page.goto(self.url)
-        self.page.wait_for_selector("h1")
-
-    def cell(self, case: str, column: int = 0) -> Any:
-        """What a model made of a case, in the matrix."""
-        name = self.page.get_by_text(case, exact=True)
-        return self.page.locator(".matrix tbody tr").filter(has=name).locator(".cell button").nth(column)
-
-    def close(self) -> None:
-        self.server.send_signal(signal.SIGINT)
-        self.server.wait(60)
-        self.log.close()
-
-    def go(self, page: str) -> None:
-        """To a page by its address, as if the browser had just been opened."""
-        self.page.goto("about:blank")
-        self.page.goto(f"{self.base}#/{page}")
-        self.page.wait_for_selector("main h1")
-
-    def write(self, name: str, suite: Any) -> None:
-        text = suite if isinstance(suite, str) else json.dumps(suite, indent=2)
-        (self.folder / name).write_text(text, encoding="utf-8")
-
-    def text(self, name: str) -> str:
-        return (self.folder / name).read_text(encoding="utf-8")
-
-    def release(self, count: int) -> None:
-        new = self.folder / "released.new"
-        new.write_text(str(count))
-        new.replace(self.folder / "released")
-
-    def script(self, calls: dict[str, Any]) -> None:
-        self.calls = calls
-        (self.folder / "script.json").write_text(json.dumps(calls), encoding="utf-8")
-
-    def run(self, *models: str, file: str = "weather.tooleval.json") -> str:
-        """Run a suite over the page to its end; the id of the run."""
-        self.go(f"run?file={file}&" + "&".join(f"model={model}" for model in models))
-        self.page.get_by_role("button", name="Run Eval").click()
-        self.page.get_by_role("link", name="Run again").wait_for()
-        return str(self.page.evaluate("location.hash")).split("/")[-1].partition("?")[0]
-
-    def run_of_the_seed(self) -> str:
-        """A run of the seed by the agent and the baseline, made once for all tests that only read it."""
-        store = self.folder / ".tooleval"
-        if self.kept:
-            shutil.copytree(self.folder.parent / self.kept, store)
-        else:
-            self.kept = self.run("agent", "baseline/lexical")
-            shutil.copytree(store, self.folder.parent / self.kept)
-        return self.kept
-
-    def field(self, path: str) -> Any:
-        return self.page.locator(f'[data-path="{path}"]').locator("input, textarea, select").first
-
-    def open_item(self, path: str) -> None:
-        self.page.locator(f'[data-path="{path}"] .item-head').click()
-
-    def save(self) -> None:
-        self.page.get_by_role("button", name="Save", exact=True).click()
-        self.page.locator(".state", has_text=re.compile("^saved$")).wait_for()
-
-    def history(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.page.evaluate("fetch('/api/history').then((r) => r.json())")
-        return found
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    made = Site(tmp_path_factory.mktemp("site") / "project")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def site(browser: Browser, served: Site) -> Iterator[Site]:
-    served.fresh()
-    served.open(browser)
-    yield served
-    for context in browser.contexts:
-        context.close()
-    assert served.complaints == []
-
-
-@pytest.fixture
-def seeded(site: Site) -> Site:
-    """With the seed's suite, and an agent that gets the first of its cases right."""
-    site.write("weather.tooleval.json", SEED)
-    site.script(
-        {
-            _PARIS: [["get_weather", {"city": "paris"}]],
-            _TOKYO: [["get_weather", {"city": "Tokyo", "units": "celsius"}]],
-        }
-    )
-    return site
 
 
 def counted(count: int, **fields: Any) -> dict[str, Any]:
@@ -233,7 +52,7 @@ def pytest_scores(folder: Path, *arguments: str) -> dict[str, Any]:
     done = subprocess.run(
         [*command, "-p", "no:cacheprovider"],
         cwd=folder,
-        env={**os.environ, **_ALONE},
+        env={**os.environ, **ALONE},
         capture_output=True,
         text=True,
         check=False,
@@ -339,7 +158,7 @@ def test_a_change_in_a_form_leaves_everything_else_as_it_was_written(seeded: Sit
     seeded.open_item("test_cases[0]")
     seeded.field("test_cases[0].prompt").fill("Weather in Paris?")
     seeded.save()
-    assert seeded.text("weather.tooleval.json") == odd.replace(_PARIS, "Weather in Paris?")
+    assert seeded.text("weather.tooleval.json") == odd.replace(PARIS, "Weather in Paris?")
 
 
 def test_a_new_field_of_the_suite_stands_where_the_format_has_it(seeded: Site) -> None:
@@ -390,17 +209,84 @@ def test_a_suite_tells_which_wrong_answers_would_pass(seeded: Site) -> None:
 
 def test_the_json_view_and_the_forms_keep_in_step(seeded: Site) -> None:
     seeded.go("suite/weather.tooleval.json")
-    view = seeded.page.get_by_label("The suite as JSON")
     seeded.field("name").fill("Renamed")
-    expect(view).to_have_value(re.compile("Renamed"))
-    view.fill(view.input_value().replace("Renamed", "Again"))
+    expect(seeded.editor).to_contain_text("Renamed")
+    seeded.type_whole(seeded.editor_text().replace("Renamed", "Again"))
     expect(seeded.field("name")).to_have_value("Again")
-    view.fill("{")
+    seeded.type_whole("{")
     seeded.page.get_by_text("The text is no JSON object").wait_for()
     seeded.page.locator(".findings .jump").first.wait_for()
-    view.fill(SEED)
+    seeded.type_whole(SEED)
     seeded.page.locator("[data-item]").first.wait_for()
     assert seeded.page.locator(".state").inner_text() == "saved"
+
+
+def complete(site: Site, place: str, typed: str) -> list[str]:
+    """What the editor offers once `typed` stands behind `place`."""
+    text = SEED.replace(place, place + typed, 1)
+    site.type_whole(text[: text.index(place + typed) + len(place + typed)])
+    site.page.keyboard.press("Control+Space")
+    offered = site.page.locator(".cm-completionLabel")
+    offered.first.wait_for()
+    # For a moment Enter is still meant for the text.
+    site.page.wait_for_timeout(200)
+    found: list[str] = offered.all_inner_texts()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("place", "typed", "offered"),
+    [
+        ('"test_cases": [', '{"expected_to', ["expected_tool"]),
+        ('"test_cases": [', '{"match": "st', ["state", "state+results"]),
+        ('"test_cases": [', '{"forbidden_calls": ["', ["get_weather"]),
+        ('"test_cases": [\n    {', '"multi_turn": ', ["false", "true"]),
+        ('"expected_tool": "', "", ["get_weather"]),
+        ('"expected_params": { ', '"uni', ["units"]),
+        ('"expected_params": { ', '"units": "', ["celsius", "fahrenheit"]),
+        ('"expected_params": { ', '"city": {"$con', ["$contains"]),
+    ],
+)
+def test_the_editor_completes_by_the_format_and_the_tools(
+    seeded: Site, place: str, typed: str, offered: list[str]
+) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    found = complete(seeded, place, typed)
+    assert sorted(found[: len(offered)]) == offered
+
+
+def test_what_is_chosen_is_written_whole(seeded: Site) -> None:
+    seeded.go("suite/weather.tooleval.json")
+    keys = seeded.page.keyboard
+    complete(seeded, '"test_cases": [', '{"call_o')
+    keys.press("Enter")
+    seeded.page.locator(".cm-completionLabel", has_text="strict").wait_for()
+    seeded.page.wait_for_timeout(200)
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    assert seeded.editor_text().endswith('{"call_order": "strict"')
+
+
+def test_a_problem_is_marked_at_its_place_and_the_bytes_stay(site: Site) -> None:
+    text = SEED.replace('"get_weather",\n      "expected', '"get_wether",\n      "expected', 1)
+    (site.folder / "weather.tooleval.json").write_bytes(text.replace("\n", "\r\n").encode())
+    site.go("suite/weather.tooleval.json")
+    expect(site.page.locator(".cm-lintRange-error")).to_have_text('"get_wether"')
+    site.page.locator(".findings .jump").click()
+    site.page.get_by_role("button", name="JSON", exact=True).click()
+    site.page.locator(".findings .jump").click()
+    keys = site.page.keyboard
+    keys.press("ArrowRight")
+    for _ in "get_we":
+        keys.press("ArrowRight")
+    keys.type("a")
+    site.page.locator(".cm-lintRange-error").wait_for(state="detached")
+    site.save()
+    assert (site.folder / "weather.tooleval.json").read_bytes() == SEED.replace("\n", "\r\n").encode()
+    # Tab indents, and after Escape it leaves.
+    keys.press("Escape")
+    keys.press("Tab")
+    assert not site.page.evaluate("document.activeElement.matches('.json-editor')")
 
 
 def test_cases_are_added_doubled_moved_and_deleted(seeded: Site) -> None:
@@ -417,7 +303,7 @@ def test_cases_are_added_doubled_moved_and_deleted(seeded: Site) -> None:
     seeded.field("test_cases[2].prompt").fill("The new one")
     seeded.save()
     cases = json.loads(seeded.text("weather.tooleval.json"))["test_cases"]
-    assert [case["prompt"] for case in cases] == [_TOKYO, "The copy", "The new one"]
+    assert [case["prompt"] for case in cases] == [TOKYO, "The copy", "The new one"]
 
 
 def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> None:
@@ -427,7 +313,7 @@ def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> Non
     choice.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp"):
         seeded.page.keyboard.press(key)
-    expect(seeded.page.get_by_label("The suite as JSON")).to_have_value(SEED)
+    assert seeded.editor_text() == SEED
     choice.select_option("calls")
     first = seeded.page.locator('[data-path="test_cases[0].expected_calls[0].params.city"]')
     expect(first.get_by_role("textbox")).to_have_value("Paris")
@@ -442,7 +328,7 @@ def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> Non
     choice.select_option("none")
     seeded.save()
     case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
-    assert case == {"prompt": _PARIS, "expected_tool": None}
+    assert case == {"prompt": PARIS, "expected_tool": None}
     # What was dropped comes back, wherever the case stands now, and to it alone.
     seeded.page.get_by_role("button", name="Move down this case").click()
     seeded.open_item("test_cases[0]")
@@ -646,7 +532,7 @@ def test_scores_arrive_one_by_one_and_survive_a_reload(site: Site) -> None:
     for count in (1, 2, 3):
         site.release(count)
         expect(rows).to_have_count(count)
-        expect(page.locator(".live .number")).to_have_text(f"{count} of 6 cases")
+        expect(page.locator(".live .number")).to_have_text(f"{count} of 6 results")
     expect(site.cell("case-1")).to_have_accessible_name("agent: failed 0.00")
     page.reload()
     expect(rows).to_have_count(3)
@@ -691,7 +577,7 @@ def test_a_model_behind_the_scripted_server_scores_as_under_pytest(seeded: Site)
         page = seeded.page
         seeded.go("run?file=weather.tooleval.json&model=scripted")
         page.get_by_role("button", name="Run Eval").click()
-        page.get_by_text(re.compile("^[1-4] of 6 cases")).wait_for()
+        page.get_by_text(re.compile("^[1-4] of 6 results")).wait_for()
         model.latency = 0.0
         page.reload()
         page.get_by_role("link", name="Run again").wait_for(timeout=120_000)
@@ -734,15 +620,15 @@ def test_a_cancelled_run_keeps_what_came(site: Site) -> None:
     site.cell("case-0").wait_for()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Cancel the run").click()
-    page.get_by_text("interrupted before its end").wait_for()
+    page.get_by_text("interrupted").wait_for()
     assert "1 passed" in page.locator(".outcomes").inner_text()
     site.release(4)
     for address in ("history", "suites"):
         site.go(address)
         result = page.locator("tbody .tone-error")
-        expect(result).to_contain_text("1/1 passed · interrupted before its end")
+        expect(result).to_contain_text("1/1 passed · interrupted")
     site.go("trend?name=Counted")
-    expect(page.locator("tbody .tone-error")).to_contain_text("interrupted before its end")
+    expect(page.locator("tbody .tone-error")).to_contain_text("interrupted")
 
 
 def test_a_run_that_fails_shows_what_pytest_wrote(seeded: Site) -> None:
@@ -781,7 +667,7 @@ def test_only_the_cases_that_were_chosen_run(seeded: Site) -> None:
     page = seeded.page
     seeded.go("run?file=weather.tooleval.json&model=agent&model=baseline/lexical")
     page.get_by_text("Choose cases").click()
-    page.get_by_label(_TOKYO).uncheck()
+    page.get_by_label(TOKYO).uncheck()
     assert page.get_by_text("1 case on 2 models").is_visible()
     page.get_by_label("Temperature", exact=True).fill("3")
     page.get_by_role("button", name="Run Eval").click()
@@ -827,7 +713,7 @@ def test_a_run_of_the_history_is_seen_as_in_a_report(seeded: Site) -> None:
 def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     page = seeded.page
     seeded.run("agent")
-    seeded.script({**seeded.calls, _PARIS: [["get_weather", {"city": "Rome"}]]})
+    seeded.script({**seeded.calls, PARIS: [["get_weather", {"city": "Rome"}]]})
     seeded.run("agent")
     seeded.go("history")
     boxes = page.get_by_role("checkbox")
@@ -868,7 +754,7 @@ def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: S
     seeded.go("suites")
     rows = page.locator("tbody tr")
     expect(rows.filter(has_text="weather.tooleval.json")).to_contain_text("0.50 · 1/2 passed")
-    expect(rows.filter(has_text="drafts.tooleval.json")).to_contain_text("– 2 skipped")
+    expect(rows.filter(has_text="drafts.tooleval.json")).to_contain_text("⊘ 2 skipped")
     expect(rows.filter(has_text="a-twin.tooleval.json")).not_to_contain_text("passed")
     seeded.go("history")
     expect(page.locator(".tone-skipped")).to_contain_text("2 skipped")
@@ -886,7 +772,7 @@ def test_results_belong_to_their_file_and_skipped_cases_are_no_success(seeded: S
 
 def test_an_answer_is_accepted_as_expected(seeded: Site) -> None:
     page = seeded.page
-    seeded.script({**seeded.calls, _PARIS: [["get_weather", {"city": "Rome"}]]})
+    seeded.script({**seeded.calls, PARIS: [["get_weather", {"city": "Rome"}]]})
     run = seeded.run("agent")
     seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
     page.get_by_role("button", name="Accept this answer").click()
@@ -917,6 +803,30 @@ def test_no_answer_to_a_simulated_user_is_accepted(site: Site) -> None:
     site.page.get_by_role("button", name="Accept this answer").click()
     site.page.locator("dialog", has_text="goes another way each time").wait_for()
     assert site.text("s.tooleval.json") == before
+
+
+def test_a_run_that_passed_its_gate_is_marked_so_and_a_tag_is_seen(seeded: Site) -> None:
+    page = seeded.page
+    for rate in ("0.4", "0.9"):
+        pytest_scores(seeded.folder, "--tooleval-model=agent", f"--tooleval-fail-under={rate}")
+    history = History(seeded.folder / ".tooleval")
+    history.tag(history.find("latest~1"), "v1")
+    seeded.go("history")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(2)
+    strict, loose = rows.all()
+    expect(strict).to_contain_text("✗ 1/2 passed1 failed, 1 of these tolerated · 1 gate failed")
+    expect(loose).to_contain_text("✓ 1/2 passed1 failed, 1 of these tolerated")
+    expect(loose.locator(".tag")).to_have_text("@v1")
+    seeded.go("compare")
+    expect(page.get_by_label("Old run", exact=True).locator("option:checked")).to_have_text(
+        re.compile("^@v1 · ")
+    )
+    seeded.go("suites")
+    page.get_by_text("✗ 0.50 · 1/2 passed").wait_for()
+    history.delete(history.find("latest"))
+    page.reload()
+    page.get_by_text("✓ 0.50 · 1/2 passed").wait_for()
 
 
 def test_a_deleted_run_is_gone_and_told_in_words(seeded: Site) -> None:
@@ -986,8 +896,8 @@ def test_hostile_texts_run_nothing_and_break_no_layout(site: Site) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_five_thousand_cases_keep_the_page_responsive(site: Site) -> None:
-    site.write("many.tooleval.json", counted(5000))
+def test_many_cases_keep_the_page_responsive(site: Site) -> None:
+    site.write("many.tooleval.json", counted(1500))
     page = site.page
     site.go("run?file=many.tooleval.json&model=baseline/lexical")
     page.evaluate(
@@ -1001,18 +911,18 @@ def test_five_thousand_cases_keep_the_page_responsive(site: Site) -> None:
     page.get_by_role("button", name="Run Eval").click()
     page.get_by_role("link", name="Run again").wait_for(timeout=120_000)
     page.locator(".verdict").wait_for()
-    expect(page.locator(".status")).to_have_text("5,000 of 5,000 cases")
+    expect(page.locator(".status")).to_have_text("1,500 of 1,500 cases")
     assert page.locator(".matrix tbody tr").count() < 200
-    page.get_by_label("Search").fill("case-4999")
-    site.cell("case-4999").wait_for()
+    page.get_by_label("Search").fill("case-1499")
+    site.cell("case-1499").wait_for()
     # On a slow machine that others use too; what people feel is far below.
     assert page.evaluate("window.longest") < 1500
     site.go("suite/many.tooleval.json")
-    page.get_by_label("Filter the cases").fill("case-4321")
-    page.locator(".item-head", has_text="case-4321").click()
-    site.field("test_cases[4321].prompt").fill("changed")
+    page.get_by_label("Filter the cases").fill("case-1321")
+    page.locator(".item-head", has_text="case-1321").click()
+    site.field("test_cases[1321].prompt").fill("changed")
     site.save()
-    assert json.loads(site.text("many.tooleval.json"))["test_cases"][4321]["prompt"] == "changed"
+    assert json.loads(site.text("many.tooleval.json"))["test_cases"][1321]["prompt"] == "changed"
 
 
 _NAMELESS = """() => [...document.querySelectorAll("input, select, textarea, button")]

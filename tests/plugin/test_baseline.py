@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from pytest_tooleval.history import History
+
 from .project import Project
 from .project import call
 from .project import case
@@ -16,6 +18,8 @@ from .project import right
 from .project import wrong
 
 CASES = 30
+
+FAILS = "--tooleval-strict makes this fail the run"
 
 
 def many(wrong_ones: int, **fields: Any) -> list[dict[str, Any]]:
@@ -31,8 +35,12 @@ def before(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize(("baseline", "workers"), [("old.json", ()), ("latest", ("-n", "2"))])
+@pytest.mark.parametrize(
+    ("baseline", "workers"), [("old.json", ()), ("latest", ("-n", "2")), ("@release-1", ())]
+)
 def test_a_drop_fails_the_run(before: Project, baseline: str, workers: Sequence[str]) -> None:
+    history = History(before.path / ".tooleval")
+    history.tag(history.find("latest"), "release-1")
     before.suite(*many(10))
     run = before.run_subprocess if workers else before.run
     options = (
@@ -64,18 +72,37 @@ def test_without_a_change_it_passes(before: Project) -> None:
 def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> None:
     before.suite(*many(1))
     options = ("--tooleval-baseline=old.json", "--tooleval-fail-under=overall=0.5")
-    told = "*went from 1.00 to 0.97 over 30 cases*up to 0.15 is not ruled out; about 2 more trials*"
+    told = "*went from 1.00 to 0.97 over 30 cases*up to 0.15 is not ruled out; about 2 more*chance"
+    passes = " (does not fail the run; --tooleval-strict would)"
     result = before.run(*options, "--junitxml=out.xml")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        [f"baseline INCONCLUSIVE: {told}", "*29 passed, 1 failed (tolerated), 1 inconclusive*"]
+        [f"baseline INCONCLUSIVE: {told}{passes}", "*29 passed, 1 failed (tolerated), 1 inconclusive*"]
     )
     (skipped,) = ET.parse(before.path / "out.xml").getroot().iterfind(".//*[@name='baseline']/skipped")
     assert "is not ruled out; about 2 more trials" in str(skipped.get("message"))
     result = before.run(*options, "--tooleval-strict")
     assert result.ret == 1
-    result.stdout.fnmatch_lines([f"baseline INCONCLUSIVE: {told}which fails the run: --tooleval-strict"])
+    result.stdout.fnmatch_lines([f"baseline INCONCLUSIVE: {told}; {FAILS}"])
     result.stdout.fnmatch_lines(["FAILED tooleval::baseline*"])
+
+
+def test_few_answers_of_which_none_got_worse_are_no_alarm(project: Project) -> None:
+    project.suite(*(right(f"c{i}") for i in range(6)))
+    assert project.run("--tooleval-json=old.json").ret == 0
+    options = ("--tooleval-baseline=old.json", "--tooleval-markdown=out.md", "--tooleval-github=always")
+    result = project.run(*options)
+    assert result.ret == 0
+    told = (
+        "no drop seen over 6 cases of agent; so few answers rule out only drops of more than 0.45; "
+        "about 4 more trials of each case would decide (does not fail the run; --tooleval-strict would)"
+    )
+    assert f"baseline inconclusive: {told}" in result.outlines
+    assert f"inconclusive: `{told}`" in (project.path / "out.md").read_text().splitlines()
+    result.stdout.no_fnmatch_line("::warning*")
+    result = project.run(*options, "--tooleval-strict")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"baseline INCONCLUSIVE: no drop seen *; {FAILS}"])
 
 
 def test_a_large_drop_that_may_be_chance_is_no_good_baseline(project: Project) -> None:
@@ -156,8 +183,8 @@ def test_nothing_to_compare_does_not_pass(before: Project) -> None:
         (["--tooleval-baseline=weather.tooleval.json"], "not a result document"),
         (["--tooleval-baseline=2031"], "--tooleval-baseline=2031: "),
         (["--tooleval-baseline="], "expected a file or the name of a run"),
-        (["--tooleval-max-drop=0.1"], "there is no baseline"),
-        (["--tooleval-baseline-model=a=b"], "there is no baseline"),
+        (["--tooleval-max-drop=0.1"], "needs a baseline"),
+        (["--tooleval-baseline-model=a=b"], "needs a baseline"),
         (["--tooleval-baseline=old.json", "--tooleval-baseline-model=a"], "expected OLD=NEW"),
         (["--tooleval-baseline=old.json", "--tooleval-max-drop=5"], "expected a number from 0 to 1"),
         (["--tooleval-baseline=old.json", "--tooleval-baseline-model=gpt=agent"], "gpt"),

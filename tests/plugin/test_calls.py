@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -73,7 +68,7 @@ def test_stopping_early_cancels_what_is_in_flight(project: Project, option: str)
     assert sorted(project.rows()) == ["first[agent]"]
     assert len(project.log("cancelled")) == 5
     assert project.document()["run"]["selected"] == 6
-    result.stdout.fnmatch_lines(["1 of 6 cases ran before the run ended"])
+    result.stdout.fnmatch_lines(["1 of 6 results came before the run ended"])
 
 
 def test_stopping_early_leaves_queued_cases_unasked(project: Project) -> None:
@@ -103,41 +98,6 @@ def test_a_collection_error_elsewhere_asks_nothing(project: Project) -> None:
     assert project.calls == []
     result = project.run("--continue-on-collection-errors")
     result.assert_outcomes(passed=1, errors=1)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
-def test_ctrl_c_ends_at_once_and_cancels(project: Project) -> None:
-    project.suite(right("quick"), *(right(f"c{i}", delay=120) for i in range(8)))
-    command = [sys.executable, "-m", "pytest", "--tooleval-model=agent", "--tooleval-json=out.json"]
-    process = subprocess.Popen(
-        command, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    try:
-        _wait_for(project.path / "calls.log", lines=9, process=process)
-        begin = time.monotonic()
-        os.kill(process.pid, signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
-        took = time.monotonic() - begin
-    finally:
-        process.kill()
-        process.wait()
-    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
-    assert took < 25.0, output  # 0.6 s on an idle machine
-    assert len(project.log("cancelled")) == 8
-    assert "KeyboardInterrupt" in output
-    assert "--tooleval-resume takes over the answers" in output
-    assert "INTERNALERROR" not in output
-    assert project.rows()["quick[agent]"]["outcome"] == "passed"
-
-
-def _wait_for(path: Path, lines: int, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None:
-        if path.exists() and len(path.read_text().splitlines()) >= lines:
-            time.sleep(0.5)  # so that the first case is reported as well
-            return
-        time.sleep(0.05)
-    raise AssertionError("the agent was not asked in time")
 
 
 def test_no_thread_is_left_behind(project: Project) -> None:

@@ -35,7 +35,7 @@ def test_replaying_does_not_load_the_agent(project: Project) -> None:
     project.suite(right("a"))
     agent = project.path / "my_agent.py"
     agent.write_text(agent.read_text() + '\nlog("imported.log", 1)\n')
-    project.run_subprocess(CASSETTE)
+    project.run(CASSETTE)
     assert project.log("imported") == [1]
     project.run_subprocess(CASSETTE, "--tooleval-record=none").assert_outcomes(passed=1)
     assert project.log("imported") == [1]
@@ -58,7 +58,7 @@ def test_a_miss_is_an_error_that_says_what_to_do(project: Project) -> None:
     project.suite(right("a"))
     result = project.run(CASSETTE, "--tooleval-record=none")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*not on the cassette*weather.jsonl*--tooleval-record=new*"])
+    result.stdout.fnmatch_lines(["*no recorded answer in *weather.jsonl*--tooleval-record=new*"])
     assert project.calls == []
 
 
@@ -166,7 +166,7 @@ def test_a_rerun_of_an_error_asks_anew(project: Project) -> None:
 
 def test_reruns_do_not_repeat_properties(project: Project) -> None:
     project.suite(wrong("a"))
-    project.run("--reruns=2", "--junitxml=out.xml")
+    project.run("--reruns=2", "--junitxml=out.xml", "-otooleval_junit_properties=true")
     cases = list(ET.parse(project.path / "out.xml").getroot().iter("testcase"))
     assert len(cases) == 3
     for one in cases:

@@ -25,17 +25,12 @@ def desk(project: Project) -> Project:
     return project
 
 
-def rows(project: Project, *args: str) -> dict[str, dict[str, Any]]:
+@pytest.mark.parametrize("workers", [0, 2])
+def test_each_agent_is_told_what_it_did(desk: Project, workers: int) -> None:
     models = [f"--tooleval-model={name}" for name in AGENTS]
-    project.run_subprocess("--tooleval-json=out.json", *models, *args, model=None)
-    return project.rows()
-
-
-@pytest.mark.parametrize("args", [(), ("-n2", "--tooleval-trials=2")])
-def test_each_agent_is_told_what_it_did(desk: Project, args: tuple[str, ...]) -> None:
-    if args:
-        pytest.importorskip("xdist")
-    found = rows(desk, *args)
+    trials = f"--tooleval-trials={max(workers, 1)}"
+    desk.run_on(workers, "--tooleval-json=out.json", trials, *models, model=None)
+    found = desk.rows()
     overall = {name: found[f"{FIRST}[{name}]"]["scores"]["overall"] for name in AGENTS}
     assert overall == {
         "right": 1.0,
@@ -54,6 +49,35 @@ def test_each_agent_is_told_what_it_did(desk: Project, args: tuple[str, ...]) ->
     (trial, *_) = found[f"{FIRST}[careless]"]["trials"]
     said = [round_["prompt"] for round_ in trial["transcript"]["rounds"]]
     assert [bool(prompt) for prompt in said] == [False, True, False]
+
+
+def test_a_failure_goes_through_the_turns_in_their_order(desk: Project) -> None:
+    suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
+    case = next(case for case in suite["test_cases"] if case["id"] == FIRST)
+    case["turns"][0].update(expected_text=["Not this"], expected_state={"orders.A1.refunded": 1})
+    desk.write("refunds.tooleval.json", json.dumps(suite))
+    desk.run("-k", FIRST, model="lying").stdout.fnmatch_lines(
+        [
+            "  turn 1",
+            '  - Desk.orders*"A1"*.refunded  1',
+            '  + Desk.orders*"A1"*.refunded  0 *another value',
+            '  - text *"Not this" *was not said',
+            "  + text *?",
+            "  turn 2: call 1",
+            "  the whole conversation",
+            "  overall *= the mean of 8 checks: calls 0 of 1, state 0 of 2, text 2 of 3, conduct 2 of 2",
+        ]
+    )
+
+
+def test_a_world_that_is_not_there_is_no_fault_of_the_agent(desk: Project) -> None:
+    tools = [{"type": "function", "function": {"name": "refund"}}]
+    case = {"id": "a", "turns": [{"prompt": "Hello", "expected_state": {"paid": 1}}]}
+    suite = {"name": "Refunds", "world": "desk:Desc", "tools": tools, "test_cases": [case]}
+    desk.write("refunds.tooleval.json", json.dumps(suite))
+    result = desk.run(model="right")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["refunds.tooleval.json:1: *'desk' has no class or function 'Desc'"])
 
 
 def test_a_failure_shows_the_conversation_and_what_the_world_printed(desk: Project) -> None:
@@ -81,9 +105,9 @@ def test_a_failure_shows_the_conversation_and_what_the_world_printed(desk: Proje
 def test_a_conversation_is_replayed_until_its_world_changes(desk: Project) -> None:
     replay = ("--tooleval-cassette=cassettes", "--tooleval-record=none")
     desk.run(replay[0], model="right").assert_outcomes(passed=2)
-    desk.run_subprocess(*replay, model="right").assert_outcomes(passed=2)
+    desk.run(*replay, model="right").assert_outcomes(passed=2)
     desk.write("desk.py", (desk.path / "desk.py").read_text().replace('{"ok": True', '{"done": True'))
-    missed = desk.run_subprocess(*replay, "-k", FIRST, model="right")
+    missed = desk.run(*replay, "-k", FIRST, model="right")
     missed.assert_outcomes(errors=1, deselected=1)
     missed.stdout.fnmatch_lines(["*differs in tools_answer: world.code recorded *"])
 
@@ -101,9 +125,9 @@ def test_a_world_that_keeps_something_is_an_error_that_names_it(desk: Project) -
                 return {"ok": True, "refunded": self.orders[order]["refunded"]}
         """,
     )
-    result = desk.run_subprocess("-k", FIRST, "--tooleval-trials=2", model="right")
+    result = desk.run("-k", FIRST, "--tooleval-trials=2", model="right")
     result.assert_outcomes(errors=1, deselected=1)
-    result.stdout.fnmatch_lines(["*refunded: a new world does not begin like the first*"])
+    result.stdout.fnmatch_lines(["*refunded: a new world does not start like the first*"])
 
 
 def test_early_stopping_and_budgets_know_turns(desk: Project) -> None:
@@ -132,7 +156,7 @@ def test_an_agent_with_its_own_loop_acts_on_the_world(desk: Project) -> None:
     (trial,) = desk.rows()[f"{FIRST}[right]"]["trials"]
     prompted = [bool(round_["prompt"]) for round_ in trial["transcript"]["rounds"]]
     assert prompted == [False, True, False]
-    desk.run_subprocess(tape, "--tooleval-record=none", "-k", FIRST, model="right").assert_outcomes(
+    desk.run(tape, "--tooleval-record=none", "-k", FIRST, model="right").assert_outcomes(
         passed=1, deselected=1
     )
 
@@ -207,7 +231,7 @@ def test_what_a_world_says_holds_no_secret(project: Project, monkeypatch: pytest
     project.write("leaks.tooleval.json", json.dumps(suite))
     files = ("json=out.json", "cassette=tapes")
     options = [f"--tooleval-{file}" for file in files]
-    result = project.run_subprocess("-v", "--junitxml=out.xml", *options, model="bot")
+    result = project.run("-v", "--junitxml=out.xml", *options, model="bot")
 
     result.assert_outcomes(passed=1, failed=3, errors=1)
     output = result.stdout.str()

@@ -194,4 +194,4 @@ def test_a_reader_that_goes_does_not_end_the_run(project: Project) -> None:
     assert isinstance(msgspec.json.decode(line, type=Event), RunStarted)
     assert pytest_.returncode == 0
     assert "2 passed" in output
-    assert f"{option}: the stream broke off: Broken pipe" in output
+    assert f"{option}: stopped writing events: Broken pipe" in output

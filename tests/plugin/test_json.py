@@ -156,7 +156,7 @@ def test_an_unwritable_path_is_a_clear_error(project: Project, number: int) -> N
     if number >= len(paths):
         pytest.skip("no such path on this system")
     project.suite(right("a"))
-    result = project.run_subprocess(f"--tooleval-json={paths[number]}")
+    result = project.run(f"--tooleval-json={paths[number]}")
     output = result.stdout.str() + result.stderr.str()
     assert result.ret not in (pytest.ExitCode.OK, pytest.ExitCode.INTERNAL_ERROR), output
     assert "Traceback" not in output

@@ -70,17 +70,16 @@ def serve(desk: Project, server: MockServer) -> None:
     desk.write("tooleval.toml", "".join(f'[models.{n}]\nmodel = "{n}"\n{shared}' for n in names))
 
 
-@pytest.mark.parametrize("args", [(), ("-n2",)])
-def test_a_played_user_and_a_judge(desk: Project, args: tuple[str, ...]) -> None:
-    if args:
-        pytest.importorskip("xdist")
-    tape = ("--tooleval-cassette=tape", "--tooleval-trials=2", *CAST, *args)
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_played_user_and_a_judge(desk: Project, workers: int) -> None:
+    tape = ("--tooleval-cassette=tape", "--tooleval-trials=2", *CAST)
     models = ("--tooleval-model=careful,careless", "--tooleval-json=out.json")
     with MockServer(script=script) as server:
         serve(desk, server)
-        desk.run_subprocess(*models, *tape, model=None).assert_outcomes(passed=1, failed=1)
+        first = desk.run_on(workers, *models, *tape, model=None)
+        first.assert_outcomes(passed=1, failed=1)
         requests = server.requests
-        result = desk.run_subprocess(*models, *tape, "--tooleval-record=none", model=None)
+        result = desk.run(*models, *tape, "--tooleval-record=none", model=None)
         result.assert_outcomes(passed=1, failed=1)
         assert server.requests == requests
     careful, careless = (desk.rows()[f"refund[{name}]"] for name in ("careful", "careless"))
@@ -103,7 +102,7 @@ def test_a_played_user_and_a_judge(desk: Project, args: tuple[str, ...]) -> None
 def test_their_money_is_counted_apart(desk: Project) -> None:
     with MockServer(script=script) as server:
         serve(desk, server)
-        result = desk.run_subprocess("--tooleval-json=out.json", *CAST, model="careful")
+        result = desk.run("--tooleval-json=out.json", *CAST, model="careful")
         result.assert_outcomes(passed=1)
         assert server.requests == 7
     document = desk.document()
@@ -118,8 +117,8 @@ def test_their_money_is_counted_apart(desk: Project) -> None:
     assert model["cost_usd"] == pytest.approx(spent["careful"]["usd"])
     assert model["others_cost_usd"] == pytest.approx(others)
     line = f"judge and simulated user: spent ${others:.4f} in this run"
-    result.stdout.fnmatch_lines([f"{line}, not among the costs of the models"])
-    result.stdout.no_fnmatch_line("*for answers that no case shows*")
+    result.stdout.fnmatch_lines([f"{line}, not included in the models' cost"])
+    result.stdout.no_fnmatch_line("*for answers of unfinished cases*")
 
 
 @pytest.mark.parametrize(("passed", "asked"), [(True, 1), ("yes", 2)])
@@ -160,11 +159,11 @@ def test_a_run_that_was_cut_short_is_resumed(desk: Project) -> None:
 
     with MockServer(script=script, respond=respond) as server:
         serve(desk, server)
-        result = desk.run_subprocess(*CAST, model="careful")
+        result = desk.run(*CAST, model="careful")
         result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines(["*the judge judge: *no judging today*"])
         failing["ada"], before = False, server.requests
-        desk.run_subprocess(*CAST, "--tooleval-resume", model="careful").assert_outcomes(passed=1)
+        desk.run(*CAST, "--tooleval-resume", model="careful").assert_outcomes(passed=1)
         assert server.requests == before + 1
 
 
@@ -173,18 +172,18 @@ def test_a_run_that_was_cut_short_is_resumed(desk: Project) -> None:
     [
         (
             CAST[1:],
-            "*the case has a rubric ($judge), and no judge is named: use --tooleval-judge=MODEL*",
+            "*the case has a rubric ($judge), but no judge is set: use --tooleval-judge=MODEL*",
         ),
-        (CAST[:1], "*a model has to play the user, and none is named: use --tooleval-user=MODEL*"),
+        (CAST[:1], "*a model has to play the user, but none is set: use --tooleval-user=MODEL*"),
     ],
 )
 def test_nothing_is_asked_without_them(desk: Project, cast: tuple[str, ...], reason: str) -> None:
     with MockServer(script=script) as server:
         serve(desk, server)
-        result = desk.run_subprocess(*cast, model="careful")
+        result = desk.run(*cast, model="careful")
         result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines([reason])
-        desk.run_subprocess(model=None).assert_outcomes(skipped=1)
+        desk.run(model=None).assert_outcomes(skipped=1)
         assert server.requests == 0
 
 
@@ -195,7 +194,7 @@ def test_the_ini_file_names_them_and_the_case_its_own_user(desk: Project) -> Non
     desk.write("pytest.ini", "[pytest]\ntooleval_judge = judge\ntooleval_user = careful")
     with MockServer(script=script) as server:
         serve(desk, server)
-        desk.run_subprocess(model="careful").assert_outcomes(passed=1)
+        desk.run(model="careful").assert_outcomes(passed=1)
 
 
 def test_python_functions_judge_and_play(desk: Project) -> None:
@@ -217,19 +216,20 @@ def test_python_functions_judge_and_play(desk: Project) -> None:
     )
     names = ("careful", "judge", "ada")
     desk.write("tooleval.toml", "".join(f'[models.{n}]\ncallable = "cast:{n}"\n' for n in names))
-    result = desk.run_subprocess(*CAST, model="careful")
+    result = desk.run(*CAST, model="careful")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*the user, played by ada: did not reach its goal in 3 turns*"])
     turn = {"prompt": "Pay me.", "expected_text": [{"$judge": RUBRIC}]}
     suite = {"name": "s", "world": "desk:Desk", "test_cases": [{"id": "t", "turns": [turn]}]}
     desk.write("s.tooleval.json", json.dumps(suite))
-    result = desk.run_subprocess(*CAST, "--tooleval-cassette=tape", model="careful")
+    result = desk.run(*CAST, "--tooleval-cassette=tape", model="careful")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*the judge judge: expected one call verdict*got verdict(*yes*"])
     (kept,) = (desk.path / "tape" / "s.jsonl").read_text().splitlines()
     assert "cast:careful" in kept  # what cannot be read is asked for again
 
 
+@pytest.mark.slow
 def test_the_estimate_counts_them(desk: Project) -> None:
     with MockServer(script=script) as server:
         serve(desk, server)
@@ -245,7 +245,7 @@ def test_the_estimate_counts_them(desk: Project) -> None:
                 r"judge \(as judge\) +1 +0 +2 +\d+ +\$",
             ]
         )
-        desk.run_subprocess(*tape, model="careful").assert_outcomes(passed=1)
+        desk.run(*tape, model="careful").assert_outcomes(passed=1)
         result = desk.run_subprocess(*tape, "--tooleval-estimate", model="careful")
         result.stdout.re_match_lines([r"careful +1 +1 +0", r"ada .* +1 +1 +0", r"judge .* +1 +1 +0"])
 
@@ -256,7 +256,7 @@ def test_the_key_of_a_judge_is_missed_before_anything_is_asked(desk: Project) ->
         toml = (desk.path / "tooleval.toml").read_text()
         judge = 'model = "judge"\n'
         desk.write("tooleval.toml", toml.replace(judge, f'{judge}api_key_env = "NOT_SET"\n'))
-        result = desk.run_subprocess(*CAST, model="careful")
+        result = desk.run(*CAST, model="careful")
         assert server.requests == 0
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*NOT_SET is not set*'judge'*"])

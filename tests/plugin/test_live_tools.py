@@ -196,7 +196,7 @@ def test_only_the_command_line_allows_tools(
         monkeypatch.setenv("PYTEST_ADDOPTS", "-p tooleval --tooleval-allow-tools=find_station")
     result = live.run(allow=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--tooleval-allow-tools: expected on the command line itself*"])
+    result.stderr.fnmatch_lines(["*--tooleval-allow-tools: give it on the command line itself*"])
 
 
 def test_from_a_python_test(live: Live) -> None:
@@ -359,7 +359,7 @@ def test_a_server_that_cannot_be_started(live: Live) -> None:
 def test_a_strict_replay_asks_no_server(live: Live) -> None:
     write(live, FIRST, LAST)
     result = live.run("--tooleval-cassette=tapes", "--tooleval-record=none")
-    result.stdout.fnmatch_lines(["*tools_from: the tools of * are not on the cassette*"])
+    result.stdout.fnmatch_lines(["*tools_from: the tools of * are not recorded in *"])
 
 
 def test_cases_are_checked_against_the_servers_tools(live: Live) -> None:
@@ -373,7 +373,7 @@ def test_cases_are_checked_against_the_servers_tools(live: Live) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tools": []}, "*tools: stands beside tools_from; keep one of them"),
+        ({"tools": []}, "*tools: cannot be combined with tools_from; keep one of them"),
         ({"tools_from": {"mcp": {}}}, "*tools_from.mcp: expected one of stdio, http and sse, got none"),
         (
             {"tools_from": {"mcp": {"stdoi": "x"}}},

@@ -53,9 +53,22 @@ def test_skips_are_listed_with_their_file(project: Project) -> None:
     project.run("-rs").stdout.fnmatch_lines(["SKIPPED*weather.tooleval.json*later"])
 
 
+def test_junit_keeps_to_its_schema(project: Project) -> None:
+    """The one of Jenkins' xUnit plugin, as of xunit2, has nothing else in a test case."""
+    project.suite(wrong("a"), right("b"), raising("c"), right("d", skip="later"))
+    known = {"skipped", "error", "failure", "system-out", "system-err"}
+    for family, properties in (("xunit2", False), ("xunit1", True)):
+        gate = ("--tooleval-fail-under=0.9", "--tooleval-max-errors=1")
+        project.run("--junitxml=out.xml", f"-ojunit_family={family}", "-rA", *gate)
+        cases = list(ET.parse(project.path / "out.xml").getroot().iter("testcase"))
+        found = {child.tag for one in cases for child in one}
+        assert len(cases) == 5
+        assert found - known == ({"properties"} if properties else set())
+
+
 def test_junit_holds_scores_as_properties(project: Project) -> None:
     project.suite(wrong("a"), right("b"), raising("c"))
-    project.run("--junitxml=out.xml")
+    project.run("--junitxml=out.xml", "-otooleval_junit_properties=true")
     suite = ET.parse(project.path / "out.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
     cases = {one.get("name"): one for one in suite.iter("testcase")}

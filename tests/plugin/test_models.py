@@ -17,8 +17,8 @@ def test_without_a_model_cases_are_skipped_loudly(project: Project) -> None:
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(
         [
-            "SKIPPED*no model named: use --tooleval-model=NAME*",
-            "2 test cases were NOT EVALUATED: no model named*baseline/lexical*",
+            "SKIPPED*no model is set: use --tooleval-model=NAME*",
+            "2 test cases were NOT EVALUATED: no model is set*baseline/lexical*",
         ]
     )
     assert project.calls == []
@@ -143,6 +143,7 @@ def test_a_wrong_table_names_file_line_and_cure(project: Project, table: str, me
     assert "Traceback" not in result.stderr.str()
 
 
+@pytest.mark.slow
 def test_a_provider_that_litellm_does_not_know(project: Project) -> None:
     project.suite(right("a"))
     project.write("tooleval.toml", '[models.agent]\nmodel = "opnai/gpt-4o"\n')
@@ -211,7 +212,7 @@ def test_an_effort_for_all_models_that_can_reason(project: Project) -> None:
         result = project.run("--tooleval-reasoning=low", "--tooleval-json=out.json", model=models)
         assert server.bodies[0]["reasoning_effort"] == "low"
         assert "thinking" not in server.bodies[0]
-    left = "no reasoning effort sent, as this model is not known to reason (1 case)"
+    left = "no reasoning effort sent, because this model is not known to reason (1 case)"
     result.stdout.fnmatch_lines([f"deaf: {left}", f"baseline/lexical: {left}"])
     document = project.document()
     assert {row["model"]: row["fallbacks"] for row in document["models"]}["effort"] == []

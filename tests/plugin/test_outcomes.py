@@ -100,8 +100,12 @@ def test_an_answer_without_calls_is_right_where_nothing_is_expected(project: Pro
         ),
         ({"returns": 5}, "*my_agent:answer returned int 5; expected the assistant's message*"),
         ({"returns": {"answer": 1}}, "*my_agent:answer returned dict*expected the assistant's message*"),
+        (
+            {"returns": ["a", {"b": 1}]},
+            "*my_agent:answer returned list ?'a', {'b': 1}?; expected*",
+        ),
         ({"returns": None}, "*my_agent:answer returned NoneType None; expected*"),
-        ({"delay": 30}, "*my_agent:answer gave no answer within 2 s (--tooleval-timeout)"),
+        ({"delay": 30}, "*my_agent:answer did not answer within 2 s (--tooleval-timeout)"),
     ],
 )
 @pytest.mark.parametrize("style", ["long", "no"])
@@ -219,6 +223,24 @@ def test_an_unexpected_pass(project: Project) -> None:
     assert "XPASS(strict)" in result.stdout.str()
 
 
+def test_a_case_that_is_expected_to_fail_and_not_asked_has_the_reason_of_its_mark(
+    project: Project,
+) -> None:
+    project.suite(right("a"))
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[0].add_marker(pytest.mark.xfail(reason="too dear", run=False))
+        """,
+    )
+    project.run("--tooleval-json=out.json").assert_outcomes(xfailed=1)
+    (row,) = project.document("out.json")["cases"]
+    assert (row["outcome"], row["reason"]) == ("skipped", "too dear")
+
+
 def test_runxfail_takes_failures_for_failures(project: Project) -> None:
     project.suite(wrong("a", xfail=True), right("b", xfail={"strict": True}))
     project.run("--runxfail").assert_outcomes(failed=1, passed=1)
@@ -230,7 +252,9 @@ def test_what_cannot_be_scored_is_an_error(project: Project) -> None:
     project.suite(case("slow", script, expected_params=slow), right("b"))
     result = project.run("--tooleval-json=out.json")
     result.assert_outcomes(errors=1, passed=1)
-    result.stdout.fnmatch_lines(["agent: cannot be scored: Weather::slow: expected_params.city: *"])
+    result.stdout.fnmatch_lines(
+        ["weather.tooleval.json:*: cannot be scored: Weather::slow: expected_params.city: *"]
+    )
     row = project.rows()["slow[agent]"]
     assert (row["outcome"], row["scores"]) == ("error", {})
     assert "Traceback" not in result.stdout.str()

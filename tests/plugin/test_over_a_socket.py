@@ -84,7 +84,7 @@ def test_a_refused_tool_choice_is_noted_and_remembered(project: Project) -> None
     # Only the two that were on their way at the first refusal are refused.
     assert server.requests <= 6 + 2
     result.stdout.fnmatch_lines(
-        ["local: asked with tool_choice 'auto', as this model refuses what the case asks for (6 cases)"]
+        ["local: asked with tool_choice 'auto', because the model refuses the one of the case (6 cases)"]
     )
     [reply] = [
         round_["reply"] for round_ in project.rows()["paris[local]"]["trials"][0]["transcript"]["rounds"]
@@ -107,7 +107,7 @@ def test_a_replayed_run_never_loads_litellm(project: Project) -> None:
     with MockServer() as server:
         configure(project, server)
         args = ("--tooleval-cassette=tapes", "-s")
-        project.run_subprocess(*args, model="local").assert_outcomes(passed=1)
+        project.run(*args, model="local").assert_outcomes(passed=1)
         result = project.run_subprocess(*args, "--tooleval-record=none", model="local")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["litellm loaded: False"])

@@ -63,7 +63,7 @@ def test_a_killed_run_asks_only_for_what_is_missing(project: Project) -> None:
         time.sleep(0.3)  # what was in flight is answered by the server, to nobody
         result = project.run_subprocess("--tooleval-resume", model="served")
         result.assert_outcomes(passed=CASES)
-        taken_over = [line for line in result.outlines if "taken over from the last run" in line]
+        taken_over = [line for line in result.outlines if "reused from the last run" in line]
         assert int(taken_over[0].split()[1]) >= CASES // 2 - 8
         assert server.answered <= CASES + 8
 
@@ -131,7 +131,7 @@ def test_a_folder_that_cannot_be_written_is_a_warning(project: Project) -> None:
     (project.path / ".tooleval").write_text("a file")
     result = project.run()
     result.assert_outcomes(passed=1, warnings=1)
-    result.stdout.fnmatch_lines(["*answers are not kept, so this run cannot be resumed*"])
+    result.stdout.fnmatch_lines(["*answers cannot be saved, so this run cannot be resumed*"])
 
 
 def test_two_runs_write_one_cassette_and_lose_nothing(project: Project) -> None:

@@ -51,7 +51,7 @@ def test_asking_goes_on_until_a_drop_is_ruled_out(before: Project, workers: Sequ
             "tooleval: round 1: no verdict yet on 30 cases",
             "tooleval: round 2: no verdict yet on 30 cases",
             "tooleval: round 3: all is decided",
-            "baseline passed: no significant drop over 30 cases, one above 0.07 is ruled out",
+            "baseline passed: no significant drop over 30 cases; a drop above 0.07 is ruled out",
         ]
     )
     assert Counter(before.calls) == {f"c{i}": ROUNDS for i in range(CASES)}
@@ -74,7 +74,7 @@ def test_at_the_most_trials_it_stays_inconclusive(before: Project) -> None:
     result = before.run(*COMPARED, "--tooleval-max-drop=0.05", "--tooleval-strict")
     assert result.ret == 1
     assert len(before.calls) == 2 * CASES
-    result.stdout.fnmatch_lines(["baseline INCONCLUSIVE: *; which fails the run: --tooleval-strict"])
+    result.stdout.fnmatch_lines(["baseline INCONCLUSIVE: *; --tooleval-strict makes this fail the run"])
 
 
 def test_only_cases_that_matter_are_asked_again(before: Project) -> None:
@@ -127,14 +127,14 @@ def test_the_cap_on_costs_ends_the_rounds_and_keeps_what_was_answered(project: P
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "there is nothing to decide; name --tooleval-baseline, or a gate"),
+        ([], "there is nothing to decide; add --tooleval-baseline, or a gate"),
         (["--tooleval-fail-under=overall=0.9"], "there is nothing to decide"),
         (
             ["--tooleval-fail-under=pass_rate=0.9", "--tooleval-confidence=0.9"],
-            "in place of pass_rate name pass^1",
+            "use pass^1",
         ),
-        (["--tooleval-baseline=old.json", "--tooleval-early-stop"], "asks whole rounds"),
-        (["--tooleval-baseline=old.json", "--tooleval-pass=1/2"], "says how many trials"),
+        (["--tooleval-baseline=old.json", "--tooleval-early-stop"], "asks in whole rounds"),
+        (["--tooleval-baseline=old.json", "--tooleval-pass=1/2"], "already sets the number of trials"),
     ],
 )
 def test_what_does_not_go_with_rounds(before: Project, options: list[str], message: str) -> None:

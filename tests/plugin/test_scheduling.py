@@ -13,7 +13,7 @@ from .project import wrong
 
 pytest.importorskip("xdist")
 
-from pytest_tooleval.plugin.workers import share
+from pytest_tooleval.engine.models.spec import share
 
 
 class Node:
@@ -45,8 +45,7 @@ def schedule(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> An
     def make(nodeids: list[str], ahead: int = 4, active: int = 2) -> tuple[Any, Node, Node]:
         specs = ["popen", "popen"]
         monkeypatch.setattr(xdist.scheduler.load, "parse_tx_spec_config", lambda config: specs)
-        scheduler = EvalScheduling(pytestconfig, None)
-        scheduler.active, scheduler.ahead = active, ahead
+        scheduler = EvalScheduling(pytestconfig, None, lambda workers: (active, ahead))
         nodes = Node("gw0"), Node("gw1")
         for node in nodes:
             scheduler.add_node(node)

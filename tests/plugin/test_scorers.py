@@ -36,7 +36,9 @@ def scored(project: Project) -> Project:
 
 
 def test_the_metric_is_in_table_and_document(scored: Project) -> None:
-    result = scored.run("--tooleval-json=out.json", "--junitxml=out.xml")
+    result = scored.run(
+        "--tooleval-json=out.json", "--junitxml=out.xml", "-otooleval_junit_properties=true"
+    )
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["model *brevity*", "agent *0.25*"])
     row = scored.rows()["a[agent]"]
@@ -80,7 +82,7 @@ def test_a_threshold_that_only_some_folders_know(project: Project) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("1 / 0", "*Brevity*raised ZeroDivisionError: division by zero*"),
+        ("1 / 0", "*Brevity*raised ZeroDivisionError: division by zero at *conftest.py:8"),
         ("return 1", "*Brevity*returned 1, expected a dict*"),
         ('return {"brevity": 1}', "*Brevity*returned for 'brevity' 1, expected a Score*"),
         ('return {"brevity": Score(2.0)}', "*Brevity*2.0, expected a number from 0 to 1*"),
@@ -138,7 +140,7 @@ def test_a_conftest_works_without_the_plugin_when_marked_optional(project: Proje
     project.run("-p", "no:tooleval", model=None).assert_outcomes(passed=1)
 
 
-def test_scorers_work_in_xdist_workers(scored: Project) -> None:
+def test_scorers_work_under_xdist(scored: Project) -> None:
     pytest.importorskip("xdist")
     result = scored.run_subprocess("-n2", "--tooleval-json=out.json")
     result.assert_outcomes(passed=1)

@@ -108,7 +108,8 @@ def test_no_key_in_another_spelling_is_left_anywhere(
         with_server(project, server, api=f'"{api}"', api_key_env='"PLANTED_KEY"')
         served_cases(project, 1)
         options = ("--tooleval-cassette=tapes", "--tooleval-json=out.json", "--junitxml=out.xml", "-rA")
-        result = project.run_subprocess(*options, "-vv", model="served")
+        run = project.run_subprocess if api == "litellm" else project.run
+        result = run(*options, "-vv", model="served")
         assert any(ODD_KEY in headers.get("authorization", "") for headers in server.headers)
     shown = result.stdout.str() + result.stderr.str()
     assert "\x1b" not in shown
@@ -135,7 +136,8 @@ def test_no_key_is_left_anywhere(project: Project, monkeypatch: pytest.MonkeyPat
     with MockServer(faults={"echo-key": 4, "500": 3}, script=echo) as server:
         with_server(project, server, api=f'"{api}"', api_key_env='"PLANTED_KEY"')
         served_cases(project, 6)
-        result = project.run_subprocess(
+        run = project.run_subprocess if api == "litellm" else project.run
+        result = run(
             "--tooleval-cassette=tapes",
             "--tooleval-json=out.json",
             "--junitxml=out.xml",

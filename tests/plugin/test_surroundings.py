@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mock_server import MockServer
 
 from .project import Project
 from .project import right
@@ -28,7 +29,7 @@ def test_a_timeout_plugin_interrupts_the_wait(project: Project) -> None:
     assert row["outcome"] == "error"
     assert "Timeout" in row["reason"]
     # One line, and nothing of the frames between pytest and the wait.
-    result.stdout.fnmatch_lines(["agent: Failed: Timeout (>3.0s)*"])
+    result.stdout.fnmatch_lines(["weather.tooleval.json:*: Failed: Timeout (>3.0s)*"])
     assert "pluggy/" not in result.stdout.str()
 
 
@@ -46,7 +47,9 @@ def test_without_a_cache(project: Project) -> None:
 
 
 @pytest.mark.parametrize("mode", ["importlib", "append", "prepend"])
-def test_import_modes(project: Project, mode: str) -> None:
+def test_import_modes(project: Project, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    # With `append` the agents that other tests of this process have left would come first.
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if not Path(p, "my_agent.py").exists()])
     project.suite(right("a"))
     project.write("test_plain.py", "def test_plain(): pass\n")
     project.run(f"--import-mode={mode}").assert_outcomes(passed=2)
@@ -115,11 +118,54 @@ def test_a_read_only_folder(project: Project) -> None:
         project.path.chmod(stat.S_IRWXU)
 
 
+def test_a_warning_stands_where_the_suite_is_wrong(project: Project) -> None:
+    project.suite(right("a"), right("b", tags=["flaky"]), file="sub/weather.tooleval.json")
+    project.run("sub").stdout.fnmatch_lines(
+        ['*sub?weather.tooleval.json:61: PytestWarning: b: tags?0?: the tag "flaky" is also a mark*']
+    )
+
+
 def test_warnings_as_errors(project: Project) -> None:
     project.suite(right("a", tags=["x"]), wrong("b"), right("c", delay=0.1))
     result = project.run_subprocess("-W", "error", "--strict-markers", "--strict-config")
     result.assert_outcomes(passed=2, failed=1)
     assert "Warning" not in result.stdout.str() + result.stderr.str()
+
+
+def test_the_import_of_litellm_and_the_filters_of_warnings(project: Project) -> None:
+    """It neither fails by the session's filters nor lands on a case nor changes what tests see."""
+    project.write(
+        "conftest.py",
+        """
+        import sys
+        import warnings
+
+        class Warns:
+            def find_spec(self, name, path=None, target=None):
+                if name == "litellm.main":
+                    warnings.filterwarnings("ignore", message="of a test")
+                    warnings.warn("of the import")
+
+        sys.meta_path.insert(0, Warns())
+        """,
+    )
+    project.write(
+        "test_plain.py",
+        """
+        import warnings
+
+        import pytest
+
+        def test_plain():
+            with pytest.raises(UserWarning, match="of a test"):
+                warnings.warn("of a test")
+        """,
+    )
+    project.suite(right("a"), right("b"))
+    with MockServer() as server:
+        url = server.base_url
+        project.write("tooleval.toml", f'[models.m]\nmodel = "deepseek/x"\napi_base = "{url}"\n')
+        project.run_subprocess("-W", "error", model="m").assert_outcomes(passed=3)
 
 
 def test_exceptions_in_the_garbage_of_tests_are_still_reported(project: Project) -> None:
@@ -295,5 +341,5 @@ def test_other_tests_find_the_garbage_collector_as_it_was(project: Project) -> N
         """
     project.write("test_before.py", code.replace("before", str(gc.get_threshold())))
     project.write("zz/test_after.py", code.replace("before", str(gc.get_threshold())))
-    for options in ((), ("-n2",), ("-p", "no:randomly")):
+    for options in ((), ("-n2",)):
         project.run_subprocess(*options).assert_outcomes(passed=4, skipped=1)

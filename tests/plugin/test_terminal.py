@@ -96,7 +96,9 @@ def test_weights_count_in_means(project: Project) -> None:
 
 def test_errors_are_named_apart(project: Project) -> None:
     project.suite(right("a"), raising("b", "no luck"))
-    project.run().stdout.fnmatch_lines(["agent: 1 error, left out of every mean; the first: *no luck*"])
+    project.run().stdout.fnmatch_lines(
+        ["agent: 1 error, not counted in any score; the first: *no luck*"]
+    )
 
 
 def test_recovered_calls_are_noted(project: Project) -> None:
@@ -189,7 +191,7 @@ def test_a_long_wait_shows_a_sign_of_life(project: Project, monkeypatch: pytest.
     project.suite(right("slow", delay=1.2), right("next"))
     result = project.run()
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["tooleval: waiting for answers, * s for this one, 1 more case*"])
+    result.stdout.fnmatch_lines(["tooleval: waiting for an answer for * s; 1 more case*"])
 
 
 def test_no_sign_of_life_without_a_terminal(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

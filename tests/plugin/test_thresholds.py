@@ -95,6 +95,19 @@ def test_a_forbidden_call_fails_the_run_under_every_rule_and_gate(project: Proje
     assert project.calls.count("a") == 3  # a trial that is not asked has shown nothing
 
 
+def test_a_forbidden_call_is_said_to_fail_the_run_beside_a_gate_that_passes(project: Project) -> None:
+    calls = [call(city="Paris"), call("get_time")]
+    project.suite(right("a"), case("b", {"calls": calls}), forbidden_calls=["get_time"])
+    result = project.run("--tooleval-fail-under=0")
+    result.stdout.fnmatch_lines(
+        [
+            "forbidden (fails the run whatever the gates say): *b?agent? - called get_time*",
+            "gate passed: *",
+        ]
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
 def test_an_expected_failure_does_not_hide_a_forbidden_call(project: Project) -> None:
     calls = [call(city="Paris"), call("get_time")]
     project.suite(case("a", {"calls": calls}, xfail="known"), forbidden_calls=["get_time"])

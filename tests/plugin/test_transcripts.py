@@ -57,16 +57,14 @@ def desk(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("args", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", [0, 2])
 def test_conversations_are_judged_on_fresh_worlds_as_score_messages_does(
-    desk: Project, args: tuple[str, ...]
+    desk: Project, workers: int
 ) -> None:
-    if args:
-        pytest.importorskip("xdist")
     messages = {"right": refunds(40), "careless": refunds(40, 40), "lying": refunds()}
     runs = [{"case": f"Refunds::{TWO_TURNS}", "model": m, "messages": messages[m]} for m in messages]
     option = recorded(desk, *runs, {"messages": [said("user", "Hi\x1b[2J"), said("assistant", "Hi.")]})
-    result = desk.run_subprocess(option, "-k", TWO_TURNS, "--tooleval-json=out.json", *args, model=None)
+    result = desk.run_on(workers, option, "-k", TWO_TURNS, "--tooleval-json=out.json", model=None)
     suite = load_suite(desk.path / "refunds.tooleval.json")
     rows = desk.rows()
     assert set(rows) == {f"{TWO_TURNS}[{model}]" for model in messages}
@@ -79,7 +77,7 @@ def test_conversations_are_judged_on_fresh_worlds_as_score_messages_does(
     assert rows[f"{TWO_TURNS}[right]"]["outcome"] == "passed"
     result.stdout.fnmatch_lines(
         [
-            "1 recorded run of 4 NOT JUDGED: of no case",
+            "1 recorded run of 4 NOT JUDGED: no case matches",
             r'no case: runs.jsonl:4: no case has its id or begins with "Hi\x1b?2J"',
         ]
     )
@@ -118,23 +116,19 @@ def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project
     assert project.calls == []
 
 
-@pytest.mark.parametrize("args", [(), ("-n2",)])
-def test_a_gate_fails_if_a_run_names_a_case_that_there_is_not(
-    project: Project, args: tuple[str, ...]
-) -> None:
-    if args:
-        pytest.importorskip("xdist")
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_gate_fails_if_a_run_names_a_case_that_there_is_not(project: Project, workers: int) -> None:
     project.suite(WEATHER)
     messages = [said("user", "Weather in Paris?"), called("get_weather", city="Paris")]
     right, other = ({"case": "w", "model": name, "messages": messages} for name in "ab")
     gate = "--tooleval-fail-under=0.9"
     option = recorded(project, right, {**other, "case": "W"}, {"messages": [said("user", "?")]})
-    assert project.run_subprocess(option, *args, model=None).ret == 0
-    result = project.run_subprocess(option, gate, *args, model=None)
+    assert project.run(option, model=None).ret == 0
+    result = project.run_on(workers, option, gate, model=None)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*missing*: runs.jsonl:2: there is no case W in these suites*"])
+    result.stdout.fnmatch_lines(["*judged without*: runs.jsonl:2: these suites have no case W*"])
     option = recorded(project, right, other)
-    assert project.run_subprocess(option, gate, *args, model=None).ret == 0
+    assert project.run(option, gate, model=None).ret == 0
 
 
 def test_a_conversation_that_ends_with_calls_broke_off(project: Project) -> None:
@@ -149,7 +143,7 @@ def test_a_conversation_that_ends_with_calls_broke_off(project: Project) -> None
     messages = [said("user", "Weather?"), call, {"role": "tool", "tool_call_id": "c1", "content": "ok"}]
     for more, outcome, reason in (
         ([], "error", "runs.jsonl:1: the run ended with calls that no reply follows"),
-        ([call], "failed", "end: expected a reply without calls, got calls in all of 2 rounds"),
+        ([call], "failed", "end: expected a reply without calls, got calls in all 2 rounds"),
         ([said("assistant", "Sunny.")], "passed", ""),
     ):
         option = recorded(project, {"case": "c", "messages": [*messages, *more]})
@@ -202,7 +196,7 @@ def test_the_ini_file_names_transcripts_and_a_named_model_outdoes_it(project: Pr
     recorded(project, {"id": "w", "model": "m", "messages": [said("user", "?"), said("assistant", "?")]})
     project.write("pytest.ini", "[pytest]\ntooleval_transcripts = runs.jsonl\n")
     result = project.run(model=None)
-    result.stdout.fnmatch_lines(["tooleval: recorded runs (1) of m, judged without asking them"])
+    result.stdout.fnmatch_lines(["tooleval: recorded runs (1) of m; no model is asked"])
     result.assert_outcomes(failed=1)
     project.run().assert_outcomes(passed=1)
 
@@ -235,7 +229,7 @@ def test_a_named_judge_reads_recorded_conversations(project: Project) -> None:
     talk = [said("user", "Hi."), said("assistant", "Hi."), said("user", "?"), said("assistant", "Rain.")]
     option = recorded(project, {"id": "w", "messages": talk})
     project.run(option, "--tooleval-json=out.json", model=None).assert_outcomes(errors=1)
-    assert "name --tooleval-judge=MODEL" in project.rows()["w[recorded]"]["reason"]
+    assert "set --tooleval-judge=MODEL" in project.rows()["w[recorded]"]["reason"]
     project.run(option, "--tooleval-json=out.json", "--tooleval-judge=judge", model=None)
     row = project.rows()["w[recorded]"]
     assert (row["outcome"], row["reason"]) == ("failed", 'judge: It never asks. ("Asks where.")')

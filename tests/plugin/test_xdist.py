@@ -47,7 +47,7 @@ def mixed(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("dist", ["load", "loadfile", "worksteal", "each"])
+@pytest.mark.parametrize("dist", ["loadfile", "worksteal", "each"])
 def test_rows_are_the_same_as_without(mixed: Project, dist: str) -> None:
     mixed.run("--tooleval-json=alone.json")
     count = len(mixed.calls)
@@ -96,27 +96,23 @@ def test_a_crashed_worker_fails_only_its_item(project: Project) -> None:
     assert len([name for name in rows if name != "crash[agent]"]) == 6
     crashed = rows["crash[agent]"]
     assert (crashed["outcome"], crashed["suite"], crashed["position"]) == ("error", "Weather", 6)
-    assert crashed["reason"] == "the worker process died while it ran this case"
+    assert crashed["reason"].startswith(
+        "the worker process died while it ran this case and requested others"
+    )
     assert "INTERNALERROR" not in result.stdout.str()
 
 
-def test_broken_suites_are_named_once(project: Project) -> None:
-    project.suite(right("a"))
+def test_no_model_and_broken_suites_are_named_once(project: Project) -> None:
+    project.suite(right("a"), right("b"))
     project.write("bad.tooleval.json", '{"name": 5}')
-    result = project.run_subprocess("-n2")
+    result = project.run_subprocess("-n2", model=None)
     assert result.ret != pytest.ExitCode.OK
-    # xdist runs what it could collect, also for Python tests; the run is not green.
-    result.assert_outcomes(passed=1, errors=1)
+    # xdist goes on with what it could collect, also for Python tests; the run is not green.
+    result.assert_outcomes(skipped=2, errors=1)
+    result.stdout.fnmatch_lines(["2 test cases were NOT EVALUATED*"])
     text = result.stdout.str()
     assert text.count("bad.tooleval.json:1:10: name: ") == 1
     assert "Traceback" not in text
-
-
-def test_no_model(project: Project) -> None:
-    project.suite(right("a"), right("b"))
-    result = project.run_subprocess("-n2", model=None)
-    result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["2 test cases were NOT EVALUATED*"])
 
 
 def test_an_unknown_model_is_said_once(project: Project) -> None:
@@ -133,8 +129,10 @@ def test_collect_only_asks_nothing(project: Project) -> None:
 
 
 def test_one_cassette_serves_both_workers(mixed: Project) -> None:
-    args = ("-n2", "--tooleval-cassette=tapes")
+    mixed.run("--tooleval-json=alone.json")
+    args = ("-n2", "--tooleval-cassette=tapes", "--tooleval-json=out.json")
     mixed.run_subprocess(*args)
+    assert comparable(mixed.rows()) == comparable(mixed.rows("alone.json"))
     mixed.forget_calls()
     result = mixed.run_subprocess(*args, "--tooleval-record=none")
     assert mixed.calls == []
@@ -149,10 +147,10 @@ def test_no_heartbeat_in_workers(project: Project) -> None:
         terminal._HEARTBEAT_S = 0.1
         """,
     )
-    project.suite(right("a", delay=1))
+    project.suite(right("a", delay=0.4))
     result = project.run_subprocess("-n1")
     result.assert_outcomes(passed=1)
-    assert "waiting for answers" not in result.stdout.str()
+    assert "waiting for an answer" not in result.stdout.str()
 
 
 def test_a_missing_key_is_said_once(project: Project) -> None:

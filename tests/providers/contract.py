@@ -188,6 +188,10 @@ TARGETS = [
         for name in ("haiku-4-5", "sonnet-4-6", "opus-4-7", "sonnet-5", "haiku-5-5", "opus-5-5")
     ),
     *(
+        Target(f"anthropic/claude-{name}", "litellm", ends=_ANTHROPIC)
+        for name in ("haiku-4-5", "sonnet-5")
+    ),
+    *(
         Target(f"openai/{name}", api, name != "gpt-4o", (*_FILTERED, "prompt_blocked"))
         for name in ("gpt-4o", "gpt-5.1", "gpt-5", "o4-mini", "gpt-5.4", "gpt-5.6")
         for api in (None, "litellm")
@@ -197,6 +201,7 @@ TARGETS = [
         Target(f"gemini/gemini-{name}", ends=_GEMINI)
         for name in ("2.5-flash", "3-flash-preview", "3.1-pro-preview")
     ),
+    Target("gemini/gemini-3.1-pro-preview", "litellm", ends=_GEMINI),
     Target("bedrock/anthropic.claude-haiku-4-5-20251001-v1:0", ends=_BEDROCK),
     Target("bedrock/us.anthropic.claude-sonnet-5", ends=_BEDROCK),
     Target("bedrock/amazon.nova-pro-v1:0", reasons=False, ends=_BEDROCK),

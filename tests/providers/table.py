@@ -1,8 +1,9 @@
-"""The matrix of docs/models.md: `PYTHONPATH=tests python -m providers.table` writes it anew."""
+"""The matrix of docs/reference/models.md: `PYTHONPATH=tests python -m providers.table` writes it anew."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from generated import ROOT
 from generated import part
@@ -17,7 +18,7 @@ from .contract import Target
 from .contract import script
 from .server import StandIns
 
-DOCS = ROOT / "docs/models.md"
+DOCS = ROOT / "docs/reference/models.md"
 PART = "providers"
 # A column, and the checks that must be met for a yes in it.
 COLUMNS = {
@@ -41,10 +42,10 @@ COLUMNS = {
 }
 
 
-def made_from(contract: Contract) -> str:
+def made_from(contract: Contract, targets: Sequence[Target] = TARGETS) -> str:
     """Model by check; a parameter is named where another one was sent."""
     rows = []
-    for target in TARGETS:
+    for target in targets:
         cells = [_cell(contract, target, checks) for checks in COLUMNS.values()]
         rows.append((f"`{target.model}`", _library(target), *cells, _left_out(contract, target)))
     return table(("model", "asked by", *COLUMNS, "left out"), rows)
@@ -53,7 +54,7 @@ def made_from(contract: Contract) -> str:
 def _library(target: Target) -> str:
     return (
         "our client"
-        if ModelSpec("m", model=target.model, api=target.api, **target.table).lean
+        if ModelSpec("m", model=target.model, api=target.api, **target.table).protocol
         else "litellm"
     )
 

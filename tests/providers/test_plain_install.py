@@ -1,4 +1,4 @@
-"""The README's promise: `--tooleval-model=NAME`, no table, no extra, and it works."""
+"""The promise of the docs: `--tooleval-model=NAME`, no table, no extra, and it works."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from .server import StandIns
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SUITE = re.findall(r"^```json\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
-CONFIG = next(
-    text
-    for text in re.findall(r"^```toml\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-    if "claude-3" in text
-)
+PAGE = (Path(__file__).parents[2] / "docs/get-started/real-model.md").read_text(encoding="utf-8")
+[CONFIG] = re.findall(r"^```toml.*?\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 # Of each provider one that is asked as it stands, and one that reasons or refuses something.
 MODELS = """
 anthropic/claude-haiku-4-5 anthropic/claude-sonnet-5
@@ -46,7 +43,7 @@ sys.meta_path.insert(0, NotInstalled())
 def test_every_provider_without_a_table(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And the README's own table; all in one run, since litellm takes its time to be imported."""
+    """And the table that the docs begin with; all in one run, since litellm takes its time to be imported."""
     files = {
         "weather.tooleval.json": SUITE,
         "pyproject.toml": CONFIG,
@@ -61,16 +58,16 @@ def test_every_provider_without_a_table(
     with StandIns() as standins:
         for name, value in standins.environment().items():
             monkeypatch.setenv(name, value)
-        names = ",".join(["claude-3", *MODELS])
+        names = ",".join(["claude", *MODELS])
         result = pytester.runpytest_subprocess(
             f"--tooleval-model={names}", "--tooleval-json=out.json", timeout=300
         )
     result.stderr.no_fnmatch_line("*never retrieved*")
     result.assert_outcomes(passed=3 * (1 + len(MODELS)))
-    left_out = "temperature left out, which this model refuses (3 cases)"
-    result.stdout.fnmatch_lines_random([f"claude-3: {left_out}", f"openai/gpt-5.6: {left_out}"])
+    left_out = "temperature left out, because this model refuses it (3 cases)"
+    result.stdout.fnmatch_lines_random([f"claude: {left_out}", f"openai/gpt-5.6: {left_out}"])
     result.stdout.fnmatch_lines(
-        ["gemini/gemini-3.1-pro-preview: asked at temperature 0; below 1 Google *"]
+        ["gemini/gemini-3.1-pro-preview: asked at temperature 0; Google warns *"]
     )
     document = json.loads(pytester.path.joinpath("out.json").read_bytes())
     told = {

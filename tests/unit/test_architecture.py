@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def imports(path: Path, *, at_module_level: bool = False) -> Iterator[tuple[str,
     package = name_of(path).split(".")
     if path.stem != "__init__":
         package = package[:-1]
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _parsed(path)
     for node in _module_level(tree) if at_module_level else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
@@ -56,6 +57,11 @@ def imports(path: Path, *, at_module_level: bool = False) -> Iterator[tuple[str,
             base = package[: len(package) - node.level + 1] if node.level else []
             origin = ".".join([*base, *filter(None, [node.module])])
             yield from ((f"{origin}.{alias.name}", node.lineno) for alias in node.names)
+
+
+@cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _module_level(tree: ast.Module) -> Iterator[ast.stmt]:
@@ -74,17 +80,17 @@ def own_part(name: str) -> str | None:
     return parts[1] if parts[0] == "pytest_tooleval" and len(parts) > 1 else None
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_imports_point_down(path: Path) -> None:
-    part = own_part(name_of(path))
-    assert part in LAYER_OF, f"{name_of(path)} belongs to no layer; add it to LAYERS"
-    for name, line in imports(path):
-        other = own_part(name)
-        if other is None or other == part or other.startswith("__"):
-            continue
-        assert other in LAYER_OF, f"{path}:{line}: {name} belongs to no layer"
-        assert LAYER_OF[other] <= LAYER_OF[part], f"{path}:{line}: {part} must not import {other}"
-        assert {part, other} not in STRANGERS, f"{path}:{line}: {part} must not import {other}"
+def test_imports_point_down() -> None:
+    for path in MODULES:
+        part = own_part(name_of(path))
+        assert part in LAYER_OF, f"{name_of(path)} belongs to no layer; add it to LAYERS"
+        for name, line in imports(path):
+            other = own_part(name)
+            if other is None or other == part or other.startswith("__"):
+                continue
+            assert other in LAYER_OF, f"{path}:{line}: {name} belongs to no layer"
+            assert LAYER_OF[other] <= LAYER_OF[part], f"{path}:{line}: {part} must not import {other}"
+            assert {part, other} not in STRANGERS, f"{path}:{line}: {part} must not import {other}"
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -106,25 +112,25 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     graphlib.TopologicalSorter(needs).prepare()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_pytest_and_asyncio_enter_where_they_may(path: Path) -> None:
-    part = own_part(name_of(path))
-    tops = {name.partition(".")[0]: line for name, line in imports(path)}
-    for name in ("pytest", "_pytest", "pluggy"):
-        assert part == "plugin" or name not in tops, f"{path}:{tops[name]}: {part} must not know {name}"
-    if part in ("errors", "record", "text", "suite", "scoring"):
-        assert "asyncio" not in tops, f"{path}: {part} must not know asyncio"
-    if path.parent != PACKAGE / "engine" / "clients" or not path.stem.startswith("litellm_"):
-        assert "litellm" not in tops, f"{path}: only the client for litellm imports it"
+def test_pytest_and_asyncio_enter_where_they_may() -> None:
+    for path in MODULES:
+        part = own_part(name_of(path))
+        tops = {name.partition(".")[0] for name, _ in imports(path)}
+        known = tops & {"pytest", "_pytest", "pluggy"}
+        assert part == "plugin" or not known, f"{path}: {part} must not know {known}"
+        if part in ("errors", "record", "text", "suite", "scoring"):
+            assert "asyncio" not in tops, f"{path}: {part} must not know asyncio"
+        if path.parent != PACKAGE / "engine" / "clients" or not path.stem.startswith("litellm_"):
+            assert "litellm" not in tops, f"{path}: only the client for litellm imports it"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_heavy_packages_are_imported_where_they_are_needed(path: Path) -> None:
-    part = own_part(name_of(path))
-    allowed = {"suite": {"pydantic"}, "web": {"starlette"}, "mcp": {"mcp"}}.get(part or "", set())
-    for name, line in imports(path, at_module_level=True):
-        top = name.partition(".")[0]
-        assert top not in HEAVY or top in allowed, f"{path}:{line}: import {top} inside a function"
+def test_heavy_packages_are_imported_where_they_are_needed() -> None:
+    for path in MODULES:
+        part = own_part(name_of(path))
+        allowed = {"suite": {"pydantic"}, "web": {"starlette"}, "mcp": {"mcp"}}.get(part or "", set())
+        for name, line in imports(path, at_module_level=True):
+            top = name.partition(".")[0]
+            assert top not in HEAVY or top in allowed, f"{path}:{line}: import {top} inside a function"
 
 
 def test_every_public_name_is_there() -> None:
@@ -156,6 +162,25 @@ def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
     assert not loaded & set(HEAVY)
 
 
+def test_nothing_heavy_is_loaded_by_xdist_without_suites(tmp_path: Path) -> None:
+    """Neither by its controller nor by its workers."""
+    pytest.importorskip("xdist")
+    (tmp_path / "test_plain.py").write_text("def test_plain(): pass\n")
+    (tmp_path / "conftest.py").write_text(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "def pytest_unconfigure(config):\n"
+        "    where = 'worker' if hasattr(config, 'workerinput') else 'controller'\n"
+        "    Path(where).write_text(' '.join(sys.modules))\n"
+    )
+    run("import pytest; pytest.main(['-q', '-p', 'tooleval', '-p', 'xdist', '-n1'])", tmp_path)
+    for process in ("controller", "worker"):
+        loaded = set((tmp_path / process).read_text().split())
+        assert not loaded & set(HEAVY)
+        assert "pytest_tooleval.plugin" in loaded
+        assert not [name for name in loaded if name.startswith("pytest_tooleval.engine.asking")]
+
+
 @pytest.mark.parametrize("model", [None, "baseline/lexical"])
 def test_a_run_without_suites_loads_nothing_heavy(tmp_path: Path, model: str | None) -> None:
     (tmp_path / "test_plain.py").write_text("def test_plain(): pass\n")
@@ -174,13 +199,20 @@ print("loaded", *sys.modules)
     assert "asyncio" not in loaded
     own = {name for name in loaded if name.startswith("pytest_tooleval.")}
     plugin = {
+        "pytest_tooleval.errors",
         "pytest_tooleval.plugin",
         "pytest_tooleval.plugin.bytecode",
         "pytest_tooleval.plugin.options",
+        "pytest_tooleval.plugin.presets",
         "pytest_tooleval.plugin.settings",
+        "pytest_tooleval.plugin.shard_options",
         "pytest_tooleval.plugin.hookspecs",
         "pytest_tooleval.suite",  # two lines, for the ending of suite files
         "pytest_tooleval.suite.discovery",
+        "pytest_tooleval.verdicts",  # tables, for --help
+        "pytest_tooleval.verdicts.given",
+        "pytest_tooleval.verdicts.options",
+        "pytest_tooleval.verdicts.presets",
     }
     if model is None:
         assert own == plugin

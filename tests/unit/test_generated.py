@@ -31,9 +31,13 @@ def test_a_generated_part_is_fresh(file: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("file", "names", "parts"),
     [
-        ("docs/scoring.md", BUILT_IN, ["metrics", "metrics of chains", "metrics of conversations"]),
-        ("docs/scoring.md", get_args(FailureCategory), ["failures"]),
-        ("docs/mutation.md", get_args(Kind), ["mutants"]),
+        (
+            "docs/reference/metrics.md",
+            BUILT_IN,
+            ["metrics", "metrics of chains", "metrics of conversations"],
+        ),
+        ("docs/reference/metrics.md", get_args(FailureCategory), ["failures"]),
+        ("docs/guides/mutation.md", get_args(Kind), ["mutants"]),
     ],
 )
 def test_a_table_explains_each_name(file: str, names: Collection[str], parts: list[str]) -> None:

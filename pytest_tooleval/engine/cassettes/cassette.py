@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import threading
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -24,9 +23,12 @@ from msgspec import structs
 from ...errors import ModelError
 from ...secrets import scrub_json
 from ...secrets import secret_values
+from ...text import counted
 from ..clients.base import ChatAnswer
 from ..clients.base import ChatRequest
 from ..models.spec import ModelSpec
+from .appending import Appender
+from .appending import try_appending
 from .why_missing import canonical
 from .why_missing import nearest
 from .why_missing import recorded_questions
@@ -93,18 +95,33 @@ class Cassette:
 
     Modes, as in vcrpy: `none` replays and never asks; `once` records only while there is no file;
     `new` replays what is there and records the rest; `all` asks everything anew.
+
+    Where one is `wanted`, nothing is asked that cannot be recorded. Any other answer is good without.
     """
 
-    def __init__(self, path: Path, mode: RecordMode, existed: bool | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        mode: RecordMode,
+        existed: bool | None = None,
+        *,
+        wanted: bool = False,
+        appender: Appender | None = None,
+    ) -> None:
         self.path = path
         self.mode: RecordMode = mode
         self.damaged: list[int] = []
+        self._wanted = wanted
+        self._appender = appender or Appender()
+        self._tried = False
+        # Why the last answer could not be written.
+        self._unwritten: OSError | None = None
+        self._unrecorded = 0
         self._lock = threading.Lock()
         self._answers: dict[str, ChatAnswer] = {}
         # Whether there was a file before the run; looked up when first needed if not given.
         self._existed = existed
         self._read_bytes = self._read_lines = 0
-        self._has_folder = False
         self._secrets: tuple[str, ...] | None = None
         self._explained = 0
         self._questions: list[tuple[int, dict[str, Any]]] | None = None
@@ -148,16 +165,16 @@ class Cassette:
             self._questions = list(recorded_questions(self.path))
         found = nearest(self._questions, asked)
         if found is None:
-            return "nothing is recorded there"
-        return f"the nearest recorded question, in line {found.line}, differs in " + "; ".join(
-            found.differences or ("nothing that is shown",)
+            return "nothing is recorded on it"
+        return f"the closest recorded question, on line {found.line}, differs in " + "; ".join(
+            found.differences or ("nothing that can be shown",)
         )
 
     def not_recorded(self, asked: Mapping[str, Any], verb: str, whom: str) -> NotRecorded:
         """The error that an answer is not here, and that the mode forbids to `verb` `whom` for it."""
         return NotRecorded(
             asked,
-            f"not on the cassette {self.path}, and --tooleval-record={self.mode} forbids to "
+            f"no recorded answer in {self.path}, and --tooleval-record={self.mode} does not "
             f"{verb} {whom}: {self.why_missing(asked)}; --tooleval-record=new {verb}s and records it",
         )
 
@@ -169,37 +186,58 @@ class Cassette:
                 self._read_on()
         return self.mode in ("new", "all") or (self.mode == "once" and not self._existed)
 
+    def require_writing(self) -> None:
+        """ModelError when it is wanted and cannot be written, so that asking would be for nothing."""
+        if self._wanted and not self._tried:
+            self._tried = True
+            try:
+                try_appending(self.path)
+            except OSError as error:
+                self._unwritten = error
+        if self._wanted and self._unwritten is not None:
+            raise ModelError(
+                f"not asked, because the answer could not be recorded: {self._unwritable}",
+                kind="replay",
+            )
+
     def add(self, key: str, asked: Mapping[str, Any], answer: ChatAnswer) -> None:
-        """Append the answer to the file, at once and in one write."""
+        """Append the answer to the file, at once and in one write. It holds even if that fails."""
         # Scrubbed before it becomes JSON, which would write a quote inside a key differently. The
         # answer itself has been scrubbed already, and must replay as it was scored.
         if self._secrets is None:
             self._secrets = secret_values()
         shown = scrub_json(summary(asked), self._secrets)
         line = json.dumps({"version": VERSION, "key": key, "asked": shown, "answer": _stored(answer)})
+        data = line.encode() + b"\n"
         with self._lock:
-            try:
-                self._append(line.encode() + b"\n")
-            except OSError as error:
-                raise self._unusable("written", error) from None
             self._answers[key] = answer
+            try:
+                start, end = self._appender.append(self.path, data)
+            except OSError as error:
+                self._unwritten = error
+                self._unrecorded += 1
+                return
+            # Nobody else has written, neither before nor between: there is nothing to read.
+            if start == self._read_bytes and end == start + len(data):
+                self._read_bytes = end
+                self._read_lines += 1
 
-    def _append(self, data: bytes) -> None:
-        if not self._has_folder:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._has_folder = True
-        with self.path.open("ab+", buffering=0) as file:
-            size = file.tell()
-            if size > 0:
-                file.seek(-1, os.SEEK_END)
-                # A line that a killed run left unfinished must not take this one with it.
-                data = data if file.read(1) == b"\n" else b"\n" + data
-            file.write(data)
-            end = file.tell()
-        # Nobody else has written, neither before nor between: there is nothing to read.
-        if size == self._read_bytes and end == size + len(data):
-            self._read_bytes = end
-            self._read_lines += 1
+    @property
+    def _unwritable(self) -> str:
+        assert self._unwritten is not None
+        return f"the cassette {self.path} cannot be written: {self._unwritten.strerror}"
+
+    @property
+    def problems(self) -> list[str]:
+        """A line for each thing that keeps it from holding all answers."""
+        found = []
+        if self.damaged:
+            numbers = ", ".join(map(str, self.damaged))
+            found.append(f"cassette {self.path}: line {numbers} cannot be read and was skipped")
+        if self._unrecorded:
+            answers = counted(self._unrecorded, "answer")
+            found.append(f"{self._unwritable}; {answers} scored and not recorded")
+        return found
 
     def _read_on(self) -> None:
         """Take in the whole lines that the file has and this object has not seen."""
@@ -216,7 +254,8 @@ class Cassette:
                 file.seek(self._read_bytes)
                 new, newline, unfinished = file.read().rpartition(b"\n")
         except OSError as error:
-            raise self._unusable("read", error) from None
+            text = f"the cassette {self.path} cannot be read: {error.strerror}"
+            raise ModelError(text, kind="replay") from None
         first = self._read_bytes == 0
         self._read_bytes += len(new) + len(newline)
         for line in new.split(b"\n") if newline else ():
@@ -249,14 +288,11 @@ class Cassette:
         key, stored = entry["key"], entry["answer"]
         if entry.get("version") != VERSION:
             raise ModelError(
-                f"the cassette {self.path} has version {entry.get('version', 1)} of the format, where "
-                f"this pytest-tooleval reads version {VERSION}; delete it and record anew",
+                f"the cassette {self.path} has version {entry.get('version', 1)} of the format, "
+                f"but this pytest-tooleval reads version {VERSION}; delete it and record again",
                 kind="replay",
             )
         return key, msgspec.convert(stored, ChatAnswer)
-
-    def _unusable(self, what: str, error: OSError) -> ModelError:
-        return ModelError(f"the cassette {self.path} cannot be {what}: {error.strerror}", kind="replay")
 
 
 def _stored(answer: ChatAnswer) -> dict[str, Any]:

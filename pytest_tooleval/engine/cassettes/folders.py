@@ -31,6 +31,11 @@ def new_run(root: Path) -> Path:
     return root / ".tooleval" / "answers" / f"{stamp}-{os.getpid()}"
 
 
+def answers_folder(root: Path, *, resume: bool) -> Path:
+    """Where a run keeps its answers: to resume, where the last run did."""
+    return (last_run(root) if resume else None) or new_run(root)
+
+
 def make_room(root: Path) -> None:
     """Make the work folder, and delete what the runs before the last ones have kept.
 

@@ -6,11 +6,8 @@ import asyncio
 import copy
 import importlib
 import inspect
-import os
 import sys
 import threading
-import time
-import traceback
 from collections.abc import Callable
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +16,7 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import ModelError
+from ...errors import raised_at
 from ..models.spec import ModelSpec
 from ..threads import DaemonThreads
 from .base import ChatAnswer
@@ -27,12 +25,19 @@ from .own_loop import OwnLoop
 from .returned import named
 from .returned import one_line
 from .returned import read_result
+from .shares import BLOCKS
+from .shares import BLOCKS_S
+from .shares import LoopClock
+from .shares import Share
+
+_LEAST_S = 0.01
 
 
 class CallableClient:
     """Calls `function(messages, tools)`: sync in a thread, async on a loop of its own.
 
-    Its own loop, so that an agent which blocks holds up nobody else and can be timed out.
+    Its own loop, so that an agent which blocks holds up no other model and can be timed out. While one
+    call blocks it, the time of the others stands still.
 
     The function returns the assistant's message: a dict in the chat API's shape, a text, or an
     object with `model_dump()` (litellm's and openai's messages and whole responses). If it has
@@ -45,43 +50,68 @@ class CallableClient:
 
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
-        self._function: Callable[..., Any] | None = None
+        # What could not be loaded stays an error: a world may put its folder on the path meanwhile.
+        self._function: Callable[..., Any] | ModelError | None = None
         self._loading = asyncio.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._clock: LoopClock | None = None
 
-    async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
+    @property
+    def problem(self) -> str:
+        """What to say of the function, if anything."""
+        is_blocked = self._clock is not None and self._clock.is_blocked
+        return f"{self._spec.callable} {BLOCKS} ({self._spec.place})" if is_blocked else ""
+
+    async def _loaded(self) -> Callable[..., Any]:
         async with self._loading:
             if self._function is None:
-                self._function = await asyncio.to_thread(load_callable, self._spec)
+                try:
+                    self._function = await asyncio.to_thread(load_callable, self._spec)
+                except ModelError as error:
+                    self._function = error
+        if isinstance(self._function, ModelError):
+            raise self._function
+        return self._function
+
+    async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
+        function = await self._loaded()
         offered = {"tool_choice": request.tool_choice, "trial": request.trial, **request.sampling}
-        keywords = _accepted(self._function, offered)
+        keywords = _accepted(function, offered)
         messages = copy.deepcopy([dict(message) for message in request.messages])
         tools = copy.deepcopy([dict(tool) for tool in request.tools])
-        begin = time.perf_counter()
         own = None
-        if request.executor is not None and _takes(self._function, "call_tool"):
+        if request.executor is not None and _takes(function, "call_tool"):
             own = OwnLoop(request.executor)
             keywords["call_tool"] = own.call_tool
-        outcome = _outcome(self._function, messages, tools, keywords)
-        call = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(outcome, self._own_loop()))
-        try:
-            # `wait` and not `wait_for`: that would wait for a function which swallows cancellation.
-            if own is None:
-                await asyncio.wait([call], timeout=timeout_s)
-            else:
-                await own.serve(call, timeout_s)
-            finished = call.done()
-        finally:
-            if own is not None:
-                own.end()
-            call.cancel()
+        outcome = _outcome(function, messages, tools, keywords)
+        clock = self._own_loop()
+        with Share(clock) as share:
+            call = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(outcome, clock.loop))
+
+            def left() -> float:
+                seconds = timeout_s - share.seconds
+                # Time stands still while others block, and must not be waited for in tiny steps.
+                return 0.0 if share.stuck(timeout_s) or seconds < _LEAST_S else seconds
+
+            try:
+                if own is not None:
+                    await own.serve(call, left)
+                # `wait` and not `wait_for`: that would wait for a function which swallows cancellation.
+                while own is None and not call.done() and left() > 0:
+                    await asyncio.wait([call], timeout=left())
+                finished, blocked = call.done(), share.stuck(BLOCKS_S)
+            finally:
+                if own is not None:
+                    own.end()
+                call.cancel()
+            latency_s = share.seconds
         if own is not None and own.error is not None:
             raise own.error
         if own is not None and own.stopped:
             return own.unfinished()
         if not finished:
+            why = f"; it {BLOCKS}" if blocked else ""
             raise ModelError(
-                f"{self._spec.callable} gave no answer within {timeout_s:g} s (--tooleval-timeout)",
+                f"{self._spec.callable} did not answer within {timeout_s:g} s (--tooleval-timeout){why}",
                 kind="timeout",
             )
         result, error = (None, asyncio.CancelledError()) if call.cancelled() else call.result()
@@ -95,40 +125,33 @@ class CallableClient:
             )
         if error is not None:
             raise ModelError(self._describe(error), kind="callable")
-        answer = read_result(self._spec, result, request.messages, time.perf_counter() - begin)
+        answer = read_result(self._spec, result, request.messages, latency_s)
         answer = answer if own is None else own.run_of(answer)
         deaf = "reasoning_effort" in offered and "reasoning_effort" not in keywords
         return structs.replace(answer, fallbacks={"reasoning_effort": None}) if deaf else answer
 
-    def _own_loop(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._loop.set_default_executor(DaemonThreads())
+    def _own_loop(self) -> LoopClock:
+        if self._clock is None:
+            loop = asyncio.new_event_loop()
+            loop.set_default_executor(DaemonThreads())
+            self._clock = LoopClock(loop)
             # A daemon: an agent that hangs must not keep the process from ending.
             name = f"tooleval-{self._spec.callable}"
-            threading.Thread(target=_run, args=(self._loop,), name=name, daemon=True).start()
-        return self._loop
+            threading.Thread(target=_run, args=(loop,), name=name, daemon=True).start()
+        return self._clock
 
     async def close(self) -> None:
         """Cancel what the agent is doing, give it a moment to notice, and end its loop."""
-        if self._loop is not None:
-            ended = asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop)
+        if self._clock is not None:
+            loop = self._clock.loop
+            ended = asyncio.run_coroutine_threadsafe(_cancel_all(), loop)
             await asyncio.wait([asyncio.wrap_future(ended)], timeout=0.5)
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            loop.call_soon_threadsafe(loop.stop)
 
     def _describe(self, error: BaseException) -> str:
         """One line that names the exception and the line of the user's code that raised it."""
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if not any(part in frame.filename for part in _NOT_THEIRS)]
-        place = f" at {own[-1].filename}:{own[-1].lineno}" if own else ""
-        return one_line(f"{self._spec.callable} raised {named(error)}{place}", self._spec)
-
-
-_NOT_THEIRS = (
-    os.path.dirname(__file__) + os.sep,
-    os.path.dirname(asyncio.__file__) + os.sep,
-    os.sep + "site-packages" + os.sep,
-)
+        text = f"{self._spec.callable} raised {named(error)}{raised_at(error)}"
+        return one_line(text, self._spec)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
@@ -204,12 +227,25 @@ def import_object(target: str, folder: Path | None) -> Any:
     try:
         found: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
-        raise LookupError(f"cannot import {module_name!r}: {named(error)}") from None
+        more = _where(module_name, folder, error) if folder is not None else ""
+        raise LookupError(f"cannot import {module_name!r}: {named(error)}{more}") from None
     for name in path.split("."):
         found = getattr(found, name, None)
     if found is None:
         raise LookupError(f"{module_name!r} has no {path!r}")
     return found
+
+
+def _where(module_name: str, folder: Path, error: BaseException) -> str:
+    """Where a module was looked for that is not there, and where there is one of its name."""
+    if not isinstance(error, ModuleNotFoundError) or error.name != module_name:
+        return ""
+    inside = [file for depth in ("*", "*/*") for file in folder.glob(f"{depth}/{module_name}.py")]
+    text = f"; looked in {folder} and where Python does"
+    if inside:
+        found = inside[0].relative_to(folder)
+        text += f"; there is {found.as_posix()}: name it {'.'.join(found.with_suffix('').parts)!r}"
+    return text
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

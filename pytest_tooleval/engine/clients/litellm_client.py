@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import json
 import logging
@@ -10,7 +11,9 @@ import os
 import re
 import threading
 import time
+import warnings
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from ...errors import ModelError
@@ -18,8 +21,8 @@ from ...record.endings import ending_of
 from ...record.transcript import text_of
 from ...secrets import ScrubFilter
 from ...secrets import shown_address
-from ..garbage import leave_memory_at_exit
 from ..models.keys import key_variable
+from ..models.prices import listed
 from ..models.prices import provider_of
 from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
@@ -31,6 +34,7 @@ from .base import ChatRequest
 from .base import headers_of
 from .base import sent_parameters
 from .base import text_in
+from .chat_document import read_chat
 from .openai_responses import wants_responses
 from .provider_errors import lacks_credentials
 from .provider_errors import one_line
@@ -71,7 +75,6 @@ def load_litellm() -> Any:
             # Dropping parameters silently would make models incomparable.
             litellm.drop_params = False
             litellm.num_retries = 0
-            leave_memory_at_exit()
             # With httpx, which a run without litellm does not need.
             from .litellm_connections import guard_connections
 
@@ -79,6 +82,20 @@ def load_litellm() -> Any:
             guard_logs()
             _loaded = litellm
     return _loaded
+
+
+@cache
+def load_before_asking() -> None:
+    """Import litellm on the thread that runs the tests.
+
+    Filters of warnings belong to the whole process, and pytest sets them for each test on that thread.
+    Only there can they be set aside for the import and put back in order.
+    """
+    with warnings.catch_warnings(), contextlib.suppress(ModelError):  # who asks raises it again
+        warnings.simplefilter("ignore")
+        litellm = load_litellm()
+        # Pydantic builds the types of an answer with the first one, and warns of dozens of fields.
+        litellm.ModelResponse()
 
 
 def guard_logs() -> None:
@@ -195,7 +212,16 @@ class LitellmClient:
         texts = [json.dumps({"error": body}, default=str) for body in bodies if isinstance(body, dict)]
         said = self._clean(str(error))
         found = (refused_answer(status, text, said, latency_s) for text in [*texts, str(error)])
-        return next((answer for answer in found if answer is not None), None)
+        refused = next((answer for answer in found if answer is not None), None)
+        if refused is not None or not _NO_MESSAGE.search(str(error)):
+            return refused
+        document = native.document()
+        if not isinstance(document, dict):
+            return None
+        with contextlib.suppress(ModelError):
+            # The message may be sound where litellm stumbles over a call or a figure.
+            return read_chat(document, document, listed(self._spec.model), latency_s)
+        return None
 
     def _translate(self, error: Exception, request: ChatRequest, timeout_s: float) -> ModelError:
         """The error as one line without secrets, and whether asking again may help."""
@@ -291,7 +317,8 @@ _LITELLM_TALK = re.compile(
 # What litellm says, with a traceback or an advice in the text, of a 200 that is no chat answer.
 _NO_MESSAGE = re.compile(
     r"Invalid response object|Empty or invalid response|Error converting to valid response"
-    r"|provider returned 'choices' that is not a list"
+    r"|provider returned 'choices' that is not a list|Unable to get json response"
+    r"|Exceeds the limit \(\d+ digits\)|maximum recursion depth exceeded"
 )
 
 

@@ -125,7 +125,7 @@ def _check(response: httpx.Response) -> None:
     if response.has_redirect_location:
         raise redirected(str(response.request.url), response.headers["Location"])
     if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
-        raise ModelError("the answer is packed in a way that was not asked for", kind="bad_response")
+        raise ModelError("the answer uses an encoding that was not requested", kind="bad_response")
 
 
 def _extend(body: bytearray, part: bytes) -> None:

@@ -7,6 +7,7 @@ import concurrent.futures
 import json
 import time
 from collections import deque
+from collections.abc import Callable
 from collections.abc import Generator
 from collections.abc import Mapping
 from typing import Any
@@ -47,11 +48,17 @@ class OwnLoop:
         self._unawaited: dict[_Later, str] = {}
         self._since = time.perf_counter()
 
-    def call_tool(self, name: str, arguments: object = None) -> Any:
+    def call_tool(self, name: str = "", arguments: object = None, **others: object) -> Any:
         """Call a tool: the text of its answer, in async code an awaitable of it.
 
         `arguments` are an object, or the JSON text that a model wrote.
         """
+        if others or not name:
+            given = ", ".join([repr(name)] * bool(name) + [f"{each}=..." for each in others])
+            raise self._misused(
+                f"call_tool({given}): expected a tool's name and its arguments as one object, such as "
+                'call_tool("get_weather", {"city": "Paris"})'
+            )
         text = self._text(name, {} if arguments is None else arguments)
         future: _Waiting = concurrent.futures.Future()
         try:
@@ -74,10 +81,13 @@ class OwnLoop:
         except RecursionError:
             return f"(an object nested more than {MAX_DEPTH} levels deep)"
         except (TypeError, ValueError) as error:
-            message = f"call_tool({name!r}) was given arguments that are no JSON: {error}"
-            # Frameworks show what a tool raises to the model, which is not to blame.
-            self.error = ModelError(message, kind="callable")
-            raise TypeError(message) from None
+            message = f"call_tool({name!r}) got arguments that are not valid JSON: {error}"
+            raise self._misused(message) from None
+
+    def _misused(self, message: str) -> TypeError:
+        # Frameworks show what a tool raises to the model, which is not to blame.
+        self.error = ModelError(message, kind="callable")
+        return TypeError(message)
 
     def _add(self, name: str, text: str, future: _Waiting) -> None:
         if self._over:
@@ -86,10 +96,9 @@ class OwnLoop:
             self._waiting.append((name, text, future))
             self._woken.set()
 
-    async def serve(self, agent: asyncio.Future[Any], timeout_s: float) -> None:
-        """Answer calls until the agent has ended, is stopped, or its time runs out."""
+    async def serve(self, agent: asyncio.Future[Any], left: Callable[[], float]) -> None:
+        """Answer calls until the agent has ended, is stopped, or has no seconds left."""
         agent.add_done_callback(lambda _: self._woken.set())
-        end = time.monotonic() + timeout_s
         while self._waiting or not agent.done():
             if self._waiting:
                 self.stopped = len(self.rounds) >= self._executor.most_calls
@@ -97,13 +106,14 @@ class OwnLoop:
                     await self._answer(*self._waiting.popleft())
                 if self.stopped:
                     return
-                if time.monotonic() < end:
+                if left() > 0:
                     continue
             self._woken.clear()
             try:
-                await asyncio.wait_for(self._woken.wait(), end - time.monotonic())
+                await asyncio.wait_for(self._woken.wait(), left())
             except asyncio.TimeoutError:
-                return
+                if left() <= 0:
+                    return
         if self._unawaited and self.error is None:
             name = next(iter(self._unawaited.values()))
             message = f"call_tool({name!r}) was not awaited; in async code, write await call_tool(...)"
@@ -114,7 +124,7 @@ class OwnLoop:
         if self._size > MOST_BYTES:
             future.set_exception(RunIsOver())
             raise ModelError(
-                f"the calls have more than {MOST_BYTES // 2**20} MiB together", kind="bad_response"
+                f"the calls are larger than {MOST_BYTES // 2**20} MiB in total", kind="bad_response"
             )
         latency_s = time.perf_counter() - self._since
         id = f"call_{len(self.rounds)}"

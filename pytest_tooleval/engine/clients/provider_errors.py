@@ -81,8 +81,8 @@ def redirected(url: str, location: str) -> ModelError:
         target = location
     shown = " ".join(scrub(shown_address(target), secret_values()).split())
     return ModelError(
-        f"{shown_address(url)} redirects to {shorten(shown, 200)}, which is not followed; "
-        "api_base should name the final address",
+        f"{shown_address(url)} redirects to {shorten(shown, 200)}, which is not followed; set "
+        "api_base to the final address",
         kind="bad_request",
         fatal=True,
     )
@@ -135,10 +135,10 @@ def provider_error(
     if status is not None and (status in (408, 409) or status >= 500):
         return failed("server", f"the server failed ({status}): {said}", retry=True)
     if status == 404:
-        message = f"the provider knows no such model or address (404): {said}"
+        message = f"the provider has no such model or address (404): {said}"
         return failed("bad_request", message, fatal=True)
     if status is None:
-        return failed("bad_request", f"no answer could be had: {said}")
+        return failed("bad_request", f"no answer: {said}")
     return failed("bad_request", f"the provider refused the request: {said}")
 
 
@@ -207,10 +207,10 @@ def _credentials_help(spec: ModelSpec) -> str:
         return f"the key in {variable} was refused"
     if spec.api_base:
         return (
-            f"no key, or a wrong one, for {spec.api_base}; none is sent to an api_base unless the "
-            f"model's table names its variable with api_key_env ({spec.place})"
+            f"the API key for {spec.api_base} is missing or wrong; a key is sent there only if "
+            f"the model's table names its variable with api_key_env ({spec.place})"
         )
-    return f"no credentials, or wrong ones, for {spec.model}"
+    return f"missing or wrong credentials for {spec.model}"
 
 
 def _wait_in(text: str) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any
 
 from msgspec import structs
@@ -36,7 +37,7 @@ def read_result(
     for message in _without_prompt([_plain(spec, each) for each in result], prompt):
         role = message.get("role") if isinstance(message, dict) else "assistant"
         if role in (None, "assistant"):
-            rounds.append(_read_message(spec, message, 0.0))
+            rounds.append(_read_message(spec, message, 0.0, shown=result))
         elif rounds:
             answers = (*rounds[-1].answers, message)
             rounds[-1] = structs.replace(rounds[-1], answers=answers)
@@ -82,7 +83,7 @@ def _plain(spec: ModelSpec, result: Any) -> Any:
         plain = result
         if not isinstance(result, (str, Mapping)) and hasattr(result, "model_dump"):
             plain = result.model_dump(exclude_none=True)
-        return json.loads(json.dumps(plain, allow_nan=False))
+        return json.loads(json.dumps(plain))
     except (Exception, RecursionError) as error:
         raise _unexpected(spec, result, f" ({named(error)})") from None
 
@@ -92,8 +93,9 @@ def _unexpected(spec: ModelSpec, shown: object, more: str = "") -> ModelError:
     return ModelError(one_line(text, spec), kind="callable")
 
 
-def _read_message(spec: ModelSpec, result: Any, latency_s: float) -> ChatAnswer:
-    shown = result
+def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object = None) -> ChatAnswer:
+    """A message as an answer; an error shows what was returned: the list that it is of, or itself."""
+    shown = result if shown is None else shown
     usage: Mapping[str, Any] = {}
     result = _plain(spec, result)
     ending = ending_of(result, {"choices": [{"message": result}]})
@@ -125,6 +127,7 @@ def _read_message(spec: ModelSpec, result: Any, latency_s: float) -> ChatAnswer:
 
 _EXPECTED = (
     "expected the assistant's message: a text, or "
+    '{"tool_calls": [{"name": ..., "arguments": {...}}]}, or as the chat API has it '
     '{"role": "assistant", "content": ..., "tool_calls": [{"id": ..., "type": "function", '
     '"function": {"name": ..., "arguments": {...}}}]}, or a list of all messages of the run'
 )
@@ -135,22 +138,30 @@ def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
 
     Another framework's shape must not be scored as a call of nothing.
     """
+    if not isinstance(calls, list):
+        raise _unexpected(spec, {"tool_calls": calls})
     read: list[dict[str, Any]] = []
-    for index, call in enumerate(calls if isinstance(calls, list) else [None]):
-        function = call.get("function", call) if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+    for index, call in enumerate(calls):
+        if _is_chats(call):
+            read.append({**(call or {}), "function": (call or {}).get("function") or {}})
+        elif isinstance(call, dict) and isinstance(call.get("name"), str):
+            short = {"name": call["name"], "arguments": call.get("arguments")}
+            read.append({"id": call.get("id"), "type": "function", "function": short})
+        else:
             raise ModelError(
                 one_line(
                     f"{spec.callable} returned tool_calls[{index}] as {_shown(call)}; {_EXPECTED}", spec
                 ),
                 kind="callable",
             )
-        if function is not call:
-            read.append(call)
-        else:
-            short = {"name": call["name"], "arguments": call.get("arguments")}
-            read.append({"id": call.get("id"), "type": "function", "function": short})
     return read
+
+
+def _is_chats(call: Any) -> bool:
+    """Whether it has the chat API's shape, whatever the model wrote into it: null is a call, too."""
+    if call is None:
+        return True
+    return isinstance(call, dict) and isinstance(call.get("function", ""), (dict, NoneType))
 
 
 def _shown(value: object) -> str:

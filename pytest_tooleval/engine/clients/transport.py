@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -15,6 +17,10 @@ from ..models.keys import key_variable
 from ..models.spec import ModelSpec
 from .base import ChatRequest
 from .openai_responses import ITEMS
+
+# The fields of an assistant's message that hold the answer it was made of, as the provider gave it.
+BLOCKS, PARTS = "anthropic_content", "gemini_parts"
+_NATIVE = (ITEMS, BLOCKS, PARTS)
 
 # Names of classes of aiohttp, httpx and the openai library, so that none of them is imported here.
 _TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}
@@ -29,8 +35,8 @@ def key_from(spec: ModelSpec, variable: str | None) -> str | None:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise ModelError(
-            f"the environment variable {variable} is not set; "
-            f"it must hold the API key for model {spec.label!r} ({spec.place})",
+            f"the environment variable {variable} is not set; set it to the API key for model "
+            f"{spec.label!r} ({spec.place})",
             kind="credentials",
             fatal=True,
         )
@@ -60,11 +66,11 @@ def for_chat(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The messages as the chat API takes them, with all that belongs to the model's reasoning.
 
     litellm moves `reasoning_details` (OpenRouter) to a place from where they would not go back.
-    Items of the Responses API mean nothing here.
+    What other protocols have in a field of their own means nothing here.
     """
     sent = []
     for message in messages:
-        copy = {name: value for name, value in message.items() if name != ITEMS}
+        copy = {name: value for name, value in message.items() if name not in _NATIVE}
         fields = copy.get("provider_specific_fields")
         if isinstance(fields, Mapping) and fields.get("reasoning_details"):
             copy.setdefault("reasoning_details", fields["reasoning_details"])
@@ -99,6 +105,13 @@ def connection_error(
         return timed_out(timeout_s)
     if refused:
         return None
+    if any(getattr(cause, "errno", None) in (errno.EMFILE, errno.ENFILE) for cause in causes):
+        return ModelError(
+            "no connection: this process has too many open files; raise the limit with ulimit "
+            "-n, or lower --tooleval-concurrency",
+            kind="handles",
+            retryable=True,
+        )
     if "JSONDecodeError" in classes:
         return not_json(clean(str(error)))
     if classes & _NO_CONNECTION:
@@ -111,7 +124,7 @@ def connection_error(
 
 
 def no_message(reason: str) -> ModelError:
-    return ModelError(f"the answer holds no message ({reason})", kind="bad_response", retryable=True)
+    return ModelError(f"the answer has no message ({reason})", kind="bad_response", retryable=True)
 
 
 def timed_out(timeout_s: float) -> ModelError:
@@ -138,5 +151,7 @@ def chain(error: BaseException) -> list[BaseException]:
 
 def _innermost(causes: list[BaseException]) -> str:
     """The innermost cause that says something, without the request's details."""
-    texts = [str(cause) for cause in causes if str(cause)]
-    return texts[-1] if texts else type(causes[-1]).__name__
+    # aiohttp shows the parts of an answer that broke off, and gives the server's fault a 400.
+    texts = [re.sub(r"^400, message:\s*", "", str(cause)) for cause in causes]
+    said = [text for text in texts if text and not text.startswith("<")]
+    return said[-1] if said else type(causes[-1]).__name__

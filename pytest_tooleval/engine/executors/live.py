@@ -167,6 +167,7 @@ def _refusal(live: Live, case: ResolvedCase) -> str:
     names = ALL_READ_ONLY if only_read and ALL_READ_ONLY in case.live_tools else ",".join(missing)
     option = shlex.quote(f"--tooleval-allow-tools={names}")
     return (
-        f"live_tools: {', '.join(missing)} may run only with {option} on the command line (of tooleval "
-        "ui: --allow-tools); without it the chain can only be replayed, and not all of it is recorded"
+        f"live_tools: {', '.join(missing)} may run only with {option} on the command line (for "
+        "tooleval ui: --allow-tools); without it the chain can only be replayed, and not all of "
+        "it is recorded"
     )

@@ -42,12 +42,12 @@ class AdaptiveSlots(Slots):
 
     def failed(self, error: ModelError) -> None:
         """A request failed: allow less if the model is asked too fast, and do not grow for a while."""
-        if error.kind not in ("rate_limit", "server"):
+        if error.kind not in ("rate_limit", "handles", "server"):
             return
         now = self._clock()
         pause = now + (error.retry_after or _EPISODE_S)
         self._growth_from = max(self._growth_from, pause)
-        if error.kind == "rate_limit" and now >= self._episode_until:
+        if error.kind != "server" and now >= self._episode_until:
             self._episode_until = pause
             self._slow_start = False
             self._set(max(1, int(self.limit * _SHRINK)))

@@ -77,7 +77,7 @@ async def with_retries(
 def _exhausted(error: ModelError, attempts: int, seconds: float) -> ModelError:
     tried = f"after {attempts} attempts in {seconds:.0f} s" if attempts > 1 else "after one attempt"
     long_wait = error.retry_after is not None and error.retry_after > 60
-    asked = f"; it asks to wait {error.retry_after:.0f} s" if long_wait else ""
+    asked = f"; the provider asks to wait {error.retry_after:.0f} s" if long_wait else ""
     return ModelError(
         f"{error.message} ({tried}{asked})",
         kind=error.kind,

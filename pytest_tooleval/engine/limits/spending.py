@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from ...errors import ModelError
 from ...record.run import Spent
+from ...record.run import add_up
+from ..cassettes.appending import Appender
 
 _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
 
@@ -25,11 +27,17 @@ class Spending:
         self._most_usd = most_usd
         self._ledger = ledger
         self._read = 0
-        self._spent: dict[str, Spent] = {}
+        # Of what is spent, by the labels of the models, what stands in no ledger, and what does.
+        self.apart: dict[str, Spent] = {}
+        self._shared: dict[str, Spent] = {}
 
     @property
     def by_model(self) -> Mapping[str, Spent]:
         """By the labels of the models; of all processes that share the ledger."""
+        self._read_on()
+        return add_up(self._shared, self.apart)
+
+    def _read_on(self) -> None:
         if self._ledger is not None and self._ledger.exists():
             with self._ledger.open("rb") as file:
                 file.seek(self._read)
@@ -38,8 +46,8 @@ class Spending:
             if whole:
                 self._read += len(whole) + 1
                 for line in whole.splitlines():
-                    self._count(*json.loads(line))
-        return self._spent
+                    with contextlib.suppress(ValueError):  # what a full disk took of a line
+                        _count(self._shared, *json.loads(line))
 
     def check(self) -> None:
         """Raise ModelError when nothing more may be asked."""
@@ -48,24 +56,22 @@ class Spending:
         spent = sum(each.usd for each in self.by_model.values())
         if spent >= self._most_usd - _ROUNDING:
             raise ModelError(
-                f"not asked: the run has spent ${spent:.4f} of the "
-                f"${self._most_usd:g} that --tooleval-max-cost allows",
+                f"not asked: the run has spent ${spent:.4f} of the ${self._most_usd:g} allowed by "
+                "--tooleval-max-cost",
                 kind="budget",
             )
 
     def add(self, model: str, cost_usd: float | None) -> None:
         """Count an answer of the model with this label; None is an unknown price."""
-        if self._ledger is None:
-            self._count(model, cost_usd)
-            return
-        descriptor = os.open(self._ledger, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            os.write(descriptor, f"{json.dumps([model, cost_usd])}\n".encode())
-        finally:
-            os.close(descriptor)
+        if self._ledger is not None and self._ledger.parent.is_dir():
+            with contextlib.suppress(OSError), contextlib.closing(Appender()) as ledger:
+                ledger.append(self._ledger, f"{json.dumps([model, cost_usd])}\n".encode())
+                return
+        _count(self.apart, model, cost_usd)
 
-    def _count(self, model: str, cost_usd: float | None) -> None:
-        self._spent[model] = self._spent.get(model, Spent()) + Spent.of(cost_usd)
+
+def _count(spent: dict[str, Spent], model: str, cost_usd: float | None) -> None:
+    spent[model] = spent.get(model, Spent()) + Spent.of(cost_usd)
 
 
 def price(

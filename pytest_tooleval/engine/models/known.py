@@ -26,8 +26,8 @@ def unserved(name: str) -> str | None:
     if slash:
         return f"litellm knows no provider {provider!r}{near(provider, known_providers())}"
     return (
-        "It is in no config table, and litellm does not know which provider serves it "
-        "(write it with the provider: openai/NAME, anthropic/NAME, ollama_chat/NAME, ...)."
+        "No config table defines it, and litellm does not know its provider (write it with the "
+        "provider: openai/NAME, anthropic/NAME, ollama_chat/NAME, ...)."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import os
@@ -14,6 +15,7 @@ from typing import Any
 from typing import Literal
 from typing import get_args
 
+from ...writing import code_of
 from .prices import provider_of
 from .traits import needs_responses
 
@@ -24,10 +26,24 @@ SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "t
 # How much a model may reason before it answers, by OpenAI's names, which litellm translates.
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
+# The protocols for which there is a client of our own.
+Protocol = Literal["openai", "anthropic", "gemini"]
 # Parameters of litellm itself: whoever sets one of these means litellm.
 _LITELLM_EXTRAS = frozenset(
     "additional_drop_params allowed_openai_params api_version custom_llm_provider organization".split()
 )
+# What our clients translate of a table's `extra`; the rest is left to litellm.
+_TRANSLATED: Mapping[str, frozenset[str]] = {
+    "anthropic": frozenset({"extra_headers", "extra_body", "stop", "top_k", "parallel_tool_calls"}),
+    "gemini": frozenset({"extra_headers", "extra_body", "stop", "top_k"}),
+}
+# Where the environment may name another address than the provider's own.
+_BASES = {
+    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    "azure": ("AZURE_API_BASE",),
+    "anthropic": ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
+    "gemini": ("GEMINI_API_BASE",),
+}
 
 
 @dataclass(frozen=True)
@@ -57,24 +73,45 @@ class ModelSpec:
     folder: Path | None = None
 
     @property
-    def lean(self) -> bool:
-        """Whether the calls go over our own client for OpenAI's protocols instead of litellm."""
+    def protocol(self) -> Protocol | None:
+        """In which protocol our own clients ask it; None where litellm does."""
         if self.api is not None:
-            return self.api == "openai"
+            return "openai" if self.api == "openai" else None
         litellms = _LITELLM_EXTRAS.intersection(self.extra)
         provider = provider_of(self.model)
         if provider == "azure":  # whose Responses API has no versions
-            return self._over_azures_responses and litellms <= {"api_version"}
-        return provider == "openai" and not litellms
+            return "openai" if self._over_azures_responses and litellms <= {"api_version"} else None
+        if provider == "openai":
+            return None if litellms else "openai"
+        if provider == "anthropic" and not self._logs_in and self._is_translated(provider):
+            return "anthropic"
+        if self.model.startswith("gemini/gemini-") and self._is_translated("gemini"):
+            return "gemini"
+        return None
 
     @property
     def base(self) -> str | None:
         """The address that is asked: the table's or the environment's; None for the provider's own."""
-        if self.api_base or not self.lean:
+        if self.api_base or not self.protocol:
             return self.api_base
-        azure = provider_of(self.model) == "azure"
-        names = ("AZURE_API_BASE",) if azure else ("OPENAI_BASE_URL", "OPENAI_API_BASE")
-        return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
+        return os.environ.get(self.base_variable, "").strip() or None
+
+    @property
+    def base_variable(self) -> str:
+        """Where the environment names the address, or would."""
+        azure = self.api is None and provider_of(self.model) == "azure"
+        names = _BASES["azure" if azure else self.protocol or "openai"]
+        return next((name for name in names if os.environ.get(name, "").strip()), names[0])
+
+    def _is_translated(self, provider: str) -> bool:
+        return _TRANSLATED[provider].issuperset(self.extra)
+
+    @property
+    def _logs_in(self) -> bool:
+        """Whether litellm gets Anthropic's key by a login of its own."""
+        keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+        given = self.api_key_env or self.api_base or any(map(os.environ.get, keys))
+        return not given and bool(os.environ.get("ANTHROPIC_FEDERATION_RULE_ID"))
 
     @property
     def _over_azures_responses(self) -> bool:
@@ -93,10 +130,28 @@ class ModelSpec:
             return self.model
         return f"callable:{self.callable}{_fingerprint(self.callable, self.folder)}"
 
+    def part(self, count: int, number: int) -> ModelSpec:
+        """The model with part `number` (from 0) of its limits cut into `count` parts."""
+
+        def own(limit: int | None) -> int | None:
+            return None if limit is None else share(limit, count, number)
+
+        return dataclasses.replace(
+            self,
+            max_concurrency=own(self.max_concurrency),
+            requests_per_minute=own(self.requests_per_minute),
+            tokens_per_minute=own(self.tokens_per_minute),
+        )
+
     @property
     def place(self) -> str:
         """Where a user would change this model."""
         return self.source or f"--tooleval-model={self.label}"
+
+
+def share(total: int, count: int, number: int) -> int:
+    """Part `number` (from 0) of `total` cut into `count` parts that differ by at most 1; at least 1."""
+    return max(1, total // count + (number < total % count))
 
 
 def _fingerprint(target: str, folder: Path | None) -> str:
@@ -106,5 +161,5 @@ def _fingerprint(target: str, folder: Path | None) -> str:
         for name in (f"{module}.py", f"{module}/__init__.py"):
             file = place / name if place is not None else None
             if file is not None and file.is_file():
-                return "@" + hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+                return "@" + hashlib.sha256(code_of(file)).hexdigest()[:12]
     return ""

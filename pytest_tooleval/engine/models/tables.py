@@ -73,7 +73,8 @@ def read_tables(folder: Path) -> ModelTables:
         return in_project
     if in_project.tables:
         raise ConfigError(
-            f"{own}: models are defined both here and in [tool.tooleval] of {project}; keep one of them"
+            f"{own}: models are defined both here and in [tool.tooleval] of {project}; keep one "
+            "of the two"
         )
     return _tables(own, "")
 
@@ -182,18 +183,18 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise fail(f"{key}: expected a value that JSON has ({error})", key) from None
+            raise fail(f"{key}: expected a JSON value ({error})", key) from None
     if ("model" in table) == ("callable" in table):
         raise fail('expected either model = "PROVIDER/NAME" or callable = "module:function"')
     extra = table.get("extra", {})
     for key in _keys_within(extra):
         if _SECRETS.search(key):
-            raise fail(f"extra: {key}: a secret does not belong into a file; use api_key_env", "extra")
+            raise fail(f"extra: {key}: do not put secrets in a file; use api_key_env", "extra")
     for key in extra:
         if key in _NOT_EXTRA:
             raise fail(f"extra: {key}: this parameter cannot be set here", "extra")
         if key in SAMPLING:
-            raise fail(f"extra: {key}: this is a key of the model's table itself", "extra")
+            raise fail(f"extra: {key}: set this directly in the model's table", "extra")
     model, api = table.get("model", ""), table.get("api")
     if api is not None:
         _check_api(table, fail)
@@ -213,20 +214,20 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
 def _unknown_key(key: str) -> str:
     if key in ("api_key", "key", "token"):
         return (
-            f"{key}: a key does not belong into a file; put it into an environment variable "
-            'and name that with api_key_env = "MY_API_KEY"'
+            f"{key}: do not put API keys in a file; set an environment variable "
+            'and name it with api_key_env = "MY_API_KEY"'
         )
     known = _Table.__struct_fields__
     return (
         f"unknown key {key!r}{near(key, known)}; expected one of: {', '.join(known)} "
-        "(other parameters of the provider go into the table `extra`)"
+        "(put other parameters of the provider into the table `extra`)"
     )
 
 
 def _check_api(table: Mapping[str, Any], fail: Callable[[str, str], ConfigError]) -> None:
     api, model = table["api"], table.get("model", "")
     if not model or model == LEXICAL:
-        raise fail("api: only for a model that is called over the network", "api")
+        raise fail("api: only for models that are called over the network", "api")
     name = model.removeprefix("openai/").removeprefix("responses/")
     if api == "openai" and not table.get("api_base") and "/" in name:
         raise fail(
@@ -260,8 +261,8 @@ def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]
 def _check_label(name: str) -> None:
     if not name or name != name.strip() or not name.isprintable() or re.search(r"[\[\]]|::", name):
         raise ConfigError(
-            f"model name {name!r}: expected a name without brackets, '::', control characters "
-            "or space around it, because it becomes part of node ids"
+            f"model name {name!r}: expected a name without brackets, '::', control characters or "
+            "surrounding spaces, because it becomes part of node ids"
         )
 
 
@@ -274,10 +275,10 @@ def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
     return ConfigError(
         f"unknown model {name!r}{alike}\n"
         f"  {reason}\n"
-        f"  Models that can be used right now: {defined}\n"
+        f"  Models that you can use right now: {defined}\n"
         f"  To define {name!r}, add to {home}:\n\n"
         f"    [{tables.prefix}models.{_toml_key(name)}]\n"
-        '    model = "anthropic/claude-sonnet-5"   # PROVIDER/NAME, as litellm has it\n'
+        '    model = "anthropic/claude-sonnet-5"   # a litellm name: PROVIDER/NAME\n'
         '    api_key_env = "ANTHROPIC_API_KEY"       # the environment variable that holds the key\n'
     )
 

@@ -46,7 +46,7 @@ def read_runs(paths: Sequence[Path]) -> list[RecordedRun]:
         for each in _read(path):
             (problems if isinstance(each, Problem) else runs).append(each)  # type: ignore[arg-type]
     if not runs and not problems:
-        problems = [Problem(str(path), 1, 1, "", "there is no recorded run in it") for path in paths]
+        problems = [Problem(str(path), 1, 1, "", "no recorded runs in it") for path in paths]
     if problems:
         raise SuiteError(problems[:MAX_PROBLEMS])
     return runs

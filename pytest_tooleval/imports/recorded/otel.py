@@ -36,7 +36,7 @@ from .run import RecordedRun
 reads = holds_spans
 _CASE = "tooleval.case"
 _NO_CONTENT = (
-    "no span tells what a model was asked; libraries write messages only when told to, most by "
+    "no span says what a model was asked; most libraries record messages only with "
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
 )
 

@@ -119,7 +119,7 @@ def answers_of(case: ResolvedCase, runs: Sequence[RecordedRun]) -> list[Transcri
     """A case's recorded runs as its trials. Those that should be there and are not are errors."""
     needed = needed_of(case.pass_rule)
     if needed is not None and len(runs) > needed[1]:
-        message = f"{len(runs)} runs are recorded, and the rule {case.pass_rule} is about {needed[1]}"
+        message = f"{len(runs)} runs are recorded, but the rule {case.pass_rule} needs {needed[1]}"
         return [ModelError(f"{message}; name another with --tooleval-pass", kind="replay")]
     missing = "no run of this case is recorded"
     if runs:

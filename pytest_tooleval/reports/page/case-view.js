@@ -2,9 +2,9 @@
 // The cases of a run: filters, matrix, and the panel with one case whole.
 
 import { chosenCases, indexOf, readState, writeState } from "./cases.js";
-import { el, section } from "./dom.js";
+import { el, outcomeText, section } from "./dom.js";
 import { Matrix } from "./matrix.js";
-import { countText } from "./numbers.js";
+import { UNKNOWN, countText } from "./numbers.js";
 import { Panel } from "./panel.js";
 import { Toolbar } from "./toolbar.js";
 
@@ -17,6 +17,13 @@ import { Toolbar } from "./toolbar.js";
  * @typedef {{load: Load, write: (query: string, isPushed: boolean) => void, options: Record<string, unknown>,
  *   hrefOf?: (file: string) => string, actions?: (row: Row, trial: number) => HTMLElement[]}} Surroundings
  */
+
+/** What the signs in the cells mean. */
+function signsNode() {
+  const signs = [["passed", "passed"], ["failed", "failed"], ["tolerated", "failed or no answer, tolerated by a gate"], ["error", "no answer"], ["skipped", "skipped"]];
+  const items = signs.map(([outcome, words]) => el("li", {}, outcomeText(outcome, words)));
+  return el("ul", { class: "legend", "aria-label": "Signs" }, ...items, el("li", {}, `${UNKNOWN} not run`));
+}
 
 export class CaseView {
   /** @param {Surroundings} around @param {string} query what the address holds */
@@ -32,7 +39,7 @@ export class CaseView {
     );
     this.panel = new Panel(around, (changes) => this.change(changes));
     this.status = el("p", { class: "status", role: "status" });
-    this.node = section("cases", "Cases", this.toolbar.node, this.status, this.matrix.node);
+    this.node = section("cases", "Cases", this.toolbar.node, this.status, this.matrix.node, signsNode());
     this.onPrint = () => this.matrix.drawMore(this.matrix.view.length);
     window.addEventListener("beforeprint", this.onPrint);
   }

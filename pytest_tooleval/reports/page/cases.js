@@ -8,7 +8,7 @@ import { isBelow, isKnown } from "./numbers.js";
 /**
  * A case on a model, as the result document has it.
  * @typedef {{nodeid: string, suite: string, file: string, line: number, case: string, model: string,
- *   outcome: string, scores: Record<string, number | null>, thresholds: Record<string, number>, reason: string,
+ *   outcome: string, tolerated: boolean, scores: Record<string, number | null>, thresholds: Record<string, number>, reason: string,
  *   weight: number, tags: string[], tool_choice: string, pass_rule: string, passes: number, scored: number,
  *   trials: Trial[], asked: string, called: string[]}} Row
  * @typedef {{key: string, suite: number, first: Row, rows: (Row | undefined)[], text?: string}} Case a row per model
@@ -19,6 +19,14 @@ import { isBelow, isKnown } from "./numbers.js";
  * @typedef {{query: string, outcomes: string[], model: string, suite: string, tag: string, tool: string, failure: string,
  *   choice: string, sort: string, open: string, on: string, trial: number}} State
  */
+
+/** What cases are chosen by: what a gate tolerates has failed, too. */
+export const CHOSEN_BY = [...OUTCOMES, "tolerated"];
+
+/** @param {Row} row @param {string} outcome one of CHOSEN_BY */
+export function hasOutcome(row, outcome) {
+  return outcome === "tolerated" ? row.tolerated : row.outcome === outcome;
+}
 
 /**
  * Rows by case, in their order. A case that a model has twice becomes two.
@@ -124,7 +132,7 @@ export function readState(query) {
   const text = (/** @type {string} */ name) => given.get(name) || "";
   return {
     query: text("q"),
-    outcomes: text("outcome").split(",").filter((each) => OUTCOMES.includes(each)),
+    outcomes: text("outcome").split(",").filter((each) => CHOSEN_BY.includes(each)),
     model: text("model"),
     suite: text("suite"),
     tag: text("tag"),
@@ -197,7 +205,7 @@ function rowsShown(each, model) {
 function rowMatches(row, { outcomes, tool, failure, choice }) {
   return (
     row &&
-    (!outcomes.length || outcomes.includes(row.outcome)) &&
+    (!outcomes.length || outcomes.some((each) => hasOutcome(row, each))) &&
     (!tool || toolsOf(row).includes(tool)) &&
     (!failure || causesOf(row).includes(failure)) &&
     (!choice || choicesOf(row).some((each) => choiceText(each) === choice))

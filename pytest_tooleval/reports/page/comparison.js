@@ -1,7 +1,7 @@
 // @ts-check
 // Two runs compared: what moved, whether by more than chance, and in which cases.
 
-import { commitText, el, fold, isolated, link, listTable, metricText, modelName, modelText, moment, numberCell, section, shortened, shown, tableRow, verdictText } from "./dom.js";
+import { commitText, el, fold, isolated, link, listTable, metricName, modelName, modelText, moment, numberCell, outcomeText, section, shortened, shown, tableRow } from "./dom.js";
 import { countText, isKnown, pText, plural, scoreText, signedText } from "./numbers.js";
 
 /** @import { Child } from "./dom.js" */
@@ -22,7 +22,7 @@ export function comparisonSection(comparison, links) {
 /** @param {any} comparison @param {Links} links @param {string} heading the element for the name of a model */
 export function comparisonNodes(comparison, links, heading = "h3") {
   return [
-    el("p", { class: "verdict-line" }, verdictText(comparison.verdict), ": ", isolated(comparison.message)),
+    el("p", { class: "verdict-line" }, outcomeText(comparison.verdict), ": ", isolated(comparison.message)),
     el("p", { class: "muted" }, "old: ", ...runNodes(comparison.old, links), " · new: ", ...runNodes(comparison.new, links)),
     ...comparison.models.flatMap((/** @type {any} */ model) => modelNodes(model, comparison, links, heading)),
     ...unsharedNodes(comparison.cases, heading),
@@ -44,7 +44,8 @@ function modelNodes(model, { alpha, max_drop: allowed, margin }, links, heading)
     return caseItem(each, ` ${change}`, href, links.answers && answersFold(() => links.answers?.(each, model)));
   };
   const flips = model.flips.map((/** @type {any} */ each) => caseLine(each, `${each.old} → ${each.new} trials`));
-  const verdict = model.flips_failed ? verdictText("failed") : "noted";
+  const chance = model.flips_p_adjusted ?? model.flips_p;
+  const flipped = [": ", model.flips_failed ? outcomeText("failed") : "may be chance", isKnown(chance) && ` (p adjusted: ${pText(chance)})`];
   const moved = (/** @type {any} */ each) => caseLine(each, `${scoreText(each.old)} → ${scoreText(each.new)}${each.old_passes && each.new_passes ? ` (${each.old_passes} → ${each.new_passes} trials)` : ""}`);
   const [passing] = model.metrics;
   const change = passing && `: passing trials ${scoreText(passing.old)} → ${scoreText(passing.new)} (${signedText(passing.new - passing.old)})`;
@@ -53,8 +54,8 @@ function modelNodes(model, { alpha, max_drop: allowed, margin }, links, heading)
   const columns = ["Metric", "Old", "New", "Change", "Drop at most", "Cases", "p", "p adjusted", "Test", "Result"];
   return [
     el(heading, {}, ...names),
-    el("p", {}, verdictText(model.verdict), change, ` in ${plural(model.cases, "case")}${more}`),
-    flips.length > 0 && caseList(el("span", {}, `${plural(flips.length, "case")} passed always and now never: `, verdict, ` (p adjusted: ${pText(model.flips_p_adjusted ?? model.flips_p)})`), flips, true),
+    el("p", {}, outcomeText(model.verdict), change, ` in ${plural(model.cases, "case")}${more}`),
+    flips.length > 0 && caseList(el("span", {}, `${plural(flips.length, "case")} passed always and now never`, ...flipped), flips, true),
     model.worse.length > 0 && caseList(`Worse cases: ${countText(model.worse.length)}`, model.worse.map(moved), true),
     model.better.length > 0 && caseList(`Better cases: ${countText(model.better.length)}`, model.better.map(moved)),
     model.metrics.length > 0 && fold("All metrics", false, listTable(columns, model.metrics.map(metricRow), `Comparison of ${modelText(model.new)}`), el("p", { class: "muted" }, rule)),
@@ -65,7 +66,7 @@ function modelNodes(model, { alpha, max_drop: allowed, margin }, links, heading)
 function metricRow(row) {
   const change = isKnown(row.new) && isKnown(row.old) ? row.new - row.old : null;
   return tableRow(
-    el("span", {}, metricText(row.metric), row.suite && el("span", { class: "muted" }, " in ", isolated(shortened(row.suite, 120)))),
+    el("span", {}, row.metric === "pass" ? "passing trials" : metricName(row.metric), row.suite && el("span", { class: "muted" }, " in ", isolated(shortened(row.suite, 120)))),
     numberCell(scoreText(row.old)),
     numberCell(scoreText(row.new)),
     numberCell(signedText(change)),
@@ -74,7 +75,7 @@ function metricRow(row) {
     numberCell(pText(row.p)),
     numberCell(pText(row.p_adjusted)),
     shown(row.test),
-    verdictText(row.verdict),
+    outcomeText(row.verdict),
   );
 }
 

@@ -9,7 +9,7 @@ import { UNKNOWN, momentText } from "./numbers.js";
 
 const LONGEST = 1000;
 export const OUTCOMES = ["passed", "failed", "error", "skipped"];
-const MARKS = { passed: "✓", failed: "✗", error: "!", skipped: "–", warning: "○" };
+const MARKS = { passed: "✓", failed: "✗", error: "!", skipped: "⊘", tolerated: "○", inconclusive: "?", warning: "⚠" };
 
 /**
  * @template {Element} T
@@ -136,16 +136,15 @@ export function modelName(model) {
   return el("bdi", {}, modelText(model));
 }
 
-/** The name of a metric in words. @param {string} metric */
-export function metricText(metric) {
-  /** @type {Record<string, string>} */
-  const words = { pass: "passing trials", pass_rate: "passing cases" };
-  return Object.hasOwn(words, metric) ? words[metric] : shown(shortened(metric, 60).replace(/_/g, " "));
+/** The name of a metric as it is typed, which may break at its underscores. @param {string} metric */
+export function metricName(metric) {
+  const parts = shown(shortened(metric, 60)).split("_");
+  return el("span", {}, ...parts.flatMap((part, i) => (i ? ["_", el("wbr"), part] : [part])));
 }
 
 /** @param {string} outcome */
 export function markOf(outcome) {
-  return el("span", { class: "mark", "aria-hidden": "true" }, MARKS[/** @type {keyof typeof MARKS} */ (outcome)] || "?");
+  return el("span", { class: "mark", "aria-hidden": "true" }, MARKS[/** @type {keyof typeof MARKS} */ (outcome)]);
 }
 
 /**
@@ -157,19 +156,14 @@ export function outcomeText(outcome, words = outcome) {
   return el("span", { class: `tone-${outcome}` }, markOf(outcome), ` ${words}`);
 }
 
-/** The colour of a case: what is tolerated is a warning. @param {any} row */
+/** The sign and colour of a case. @param {any} row */
 export function toneOf(row) {
-  return row.tolerated ? "warning" : row.outcome;
+  return row.tolerated ? "tolerated" : row.outcome;
 }
 
 /** "failed", or "failed, tolerated". @param {any} row */
 export function outcomeOf(row) {
   return row.tolerated ? `${row.outcome}, tolerated` : row.outcome;
-}
-
-/** "passed", "failed" or "inconclusive". @param {string} verdict */
-export function verdictText(verdict) {
-  return outcomeText(verdict === "inconclusive" ? "warning" : verdict, verdict);
 }
 
 /** Words for screen readers alone. @param {string} words */

@@ -16,15 +16,15 @@ const CHUNK = 40;
 function cellTexts(row) {
   const { overall } = row.scores;
   const value = isKnown(overall) && row.scored > 0 ? scoreText(overall) : row.outcome;
-  const below = belowOf(row);
-  if (below) return { value, more: shown(shortened(below, 60)), meaning: "too low" };
-  return { value, more: row.trials.length > 1 && row.scored ? `${row.passes}/${row.scored}` : "", meaning: "trials passed" };
+  const below = shown(shortened(belowOf(row), 60));
+  return { value, below, count: !below && row.trials.length > 1 && row.scored ? `${row.passes}/${row.scored}` : "" };
 }
 
 /** The same in words, for those who do not see the table. @param {Row} row */
 export function cellWords(row) {
-  const { value, more, meaning } = cellTexts(row);
-  return `${modelText(row.model)}: ${value === row.outcome ? "" : `${outcomeOf(row)} `}${value}${more && ` ${more} ${meaning}`}`;
+  const { value, below, count } = cellTexts(row);
+  const more = below ? ` ${below} too low` : count ? ` ${count} trials passed` : "";
+  return `${modelText(row.model)}: ${value === row.outcome ? outcomeOf(row) : `${outcomeOf(row)} ${value}`}${more}`;
 }
 
 export class Matrix {
@@ -128,24 +128,35 @@ export class Matrix {
       ),
       ...this.columns.map((model) => this.cell(each, model)),
     );
+    node.addEventListener("click", (event) => {
+      const isCell = event.target instanceof Element && event.target.closest("button");
+      if (!isCell && getSelection()?.isCollapsed) this.open(each, this.worst(rows));
+    });
     this.kept.set(each.key, { rows, node });
     return node;
+  }
+
+  /** The model that is shown and did not pass, else the first that was run. @param {(Row | undefined)[]} rows */
+  worst(rows) {
+    const run = this.columns.filter((model) => rows[model]);
+    return run.find((model) => rows[model]?.outcome !== "passed") ?? run[0];
   }
 
   /** @param {Case} each @param {number} model */
   cell(each, model) {
     const row = each.rows[model];
     if (!row) return el("td", { class: "cell" }, el("span", { class: "none", title: "not run" }, UNKNOWN));
-    const { value, more } = cellTexts(row);
+    const { value, below, count } = cellTexts(row);
     const made = button("", () => this.open(each, model), {
       class: `outcome-${toneOf(row)}`,
       tabindex: -1,
       "aria-label": cellWords(row),
       title: shown(shortened(row.reason, 1000)) || null,
     });
-    made.append(markOf(toneOf(row)), el("span", { class: "value" }, value), " ", more ? el("small", {}, more) : "");
+    made.append(markOf(toneOf(row)), el("span", { class: "value" }, value), " ", count && el("small", {}, count), below && el("small", { class: "below" }, below), row.tolerated ? el("small", { class: "tolerated" }, "tolerated") : "");
     return el("td", { class: "cell" }, made);
   }
+
   /** Of all cells one can be reached by Tab; arrow keys go on from there. @param {Element | null | undefined} cell */
   makeReachable(cell) {
     for (const other of this.body.querySelectorAll('.cell button[tabindex="0"]')) other.setAttribute("tabindex", "-1");

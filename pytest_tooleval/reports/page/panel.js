@@ -37,15 +37,19 @@ export class Panel {
     this.view = [];
     /** The rows of the case that was opened last: each is fetched once for all its trials. @type {Map<Row, Promise<WholeRow>>} */
     this.opened = new Map();
-    this.node = el("aside", { class: "panel", "aria-labelledby": "panel-title", hidden: "" });
+    this.node = el("div", { class: "panel", "aria-labelledby": "panel-title", hidden: "" });
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.key(event);
     document.addEventListener("keydown", this.onKey);
+    this.wide = window.matchMedia(WIDE);
+    this.onWidth = () => this.cover(Boolean(this.case));
+    this.wide.addEventListener("change", this.onWidth);
     document.body.append(this.node);
   }
 
   /** For good, when the page is left. */
   remove() {
     document.removeEventListener("keydown", this.onKey);
+    this.wide.removeEventListener("change", this.onWidth);
     this.cover(false);
     this.node.remove();
   }
@@ -105,7 +109,10 @@ export class Panel {
   cover(isOpen) {
     this.node.hidden = !isOpen;
     document.body.classList.toggle("with-panel", isOpen);
-    const isCovered = isOpen && !window.matchMedia(WIDE).matches;
+    const isCovered = isOpen && !this.wide.matches;
+    this.node.setAttribute("role", isCovered ? "dialog" : "complementary");
+    if (isCovered) this.node.setAttribute("aria-modal", "true");
+    else this.node.removeAttribute("aria-modal");
     for (const part of document.body.children) if (part !== this.node && part.tagName !== "DIALOG") part.toggleAttribute("inert", isCovered);
   }
 

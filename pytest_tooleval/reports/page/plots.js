@@ -244,6 +244,7 @@ function failuresPlot(models) {
   const step = head + bar * found.length + 6;
   const bottom = 6 + step * causes.length;
   const scale = upward(causes.flatMap((cause) => found.map(({ count }) => count(cause))), EDGE + 12, WIDTH - 40);
+  const whole = { ...scale, ticks: scale.ticks.filter(Number.isInteger) };
   const shapes = causes.flatMap((cause, row) => {
     const y = 6 + step * row;
     const bars = found.flatMap(({ index, model, count }, i) => {
@@ -256,7 +257,7 @@ function failuresPlot(models) {
     });
     return [caption(EDGE, y + 11, shortened(cause.replace(/_/g, " "), 60)), ...bars];
   });
-  return figure("Failures by category", [...horizontalAxis(scale, 4, bottom, "trials"), ...shapes], {
+  return figure("Failures by category", [...horizontalAxis(whole, 4, bottom, "trials"), ...shapes], {
     height: bottom + 36,
     words: causes.map((cause) => `${cause}: ${found.map(({ model, count }) => `${count(cause)} ${modelText(model)}`).join(", ")}`).join("; "),
     header: ["Category", ...found.map(({ model }) => modelText(model))],
@@ -284,7 +285,8 @@ export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
   const [left, right] = [LEFT + 6, width - RIGHT - 6];
   const across = (/** @type {number} */ i) => (runs.length === 1 ? (left + right) / 2 : left + (i * (right - left)) / (runs.length - 1));
   const last = runs.length - 1;
-  const dates = [...new Set(last > 1 ? [0, last >> 1, last] : [0, last])].map((i) => {
+  // A narrow plot has no room for a third.
+  const dates = [...new Set(last > 1 && width >= WIDTH ? [0, last >> 1, last] : [0, last])].map((i) => {
     const side = runs.length === 1 ? "middle" : i === 0 ? "start" : i === last ? "end" : "middle";
     return caption(across(i), bottom + 14, dayText(runs, i), side, "tick");
   });

@@ -4,7 +4,6 @@
 import "./theme.js";
 import { shortened, shown } from "./dom.js";
 import { exactJson } from "./json.js";
-import { verdictOf } from "./summary.js";
 import { RunView } from "./view.js";
 
 /** JSON that was compressed with zlib and written in base64. @param {string} line */
@@ -16,11 +15,11 @@ async function unpacked(line) {
 async function start() {
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
   const [first, ...blocks] = (document.getElementById("data")?.textContent || "").split("\n");
-  const { document: run, trends, together } = JSON.parse(await unpacked(first));
+  const { document: run, notes, verdict, trends, together } = JSON.parse(await unpacked(first));
   const places = new Map(run.cases.map((/** @type {any} */ row, /** @type {number} */ i) => [row, i]));
   const query = () => location.hash.slice(1);
   const view = new RunView(
-    run,
+    { ...run, notes, verdict },
     trends,
     {
       heading: "h1",
@@ -36,7 +35,7 @@ async function start() {
     query(),
   );
   const names = [...new Set(run.suites.map((/** @type {any} */ row) => row.suite))];
-  document.title = `${verdictOf(run).words}: ${shown(shortened(names.join(", ") || "no cases", 100))} - tooleval`;
+  document.title = `${verdict.words}: ${shown(shortened(names.join(", ") || "no cases", 100))} - tooleval`;
   document.querySelector("header nav")?.replaceChildren(...view.links);
   view.show(main);
   document.querySelector(".skip")?.addEventListener("click", (event) => {

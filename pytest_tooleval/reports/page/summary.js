@@ -1,14 +1,16 @@
 // @ts-check
 // A run in figures: its verdict, what was run, the gates, and the means per model and suite.
 
-import { commitText, el, factList, fold, isolated, markOf, metricText, modelName, modelText, moment, numberCell, outcomeText, listTable, scrolling, section, shortened, shown, spoken, svg, table, tableRow, verdictText } from "./dom.js";
+import { commitText, el, factList, fold, isolated, markOf, metricName, modelName, moment, numberCell, outcomeText, listTable, scrolling, section, shortened, spoken, svg, table, tableRow } from "./dom.js";
 import { UNKNOWN, countText, isKnown, plural, scoreText, secondsText, usdText } from "./numbers.js";
+import { ENDINGS } from "./words.js";
 
 /** @import { Child } from "./dom.js" */
 
 /** Outcomes and what a summary calls them. @type {[string, string][]} */
 const COUNTED = [["passed", "passed"], ["failed", "failed"], ["error", "errors"], ["skipped", "skipped"]];
-const NOTHING_COLLECTED = 5;
+/** More columns than these stand closer together. */
+const DENSE = 12;
 
 // ---- the verdict ----
 
@@ -16,59 +18,19 @@ const NOTHING_COLLECTED = 5;
  * How a run ended that did not come to its end; "" for one that did.
  * @param {{status?: string, exitstatus?: number | null}} run
  */
-export function earlyEnd({ status, exitstatus }) {
-  if (status === "killed") return "killed before its end";
-  if (status === "running") return "not over yet";
-  const ends = ["interrupted before its end", "ended by an internal error of pytest", "pytest was not used correctly"];
-  return ends[(exitstatus ?? 0) - 2] || "";
-}
-
-/** What went wrong, each in a few words; empty when nothing did. @param {any} document */
-function problemsOf({ run, gates, baseline }) {
-  const { total, exitstatus } = run;
-  const failedGates = gates.filter((/** @type {any} */ gate) => gate.failed).length;
-  const unsure = gates.filter((/** @type {any} */ gate) => gate.verdict === "inconclusive" && !gate.failed).length;
-  const isOpen = total.failed + total.errors > total.tolerated;
-  const found = [
-    total.cases < run.selected && `only ${countText(total.cases)} of ${plural(run.selected, "case")} ran`,
-    total.forbidden && `${plural(total.forbidden, "case")} with a forbidden call`,
-    isOpen && total.failed && `${countText(total.failed)} of ${plural(total.cases, "case")} failed`,
-    isOpen && total.errors && `${plural(total.errors, "case")} without an answer`,
-    failedGates && `${countText(failedGates)} of ${plural(gates.length, "gate")} failed`,
-    unsure && `${countText(unsure)} of ${plural(gates.length, "gate")} inconclusive`,
-    baseline?.verdict === "inconclusive" ? "comparison with the baseline inconclusive" : baseline?.failed && "worse than the baseline",
-    run.collection_errors && `${plural(run.collection_errors, "file")} could not be read`,
-    earlyEnd(run) || (exitstatus === NOTHING_COLLECTED && "no test was collected"),
-  ].filter(Boolean);
-  return found.length || !exitstatus ? found : ["another test of the run failed"];
-}
-
-/**
- * What pytest's exit status says or, where there is none, cases and gates. A run that evaluated nothing has
- * not passed, whatever its exit status.
- * @param {any} document
- */
-export function verdictOf(document) {
-  const { exitstatus, total } = document.run;
-  if (exitstatus ?? problemsOf(document).length) return { verdict: "failed", words: "Failed" };
-  return total.cases === total.skipped ? { verdict: "empty", words: "Nothing was evaluated" } : { verdict: "passed", words: "Passed" };
+export function earlyEnd({ status = "finished", exitstatus }) {
+  return status === "finished" ? (ENDINGS[exitstatus ?? 0] ?? "") : status;
 }
 
 /** @param {any} document @param {string} heading the element that the verdict stands in */
 export function verdictNode(document, heading) {
-  const { total } = document.run;
-  const { verdict, words } = verdictOf(document);
-  const problems = problemsOf(document);
-  // What is wrong with a run that passed all the same, such as errors that were allowed.
-  if (verdict === "passed") problems.unshift(`${countText(total.passed)} of ${plural(total.cases, "case")} passed`);
-  if (total.tolerated) problems.push(`${countText(total.tolerated)} tolerated`);
-  if (verdict === "empty") problems.splice(0, Infinity, total.cases ? `${plural(total.cases, "case")} skipped` : "no case was collected");
+  const { outcome, words, details } = document.verdict;
   return el(
     "section",
-    { class: `verdict ${verdict}`, "aria-labelledby": "verdict" },
-    el(heading, { id: "verdict", class: "verdict-words" }, markOf(verdict === "empty" ? "skipped" : verdict), ` ${words}`),
-    el("p", { class: "problems" }, problems.join(" · ")),
-    outcomeBar(total),
+    { class: `verdict ${outcome}`, "aria-labelledby": "verdict" },
+    el(heading, { id: "verdict", class: "verdict-words" }, markOf(outcome), ` ${words}`),
+    el("p", { class: "problems" }, details.join(" · ")),
+    outcomeBar(document.run.total),
     runFacts(document),
   );
 }
@@ -97,8 +59,7 @@ function runFacts({ run, models, suites }) {
     ["Started", run.started && moment(run.started)],
     ["Took", isKnown(run.duration_s) && secondsText(run.duration_s)],
     ["Commit", run.git && isolated(commitText(run.git))],
-    ["Answers", answersText(run)],
-    ["Cost", costText(run)],
+    ["Cost", isKnown(run.total.cost_usd) && usdText(run.total.cost_usd)],
     ["Options", options.length > 0 && el("span", {}, ...options.slice(1))],
     ["Run", run.id && isolated(shortened(run.id, 40))],
     ["Versions", versions.map((each) => each.join(" ")).join(", ")],
@@ -125,25 +86,6 @@ function askedModels(run, models) {
   });
 }
 
-/** @param {any} run */
-function answersText({ answers, total }) {
-  /** @type {Record<string, string>} */
-  const sources = { replayed: "replayed from the cassette", resumed: "taken over from the last run", shared: "shared with a case that asks the same" };
-  return total.cached ? `${countText(total.cached)} of ${countText(total.trials)} ${sources[answers] || "from a cassette"}` : "";
-}
-
-/** What the cases cost, and what was paid in this run, also for answers that no case shows. @param {any} run */
-function costText({ total, spent }) {
-  /** @type {{answers: number, priced: number, usd: number}[]} */
-  const each = Object.values(spent);
-  if (!isKnown(total.cost_usd) && !each.some(({ priced }) => priced)) return "";
-  const partly = each.some(({ priced, answers }) => priced < answers) ? ", as far as prices are known" : "";
-  const sum = (/** @type {[string, {usd: number}][]} */ some) => some.reduce((so, [, { usd }]) => so + usd, 0);
-  const ofOthers = Object.entries(spent).filter(([payer]) => / \(as (judge|user)\)$/.test(payer));
-  const others = ofOthers.some(([, { priced }]) => priced) ? `, ${usdText(sum(ofOthers))} of it for judge and simulated user` : "";
-  return `${usdText(total.cost_usd)}; spent in this run ${usdText(sum(Object.entries(spent)))}${others}${partly}`;
-}
-
 // ---- gates ----
 
 /** @param {any[]} gates */
@@ -155,8 +97,8 @@ export function gatesSection(gates) {
     const isMost = gate.kind !== "fail_under";
     const plain = (/** @type {unknown} */ value) => (isKnown(value) ? value.toLocaleString("en", { maximumSignificantDigits: 4 }) : UNKNOWN);
     return tableRow(
-      isolated(shortened(gate.name || metricText(gate.metric || gate.kind), 200)),
-      el("td", { class: "result" }, verdictText(gate.verdict)),
+      isolated(shortened(gate.name || gate.metric || gate.kind, 200)),
+      el("td", { class: "result" }, outcomeText(gate.verdict)),
       numberCell(isMost ? plain(gate.value) : scoreText(gate.value) + interval),
       numberCell(isMost ? `at most ${plain(gate.needed)}` : scoreText(gate.needed)),
       el("td", { class: "message" }, isolated(gate.message)),
@@ -168,10 +110,10 @@ export function gatesSection(gates) {
 // ---- scores ----
 
 /** Models over all suites, then suite by suite when there are several. @param {any} document */
-export function scoresSection({ run, models: all, suites }) {
+export function scoresSection({ run, models: all, suites, notes }) {
   const models = all.filter((/** @type {any} */ row) => row.cases);
   if (!models.length) return null;
-  const remarks = models.flatMap(remarksOn).map((/** @type {string} */ words) => el("p", { class: "note" }, words));
+  const remarks = notes.map((/** @type {string} */ words) => el("p", { class: "note" }, words));
   return section("scores", "Scores", scoreTables(models, suites, Object.keys(run.total.metrics)), el("p", { class: "muted" }, noteOn(models)), reliabilityTable(models), ...remarks);
 }
 
@@ -198,10 +140,10 @@ function scoreTables(models, suites, metrics) {
     const group = name && el("tr", { class: "group" }, el("th", { scope: "rowgroup", colspan: columns.length + 1 }, el("span", {}, name)));
     return el("tbody", {}, group, ...rows.map((row) => tableRow(modelName(row.model), ...columns.map(({ cell }) => cell(row)))));
   });
-  return scrolling("Scores", el("table", { class: "scores" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Model"), ...heads)), ...bodies));
+  return scrolling("Scores", el("table", { class: columns.length > DENSE ? "scores dense" : "scores" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Model"), ...heads)), ...bodies));
 }
 
-/** @typedef {{head: string, title?: string, cell: (row: any) => HTMLElement}} Column */
+/** @typedef {{head: Child, title?: string, cell: (row: any) => HTMLElement}} Column */
 
 /** Those that have something to say about some row. @param {any[]} rows @param {string[]} metrics @returns {Column[]} */
 function columnsFor(rows, metrics) {
@@ -210,7 +152,7 @@ function columnsFor(rows, metrics) {
   const columns = [
     { head: "Pass rate", title: "the share of the cases that passed", cell: (row) => meanCell(row.pass_rate, true) },
     ...["cases", "passed", "failed", ...counts].map((name) => ({ head: name[0].toUpperCase() + name.slice(1), cell: (/** @type {any} */ row) => countCell(row[name], name) })),
-    ...metrics.map((metric) => ({ head: metricText(metric), cell: (/** @type {any} */ row) => meanCell(row.metrics[metric]) })),
+    ...metrics.map((metric) => ({ head: metricName(metric), cell: (/** @type {any} */ row) => meanCell(row.metrics[metric]) })),
     ...(rows.some((row) => row.reliability) ? [reliabilityColumn("pass@k", "some trial of all passes"), reliabilityColumn("pass^k", "every trial passes")] : []),
     rows.some((row) => isKnown(row.tokens?.prompt)) && { head: "Tokens", cell: tokensCell },
     // A plus says that the price of some answers is unknown.
@@ -222,7 +164,7 @@ function columnsFor(rows, metrics) {
 
 /** @param {number} count @param {string} name */
 function countCell(count, name) {
-  const tones = /** @type {Record<string, string>} */ ({ failed: "failed", errors: "error", tolerated: "warning" });
+  const tones = /** @type {Record<string, string>} */ ({ failed: "failed", errors: "error", tolerated: "tolerated" });
   const tone = count && tones[name] ? ` tone-${tones[name]}` : "";
   return el("td", { class: `number${tone}` }, countText(count));
 }
@@ -280,19 +222,4 @@ function noteOn(models) {
     `${UNKNOWN} is unknown or does not apply; tokens are those of prompts and completions.`,
     "For redundancy and detours less is better.",
   ].filter(Boolean).join(" ");
-}
-
-/** What the numbers alone would hide. @param {any} row */
-function remarksOn(row) {
-  const name = modelText(row.model);
-  return [
-    row.fallbacks.length && `${name}: ${row.fallbacks.map(fallbackText).join("; ")}`,
-    row.recovered && `${name}: ${plural(row.recovered, "answer")} had calls written as text (recovered)`,
-  ].filter(Boolean);
-}
-
-/** @param {{parameter: string, sent: string | null, cases: number}} fallback */
-function fallbackText({ parameter, sent, cases }) {
-  const words = sent === null ? `refuses ${parameter}, which was left out` : `refuses ${parameter} as asked for, was sent ${shown(sent)}`;
-  return `${words} (${plural(cases, "case")})`;
 }

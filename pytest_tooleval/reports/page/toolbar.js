@@ -1,8 +1,8 @@
 // @ts-check
 // The filters above the cases.
 
-import { causesOf, choiceText, choicesOf, isRight, startState, toolsOf } from "./cases.js";
-import { OUTCOMES, button, el, modelText, outcomeText, shortened, shown } from "./dom.js";
+import { CHOSEN_BY, causesOf, choiceText, choicesOf, hasOutcome, isRight, startState, toolsOf } from "./cases.js";
+import { button, el, modelText, outcomeText, shortened, shown } from "./dom.js";
 import { countText } from "./numbers.js";
 
 /** @import { Index, State } from "./cases.js" */
@@ -15,7 +15,7 @@ export class Toolbar {
     this.query.addEventListener("input", () => change({ query: this.query.value }));
     /** @type {Record<string, HTMLSelectElement>} */
     this.selects = {};
-    this.chips = OUTCOMES.map((outcome) => this.chip(outcome));
+    this.chips = CHOSEN_BY.map((outcome) => this.chip(outcome));
     const { query, outcomes, model, suite, tag, tool, failure, choice, sort } = startState();
     this.node = el(
       "form",
@@ -42,7 +42,7 @@ export class Toolbar {
   chip(outcome) {
     const toggle = () => {
       made.setAttribute("aria-pressed", String(made.getAttribute("aria-pressed") !== "true"));
-      this.change({ outcomes: OUTCOMES.filter((_, i) => this.chips[i].getAttribute("aria-pressed") === "true") });
+      this.change({ outcomes: CHOSEN_BY.filter((_, i) => this.chips[i].getAttribute("aria-pressed") === "true") });
     };
     const made = button("", toggle, { class: "chip", "aria-pressed": "false" });
     made.append(outcomeText(outcome), " ", el("span", { class: "number" }));
@@ -60,8 +60,8 @@ export class Toolbar {
   /** What there is to choose from. @param {Index} index */
   offer(index) {
     const rows = index.cases.flatMap((each) => each.rows.filter((row) => row !== undefined));
-    OUTCOMES.forEach((outcome, i) => {
-      const count = rows.filter((row) => row.outcome === outcome).length;
+    CHOSEN_BY.forEach((outcome, i) => {
+      const count = rows.filter((row) => hasOutcome(row, outcome)).length;
       this.chips[i].hidden = count === 0;
       /** @type {Element} */ (this.chips[i].lastElementChild).textContent = countText(count);
     });
@@ -106,6 +106,6 @@ export class Toolbar {
       select.value = String(state[/** @type {keyof State} */ (field)]);
       if (select.selectedIndex < 0) select.value = "";
     }
-    OUTCOMES.forEach((outcome, i) => this.chips[i].setAttribute("aria-pressed", String(state.outcomes.includes(outcome))));
+    CHOSEN_BY.forEach((outcome, i) => this.chips[i].setAttribute("aria-pressed", String(state.outcomes.includes(outcome))));
   }
 }

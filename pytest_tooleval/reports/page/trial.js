@@ -5,6 +5,7 @@ import { difference } from "./difference.js";
 import { button, el, factList, fold, isolated, numberCell, outcomeText, scrolling, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
 import { prettyJson } from "./json.js";
 import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdText } from "./numbers.js";
+import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
 
 /** @import { Choice } from "./cases.js" */
 /** @import { Child } from "./dom.js" */
@@ -31,8 +32,6 @@ import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdTex
  */
 
 const LONG_TEXT = 3000;
-/** What stands in a comparison for no value at all. */
-const NOTHING = ["", "(no call)", "(absent)"];
 
 /**
  * What went wrong comes first: the prompt, what was expected and what came, then the scores.
@@ -42,16 +41,17 @@ const NOTHING = ["", "(no call)", "(absent)"];
 export function trialNodes(trial, row) {
   const { transcript } = trial;
   const differing = diffTable(trial.scores, "Expected and called");
+  const severalTurns = Boolean(transcript?.rounds.some(({ prompt }) => prompt.length));
   return el(
     "div",
     { class: "trial" },
     trial.error && el("p", { class: "note" }, outcomeText("error", `no answer (${shown(trial.error.kind)}): `), shownNodes(trial.error.message)),
-    transcript && part("Prompt", el("ol", { class: "transcript" }, ...transcript.prompt.map(messageTurn))),
+    transcript && prompts(transcript, severalTurns),
     differing && part("Expected and called", differing),
     Object.keys(trial.scores).length > 0 && part("Scores", scoreTable(trial.scores, row.thresholds)),
     part("What it took", trialFacts(trial)),
     transcript && transcript.rounds.length > 1 && roundsTable(transcript.rounds),
-    transcript && part("Answer", conversation(transcript)),
+    transcript && part(severalTurns ? "Answers and further prompts" : "Answer", conversation(transcript)),
     transcript?.printed && part("Printed by the world", longText(transcript.printed, "code")),
     row.offered.length > 0 && fold(`Tools offered: ${row.offered.length}`, false, el("p", {}, ...row.offered.flatMap((name, i) => [i ? ", " : "", el("code", {}, shownNodes(name))]))),
     transcript && recorded(transcript),
@@ -69,6 +69,13 @@ export function shortTrial(trial, model) {
     diffTable(trial.scores, `Expected of ${shown(model)} and called`),
     trial.transcript && conversation(trial.transcript),
   ];
+}
+
+/** What was said to the model, in every turn. @param {Transcript} transcript @param {boolean} severalTurns */
+function prompts({ prompt, rounds }, severalTurns) {
+  const turns = [prompt, ...rounds.map((round) => round.prompt).filter((said) => said.length)];
+  const said = turns.flatMap((messages, i) => messages.map((message) => messageTurn(message, severalTurns ? `turn ${i + 1}` : "")));
+  return part(severalTurns ? "Prompts" : "Prompt", el("ol", { class: "transcript" }, ...said));
 }
 
 /** @param {string} heading @param {HTMLElement} content */
@@ -128,8 +135,11 @@ function diffTable(scores, label) {
   const checks = new Map();
   for (const score of Object.values(scores)) for (const check of score.checks) checks.set(JSON.stringify(check), check);
   if (checks.size === 0) return null;
-  const groups = Map.groupBy(checks.values(), ({ place }) => place);
-  const whole = "conduct" in scores ? "the whole conversation" : "the answer";
+  // The turns in their order; what belongs to none comes last.
+  const turnOf = (/** @type {Check} */ { place }) => Number(/^turn (\d+)/.exec(place)?.[1] ?? Infinity);
+  const ordered = [...checks.values()].sort((a, b) => (turnOf(a) === turnOf(b) ? 0 : turnOf(a) - turnOf(b)));
+  const groups = Map.groupBy(ordered, ({ place }) => place);
+  const whole = WHOLE["conduct" in scores ? "conversation" : "answer"];
   const bodies = Array.from(groups, ([place, found]) => {
     const name = place || (groups.size > 1 ? whole : "");
     const head = name && el("tr", { class: "group" }, el("th", { scope: "rowgroup", colspan: 3 }, el("span", {}, isolated(name))));
@@ -143,9 +153,10 @@ function diffRows(check) {
   const { what, expected, actual, value, reason } = check;
   if (value >= 1) return [diffRow("same", what, [shownNodes(actual)], "")];
   const [before, after] = difference(expected, actual) || [[{ text: expected, same: true }], [{ text: actual, same: true }]];
-  const sides = /** @type {[string, string, Piece[]][]} */ ([["expected", expected, before], ["got", actual, after]]).filter(([, text]) => !NOTHING.includes(text));
+  const sides = /** @type {[string, string, Piece[]][]} */ ([["expected", expected, before], ["got", actual, after]]).filter(([, text]) => !ABSENT.includes(text));
   const why = `${value > 0 ? `${scoreText(value)} ` : ""}${reason}`;
-  return sides.map(([kind, , pieces], i) => diffRow(kind, what, comparedPieces(pieces), i === sides.length - 1 ? why : ""));
+  const place = reason === NOT_SAID ? 0 : sides.length - 1;
+  return sides.map(([kind, , pieces], i) => diffRow(kind, what, comparedPieces(pieces), i === place ? why : ""));
 }
 
 /** @param {string} kind same, expected or got @param {string} what @param {Child[]} nodes @param {string} why */
@@ -169,7 +180,7 @@ function comparedPieces(pieces) {
 
 /** @param {Transcript} transcript */
 function conversation(transcript) {
-  const turns = transcript.rounds.flatMap((round) => [...round.prompt.map(messageTurn), replyTurn(round.reply), ...round.answers.map(messageTurn)]);
+  const turns = transcript.rounds.flatMap((round) => [...round.prompt.map((each) => messageTurn(each)), replyTurn(round.reply), ...round.answers.map((each) => messageTurn(each))]);
   const ending = transcript.user?.ending && turn("user", [longText(transcript.user.ending, "")], "ends the conversation");
   return el("ol", { class: "transcript" }, ...turns, ending, ...(transcript.judged || []).map(judgedTurn));
 }
@@ -231,11 +242,11 @@ function turn(role, body, note = "") {
   return el("li", { class: `turn turn-${known}` }, head, el("div", { class: "said" }, ...body));
 }
 
-/** @param {Message} message */
-function messageTurn(message) {
+/** @param {Message} message @param {string} [note] */
+function messageTurn(message, note = "") {
   const role = String(message.role ?? "");
   const text = contentText(message.content);
-  if (role === "system" && text.length > 300) return turn(role, [fold(shown(text.slice(0, 120)) + "…", false, longText(text, ""))]);
+  if (role === "system" && text.length > 300) return turn(role, [fold(shown(text.slice(0, 120)) + "…", false, longText(text, ""))], note);
   const made = Array.isArray(message.tool_calls) ? message.tool_calls : [];
   const calls = made.map((each) => {
     const { name, arguments: given } = Object(Object(each).function);
@@ -243,7 +254,7 @@ function messageTurn(message) {
   });
   const isData = role === "tool";
   const body = text || !calls.length ? [longText(isData ? prettyJson(text) : text, isData ? "code" : "")] : [];
-  return turn(role, [...body, ...calls]);
+  return turn(role, [...body, ...calls], note);
 }
 
 /** @param {Reply} reply */

@@ -17,7 +17,7 @@ import { gatesSection, scoresSection, verdictNode } from "./summary.js";
 
 export class RunView {
   /**
-   * @param {any} document the result document; its trials have no transcripts and scores
+   * @param {any} document the result document, its verdict in words, and the notes on it; its trials have no transcripts and scores
    * @param {any} trends lines of the history, or null
    * @param {RunSurroundings} around
    * @param {string} query what the address holds

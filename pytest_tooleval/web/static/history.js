@@ -89,18 +89,17 @@ class HistoryPage {
       this.showCompare();
     });
     const { outcome, words } = resultOf(run);
-    const mark = run.gates_failed && outcome !== "error" ? "failed" : outcome;
-    const result = run.status === "running" ? el("span", {}, "● running") : outcomeText(mark, words);
-    const bad = [run.failed && plural(run.failed, "failed", "failed"), run.errors && `${countText(run.errors)} without an answer`, run.tolerated && `${countText(run.tolerated)} tolerated`].filter(Boolean);
+    const result = run.status === "running" ? el("span", {}, "● running") : outcomeText(outcome, words);
+    const bad = [run.failed && plural(run.failed, "failed", "failed"), run.errors && `${countText(run.errors)} without an answer`, run.tolerated && `${countText(run.tolerated)} of these tolerated`].filter(Boolean);
     const gates = run.gates_failed > 0 && plural(run.gates_failed, "gate failed", "gates failed");
-    const under = [...bad, gates].filter(Boolean).join(" · ");
+    const under = [bad.join(", "), gates].filter(Boolean).join(" · ");
     const commit = run.git ? [el("code", {}, shown(run.git.commit.slice(0, 8))), el("small", { class: "under" }, isolated(run.git.branch || ""), run.git.dirty ? " + changes" : "")] : [UNKNOWN];
     const remove = button("Delete", () => void this.remove(run), { "aria-label": `Delete the run of ${momentText(run.started)}` });
     return el(
       "tr",
       {},
       el("td", {}, tick),
-      el("th", { scope: "row", class: "when" }, link(runHash(run.id), moment(run.started)), el("small", { class: "under" }, shown(run.id)), el("small", { class: "under" }, secondsText(run.duration_s))),
+      el("th", { scope: "row", class: "when" }, link(runHash(run.id), moment(run.started)), ...run.tags.map(tagNode), el("small", { class: "under" }, shown(run.id)), el("small", { class: "under" }, secondsText(run.duration_s))),
       el("td", {}, isolated(fewOf(run.suites))),
       el("td", {}, isolated(fewOf(run.models))),
       el("td", { class: "number strong" }, scoreText(run.pass_rate)),
@@ -131,6 +130,11 @@ class HistoryPage {
       this.messages.replaceChildren(errorBox(error, "Not deleted"));
     }
   }
+}
+
+/** The name by which the command line knows a run. @param {string} name */
+function tagNode(name) {
+  return el("span", { class: "tag" }, "@", shown(name));
 }
 
 /** @param {string[]} names */

@@ -34,7 +34,7 @@ export async function show({ place }) {
     "form",
     { class: "card form" },
     field("A file", chosen),
-    field("Or its text", text, { hint: 'An object {"name": …, "tools": […], "test_cases": […]}, as docs/suite-format.md has it.', wide: true }),
+    field("Or its text", text, { hint: 'An object {"name": …, "tools": […], "test_cases": […]}, as docs/reference/suite-format.md has it.', wide: true }),
     field("Save as", file, { hint: "Ends in .tooleval.json. May stay empty." }),
     messages,
     el("div", { class: "row" }, send, link("#/suites", "Cancel", { class: "button" })),

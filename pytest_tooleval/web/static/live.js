@@ -86,7 +86,7 @@ export class LiveRun {
     this.timer = 0;
     this.bar.max = this.total || 1;
     this.bar.value = this.rows.size;
-    const words = `${countText(this.rows.size)} of ${plural(this.total, "case")}`;
+    const words = `${countText(this.rows.size)} of ${plural(this.total, "result")}`;
     // Cases are over in their order: one that takes long holds up those behind it.
     this.words.textContent = this.answered > this.rows.size ? `${words}, ${countText(this.answered)} answered` : words;
     this.cases.hold([...this.rows.values()], this.state.models);

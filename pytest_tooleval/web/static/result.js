@@ -5,8 +5,8 @@ import { countText } from "./page/numbers.js";
 import { earlyEnd } from "./page/summary.js";
 
 /**
- * The result of a run in a few words. Where all cases were skipped, nothing has passed or failed; what
- * did not come to its end is no success, whatever came until then.
+ * The result of a run in a few words. What a gate tolerates fails no run. Where all cases were skipped, nothing
+ * has passed or failed; what did not come to its end is no success, whatever came until then.
  * @param {any} run
  */
 export function resultOf(run) {
@@ -15,5 +15,6 @@ export function resultOf(run) {
   const words = asked ? passed : run.skipped ? `${countText(run.skipped)} skipped` : "no results";
   const end = run.status === "running" ? "" : earlyEnd(run);
   if (end) return { outcome: "error", words: `${words} · ${end}` };
-  return { outcome: asked === 0 ? "skipped" : run.errors ? "error" : run.failed ? "failed" : "passed", words };
+  if (run.failed + run.errors > run.tolerated) return { outcome: run.errors ? "error" : "failed", words };
+  return { outcome: run.gates_failed ? "failed" : asked ? "passed" : "skipped", words };
 }

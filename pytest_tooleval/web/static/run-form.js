@@ -14,10 +14,11 @@ const START = "Run Eval";
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, params, isGone }) {
   place.append(pageHead("Run"));
-  const [suites, models, runs] = await Promise.all([
+  const [suites, models, runs, { gates }] = await Promise.all([
     call("GET", "/api/suites"),
     call("GET", "/api/models").catch((error) => error),
     call("GET", "/api/tool-eval").catch(() => []),
+    call("GET", "/api/project"),
   ]);
   if (isGone()) return;
   const usable = suites.filter((/** @type {any} */ row) => row.problems === 0 && row.cases > 0);
@@ -27,20 +28,20 @@ export async function show({ place, params, isGone }) {
     place.append(emptyState("There is no suite with cases to run.", link("#/suites", "To the suites", { class: "button main" })));
     return;
   }
-  place.append(new Form(usable, models, params).node);
+  place.append(new Form(usable, models, gates, params).node);
 }
 
 /** @param {any[]} runs */
 function underWay(runs) {
   const items = runs.map((run) =>
-    el("li", {}, link(runHash(run.id), el("bdi", {}, shownNodes(run.models.join(", ")))), ` ${countText(run.done)} of ${plural(run.total, "case")}, since `, moment(run.started)),
+    el("li", {}, link(runHash(run.id), el("bdi", {}, shownNodes(run.models.join(", ")))), ` ${countText(run.done)} of ${plural(run.total, "result")}, since `, moment(run.started)),
   );
   return el("section", { class: "card" }, el("h2", {}, "Under way"), el("ul", {}, ...items));
 }
 
 class Form {
-  /** @param {any[]} suites @param {any} models @param {URLSearchParams} params */
-  constructor(suites, models, params) {
+  /** @param {any[]} suites @param {any} models @param {Record<string, string>} gates @param {URLSearchParams} params */
+  constructor(suites, models, gates, params) {
     this.suites = suites;
     const kept = keptChoices();
     const files = params.getAll("file");
@@ -63,6 +64,7 @@ class Form {
     this.thresholds = text("threshold", "as the suites have them");
     this.cassette = text("cassette", "as pytest's settings have it");
     this.record = select([["", "as pytest's settings have it"], ["none", "none: replay only"], ["once", "once"], ["new", "new: record what is missing"], ["all", "all: ask everything again"]], params.get("record") ?? "");
+    this.gate = select([["", "as pytest's settings have it"], ...Object.entries(gates).map(([name, meaning]) => /** @type {[string, string]} */ ([name, `${name}: ${meaning}`]))], params.get("gate") ?? "");
     this.choice = select([["", "as the suites have it (required)"], ["required", "required"], ["auto", "auto"], ["none", "none"]], params.get("tool_choice") ?? kept.choice ?? "");
     this.estimated = el("div", { role: "status" });
     this.estimating = /** @type {HTMLButtonElement} */ (button("Requests and cost …", () => void this.estimate()));
@@ -84,6 +86,7 @@ class Form {
         field("Thresholds", this.thresholds, { hint: "Such as 0.8 or overall=0.8 max_calls=3, separated by spaces." }),
         field("Cassette", this.cassette, { hint: "A folder that answers are kept in and replayed from." }),
         field("Recording", this.record),
+        field("Gate", this.gate, { hint: "Sets what is not set here.", wide: true }),
       ),
       this.messages,
       this.estimated,
@@ -159,7 +162,7 @@ class Form {
       const value = Number(text);
       return Number.isFinite(value) ? value : text;
     };
-    const texts = { keyword: this.keyword, cassette: this.cassette, record: this.record };
+    const texts = { keyword: this.keyword, cassette: this.cassette, record: this.record, gate: this.gate };
     const given = Object.entries(texts).map(([name, control]) => [name, control.value.trim()]).filter(([, value]) => value);
     const thresholds = this.thresholds.value.split(/\s+/).filter(Boolean);
     return {

@@ -13,7 +13,7 @@ import { RunView } from "./page/view.js";
 /** @import { Row } from "./page/cases.js" */
 
 /** The options of pytest that the form for a run has. */
-const SETTINGS = ["temperature", "trials", "tool-choice", "max-cost", "threshold", "cassette", "record"];
+const SETTINGS = ["temperature", "trials", "tool-choice", "max-cost", "threshold", "cassette", "record", "gate"];
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, params, isGone }) {

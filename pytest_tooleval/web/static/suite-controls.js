@@ -9,8 +9,9 @@ import { button, el, shown, shownNodes } from "./page/dom.js";
 
 /**
  * `raw` is the JSON text of the value, undefined when it is not there. `write` takes the new one;
- * undefined takes the value away. `tools` gives the names that may be chosen now.
- * @typedef {{spec: Field, value: any, raw: string | undefined, tools: () => string[],
+ * undefined takes the value away. `tools` gives the names that may be chosen now,
+ * `options` are the choices of the format.
+ * @typedef {{spec: Field, value: any, raw: string | undefined, tools: () => string[], options: string[],
  *   write: (raw: string | undefined) => void, broken: (control: HTMLElement, isBroken: boolean) => void}} Use
  */
 
@@ -100,7 +101,7 @@ function numberControl(use) {
 
 /** @param {Use} use */
 function choiceControl(use) {
-  const options = use.spec.options || [];
+  const { options } = use;
   const known = use.value === undefined || options.includes(use.value);
   /** @type {[string, string][]} */
   const pairs = [["", use.spec.unset ? `– (${use.spec.unset})` : "–"], ...options.map((each) => /** @type {[string, string]} */ ([each, each]))];

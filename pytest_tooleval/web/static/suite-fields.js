@@ -4,18 +4,15 @@
 /**
  * @typedef {"text" | "long" | "number" | "choice" | "flag" | "reason" | "json" | "words" | "tools"} Kind
  * @typedef {{key: string, label: string, kind: Kind, hint?: string, wide?: boolean, required?: boolean,
- *   options?: string[], unset?: string}} Field
+ *   unset?: string}} Field
  */
-
-const SCORING = ["exact", "case_sensitive", "contains", "numeric_tolerance", "regex", "fuzzy", "bfcl"];
-const CHOICES = ["required", "auto", "none"];
 
 /** @type {Field[]} */
 const SHARED = [
-  { key: "tool_choice", label: "tool_choice", kind: "choice", options: CHOICES, unset: "required" },
+  { key: "tool_choice", label: "tool_choice", kind: "choice", unset: "required" },
   { key: "temperature", label: "Temperature", kind: "number", unset: "0.0" },
-  { key: "max_tokens", label: "Most tokens of an answer", kind: "number", unset: "the model's own" },
-  { key: "param_scoring", label: "Parameter scoring", kind: "choice", options: SCORING, unset: "exact" },
+  { key: "max_tokens", label: "The most tokens in an answer", kind: "number", unset: "the model's own" },
+  { key: "param_scoring", label: "Parameter scoring", kind: "choice", unset: "exact" },
   { key: "trials", label: "Trials per case", kind: "number", unset: "1" },
   { key: "pass", label: "Passes when", kind: "text", unset: "mean", hint: "mean, all, any, or K/N such as 4/5" },
   { key: "thresholds", label: "Thresholds", kind: "json", wide: true, unset: "everything right", hint: 'The least score per metric, or the most of a budget, such as {"overall": 0.8, "max_calls": 3}; null takes one away.' },
@@ -81,7 +78,7 @@ export const MOCKS = { key: "mock_responses", label: "Answers of the mocks (JSON
 /** @type {Field[]} */
 export const EXPECTED_CALLS = [
   { key: "expected_calls", label: "Expected calls (JSON)", kind: "json", wide: true, required: true, hint: 'A list of {"tool": …, "params": …}.' },
-  { key: "call_order", label: "Order of the calls", kind: "choice", options: ["any", "strict"], unset: "any" },
+  { key: "call_order", label: "Order of the calls", kind: "choice", unset: "any" },
 ];
 
 /** @type {Field[]} */
@@ -96,7 +93,7 @@ export const MULTI_TURN = [
 export const CONVERSATION = [
   { key: "turns", label: "Turns (JSON)", kind: "json", wide: true, hint: 'A list of {"prompt": …}, each with what is expected of it: expected_calls, expected_text, forbidden_calls, max_calls, …' },
   { key: "user", label: "A model plays the user (JSON)", kind: "json", wide: true, hint: 'In place of turns, such as {"goal": "You want your money back for order A1."}.' },
-  { key: "match", label: "Expected calls match", kind: "choice", options: ["exact", "contains", "within", "state", "state+results"], unset: "exact" },
+  { key: "match", label: "Expected calls match", kind: "choice", unset: "exact" },
   { key: "max_rounds", label: "Most rounds of a turn", kind: "number", unset: "10" },
   { key: "expected_calls", label: "Expected calls of the whole conversation (JSON)", kind: "json", wide: true },
   { key: "expected_state", label: "Expected state in the end (JSON)", kind: "json", wide: true, hint: 'A path in the world to a value, such as {"orders.A1.refunded": 40}.' },

@@ -2,14 +2,16 @@
 // The forms of a suite: its settings, its tools and its cases. Each change is one of the text.
 
 import { field, select } from "./controls.js";
+import { schemasAt } from "./json-completion.js";
 import { insertItem, moveItem, pathText, rawOf, removeAt, setRaw, spell } from "./json-text.js";
 import { makeField } from "./suite-controls.js";
 import * as fields from "./suite-fields.js";
 import { ItemList } from "./suite-items.js";
-import { paramRows } from "./suite-params.js";
+import { matchersOf, paramRows } from "./suite-params.js";
 import { button, el, outcomeText, shownNodes } from "./page/dom.js";
 import { contentText } from "./page/trial.js";
 
+/** @import { Schema } from "./json-completion.js" */
 /** @import { Problem } from "./api.js" */
 /** @import { Path } from "./json-text.js" */
 /** @import { Field } from "./suite-fields.js" */
@@ -29,9 +31,12 @@ const LAST_PART = /(\.[^.[\]]+|\[[^\]]*\])$/;
 export class SuiteForms {
   /**
    * @param {{text: string, data: any, syntax: string, change: (text: string) => void}} editor
+   * @param {Schema} schema of the format
    * @param {HTMLElement} place
    */
-  constructor(editor, place) {
+  constructor(editor, schema, place) {
+    this.schema = schema;
+    this.matchers = matchersOf(schema);
     this.editor = editor;
     this.place = place;
     /** @type {Set<HTMLElement>} */
@@ -86,6 +91,7 @@ export class SuiteForms {
     const path = [...parent, spec.key];
     const made = makeField({
       spec,
+      options: spec.kind === "choice" ? schemasAt(this.schema, path).find((each) => each.enum)?.enum : [],
       value: at(editor.data, path),
       get raw() {
         return rawOf(editor.text, path);
@@ -151,7 +157,7 @@ export class SuiteForms {
       text: () => editor.text,
       value: () => at(editor.data, path),
       ...members,
-      isMatched,
+      matchers: isMatched ? this.matchers : null,
       broken: (control, isBroken) => this.setBroken(control, isBroken),
       write: (name, raw) => {
         let { text } = editor;

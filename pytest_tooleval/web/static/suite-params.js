@@ -9,31 +9,24 @@ import { prettyJson } from "./page/json.js";
 /** @import { Path } from "./json-text.js" */
 /**
  * The object at `path`, and how a member of it is written; undefined takes it away. `properties` are the
- * JSON Schemas of the members that there may be. Without `isMatched` a value stands for itself.
+ * JSON Schemas of the members that there may be. Without `matchers` a value stands for itself.
  * @typedef {{path: Path, text: () => string, value: () => any, properties: () => Record<string, any>, required: () => string[],
  *   write: (name: string, raw: string | undefined) => void, broken: (control: HTMLElement, isBroken: boolean) => void,
- *   isMatched: boolean}} Use
+ *   matchers: Matchers | null}} Use
+ * @typedef {Record<string, {title: string, schema: any}>} Matchers what the menu calls each, and the schema of its operand
  */
 
 const NONE = "–";
 const EQUAL = "=";
-/** Matchers by what the menu calls them; docs/suite-format.md has all. @type {[string, string][]} */
-const MATCHERS = [
-  [NONE, "not checked"],
-  [EQUAL, "equals"],
-  ["$exact", "is exactly"],
-  ["$any_of", "is one of (list)"],
-  ["$optional", "may be absent, else equals"],
-  ["$contains", "contains"],
-  ["$regex", "matches the pattern"],
-  ["$approx", "is about"],
-  ["$gte", "is at least"],
-  ["$lte", "is at most"],
-  ["$date", "is the date"],
-  ["$len", "has the length"],
-  ["$not", "is not"],
-  ["$unordered", "has the items, in any order (list)"],
-];
+
+/** The matchers as the format has them. @param {import("./json-completion.js").Schema} schema @returns {Matchers} */
+export function matchersOf(schema) {
+  const pairs = schema.$defs.Matcher.oneOf.map((/** @type {any} */ { title, properties }) => {
+    const [[key, operand]] = Object.entries(properties);
+    return [key, { title, schema: operand }];
+  });
+  return Object.fromEntries(pairs);
+}
 
 /** @param {Use} use */
 export function paramRows(use) {
@@ -54,17 +47,21 @@ function row(use, name, value) {
   const { path } = use;
   const schema = use.properties()[name] ?? {};
   const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
-  const isMatcher = use.isMatched && keys.length === 1 && MATCHERS.some(([key]) => key === keys[0]);
+  const { matchers } = use;
+  const isMatcher = matchers !== null && keys.length === 1 && Object.hasOwn(matchers, keys[0]);
   let kind = value === undefined ? NONE : isMatcher ? keys[0] : EQUAL;
   let raw = (value === undefined ? undefined : rawOf(use.text(), [...path, name, ...(isMatcher ? [kind] : [])])) ?? "";
   const id = newId();
-  const menu = select(use.isMatched ? MATCHERS : [[NONE, "no answer"], [EQUAL, "answers"]], kind);
+  /** @type {[string, string][]} */
+  const choices = matchers ? [[NONE, "not checked"], [EQUAL, "equals"], ...Object.entries(matchers).map(([key, { title }]) => /** @type {[string, string]} */ ([key, title]))] : [[NONE, "no answer"], [EQUAL, "answers"]];
+  const menu = select(choices, kind);
   menu.setAttribute("aria-label", `${shown(name)}: how it is compared`);
   const place = el("div", {});
   const write = () => use.write(name, kind === NONE || raw === "" ? undefined : kind === EQUAL ? raw : `{${JSON.stringify(kind)}: ${raw}}`);
   const fill = () => {
-    const isText = (schema.type === "string" && ![NONE, "$any_of", "$len", "$unordered"].includes(kind)) || ["$contains", "$regex", "$date"].includes(kind);
-    const control = valueControl(schema, isText, raw, (text, isBroken) => {
+    const operand = matchers?.[kind]?.schema ?? {};
+    const isText = operand.type === "string" || kind === "$contains" || (schema.type === "string" && (kind === EQUAL || isAnything(operand)));
+    const control = valueControl(kind === EQUAL || isAnything(operand) ? schema : operand, isText, raw, (text, isBroken) => {
       use.broken(control, isBroken);
       if (isBroken) return;
       raw = text;
@@ -75,7 +72,7 @@ function row(use, name, value) {
   };
   menu.addEventListener("change", () => {
     // A text goes on as a text, a list of one as a list.
-    if (menu.value === "$any_of" && raw && !raw.trim().startsWith("[")) raw = `[${raw}]`;
+    if (matchers?.[menu.value]?.schema.type === "array" && raw && !raw.trim().startsWith("[")) raw = `[${raw}]`;
     kind = menu.value;
     fill();
     write();
@@ -84,6 +81,11 @@ function row(use, name, value) {
   const about = [schema.type, use.required().includes(name) ? "required" : ""].flat().filter(Boolean).join(", ");
   const label = el("label", { for: kind === NONE ? null : id }, el("code", {}, shownNodes(name)), about && el("small", {}, ` ${shown(about)}`));
   return el("div", { class: "param", "data-path": pathText([...path, name]) }, label, menu, place, el("div", { class: "slot" }));
+}
+
+/** Whether an operand is a value as the parameter has it. @param {any} schema */
+function isAnything(schema) {
+  return schema === true || typeof schema.$ref === "string";
 }
 
 /**

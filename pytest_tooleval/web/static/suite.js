@@ -4,8 +4,8 @@
 import { go, suiteHash } from "./address.js";
 import { ApiError, call, query, suitePath } from "./api.js";
 import { conflictView } from "./conflict.js";
-import { announce, ask, debounced, errorBox, pageHead, problemNodes, textArea } from "./controls.js";
-import { newlineOf, offsetOf, read } from "./json-text.js";
+import { announce, ask, debounced, errorBox, pageHead, problemNodes } from "./controls.js";
+import { newlineOf, read } from "./json-text.js";
 import { SuiteForms } from "./suite-forms.js";
 import { button, el, link, outcomeText, shown, shownNodes } from "./page/dom.js";
 import { plural, scoreText } from "./page/numbers.js";
@@ -21,16 +21,17 @@ const MOST_MUTATED = 500; // cases; more take the server too long
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, isGone }) {
-  const found = await call("GET", suitePath(rest));
+  // Large, and of no use to other pages.
+  const [found, schema, { JsonEditor }] = await Promise.all([call("GET", suitePath(rest)), call("GET", "/api/schema"), import("./json-editor.js")]);
   if (isGone()) return;
-  const editor = new Editor(rest, place);
+  const editor = new Editor(rest, place, schema, JsonEditor);
   editor.load(found.text, found.etag, found.problems, found.warnings);
   return { isDirty: () => editor.isDirty, leave: () => editor.leave() };
 }
 
 class Editor {
-  /** @param {string} file @param {HTMLElement} place */
-  constructor(file, place) {
+  /** @param {string} file @param {HTMLElement} place @param {import("./json-completion.js").Schema} schema of the format @param {typeof import("./json-editor.js").JsonEditor} JsonEditor */
+  constructor(file, place, schema, JsonEditor) {
     this.file = file;
     this.place = place;
     this.etag = "";
@@ -38,6 +39,8 @@ class Editor {
     this.savedText = "";
     /** @type {any} */
     this.data = undefined;
+    /** As it was when it last could be read. @type {any} */
+    this.known = undefined;
     this.syntax = "";
     /** @type {Problem[]} */
     this.problems = [];
@@ -53,10 +56,10 @@ class Editor {
     this.messages = el("div", {});
     this.findings = el("div", { class: "findings" });
     this.mutation = el("div", { class: "findings" });
-    this.json = textArea({ class: "code json", spellcheck: "false", wrap: "off", "aria-label": "The suite as JSON" });
+    this.json = new JsonEditor("The suite as JSON", { schema, data: () => this.known, typed: () => this.typedJson() });
     this.formsPlace = el("div", { class: "forms" });
-    this.jsonPlace = el("div", { class: "json-view" }, el("h2", {}, "JSON"), this.json);
-    this.forms = new SuiteForms(this, this.formsPlace);
+    this.jsonPlace = el("div", { class: "json-view" }, el("h2", {}, "JSON"), this.json.node);
+    this.forms = new SuiteForms(this, schema, this.formsPlace);
     const wait = () => (this.text.length > LONG ? 900 : 250);
     this.checking = debounced(() => void this.check(), () => (this.text.length > LONG ? 1500 : 350));
     this.showingJson = debounced(() => this.showJson(), wait);
@@ -69,7 +72,6 @@ class Editor {
       void this.save();
     };
     document.addEventListener("keydown", this.onKey);
-    this.json.addEventListener("input", () => this.typedJson());
     place.append(
       pageHead(this.title, this.saveButton, this.runLink, button("Delete", () => void this.remove())),
       el("p", { class: "muted" }, el("bdi", {}, shownNodes(file)), " · ", this.state),
@@ -86,6 +88,7 @@ class Editor {
 
   leave() {
     document.removeEventListener("keydown", this.onKey);
+    this.json.remove();
     this.checking.stop();
     this.showingJson.stop();
     this.showingForms.stop();
@@ -104,12 +107,11 @@ class Editor {
   load(text, etag, problems, warnings) {
     this.etag = etag;
     this.text = this.savedText = text ?? "";
-    this.json.readOnly = text === null;
+    this.json.load(this.shownText, text === null);
     this.problems = problems;
     this.warnings = warnings;
     this.parse();
     this.showForms();
-    this.showJson();
     this.showFindings();
     void this.mutate();
     if (this.data === undefined) this.view("json", false);
@@ -119,6 +121,7 @@ class Editor {
     const { data, error } = read(this.text);
     const isObject = typeof data === "object" && data !== null && !Array.isArray(data);
     this.data = isObject ? data : undefined;
+    this.known = this.data ?? this.known;
     this.syntax = isObject ? "" : error || "The text is not an object.";
   }
 
@@ -138,9 +141,8 @@ class Editor {
   }
 
   typedJson() {
-    const value = this.json.value;
-    // A text area knows only \n.
-    this.text = newlineOf(this.savedText) === "\r\n" ? value.replace(/\n/g, "\r\n") : value;
+    const { text } = this.json;
+    this.text = newlineOf(this.savedText) === "\r\n" ? text.replace(/\n/g, "\r\n") : text;
     this.parse();
     this.showingJson.stop();
     this.showingForms.start();
@@ -164,14 +166,13 @@ class Editor {
     this.runLink.hidden = !hasCases;
   }
 
+  /** The editor knows only \n. */
+  get shownText() {
+    return this.text.replace(/\r\n?/g, "\n");
+  }
+
   showJson() {
-    const shownText = this.text.replace(/\r\n/g, "\n");
-    if (this.json.value !== shownText) {
-      const { selectionStart, selectionEnd, scrollTop } = this.json;
-      this.json.value = shownText;
-      this.json.setSelectionRange(selectionStart, selectionEnd);
-      this.json.scrollTop = scrollTop;
-    }
+    this.json.show(this.shownText);
   }
 
   showForms() {
@@ -203,6 +204,7 @@ class Editor {
 
   showFindings() {
     this.forms.showProblems(this.problems, this.warnings);
+    this.json.mark(this.problems, this.warnings);
     const parts = [];
     if (this.problems.length) {
       parts.push(this.list("failed", `${plural(this.problems.length, "problem")}, to be mended before the suite can be saved`, this.problems, true));
@@ -254,11 +256,7 @@ class Editor {
     if (this.columns.dataset.view !== "json" && this.forms.focusField(problem.field)) return;
     if (this.columns.dataset.view === "form") this.view("json", false);
     this.showJson();
-    const at = offsetOf(this.json.value, problem.line, problem.column);
-    this.json.focus();
-    this.json.setSelectionRange(at, at);
-    const line = this.json.value.slice(0, at).split("\n").length;
-    this.json.scrollTop = Math.max(0, (line - 4) * parseFloat(getComputedStyle(this.json).lineHeight));
+    this.json.goTo(problem.line, problem.column);
   }
 
   async save() {

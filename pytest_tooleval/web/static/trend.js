@@ -28,7 +28,7 @@ export async function show({ place, params, isGone }) {
   const list = newId();
   const name = input({ list, value: first, spellcheck: "false" });
   const model = input({ value: params.get("model") || "", placeholder: "all models", spellcheck: "false" });
-  const result = el("div", { "aria-live": "polite" });
+  const result = el("div", { class: "trend", "aria-live": "polite" });
   const form = el(
     "form",
     { class: "card form" },

@@ -1,4 +1,4 @@
-"""`tooleval history`, `show`, `compare`, `trend`, `export` and `prune`."""
+"""`tooleval history`, `show`, `compare`, `trend`, `export`, `tag` and `prune`."""
 
 from __future__ import annotations
 
@@ -98,13 +98,22 @@ def test_the_list_of_runs(history: History, invoke: Invoke) -> None:
     done = invoke("history")
     assert done.exit_code == 0
     header, *rows = [line.split() for line in done.output.splitlines()]
-    assert header[:5] == ["id", "when", "commit", "branch", "models"]
+    assert header[:6] == ["id", "when", "verdict", "commit", "branch", "models"]
     assert rows[0] == "2026-03 2026-11-03 10:00 5bf4c1d0a main - 0 0 0 0 - - running".split()
-    assert rows[1][:6] == "2026-02 2026-11-02 10:00 ababababa+ new claude-3".split()
-    assert rows[1][6:] == "1.00 1 1 0 0 1.00 $0.2500 1 of 1".split()
-    assert rows[2][5:7] == ["claude-3,", "gpt-4o"]
-    assert rows[2][7:] == "0.50 2 1 1 0 0.75 $0.2500".split()
+    assert rows[1][:7] == "2026-02 2026-11-02 10:00 passed ababababa+ new claude-3".split()
+    assert rows[1][7:] == "1.00 1 1 0 0 1.00 $0.2500 1 of 1".split()
+    assert rows[2][6:8] == ["claude-3,", "gpt-4o"]
+    assert rows[2][8:] == "0.50 2 1 1 0 0.75 $0.2500".split()
     writer.running.end()
+
+
+def test_the_list_tells_which_runs_are_good(history: History, invoke: Invoke) -> None:
+    keep(history, 1, gates=[gate(True)])
+    keep(history, 2, gates=[gate(False)], exitstatus=1)
+    keep(history, 3, partial=True)
+    keep(history, 4, exitstatus=2)
+    rows = [line.split() for line in invoke("history").output.splitlines()[1:]]
+    assert [row[3] for row in rows] == ["5bf4c1d0a", "passed", "failed", "good"]
 
 
 def test_the_list_can_be_narrowed(history: History, invoke: Invoke) -> None:
@@ -129,7 +138,7 @@ def test_the_history_is_looked_for_upwards(
     monkeypatch.chdir(below)
     assert CliRunner().invoke(main, ["show", "latest"]).exit_code == 0
     named = CliRunner().invoke(main, ["show", "latest", "-C", "."])
-    assert (named.exit_code, "there is no history yet" in named.output) == (1, True)
+    assert (named.exit_code, "no history yet" in named.output) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -238,6 +247,7 @@ def test_a_case_with_its_transcripts(history: History, invoke: Invoke) -> None:
     assert "stormy" in one
     assert "sunny" not in one
     assert "sunny" not in invoke("show", "latest", "paris", "--failed").output
+    assert "tooleval show latest paris" in invoke("show", "paris").output
     assert "did you mean paris?" in invoke("show", "latest", "pariss").output
 
 
@@ -393,6 +403,30 @@ def test_prune_wants_to_know_what(history: History, invoke: Invoke, arguments: t
     keep(history, 1)
     assert invoke("prune", "--yes", *arguments).exit_code == 2
     assert len(history.runs()) == 1
+
+
+def test_a_tag_pins_a_run(history: History, invoke: Invoke) -> None:
+    first, second = keep(history, 1, case_of("a")), keep(history, 2, case_of("a"))
+    assert invoke("tag", first, "release-1").output == f"@release-1 is the run {first}\n"
+    assert invoke("tag", "@release-1", "v1/stable").exit_code == 0
+    assert first in invoke("show", "@release-1").output
+    assert "release-1 v1/stable" in invoke("history").output
+    assert invoke("prune", "--keep=0", "--yes").output.startswith("deleted 1 run ")
+    assert [run.id for run in history.runs()] == [first]
+    refused = invoke("prune", first, "--yes")
+    assert refused.exit_code == 1
+    assert "has the tag release-1; it can be deleted after" in refused.output
+    third = keep(history, 3, case_of("a"))
+    taken = invoke("tag", third, "release-1")
+    assert f"the run {first} has the tag release-1" in taken.output
+    assert invoke("tag", third, "a b").output.startswith("Error: a b: expected letters, digits")
+    unknown = invoke("show", "@release-2")
+    assert "no run has the tag release-2; tags: release-1, v1/stable" in unknown.output
+    for name in ("release-1", "@v1/stable"):
+        assert invoke("tag", f"--delete={name}").exit_code == 0
+    assert invoke("prune", first, "--yes").exit_code == 0
+    assert "expected" not in invoke("tag", third, "release-1").output
+    assert invoke("tag", second).exit_code == 2
 
 
 def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:

@@ -84,7 +84,7 @@ def test_tools_are_brought_up_to_date_and_cases_stay() -> None:
         'added: "delete_all"',
         'removed: "old"',
         'changed: "get_weather": description; the required parameter "city" added; parameters.type',
-        'broken: the case "old": the tool "old", which it names, is gone',
+        'broken: the case "old": the tool "old" no longer exists',
     ]
     assert re.search(
         r"mine\.tooleval\.json:\d+:\d+: test_cases\[1\]\.expected_tool: the tool", done.stderr
@@ -110,7 +110,7 @@ def test_importing_again_fails_until_the_cases_are_mended() -> None:
         done = run(*http("good"), *out, *more)
         assert done.exit_code == 1
         broken, last = done.stdout.splitlines()
-        assert broken == 'broken: the case "old": the tool "old", which it names, is gone'
+        assert broken == 'broken: the case "old": the tool "old" no longer exists'
         assert "test_cases[0].expected_tool: the tool" in done.stderr
         assert last == "mine.tooleval.json is up to date: 2 tools, 3 cases"
     mended = suite_in(file.name)
@@ -137,7 +137,7 @@ def test_a_file_of_the_servers_name_is_not_taken_over() -> None:
     file.write_text('{"name": "by hand", "test_cases": []}', encoding="utf-8")
     done = run(*http("good"))
     assert done.exit_code == 1
-    assert "is there already, and not from an MCP server" in done.stderr
+    assert "already exists and is not from an MCP server" in done.stderr
     assert suite_in(file.name)["name"] == "by hand"
     assert run(*http("good"), "--out", file.name).exit_code == 0
     assert suite_in(file.name)["name"] == "by hand"
@@ -227,7 +227,7 @@ def test_a_failed_import_leaves_no_file_and_the_old_one_as_it_was(
     [
         ((), "give one of --stdio, --http and --sse"),
         (("--stdio", "a", "--http", "http://b"), "give one of --stdio, --http and --sse"),
-        (("--http", "http://b", "--header", "hunter2"), "--header is NAME=VARIABLE"),
+        (("--http", "http://b", "--header", "hunter2"), "expected --header NAME=VARIABLE"),
         (
             ("--http", "http://b", "--out", "suite.json"),
             "pytest collects files that end in .tooleval.json",
@@ -245,18 +245,18 @@ def test_mistakes_in_the_options(arguments: tuple[str, ...], message: str) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--stdio", "no-such-command --key hunter2"), "there is no command no-such-command to start"),
-        (("--stdio", "no-such-uvx some-server"), "there is no command no-such-uvx to start the MCP"),
-        (("--stdio", "a 'b"), "the command cannot be taken apart: No closing quotation"),
+        (("--stdio", "no-such-command --key hunter2"), "the command no-such-command, which starts"),
+        (("--stdio", "no-such-uvx some-server"), "the command no-such-uvx, which starts"),
+        (("--stdio", "a 'b"), "the command cannot be parsed: No closing quotation"),
         (("--stdio", ""), "the command of an MCP server is empty"),
-        (("--stdio", "python", "--env", "KEY=hunter2"), "env wants the name of an environment variable"),
+        (("--stdio", "python", "--env", "KEY=hunter2"), "env needs the name of an environment variable"),
         (("--stdio", "python", "--env", "NO_SUCH"), "not set in the environment: NO_SUCH"),
         (("--stdio", "python", "--header", "A=B"), "headers are for servers over HTTP"),
         (("--http", "example.com/mcp"), "a URL such as https://example.com/mcp"),
         (("--http", "http://b", "--env", "A"), "env is for servers started by a command"),
         (
             ("--http", "http://b", "--header", "Authorization=Bearer hunter2"),
-            "the header Authorization wants",
+            "the header Authorization needs",
         ),
         (("--http", "http://b", "--header", "Authorization=hunter2"), "but no such variable is set"),
         (("--http", "http://b", "--timeout", "-1"), "a time-out is a number of seconds above 0"),

@@ -62,7 +62,7 @@ def test_traces(tmp_path: Path) -> None:
     assert suite.test_cases[0].expected_params == {"city": "Paris"}
     done = run("otel", write(tmp_path / "bad.jsonl", {"resourceSpans": []}), "--out", out)
     assert done.exit_code == 1
-    assert "no span tells what a model was asked" in done.output
+    assert "no span says what a model was asked" in done.output
 
 
 def test_skills(tmp_path: Path) -> None:
@@ -231,8 +231,8 @@ def test_openai_answers(tmp_path: Path) -> None:
     assert done.output.splitlines() == [
         f"{log}:5:1: left out: not JSON: Input data was truncated",
         f"{log}: 4 records left out: messages[0]: expected object, got int: lines 6, 7, 8, 9",
-        f"wrote {out}: 3 cases added, 1 folded that are the same, 5 left out",
-        "1 text held a key or token, which [secret] stands for now",
+        f"wrote {out}: 3 cases added, 1 identical ones merged, 5 left out",
+        "1 text contained a key or token, now replaced by [secret]",
         "paris and paris-2 ask the same and expect different calls: keep one",
     ]
     assert key not in out.read_text("utf-8")

@@ -99,9 +99,9 @@ async def test_what_the_user_set_is_not_left_out(monkeypatch: pytest.MonkeyPatch
     use_clients(monkeypatch, {"m": client})
     spec = ModelSpec("m", source="[models.m] in tooleval.toml")
     for name, place, way in [
-        ("tool_choice", "the suite", "take it out there)"),
+        ("tool_choice", "the suite", "remove it there)"),
         ("temperature", "the case", 'there, or set omit = ["temperature"] in [models.m] in'),
-        ("temperature", spec.place, "tooleval.toml: take it out there)"),
+        ("temperature", spec.place, "tooleval.toml: remove it there)"),
         ("temperature", "--tooleval-temperature", "leave it out, or set omit"),
     ]:
         with pytest.raises(ModelError) as raised:
@@ -156,7 +156,7 @@ async def test_a_dead_endpoint_is_given_up_after_the_first_few(
     assert all(isinstance(o, ModelError) and o.kind == "unreachable" for o in outcomes)
     assert len(client.requests) < 100
     assert "after 3 attempts" in str(outcomes[0])
-    assert "given up for all of 'm'" in str(outcomes[-1])
+    assert "gave up on 'm'" in str(outcomes[-1])
 
 
 async def test_an_endpoint_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,6 +263,18 @@ async def test_a_models_own_concurrency_is_kept_and_frees_the_shared_slots(
     assert wide.max_in_flight >= 4
 
 
+async def test_a_key_in_what_a_provider_says_of_its_failure_is_taken_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PLANTED_KEY", "sk-planted-0123456789")
+    ended = ModelError("the provider ended the answer with error: sk-planted-0123456789", kind="server")
+    use_clients(monkeypatch, {"m": FakeClient(lambda asked: ended)})
+    with pytest.raises(ModelError) as raised:
+        await asker_for(ModelSpec("m", api_key_env="PLANTED_KEY")).ask(request(), AskOptions(0))
+    said = "the provider ended the answer with error: [secret]"
+    assert (raised.value.message, str(raised.value)) == (said, said)
+
+
 async def test_an_echoed_key_is_taken_out_before_anyone_sees_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -318,7 +330,7 @@ async def test_an_answer_nested_beyond_reading_is_an_error(monkeypatch: pytest.M
     for _ in range(100_000):
         deep = {"x": deep}
     use_clients(monkeypatch, {"m": FakeClient(lambda asked: {"content": None, "extra": deep})})
-    with pytest.raises(ModelError, match="nested too deeply") as raised:
+    with pytest.raises(ModelError, match="nested more than") as raised:
         await asker_for().ask(request(), AskOptions(0))
     assert raised.value.kind == "bad_response"
     while deep:  # freed level by level, as a recursive destructor is not everywhere safe

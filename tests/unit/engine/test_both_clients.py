@@ -22,6 +22,8 @@ from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatClient
 from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.callable_client import CallableClient
+from pytest_tooleval.engine.clients.callable_client import load_callable
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.clients.litellm_client import load_litellm
 from pytest_tooleval.engine.clients.openai_chat import OpenAIClient
@@ -154,6 +156,49 @@ ODDITIES: dict[str, tuple[int, object]] = {
     "null": (200, None),
 }
 
+DEEP = '{"a":' * 5000 + "1" + "}" * 5000
+USAGE: dict[str, Any] = {"prompt_tokens": 50, "completion_tokens": 10, "total_tokens": 60}
+# What the model wrote is odd, and judged; of figures only those count that are some.
+ODD_CALLS: dict[str, dict[str, Any]] = {
+    **{
+        f"arguments {name}": completion(call_message("get_weather", arguments), "tool_calls")
+        for name, arguments in {
+            "beyond all numbers": '{"n": 1e999}',
+            "that are no number": '{"n": NaN}',
+            "of 5000 digits": '{"n": %s}' % ("9" * 5000),
+            "of 400 digits": '{"n": %s}' % ("9" * 400),
+            "nested 5000 deep": DEEP,
+            "nested 250 deep": DEEP[: 250 * 5] + "1" + "}" * 250,
+        }.items()
+    },
+    **{
+        name: says(None, "tool_calls", tool_calls=calls)
+        for name, calls in {
+            "a null call": [None],
+            "a null call beside another": [None, CALL],
+            "a call of null": [{"id": "a", "type": "function", "function": None}],
+            "no name": [{**CALL, "function": {"name": None, "arguments": "{}"}}],
+            "a number for a name": [{**CALL, "function": {"name": 5, "arguments": "{}"}}],
+            "an object": [{**CALL, "function": {"name": "get_weather", "arguments": {"n": 1}}}],
+            "an object beyond all numbers": [
+                {**CALL, "function": {"name": "get_weather", "arguments": {"n": float("inf")}}}
+            ],
+            "a list": [{**CALL, "function": {"name": "get_weather", "arguments": [1]}}],
+            "a number": [{**CALL, "function": {"name": "get_weather", "arguments": 5}}],
+        }.items()
+    },
+    **{
+        f"usage {usage}": completion(call_message("get_weather", "{}"), "tool_calls", usage=usage)
+        for usage in (
+            {**USAGE, "prompt_tokens": float("nan")},
+            {**USAGE, "prompt_tokens": float("inf")},
+            {**USAGE, "prompt_tokens": "many"},
+            {**USAGE, "prompt_tokens": 10**40},
+            {**USAGE, "completion_tokens_details": {"reasoning_tokens": float("nan")}},
+        )
+    },
+}
+
 
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +224,7 @@ class Both:
     ) -> tuple[Told, Told]:
         """What litellm and our client told: an answer, or the properties of an error."""
         spec = ModelSpec(
-            "m", model="openai/gpt-4o", api_base=base_url, **{"api_key_env": "MY_API_KEY", **fields}
+            "m", api_base=base_url, **{"model": "openai/gpt-4o", "api_key_env": "MY_API_KEY", **fields}
         )
         clients: list[ChatClient] = [LitellmClient(spec), OpenAIClient(spec)]
         self._clients += clients
@@ -272,6 +317,27 @@ async def test_the_same_reading(both: Both, name: str) -> None:
         read_reply(answer, REQUEST, cached=False) for answer in told if isinstance(answer, ChatAnswer)
     ]
     assert readings[0].calls == readings[1].calls
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("name", ODD_CALLS)
+async def test_odd_calls_and_figures_are_read_alike(both: Both, name: str, tmp_path: Path) -> None:
+    (tmp_path / f"odd_{tmp_path.name}.py").write_text("def answer(messages, tools): return DOCUMENT\n")
+    spec = ModelSpec("m", callable=f"odd_{tmp_path.name}:answer", folder=tmp_path)
+    agent = CallableClient(spec)
+    load_callable(spec).__globals__["DOCUMENT"] = ODD_CALLS[name]
+    with MockServer(respond=lambda path, request: (200, ODD_CALLS[name])) as server:
+        told = await both.ask(server.base_url)
+        other = await both.ask(server.base_url, model="hosted_vllm/gpt-4o")
+    answers = [*told, other[0], await agent.complete(REQUEST, 60.0)]
+    await agent.close()
+    readings = []
+    for answer in answers:
+        assert isinstance(answer, ChatAnswer), answer
+        calls = read_reply(answer, REQUEST, cached=False).calls
+        tokens = answer.prompt_tokens, answer.completion_tokens, answer.reasoning_tokens
+        readings.append(([(call.name, call.arguments) for call in calls], tokens))
+    assert readings == readings[:1] * 4
 
 
 @pytest.mark.parametrize(("recording", "replaying"), [("openai", "litellm"), ("litellm", "openai")])

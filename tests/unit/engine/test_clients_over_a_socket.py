@@ -199,8 +199,8 @@ async def test_no_redirect_is_followed(connect: Connect, status: int) -> None:
         assert other.requests == 0
     assert error.message == (
         f"http://127.0.0.1:{port}/v1/chat/completions redirects to "
-        f"http://[secret]@localhost:{other.port}/v2, which is not followed; "
-        "api_base should name the final address"
+        f"http://[secret]@localhost:{other.port}/v2, which is not followed; set api_base to the "
+        "final address"
     )
     assert (error.kind, error.retryable, error.fatal) == ("bad_request", False, True)
 

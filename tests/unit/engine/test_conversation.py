@@ -287,7 +287,7 @@ async def test_a_world_that_misbehaves_is_an_error_of_the_trial(tmp_path: Path) 
     (tmp_path / "broken.py").write_text("class Desk:\n  def look(self): return object()\n")
     assert case.world is not None
     broken = replace(case, world=replace(case.world, target="broken:Desk", args={}))
-    with pytest.raises(ModelError, match=r"^Desk\.look returned what is no JSON: ") as caught:
+    with pytest.raises(ModelError, match=r"^Desk\.look returned something that is not JSON: ") as caught:
         await Model(says(call("look"))).run(broken)
     assert caught.value.kind == "world"
 

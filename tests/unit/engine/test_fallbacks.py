@@ -152,5 +152,5 @@ def test_an_effort_for_all_models_is_not_sent_to_those_that_cannot_reason(
 
 
 def test_what_would_be_ignored_in_silence_is_an_error() -> None:
-    with pytest.raises(ModelError, match=r"ignores tool_choice .*the suite: take it out there"):
+    with pytest.raises(ModelError, match=r"ignores tool_choice .*the suite: remove it there"):
         asked("ollama_chat/llama3.1", set_by={"tool_choice": "the suite"})

@@ -172,6 +172,6 @@ runner.close()
         text=True,
         timeout=120,
     )
-    assert "gave no answer within 0.2 s" in done.stdout
+    assert "did not answer within 0.2 s" in done.stdout
     assert done.stderr == ""
     assert time.monotonic() - begin < 100.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -36,13 +37,13 @@ SPACE["function"]["parameters"] = {"type": "object", "properties": {"my key": {"
         ("gpt-4o", tool("get.weather"), 'OpenAI refuses the name "get.weather"'),
         ("anthropic/claude-sonnet-5", SPACE, 'Anthropic refuses the parameter "my key"'),
         ("bedrock/us.anthropic.claude-sonnet-5", SPACE, 'Anthropic refuses the parameter "my key"'),
-        ("vertex_ai/gemini-2.5-pro", days(True), "Gemini refuses true"),  # type: ignore[arg-type]
+        ("vertex_ai/gemini-2.5-pro", days(True), "Vertex AI refuses true"),  # type: ignore[arg-type]
     ],
 )
 def test_what_must_fail_is_not_asked(model: str, given: dict[str, Any], refusal: str) -> None:
     runner = Runner(1, 5.0)
     try:
-        with pytest.raises(ModelError, match="nothing was asked") as raised:
+        with pytest.raises(ModelError, match="so it was not asked") as raised:
             runner.submit(Trial(case_of(given), ModelSpec("m", model=model))).result(30)
     finally:
         runner.close()
@@ -69,16 +70,18 @@ def test_another_host_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_a_model_is_not_shown_is_recorded() -> None:
+    choice = copy.deepcopy(tool("get_weather"))
+    choice["function"]["parameters"]["anyOf"] = [{"required": ["city"]}]
+
     def respond(path: str, request: dict[str, Any]) -> tuple[int, object]:
-        call = {"functionCall": {"name": "get_weather", "args": {"days": 1}}}
-        candidate = {"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": [call]}}
-        return 200, {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 1}}
+        call = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Paris"}}
+        return 200, {"content": [call], "stop_reason": "tool_use"}
 
     with MockServer(respond=respond) as server:
-        base = f"http://127.0.0.1:{server.port}/models/gemini-2.5-flash"
-        spec = ModelSpec("m", model="gemini/gemini-2.5-flash", api_base=base)
+        spec = ModelSpec("m", model="anthropic/claude-haiku-4-5", api_base=server.base_url)
         runner = Runner(1, 60.0)
-        transcript = runner.submit(Trial(case_of(FORECAST), spec)).result(60)
+        transcript = runner.submit(Trial(case_of(choice), spec)).result(60)
         runner.close()
-    fallbacks = {"tools.get_weather": "a schema without properties.days.enum"}
+    fallbacks = {"tools.get_weather": "a schema without anyOf"}
     assert transcript.replies[0].fallbacks == fallbacks
+    assert "anyOf" not in server.bodies[0]["tools"][0]["input_schema"]

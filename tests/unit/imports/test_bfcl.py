@@ -319,8 +319,8 @@ def test_conversations_are_played_on_bfcls_own_classes(tmp_path: Path) -> None:
     ("truth", "message"),
     [
         (["fly()"], 'the answer calls "fly", which is not among the functions'),
-        (["fund_account(amount=now())"], "is no call with plain values"),
-        (["fund_account("], "is no call with plain values"),
+        (["fund_account(amount=now())"], "is not a call with plain values"),
+        (["fund_account("], "is not a call with plain values"),
         ([], "the answer has 0 turns, and the question 1"),
     ],
 )
@@ -368,7 +368,7 @@ def test_every_line_that_cannot_be_used_is_named_and_nothing_is_imported(tmp_pat
         "2:1: not JSON: Input data was truncated",
         '3:1: expected an object with an "id", got the list [1]',
         '4:1: "question": expected a list of turns, got the string "x"',
-        '5:1: the id "irrelevance_0" is taken by line 1',
+        '5:1: the id "irrelevance_0" is already used on line 1',
         "6:1: tools[0].function.parameters.properties.a.type: not a valid JSON Schema: expected one of "
         '"array", "boolean", "integer", "null", "number", "object", "string", or a list of them, '
         'got the string "strnig"; did you mean "string"?',

@@ -236,7 +236,7 @@ def test_arguments_that_are_no_object(arguments: object) -> None:
         {**REQUEST, "output": {"role": "assistant", "tool_calls": [call]}}
     )
     assert answers == []
-    assert reasons[0].startswith('the arguments of "weather" are no JSON object')
+    assert reasons[0].startswith('the arguments of "weather" are not a JSON object')
     assert len(reasons[0]) < 200
 
 
@@ -251,13 +251,13 @@ def test_arguments_that_are_no_object(arguments: object) -> None:
         ({"messages": [{"role": "robot"}]}, "messages[0].role: invalid enum value 'robot'"),
         (REQUEST, "no answer is recorded"),
         ({**REQUEST, "response": None}, "no answer is recorded"),
-        ({**REQUEST, "response": "data: {}\n\n"}, "a stream in pieces"),
-        ({**REQUEST, "response": [{"choices": [], "delta": {}}]}, "a stream in pieces"),
-        ({**REQUEST, "response": {"choices": [{"delta": {}}]}}, "a stream in pieces"),
-        ({**REQUEST, "response": [CHUNK, CHUNK]}, "a stream in pieces"),
-        ({**REQUEST, "response": [{"type": "response.created", "response": {}}]}, "a stream in pieces"),
-        ({**REQUEST, "response": [{**CHUNK, "choices": []}]}, "a stream in pieces"),
-        (CHUNK, "a stream in pieces"),
+        ({**REQUEST, "response": "data: {}\n\n"}, "streamed in pieces"),
+        ({**REQUEST, "response": [{"choices": [], "delta": {}}]}, "streamed in pieces"),
+        ({**REQUEST, "response": {"choices": [{"delta": {}}]}}, "streamed in pieces"),
+        ({**REQUEST, "response": [CHUNK, CHUNK]}, "streamed in pieces"),
+        ({**REQUEST, "response": [{"type": "response.created", "response": {}}]}, "streamed in pieces"),
+        ({**REQUEST, "response": [{**CHUNK, "choices": []}]}, "streamed in pieces"),
+        (CHUNK, "streamed in pieces"),
         ({**REQUEST, "response": {"error": {"message": "sk-secret"}}}, "the answer is an error"),
         (
             {**REQUEST, "response": {"choices": [{"message": CALLED, "finish_reason": "length"}]}},
@@ -301,7 +301,7 @@ def test_forms_of_tools(tool: dict[str, Any]) -> None:
 
 def test_tools_once_each() -> None:
     assert tool_definitions([TOOL, FLAT]) == [TOOL]
-    with pytest.raises(UnusableError, match='two different tools of the name "weather"'):
+    with pytest.raises(UnusableError, match='two different tools named "weather"'):
         tool_definitions([TOOL, {**FLAT, "description": "Another."}])
 
 

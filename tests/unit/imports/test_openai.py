@@ -189,7 +189,7 @@ def test_tools_that_cannot_be_used_do_not_become_those_of_the_suite(tmp_path: Pa
 
 
 def test_nothing_of_use_is_an_error_that_says_why(tmp_path: Path) -> None:
-    assert refused(tmp_path, ["[]"]) == ["1:1: there is nothing in it to import"]
+    assert refused(tmp_path, ["[]"]) == ["1:1: nothing to import"]
     assert refused(tmp_path, [{"a": 1}, {"b": 2}]) == [
         f'{line}:1: no messages: expected "messages", a list of chat messages' for line in (1, 2)
     ]
@@ -289,7 +289,7 @@ def test_a_tool_that_cannot_be_used_refuses_all(tmp_path: Path) -> None:
     assert schema.startswith("1:")
     assert "function.parameters.properties.city.type: not a valid JSON Schema" in schema
     (twice,) = refused(tmp_path, [[tool(), tool(days={"type": "integer"})]])
-    assert 'two different tools of the name "weather"' in twice
+    assert 'two different tools named "weather"' in twice
     (foreign,) = refused(tmp_path, [[{"name": "a", "input_schema": {}}]])
     assert "Anthropic's format" in foreign
 

@@ -195,7 +195,7 @@ def test_of_conversations_in_the_span_of_a_case_the_one_with_its_words_counts(tm
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
-        ({"gen_ai.operation.name": "chat"}, "1:1: no span tells what a model was asked; *"),
+        ({"gen_ai.operation.name": "chat"}, "1:1: no span says what a model was asked; *"),
         (
             {"gen_ai.input.messages": '[{"role": "user", "par'},
             '1:1: gen_ai.input.messages: expected a list as JSON, got "[*LENGTH_LIMIT?',

@@ -61,7 +61,7 @@ def test_an_update_keeps_cases_and_takes_drafts_along(tmp_path: Path) -> None:
     assert [case["id"] for case in after["test_cases"]] == ["pdf-forms", "not-pdf-forms", "mine"]
     assert all("Complete PDF forms" in case["prompt"] for case in after["test_cases"][:2])
     assert changes.removed == ("same",)
-    assert changes.broken == {"mine": ['the tool "same", which it names, is gone']}
+    assert changes.broken == {"mine": ['the tool "same" no longer exists']}
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_two_skills_of_one_name_and_none_at_all(tmp_path: Path) -> None:
     skill(tmp_path / "c", FORMS.replace("Fill", "Do not fill"))
 
     (problem,) = problems(tmp_path)
-    assert problem.startswith('c/SKILL.md:2:1: name: the name "pdf-forms" is that of "')
+    assert problem.startswith('c/SKILL.md:2:1: name: the name "pdf-forms" is also used by "')

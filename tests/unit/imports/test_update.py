@@ -146,7 +146,7 @@ def test_a_draft_that_somebody_edited_stays(edit: dict[str, Any]) -> None:
     made["test_cases"][1].update(edit)
     after, changes = updated(made, WEATHER)
     assert after["test_cases"] == made["test_cases"]
-    assert changes.broken == {"get_time": ['the tool "get_time", which it names, is gone']}
+    assert changes.broken == {"get_time": ['the tool "get_time" no longer exists']}
 
 
 def test_a_draft_with_another_id_is_a_draft_still() -> None:
@@ -223,7 +223,7 @@ def test_a_case_that_names_a_removed_tool_is_broken(case: dict[str, Any]) -> Non
     made, changes = updated(suite(case), WEATHER)
     assert made["test_cases"] == [case]
     assert len(changes.broken) == 1
-    assert all("is gone" in why[0] for why in changes.broken.values())
+    assert all("no longer exists" in why[0] for why in changes.broken.values())
 
 
 @pytest.mark.parametrize(
@@ -241,18 +241,19 @@ def test_a_case_that_does_not_need_the_removed_tool_is_not(case: dict[str, Any])
 def test_params_that_a_change_makes_wrong_are_told() -> None:
     existing = suite(PARIS)
     assert why(existing, tool("get_weather", {"city": INTEGER}, ["city"]), TIME) == [
-        'city: the string "Paris" breaks the schema of "get_weather": expected type "integer"'
+        'city: the string "Paris" does not match the schema of "get_weather": expected type "integer"'
     ]
     assert why(existing, tool("get_weather", {"town": STRING}, ["town"]), TIME) == [
-        'city: not a parameter of "get_weather"; known are "town"',
-        '"town" is required now, and not expected',
+        'city: not a parameter of "get_weather"; its parameters are "town"',
+        '"town" is now required, but not expected',
     ]
     several = {
         "prompt": "x",
         "expected_calls": [{"tool": "get_time"}, {"tool": "get_weather", "params": {"city": "P"}}],
     }
     assert why(suite(several), tool("get_weather", {"city": INTEGER}), TIME) == [
-        'call 2: city: the string "P" breaks the schema of "get_weather": expected type "integer"'
+        'call 2: city: the string "P" does not match the schema of "get_weather": expected type '
+        '"integer"'
     ]
 
 
@@ -264,8 +265,8 @@ def test_what_is_broken_is_told_until_it_is_mended() -> None:
     assert again == made
     assert second.broken == first.broken
     assert list(second.broken.values()) == [
-        ['the tool "get_time", which it names, is gone'],
-        ['town: not a parameter of "get_weather"; known are "city"'],
+        ['the tool "get_time" no longer exists'],
+        ['town: not a parameter of "get_weather"; its parameters are "city"'],
     ]
     assert updated(suite(PARIS), WEATHER)[1].broken == {}
 
@@ -298,8 +299,8 @@ def test_the_changes_are_told_in_lines_that_are_safe_to_show() -> None:
         'added: "red"',
         'removed: "get_weather"',
         'removed: "get_time"',
-        'broken: the case "weather-in-paris": the tool "get_weather", which it names, is gone',
-        'broken: the case "0-x": the tool "get_time", which it names, is gone',
+        'broken: the case "weather-in-paris": the tool "get_weather" no longer exists',
+        'broken: the case "0-x": the tool "get_time" no longer exists',
     ]
     _, changes = updated(suite(tools=[red]), tool("red"))
     assert changes.lines() == ['changed: "red": the parameter "\\u001b[31m" removed']

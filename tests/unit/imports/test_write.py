@@ -225,9 +225,9 @@ def test_a_file_that_was_changed_in_the_meantime_is_left_alone(tmp_path: Path) -
     file = written(tmp_path / "a.json", HAND_WRITTEN)
     previous = read_existing(file)
     written(file, HAND_WRITTEN + "\n")
-    with pytest.raises(ConfigError, match="has been changed in the meantime; import again"):
+    with pytest.raises(ConfigError, match="has changed in the meantime; import again"):
         write_suite(file, SUITE, previous)
-    with pytest.raises(ConfigError, match="has been changed in the meantime"):
+    with pytest.raises(ConfigError, match="has changed in the meantime"):
         write_suite(file, SUITE)  # which was to be a new file
     assert file.read_text(encoding="utf-8") == HAND_WRITTEN + "\n"
 

@@ -66,7 +66,7 @@ async def test_tools_that_repeat_a_secret_are_scrubbed(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("mode", "message"),
     [
-        ("endless", f"its tools go on after {MAX_PAGES} pages"),
+        ("endless", f"its tools fill more than {MAX_PAGES} pages"),
         ("many", "it lists more than 5000 tools"),
         ("none", "it offers no tools"),
         ("failing", "it answers with the error -32001: the \\x1b[31mdatabase is gone"),
@@ -119,7 +119,7 @@ def test_a_missing_sdk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect_module, "version", missing)
     with pytest.raises(ConfigError) as caught:
         discover_tools(server_of("stdio", "good"))
-    assert str(caught.value) == "the MCP import needs the extra: pip install 'pytest-tooleval[mcp]'"
+    assert str(caught.value) == "the MCP import needs an extra: pip install 'pytest-tooleval[mcp]'"
 
 
 @pytest.mark.parametrize(
@@ -135,5 +135,5 @@ def test_an_old_sdk_is_refused(monkeypatch: pytest.MonkeyPatch, found: str, is_e
 
 
 async def test_a_command_that_is_not_there() -> None:
-    with pytest.raises(ConfigError, match="there is no command no-such-server to start"):
+    with pytest.raises(ConfigError, match="the command no-such-server, which starts"):
         await discover(McpServer("stdio", ("no-such-server", "--key", "hunter2")))

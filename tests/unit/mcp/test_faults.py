@@ -18,7 +18,7 @@ from .servers import raw_stdio
 from .servers import server_of
 
 SECRET = "hunter2-hunter2"
-TOO_MUCH = "one message has more than 8 MiB; that much is not read"
+TOO_MUCH = "one message has more than 8 MiB, too much to read"
 
 
 async def refused(server: McpServer) -> str:
@@ -33,7 +33,7 @@ async def refused(server: McpServer) -> str:
 @pytest.mark.parametrize(
     ("mode", "message"),
     [
-        ("dies", "it ended before it had answered; it said: out of memory"),
+        ("dies", "it exited before it answered; it said: out of memory"),
         (
             "invalid",
             "an answer that breaks the protocol: tools[1].inputSchema: Field required (and 1 more)",
@@ -56,7 +56,7 @@ async def test_over_stdio_without_an_end() -> None:
 async def test_a_server_that_exits_at_once_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", SECRET)
     assert await refused(raw_stdio("exits", env=("TOOLEVAL_TEST_TOKEN",))) == (
-        "it ended before it had answered; it said: "
+        "it exited before it answered; it said: "
         "Traceback: \\x1b[31mno DATABASE_URL the token was [secret]"
     )
 
@@ -67,7 +67,7 @@ async def test_no_half_of_a_secret_is_shown(mode: str, monkeypatch: pytest.Monke
     secret = "".join(chr(ord("a") + number % 26) for number in range(400))
     monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", secret)
     text = await refused(raw_stdio(mode, env=("TOOLEVAL_TEST_TOKEN",)))
-    assert text.startswith("it ended before it had answered; it said")
+    assert text.startswith("it exited before it answered; it said")
     assert not any(secret[start : start + 6] in text for start in range(26))
 
 
@@ -79,7 +79,7 @@ async def test_a_command_gets_only_the_variables_that_are_named(monkeypatch: pyt
 async def test_what_is_no_message_is_shown_when_no_answer_comes() -> None:
     assert await refused(raw_stdio("junk", timeout_s=4)) == (
         "no complete answer within 4 s (--timeout); "
-        "it wrote what is no JSON-RPC message: \\x1b[1mListening on port 3000"
+        "it wrote something that is not a JSON-RPC message: \\x1b[1mListening on port 3000"
     )
 
 
@@ -99,8 +99,8 @@ async def test_an_old_server_and_one_that_logs_on_stdout_are_borne(mode: str) ->
             "Expected response with content type 'text/event-stream', got 'text/html'; this may",
         ),
         ("http", "not_json", "an answer that is not a JSON-RPC message"),
-        ("http", "elsewhere", "HTTP 307 Temporary Redirect: it leads to another address"),
-        ("sse", "elsewhere", "HTTP 307 Temporary Redirect: it leads to another address"),
+        ("http", "elsewhere", "HTTP 307 Temporary Redirect: it redirects to another address"),
+        ("sse", "elsewhere", "HTTP 307 Temporary Redirect: it redirects to another address"),
         ("http", "cut_off", "the connection broke: peer closed connection"),
         ("http", "huge_json", TOO_MUCH),
         ("http", "huge_event", TOO_MUCH),

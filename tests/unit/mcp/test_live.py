@@ -78,7 +78,7 @@ async def test_what_the_server_does_not_call_harmless_is_not_run() -> None:
 async def test_what_the_server_no_longer_lists_is_not_run() -> None:
     server, (weather, delete) = await good()
     older = LiveMcp(server, [weather, {**delete, "name": "gone"}])
-    with pytest.raises(ModelError, match="gone: is not run, because the server has no such tool"):
+    with pytest.raises(ModelError, match="gone: is not run, because the server no longer has this tool"):
         await run(older, "gone", ["gone"])
 
 

@@ -39,7 +39,7 @@ def test_on_windows_backslashes_stay_and_only_double_quotes_hold(
 
 @pytest.mark.parametrize("windows", [True, False])
 def test_an_open_quote_is_refused(windows: bool) -> None:
-    with pytest.raises(ConfigError, match="cannot be taken apart: No closing quotation"):
+    with pytest.raises(ConfigError, match="cannot be parsed: No closing quotation"):
         split_command('uvx "mcp', windows=windows)
 
 
@@ -55,7 +55,7 @@ def test_an_open_quote_is_refused(windows: bool) -> None:
         ({"http": "http://"}, "a URL such as"),
         ({"http": "http://b:99999/"}, "a URL such as"),
         ({"http": "http://b\n/"}, "a URL such as"),
-        ({"http": "http://b", "headers": {"A b": "C"}}, "a header has a name"),
+        ({"http": "http://b", "headers": {"A b": "C"}}, "expected a header name"),
         ({"http": "http://b", "timeout": 0}, "above 0, got 0"),
         ({"http": "http://b", "timeout": float("nan")}, "above 0, got nan"),
     ],
@@ -72,7 +72,7 @@ def test_a_command_may_be_one_text() -> None:
 def test_a_value_in_place_of_a_variable_is_not_shown() -> None:
     with pytest.raises(ConfigError) as caught:
         McpServer("http", ("http://b",), headers={"Authorization": "Bearer hunter2"})
-    assert "the header Authorization wants the name of an environment variable" in str(caught.value)
+    assert "the header Authorization needs the name of an environment variable" in str(caught.value)
     assert "hunter2" not in str(caught.value)
     with pytest.raises(ConfigError) as caught:
         McpServer("stdio", ("a",), env=("KEY=hunter2",))
@@ -112,7 +112,7 @@ def test_a_missing_variable_names_the_header(monkeypatch: pytest.MonkeyPatch, va
         server.header_values()
     # What was given may be the secret itself, by mistake.
     assert "hunter2" not in str(caught.value)
-    assert "the header Authorization wants the name of an environment variable" in str(caught.value)
+    assert "the header Authorization needs the name of an environment variable" in str(caught.value)
 
 
 def test_a_missing_variable_of_a_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

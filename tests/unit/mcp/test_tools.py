@@ -80,7 +80,7 @@ def test_what_no_suite_can_hold_is_left_out_and_named() -> None:
     assert reasons['"float"'].startswith("parameters.properties.a.type: not a valid JSON Schema")
     assert "finite" in reasons['"nan"']
     assert "not JSON" in reasons['"long"']
-    assert "refers to nothing" in reasons['"lost"']
+    assert "does not exist" in reasons['"lost"']
     assert functions.originals == {}
     assert all(line.isprintable() for line in functions.left_out)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,12 +33,11 @@ class FakeConfig:
         self.rootpath = root
         self.inipath = None
         self.invocation_params = type("Params", (), {"dir": root / "started-here", "args": ()})
-        self.option = type("Options", (), {"collectonly": False})
-        self._options = {**DEFAULTS, **options}
+        self.option = SimpleNamespace(collectonly=False, **{**DEFAULTS, **options})
         self._ini = {"tooleval_models": [], "tooleval_history": True, **ini}
 
     def getoption(self, name: str, default: Any = None) -> Any:
-        return self._options.get(name, default)
+        return getattr(self.option, name, default)
 
     def getini(self, name: str) -> Any:
         return self._ini.get(name, "")
@@ -70,6 +70,19 @@ def test_ini_models_may_hold_comma_lists(tmp_path: Path) -> None:
     (tmp_path / "tooleval.toml").write_text('[models.a]\ncallable = "a:b"\n')
     found = settings(tmp_path, {"tooleval_models": ["a,baseline/lexical"]})
     assert [spec.label for spec in found.models] == ["a", "baseline/lexical"]
+
+
+def test_a_shard_has_its_part_of_the_limits(tmp_path: Path) -> None:
+    limits = "requests_per_minute = 10\ntokens_per_minute = 1000\nmax_concurrency = 2\n"
+    (tmp_path / "tooleval.toml").write_text(f'[models.a]\ncallable = "a:b"\n{limits}')
+    found = settings(
+        tmp_path, tooleval_model=["a"], tooleval_shard="3/3", tooleval_json="a", tooleval_judge="a"
+    )
+    assert found.concurrency == 10
+    for model in (*found.models, found.judge):
+        assert model is not None
+        assert (model.requests_per_minute, model.tokens_per_minute) == (3, 333)
+        assert model.max_concurrency == 1  # one at least
 
 
 def test_thresholds_and_later_ones_win(tmp_path: Path) -> None:

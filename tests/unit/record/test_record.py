@@ -13,19 +13,25 @@ from hypothesis import strategies as st
 from records import result_of
 
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.encoding import document_json
+from pytest_tooleval.record.encoding import to_ascii_json
 from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.results import Check
+from pytest_tooleval.record.results import KeptCases
 from pytest_tooleval.record.results import Score
 from pytest_tooleval.record.results import TrialError
 from pytest_tooleval.record.results import TrialResult
+from pytest_tooleval.record.run import Run
 from pytest_tooleval.record.transcript import Measures
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.record.transcript import measures_of
 from pytest_tooleval.record.transcript import text_of
+from pytest_tooleval.verdicts.summary import rows_document
+from pytest_tooleval.verdicts.summary import whole_document
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 json_values = st.recursive(
@@ -268,3 +274,12 @@ def test_messages_are_the_whole_conversation() -> None:
 )
 def test_the_text_of_a_message(content: object, text: str) -> None:
     assert text_of({"role": "user", "content": content}) == text
+
+
+@given(st.lists(case_results, max_size=3))
+def test_a_document_in_parts_is_the_document(found: list[CaseResult]) -> None:
+    """Whether its cases are there or read from their text one by one."""
+    run = Run(id="1", started="2026-01-01T00:00:00Z", pytest_tooleval="0", pytest="9", python="3.10")
+    document = whole_document(rows_document(run, found), tuple(found))
+    kept = whole_document(document, KeptCases([to_json(each) for each in found]))
+    assert "".join(document_json(kept)) == to_ascii_json(document)

@@ -84,6 +84,17 @@ def test_what_was_expected_and_what_came_is_a_diff() -> None:
     ]
 
 
+def test_a_long_conversation_keeps_its_question() -> None:
+    [round_] = (trial(ToolCall("get_weather", {"city": "Rome"})).transcript or Transcript()).rounds
+    prompt = tuple(dict(each) for each in CASE.messages)
+    transcript = Transcript(prompt, (round_,) * 12)
+    looped = explained(CASE, score_transcript(CASE, transcript))
+    lines = render_case(result(looped), whole=False).splitlines()
+    asked = lines.index("  user       Weather in Paris?")
+    assert lines[asked + 1] == "  (4 lines left out; -v shows all)"
+    assert len(lines) == asked + 2 + 8
+
+
 def test_the_first_trial_that_failed_is_shown() -> None:
     right = trial(ToolCall("get_weather", {"city": "Paris", "units": "celsius"}))
     failed = trial(ToolCall("get_weather", {"city": "Rome", "units": "celsius"}), number=1)

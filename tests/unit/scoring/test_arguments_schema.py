@@ -12,7 +12,11 @@ from .cases import score
 from .cases import score_live
 from .cases import tool
 
-CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+CITY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+}
 TOOLS = [tool("weather", CITY), tool("now"), tool("strict", {**CITY, "minProperties": 1})]
 GOOD, BAD = call("weather", city="Paris"), call("weather", city=5)
 
@@ -56,6 +60,27 @@ def test_the_explanation_says_what_is_wrong() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "repeated"),
+    [
+        ('{"city": "Rome", "city": "Paris"}', "city"),
+        ('{"city": "Paris", "further": {"a": [{"b": 1, "b": 1}]}}', "b"),
+        ('{"city": "Paris", "further": {"city": "a: b"}}', None),
+    ],
+)
+def test_a_key_that_stands_twice_is_noticed(text: str, repeated: str | None) -> None:
+    tools = [tool("weather", {**CITY, "properties": {**CITY["properties"], "further": {}}})]
+    made = [ToolCall.parse("weather", text)]
+    result = score(made, tools, expected_tool="weather", expected_params={"city": "Paris"})
+
+    assert result.passed is (repeated is None)
+    valid = result.scores["arguments_valid"]
+    assert valid.value == float(repeated is None)
+    if repeated is not None:
+        assert valid.explanation == f'1 of 1 calls: weather: the key "{repeated}" appears twice'
+        assert result.failure == "invalid_arguments"
+
+
+@pytest.mark.parametrize(
     ("made", "failure"),
     [
         ([BAD], "invalid_arguments"),
@@ -78,7 +103,7 @@ def test_a_schema_that_cannot_be_used_is_an_error_only_if_it_decides() -> None:
     assert result.passed
     assert result.values["arguments_valid"] is None
     assert "tools.a.parameters: " in result.scores["arguments_valid"].explanation
-    with pytest.raises(ScoringError, match=r"suite::one: tools\.a\.parameters: .*leads nowhere"):
+    with pytest.raises(ScoringError, match=r"suite::one: tools\.a\.parameters: .*without a target"):
         score([call("a")], tools, expected_tool="a")
 
 

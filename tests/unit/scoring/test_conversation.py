@@ -161,7 +161,7 @@ def test_a_turn_that_does_not_end(desk: Path) -> None:
     suite = suite_of(desk, {"max_calls": 9}, max_rounds=2)
     trial = score(suite, [LOOK, LOOK])
     assert trial.failure == "unfinished_turn"
-    assert trial.wrong == "end: expected a reply without calls, got calls in all of 2 rounds"
+    assert trial.wrong == "end: expected a reply without calls, got calls in all 2 rounds"
     suite = suite_of(desk, {"expected_calls": calls(REFUND)})
     trial = score(suite, [REFUND])
     assert (trial.failure, trial.values["conduct"]) == ("unfinished_turn", 0.0)
@@ -261,7 +261,7 @@ def test_rubrics_are_judged_elsewhere(desk: Path) -> None:
     assert judge(polite=True, brief=True).passed
     result = judge(polite=True, brief=False)
     assert (result.failure, result.scores["text"].value) == ("wrong_text", 0.5)
-    with pytest.raises(ScoringError, match='judged it by the rubric "Is brief"'):
+    with pytest.raises(ScoringError, match='applied the rubric "Is brief"'):
         judge(polite=True)
 
 

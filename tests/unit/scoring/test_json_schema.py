@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from pytest_tooleval.scoring import json_schema
+from pytest_tooleval.scoring import regexes
 from pytest_tooleval.scoring.json_schema import errors
 from pytest_tooleval.scoring.json_schema import is_valid
 from pytest_tooleval.scoring.problems import CannotCompare
@@ -98,11 +100,11 @@ def test_errors_are_short_lines_with_a_place() -> None:
             "ran longer than",
         ),
         ({"patternProperties": {"^(a|aa)*$": {}}}, {"a" * 60 + "b": 1}, "ran longer than"),
-        ({"$ref": "http://localhost:1/schema.json"}, {}, "leads nowhere in it"),
-        ({"$ref": "file:///etc/passwd"}, {}, "leads nowhere in it"),
-        ({"$ref": "other.json"}, {}, "leads nowhere in it"),
-        ({"$ref": "#/$defs/none"}, {}, "leads nowhere in it"),
-        ({"$ref": "#"}, {}, "refers to itself without end"),
+        ({"$ref": "http://localhost:1/schema.json"}, {}, "without a target in it"),
+        ({"$ref": "file:///etc/passwd"}, {}, "without a target in it"),
+        ({"$ref": "other.json"}, {}, "without a target in it"),
+        ({"$ref": "#/$defs/none"}, {}, "without a target in it"),
+        ({"$ref": "#"}, {}, "refers to itself endlessly"),
         ({"type": "text"}, {}, "is not valid"),
         ({"required": 5}, {}, "is not valid"),
         ({"properties": []}, {}, "is not valid"),
@@ -113,21 +115,25 @@ def test_errors_are_short_lines_with_a_place() -> None:
         ),
     ],
 )
-def test_schemas_that_cannot_be_used(schema: Any, value: Any, words: str) -> None:
+def test_schemas_that_cannot_be_used(
+    schema: Any, value: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regexes, "TIMEOUT_S", 0.1)
     with pytest.raises(CannotCompare) as raised:
         is_valid(schema, value)
 
     assert words in raised.value.message
 
 
-def test_a_schema_that_multiplies_work_is_stopped() -> None:
+def test_a_schema_that_multiplies_work_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_schema, "TIMEOUT_S", 0.2)
     defs: dict[str, Any] = {"d0": {"type": "string"}}
     for i in range(1, 40):
         ref = {"$ref": f"#/$defs/d{i - 1}"}
         defs[f"d{i}"] = {"anyOf": [ref, ref]}
     start = time.perf_counter()
 
-    with pytest.raises(CannotCompare, match="took longer than 2 s"):
+    with pytest.raises(CannotCompare, match=r"took longer than 0\.2 s"):
         is_valid({"$ref": "#/$defs/d39", "$defs": defs}, 5)
     assert time.perf_counter() - start < 20
 

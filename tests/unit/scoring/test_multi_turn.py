@@ -6,6 +6,7 @@ import pytest
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.results import NO_TOOL
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
@@ -149,6 +150,40 @@ def test_the_explanation_names_the_hops() -> None:
         ("hop 3", "a detour: neither a prerequisite nor expected"),
         ("hop 4", "the completing call"),
     ]
+
+
+def test_a_loop_is_explained_once() -> None:
+    result = score_live([[A], *[[OFF]] * 9], **CHAIN, max_rounds=10)
+
+    assert result.scores["overall"].explanation == (
+        "0 = 0 (completion) × 0.3 (efficiency) - 0.8 (redundancy) - 0.9 (detours), at least 0"
+    )
+    repeats, detour = (
+        "the same call as the one before it",
+        "a detour: neither a prerequisite nor expected",
+    )
+    assert [(check.what, check.reason) for check in result.checks["the chain"]] == [
+        ("hop 1", "on the way"),
+        ("hop 2", detour),
+        ("hop 3-10", f"{repeats}, and {detour}"),
+    ]
+    apart = score_live([[A], [A], [B], [A], [A], [C]], **CHAIN).scores["redundancy_penalty"]
+    assert [check.what for check in apart.checks] == ["hop 2", "hop 5"]
+
+
+def test_a_call_on_the_way_is_not_compared_with_the_expected_one() -> None:
+    replied, cut_off = score_live([[A], []], **CHAIN), score_live([[A]], **CHAIN, max_rounds=1)
+
+    [row] = replied.scores["tool_selection"].checks
+    assert (row.expected, row.actual, row.reason) == ("c", NO_TOOL, "ended with a reply after 1 call")
+    assert cut_off.scores["tool_selection"].checks[0].reason == "ended after 1 call"
+    [missing] = replied.scores["parameter_accuracy"].checks
+    assert (missing.what, missing.reason) == ("x", "is missing")
+
+
+def test_an_inefficient_chain_is_said_to_be_what_costs_most() -> None:
+    assert score_live([[A], [B], [A], [B], [A], [A], [C]], **CHAIN).wrong == "3 optimal / 7 actual hops"
+    assert score_live([[A], [A], [C]], **CHAIN).wrong == "1 call identical to the one before, 0.1 each"
 
 
 def test_expected_calls_cannot_be_a_chain() -> None:

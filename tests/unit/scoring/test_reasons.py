@@ -23,7 +23,7 @@ from pytest_tooleval.scoring.reasons import reason
         ({"$len": {"$any_of": [1, 3]}}, {}, "has 0 keys: none of these"),
         ({"$len": 2}, 12, "is the number 12, which has no length"),
         ({"$unordered": [1, 2]}, [1, 2, 3], "has 3 members, not 2"),
-        ({"$unordered": [1, 2]}, [1, 1], "no member is left for 2"),
+        ({"$unordered": [1, 2]}, [1, 1], "no item is left to match 2"),
         ({"$unordered": [1]}, "1", 'is the string "1", not a list'),
         ([1, 2], [2, 1], "the same members in another order, which $unordered would allow"),
         ({"$date": "2026-03-01"}, "2026-03-02", "another day: 2026-03-02"),
@@ -38,7 +38,12 @@ from pytest_tooleval.scoring.reasons import reason
         (
             {"$date": "2026-03-02"},
             "March 2",
-            "is no date or time such as 2026-03-02 or 2026-03-02T10:00Z",
+            "is not a date or time such as 2026-03-02 or 2026-03-02T10:00Z",
+        ),
+        (
+            {"$exact": "Caf\u00e9"},
+            "Cafe\u0301",
+            'in different code points: "Cafe\\u0301", not "Caf\\u00e9"',
         ),
         ({"$date": "2026-03-02"}, 5, "is the number 5, not a string"),
     ],

@@ -177,17 +177,17 @@ def test_loading_leaves_no_trace_of_hostile_but_legal_values() -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match=r"nope\.json:1:1: there is no such file"):
+    with pytest.raises(SuiteError, match=r"nope\.json: there is no such file"):
         load_suite(tmp_path / "nope.json")
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match=":1:1: the file cannot be read"):
+    with pytest.raises(SuiteError, match=": the file cannot be read"):
         load_suite(tmp_path)
 
 
 def test_a_name_with_a_nul(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match=":1:1: the file cannot be read: embedded null byte"):
+    with pytest.raises(SuiteError, match=": the file cannot be read: embedded null byte"):
         load_suite(f"{tmp_path}/a\x00b")
 
 
@@ -197,7 +197,7 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
     file.chmod(0)
     if os.access(file, os.R_OK):
         pytest.skip("this user may read everything")
-    with pytest.raises(SuiteError, match=":1:1: the file cannot be read: Permission denied"):
+    with pytest.raises(SuiteError, match=": the file cannot be read: Permission denied"):
         load_suite(file)
 
 
@@ -206,7 +206,7 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
     [
         ("[]", "got an empty list"),
         ("null", "got null"),
-        ('[{"prompt": "x"}]', "a bare list of cases must become the test_cases"),
+        ('[{"prompt": "x"}]', 'put a bare list of cases into "test_cases"'),
     ],
 )
 def test_a_file_that_holds_no_object(text: str, message: str) -> None:
@@ -298,7 +298,7 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"expectedParams": {}}, "expectedParams", "unknown field, did you mean expected_params?"),
     ({"arguments": {}}, "arguments", "unknown field, did you mean expected_params?"),
     ({"name": "x"}, "name", "unknown field, did you mean id?"),
-    ({"zebra": 1}, "zebra", "unknown field; known are id, prompt, expected_tool,"),
+    ({"zebra": 1}, "zebra", "unknown field; expected one of id, prompt, expected_tool,"),
     ({"prompt": ""}, "prompt", "an empty prompt; write what the user says"),
     ({"prompt": " \n"}, "prompt", "an empty prompt"),
     (
@@ -331,10 +331,14 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
         "expected_tool",
         'not defined in the suite, did you mean "get_weather"?',
     ),
-    ({"expected_tool": "zebra"}, "expected_tool", 'defined are "get_weather", "search"'),
+    ({"expected_tool": "zebra"}, "expected_tool", 'defined tools: "get_weather", "search"'),
     ({"expected_tool": ["*", "search"]}, "expected_tool[0]", 'write "*" alone'),
     ({"tools": []}, "expected_tool", "the case has no tools"),
-    ({"expected_calls": []}, "expected_calls", "stands beside expected_tool; keep one of them"),
+    (
+        {"expected_calls": []},
+        "expected_calls",
+        ("cannot be combined with expected_tool; keep one of them"),
+    ),
     (
         {"expected_tool": None, "expected_params": {"a": 1}},
         "expected_params",
@@ -346,7 +350,7 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
         "expected an object of parameter names and expected values",
     ),
     ({"expected_params": {"a": {"$regx": "x"}}}, "expected_params.a.$regx", 'did you mean "$regex"?'),
-    ({"call_order": "strict"}, "call_order", "no meaning without expected_calls"),
+    ({"call_order": "strict"}, "call_order", "no effect without expected_calls"),
     ({"skip": 3}, "skip", "expected true, false, or the reason as a string, got the number 3"),
     ({"skip": ""}, "skip", "an empty reason"),
     ({"xfail": None}, "xfail", "expected true, false, the reason"),
@@ -356,13 +360,13 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"tags": [3]}, "tags[0]", "expected a string, got the number 3"),
     ({"tags": ["a b"]}, "tags[0]", "cannot be used with -m"),
     ({"tags": ["_x"]}, "tags[0]", "begin with a letter or digit"),
-    ({"tags": ["xfail"]}, "tags[0]", "use the field of this name"),
-    ({"tags": ["parametrize"]}, "tags[0]", "a mark with a meaning of its own"),
-    ({"tags": ["timeout"]}, "tags[0]", "a mark with a meaning of its own"),
+    ({"tags": ["xfail"]}, "tags[0]", "use the field with this name"),
+    ({"tags": ["parametrize"]}, "tags[0]", "a pytest mark with its own meaning"),
+    ({"tags": ["timeout"]}, "tags[0]", "a pytest mark with its own meaning"),
     ({"tags": ["not"]}, "tags[0]", "an operator in -m and -k expressions"),
-    ({"tags": ["a", "a"]}, "tags[1]", "stands twice"),
+    ({"tags": ["a", "a"]}, "tags[1]", "is listed twice"),
     ({"thresholds": {"overal": 1}}, "thresholds.overal", "unknown metric, did you mean overall?"),
-    ({"thresholds": {"zebra": 1}}, "thresholds.zebra", 'known are "overall", "tool_selection"'),
+    ({"thresholds": {"zebra": 1}}, "thresholds.zebra", 'expected one of "overall", "tool_selection"'),
     (
         {"thresholds": {"overall": 2}},
         "thresholds.overall",
@@ -376,19 +380,19 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"id": 3}, "id", "expected a string, got the number 3"),
     ({"id": ""}, "id", "an empty id"),
     ({"id": " a"}, "id", "begins or ends with a space"),
-    ({"id": "a::b"}, "id", 'holds "::"'),
-    ({"id": "a[b"}, "id", 'holds "["'),
-    ({"id": "a\x1bb"}, "id", r'"a\u001bb" holds characters that cannot be printed'),
-    ({"id": "a\x00b"}, "id", "cannot be printed"),
-    ({"id": "a\u202eb"}, "id", "cannot be printed"),
-    ({"id": "a" * 201}, "id", "an id of 201 characters; use at most 200"),
+    ({"id": "a::b"}, "id", 'contains "::"'),
+    ({"id": "a[b"}, "id", 'contains "["'),
+    ({"id": "a\x1bb"}, "id", r'"a\u001bb" contains unprintable characters'),
+    ({"id": "a\x00b"}, "id", "unprintable"),
+    ({"id": "a\u202eb"}, "id", "unprintable"),
+    ({"id": "a" * 201}, "id", "the id has 201 characters; use at most 200"),
     ({"max_rounds": 3}, "max_rounds", 'only for multi-turn cases; add "multi_turn": true'),
     ({"mock_responses": {"search": 1}}, "mock_responses", "only for multi-turn cases"),
     ({"multi_trun": True, "max_rounds": 3}, "multi_trun", "unknown field, did you mean multi_turn?"),
     (
         {"multi_turn": True, "expected_tool": None},
         "expected_tool",
-        "needs the tool that its chain ends in",
+        "needs the tool that its chain ends with",
     ),
     (
         {"multi_turn": True, "valid_prerequisites": ["sarch"]},
@@ -435,7 +439,7 @@ MOCK_MISTAKES: list[tuple[Any, str, str]] = [
         ".$when[0].params",
         "expected an object of parameter names",
     ),
-    ({"$when": [{"parms": {}, "answer": 2}]}, ".$when[0].parms", "known are params and answer"),
+    ({"$when": [{"parms": {}, "answer": 2}]}, ".$when[0].parms", "expected params or answer"),
     (
         {"$when": [{"params": {"a": {"$regex": "("}}, "answer": 2}]},
         ".$when[0].params.a.$regex",
@@ -484,7 +488,7 @@ TOOL_MISTAKES: list[tuple[Any, str, str]] = [
     ),
     (tool("x", type="dict"), ".function.parameters.type", 'expected "object", got the string "dict"'),
     (tool("x", required="city"), ".function.parameters.required", "a list of different property names"),
-    (tool("search"), ".function.name", 'the tool "search" is there already, as tools[1]'),
+    (tool("search"), ".function.name", 'the tool "search" is already defined as tools[1]'),
 ]
 
 
@@ -536,7 +540,9 @@ def test_a_mistake_in_a_tool(given: Any, field: str, message: str, in_case: bool
 def test_two_mocks_for_one_tool() -> None:
     found = problems(suite(case(multi_turn=True, mock_responses={"search": 1, "SEARCH": 2})))
     assert found == {
-        "test_cases[0].mock_responses.SEARCH": 'the same tool as "search", as case does not count'
+        "test_cases[0].mock_responses.SEARCH": (
+            'the same tool as "search" (upper and lower case are the same)'
+        )
     }
 
 
@@ -547,7 +553,7 @@ def test_params_beside_expected_calls() -> None:
 
 def test_expected_calls_in_a_chain() -> None:
     found = problems(suite({"prompt": "x", "expected_calls": [], "multi_turn": True}))
-    assert "a chain ends in one call" in found["test_cases[0].expected_calls"]
+    assert "a chain ends with one call" in found["test_cases[0].expected_calls"]
 
 
 def test_expected_tool_must_be_there() -> None:
@@ -567,7 +573,7 @@ def test_duplicate_ids_name_the_line_of_the_first() -> None:
         )
     (problem,) = caught.value.problems
     assert (problem.line, problem.column) == (3, 8)
-    assert problem.message == 'the id "a" is taken, first by the case on line 2; ids must differ'
+    assert problem.message == 'the id "a" is already used by the case on line 2; ids must be unique'
 
 
 def test_duplicate_keys_are_found_at_any_depth() -> None:
@@ -583,9 +589,7 @@ def test_duplicate_keys_are_found_at_any_depth() -> None:
         "test_cases[0].metadata.a[0].b",
         "test_cases[0].prompt",
     ]
-    assert found["tools[0].function.name"] == (
-        'the key "name" stands twice in this object, first on line 2; keep one'
-    )
+    assert found["tools[0].function.name"] == ('duplicate key "name", first on line 2; keep one')
 
 
 def test_of_cases_given_twice_the_second_list_is_read() -> None:
@@ -623,12 +627,14 @@ def test_forbidden_calls() -> None:
         )
 
     expected = "test_cases[0].expected_tool"
-    assert "among forbidden_calls" in problems(suite(case(), forbidden_calls=["GET_weather"]))[expected]
-    assert "among forbidden_calls" in found([{"tool": "get_weather"}])[expected]
+    assert (
+        "also in forbidden_calls" in problems(suite(case(), forbidden_calls=[("GET_weather")]))[expected]
+    )
+    assert "also in forbidden_calls" in found([{"tool": "get_weather"}])[expected]
     for lifted in ([], "*", ["*"], [{"tool": "get_weather", "params": {"city": "x"}}]):
         parse_suite(suite(case(forbidden_calls=lifted), forbidden_calls=["get_weather"]))
     at = "test_cases[0].forbidden_calls"
-    assert "expected a list of names of tools" in found(5)[at]
+    assert "expected a list of tool names" in found(5)[at]
     assert "did you mean" in found(["get_wether"])[f"{at}[0]"]
     assert "expected the name of a tool" in found([5])[f"{at}[0]"]
     assert "did you mean params?" in found([{"tool": "get_weather", "parms": {}}])[f"{at}[0].parms"]

@@ -53,7 +53,11 @@ def test_every_keyword_is_judged() -> None:
         ({"type": ["object", "null"]}, "type", 'expected "object", got the list'),
         ({"properties": {"a": {"type": "strin"}}}, "properties.a.type", 'did you mean "string"?'),
         ({"properties": {"a": {"type": "dict"}}}, "properties.a.type", 'did you mean "object"?'),
-        ({"properties": {"a": {"required": True}}}, "properties.a.required", "stand in a list beside"),
+        (
+            {"properties": {"a": {"required": True}}},
+            "properties.a.required",
+            ("list the names of required properties"),
+        ),
         ({"properties": []}, "properties", "expected an object of names and schemas, got an empty list"),
         ({"properties": {"a": "string"}}, "properties.a", "expected a schema: an object, true or false"),
         ({"properties": {"a": {"items": [{}]}}}, "properties.a.items", "write prefixItems"),
@@ -70,7 +74,7 @@ def test_every_keyword_is_judged() -> None:
         (
             {"properties": {"a": {"$ref": "#/$defs/x"}}},
             "properties.a.$ref",
-            "refers to nothing in this schema",
+            "does not exist in this schema",
         ),
     ],
 )

@@ -34,14 +34,18 @@ def played(user: dict[str, Any]) -> dict[str, Any]:
 
 
 MISTAKES: list[tuple[dict[str, Any], str, str]] = [
-    ({"prompt": "Hi"}, "prompt", "stands beside turns; remove one of the two"),
-    ({"expected_tool": "refund"}, "expected_tool", "stands beside turns; remove one of the two; give"),
+    ({"prompt": "Hi"}, "prompt", "cannot be combined with turns; remove one of the two"),
+    (
+        {"expected_tool": "refund"},
+        "expected_tool",
+        ("cannot be combined with turns; remove one of the two; give"),
+    ),
     ({"max_calls": 3}, "max_calls", 'for the whole case, write "thresholds": {"max_calls": ...}'),
     ({"turns": []}, "turns", "expected a list of turns"),
     ({"turns": [{"prompt": "Hi"}]}, "turns", "nothing is expected"),
     ({"turns": [{"expected_text": ["x"]}]}, "turns[0].prompt", "missing; expected the user's message"),
     ({"tool_choice": "required"}, "tool_choice", "a turn ends with a reply without calls"),
-    ({"mock_responses": {"look": 1}}, "mock_responses", "stands beside a world"),
+    ({"mock_responses": {"look": 1}}, "mock_responses", "cannot be combined with a world"),
     (turn(expected_cals=[]), "turns[1].expected_cals", "unknown field, did you mean expected_calls?"),
     (turn(expected_tool="look"), "turns[1].expected_tool", "a turn has expected_calls: [{"),
     (turn(match="contain"), "turns[1].match", "did you mean"),
@@ -59,7 +63,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "a judge in doubt would let it pass",
     ),
     (turn(expected_text=[{"$judge": " "}]), "turns[1].expected_text[0].$judge", "expected a rubric"),
-    ({"user": {"goal": "x"}}, "user", "stands beside turns; remove one of the two"),
+    ({"user": {"goal": "x"}}, "user", "cannot be combined with turns; remove one of the two"),
     (played({"goal": " "}), "user.goal", "an empty text"),
     (played({"goal": "x", "stp": "x"}), "user.stp", "unknown field, did you mean stop?"),
     (played({"goal": "x", "max_turns": 0}), "user.max_turns", "a whole number of at least 1"),
@@ -114,7 +118,7 @@ def test_tools_that_differ_from_the_methods_are_warned_of(tmp_path: Path) -> Non
     found = lint_suite(parse(tmp_path, {}, tools=tools))
     messages = {each.field: each.message for each in found if each.field.startswith("tools")}
     assert messages == {
-        "tools[0].function.parameters": 'the tool has "id", no "order", unlike the method of the world',
+        "tools[0].function.parameters": 'the tool has "id", no "order", unlike the method in the world',
         "tools[2].function.name": 'the world has no method "pay"',
     }
     answers_all = "class All:\n    def __call__(self, name, arguments): ...\n"

@@ -82,7 +82,7 @@ def test_two_equal_runs_differ_in_nothing() -> None:
     comparison = compare(runs([5, 4, 0], 5), runs([5, 4, 0], 5), max_drop=0.3)
     assert not comparison["failed"]
     assert (comparison["verdict"], comparison["margin"]) == ("passed", 0.3)
-    assert comparison["message"] == "no significant drop over 3 cases, one above 0.18 is ruled out"
+    assert comparison["message"] == "no significant drop over 3 cases; a drop above 0.18 is ruled out"
     assert comparison["cases"] == {"same": 3, "added": [], "removed": [], "changed": [], "renamed": []}
     (model,) = comparison["models"]
     assert model["cases"] == 3
@@ -97,9 +97,9 @@ def test_a_model_that_was_not_asked_alike_is_told() -> None:
     warm = [{"error": None, "passed": True, "fallbacks": {"temperature": None}}]
     old = document([row(n, 1, 1) for n in range(3)])
     new = document([row(n, 1, 1, trials=warm) for n in range(3)])
-    told = "gpt-4o was not asked alike, only in this run: temperature left out, which this model refuses"
+    told = "gpt-4o was not asked the same way: only in this run: temperature left out, because this"
     assert told in compare(old, new)["message"]
-    assert "asked alike" not in compare(new, new)["message"]
+    assert "the same way" not in compare(new, new)["message"]
 
 
 def test_another_model_under_the_same_label_is_told() -> None:
@@ -263,7 +263,7 @@ def test_errors_and_skipped_cases_are_left_out_and_counted() -> None:
     comparison = compare(old, new)
     assert comparison["models"][0]["cases"] == 2
     assert comparison["models"][0]["flips"] == []
-    assert comparison["message"].endswith("not compared: 1 case without an answer, 1 case skipped")
+    assert "not compared: 1 case without an answer, 1 case skipped (" in comparison["message"]
 
 
 def test_tolerated_cases_are_compared() -> None:
@@ -343,7 +343,8 @@ def test_one_trial_is_too_few_for_a_flip() -> None:
     assert comparison["message"] == (
         "the share of passing trials of gpt-4o went from 1.00 to 0.97 over 30 cases, and a drop of up "
         "to 0.15 is not ruled out; about 2 more trials of each case would decide; case-0 passed always "
-        "(1/1) and now fails always (0/1), which may be chance"
+        "(1/1) and now fails always (0/1), which may be chance "
+        "(does not fail the run; --tooleval-strict would)"
     )
 
 
@@ -392,9 +393,10 @@ def test_a_drop_up_to_max_drop_is_allowed() -> None:
     assert not comparison["failed"]
     assert comparison["message"] == (
         "the share of passing trials of gpt-4o went from 1.00 to 0.80 over 50 cases, and a drop of up "
-        "to 0.25 is not ruled out; no number of trials would decide, only more cases; overall of "
+        "to 0.25 is not ruled out; more trials would not decide, only more cases would; overall of "
         "gpt-4o dropped by 0.20 "
-        "(1.00 to 0.80 over 50 cases, p < 0.001), so did the share of passing trials, tool_selection"
+        "(1.00 to 0.80 over 50 cases, p < 0.001), so did the share of passing trials, tool_selection "
+        "(does not fail the run; --tooleval-strict would)"
     )
     assert compare(old, new, max_drop=0.19)["failed"]
     assert compare(old, new, max_drop=0.3)["verdict"] == "passed"
@@ -469,7 +471,7 @@ def test_a_model_that_the_baseline_does_not_have_is_told() -> None:
     comparison = compare(runs([5] * 9, 5, "a"), two_models([5] * 9, [0] * 9))
     assert not comparison["failed"]
     assert comparison["message"] == (
-        "no significant drop over 9 cases, one above 0.06 is ruled out; "
+        "no significant drop over 9 cases; a drop above 0.06 is ruled out; "
         "not compared: b (no such model in the other run)"
     )
 
@@ -501,7 +503,7 @@ def test_no_common_case_fails_for_each_model() -> None:
     assert comparison["failed"]
     assert comparison["message"].startswith(
         "nothing to compare, no case of b is the same in both runs: 9 skipped or without an answer in "
-        "one of the runs; no significant drop over 9 cases, one above"
+        "one of the runs; no significant drop over 9 cases; a drop above"
     )
 
 
@@ -518,7 +520,7 @@ def test_too_few_answers_are_inconclusive_and_say_how_many_would_decide() -> Non
     assert compare(old, runs([2] + [0] * 5, 2))["verdict"] == "failed"
     strict = compare(old, new, strict=True)
     assert (strict["verdict"], strict["failed"]) == ("inconclusive", True)
-    assert strict["message"].endswith("; which fails the run: --tooleval-strict")
+    assert strict["message"].endswith("; --tooleval-strict makes this fail the run")
 
 
 def test_a_verdict_says_how_many_more_trials_it_takes_and_these_decide() -> None:
@@ -538,7 +540,7 @@ def test_a_baseline_of_too_few_trials_is_named() -> None:
     comparison = compare(old, runs([round(20 * rate) for rate in rates], 20))
     (model,) = comparison["models"]
     assert model["more_trials"] is None
-    assert "the baseline has too few; about" in comparison["message"]
+    assert "the older run has too few; about" in comparison["message"]
     assert 2 <= model["trials_in_both"] <= 20
 
 

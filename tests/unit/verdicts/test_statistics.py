@@ -29,7 +29,7 @@ from pytest_tooleval.verdicts.statistics import reliability
 from pytest_tooleval.verdicts.statistics import sign_flip_test
 from pytest_tooleval.verdicts.statistics import wilson
 
-DOCS = Path(__file__).parents[3] / "docs" / "statistics.md"
+DOCS = Path(__file__).parents[3] / "docs/concepts/statistics.md"
 
 shares = st.floats(0, 1, allow_nan=False)
 
@@ -146,8 +146,7 @@ def test_a_case_that_weighs_more_makes_less_certain() -> None:
     assert heavy_high > high
 
 
-@pytest.mark.parametrize("cases", [50, 100, 400])
-@pytest.mark.parametrize("trials", [1, 5])
+@pytest.mark.parametrize(("cases", "trials"), [(50, 1), (100, 5)])
 def test_intervals_cover_at_their_nominal_rate(cases: int, trials: int) -> None:
     chance = random.Random(20)
     runs, truth = 1200, 0.55 * 0.985 + 0.15 * 0.015 + 0.3 * 0.5
@@ -414,7 +413,7 @@ def test_more_trials_see_more() -> None:
 
 
 def power_table() -> dict[tuple[int, int], list[float]]:
-    """The table of docs/statistics.md: cases and trials to the power for each drop."""
+    """The table of docs/concepts/statistics.md: cases and trials to the power for each drop."""
     rows: dict[tuple[int, int], list[float]] = {}
     for line in DOCS.read_text(encoding="utf-8").splitlines():
         if re.fullmatch(r"\| \d+ \| \d+ \|( \d+% \|){4}", line):

@@ -105,7 +105,7 @@ def test_rows_per_model_and_per_suite_in_order_of_appearance() -> None:
     assert [(r.model, r.suite) for r in made.suites] == [("b", "y"), ("a", "x"), ("b", "x")]
     assert (made.run.started, made.gates) == ("now", ())
     assert (made.run.total.cases, made.run.total.failed) == (3, 1)
-    assert made.cases == tuple(rows)
+    assert made.cases == rows
 
 
 def test_a_run_without_cases() -> None:

@@ -172,6 +172,7 @@ def test_names_are_no_options() -> None:
         keyword="--help",
         thresholds=["overall=0.8"],
         trials="auto:5",
+        gate="--help",
         max_cost=0.5,
     )
     assert pytest_arguments(given, ["--all,*"]) == [
@@ -180,6 +181,7 @@ def test_names_are_no_options() -> None:
         "--tooleval-model=--help",
         "--tooleval-trials=auto:5",
         "--tooleval-max-cost=0.5",
+        "--tooleval-gate=--help",
         "--tooleval-threshold=overall=0.8",
         "--tooleval-allow-tools=--all,*",
         "-k--help",

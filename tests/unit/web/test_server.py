@@ -200,7 +200,7 @@ def test_without_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("pytest_tooleval.cli.ui._NEEDED", ("starlette", "not_installed_at_all"))
     done = CliRunner().invoke(main, ["ui", str(folder)])
     assert done.exit_code == 1
-    assert done.output == "Error: the page needs the extra: pip install 'pytest-tooleval[ui]'\n"
+    assert done.output == "Error: the page needs an extra: pip install 'pytest-tooleval[ui]'\n"
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

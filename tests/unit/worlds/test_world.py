@@ -178,7 +178,7 @@ def test_a_world_that_keeps_something_is_named(tmp_path: Path, code: str) -> Non
     world = spec(tmp_path, code)
     answer(world, "go")
     with pytest.raises(
-        WorldError, match=r"^Things\.orders\.a: a new world does not begin like the first"
+        WorldError, match=r"^Things\.orders\.a: a new world does not start like the first"
     ):
         answer(world, "go")
 
@@ -211,7 +211,9 @@ def test_what_is_no_json_is_an_error_that_names_the_method(tmp_path: Path) -> No
     """
     world = spec(tmp_path, code)
     for name in ("go", "nan", "odd"):
-        with pytest.raises(WorldError, match=rf"^Things\.{name} returned what is no JSON: ") as raised:
+        with pytest.raises(
+            WorldError, match=rf"^Things\.{name} returned something that is not JSON: "
+        ) as raised:
             answer(world, name)
     assert str(raised.value).endswith(" (it printed: odd)")
 
@@ -329,3 +331,12 @@ def test_differences_and_paths() -> None:
         assert (path[0], value) == ("Desk", 1)
     assert read_path("a..b") is None
     assert read_path("") is None
+
+
+def test_a_cassette_knows_a_world_by_its_code_whatever_its_line_ends(tmp_path: Path) -> None:
+    world = spec(tmp_path, "class Things:\n    pass\n")
+    before = world.identity
+    (tmp_path / "things.py").write_bytes(b"class Things:\r\n    pass\r\n")
+    assert world.identity == before
+    (tmp_path / "things.py").write_bytes(b"class Things:\n    done = 1\n")
+    assert world.identity != before

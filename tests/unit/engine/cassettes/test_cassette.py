@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -140,7 +142,7 @@ def test_a_damaged_line_is_named_and_skipped(path: Path, line: bytes) -> None:
 def test_a_file_of_another_version_is_refused_by_name(path: Path) -> None:
     recorded(path)
     path.write_text(path.read_text().replace('"version": 3, ', ""))
-    with pytest.raises(ModelError, match=r"suite\.jsonl has version 1 .* delete it and record anew"):
+    with pytest.raises(ModelError, match=r"suite\.jsonl has version 1 .* delete it and record again"):
         Cassette(path, "new").find(KEY)
 
 
@@ -210,13 +212,59 @@ def test_a_password_that_is_an_ordinary_word_damages_nothing(
     assert Cassette(path, "none").find(KEY) == ANSWER
 
 
-def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("x")
-    cassette = Cassette(blocked / "suite.jsonl", "new")
-    with pytest.raises(ModelError, match=r"the cassette .*suite\.jsonl cannot be written") as raised:
-        cassette.add(KEY, ASKED, ANSWER)
+def test_an_answer_holds_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    cassette = Cassette(tmp_path / "file" / "suite.jsonl", "new")
+    cassette.require_writing()
+    cassette.add(KEY, ASKED, ANSWER)
+    assert cassette.find(KEY) == ANSWER
+    [problem] = cassette.problems
+    assert "suite.jsonl cannot be written: " in problem
+    assert problem.endswith("1 answer scored and not recorded")
+
+
+def test_nothing_is_asked_for_a_wanted_cassette_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    cassette = Cassette(tmp_path / "file" / "suite.jsonl", "new", wanted=True)
+    with pytest.raises(ModelError, match=r"not asked, .*suite\.jsonl cannot be written") as raised:
+        cassette.require_writing()
     assert raised.value.kind == "replay"
+
+
+def test_trying_leaves_no_file(path: Path) -> None:
+    Cassette(path, "once", wanted=True).require_writing()
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+def test_nothing_more_is_asked_once_the_disk_is_full(path: Path) -> None:
+    path.parent.mkdir()
+    path.symlink_to("/dev/full")
+    cassette = Cassette(path, "new", wanted=True)
+    cassette.require_writing()
+    cassette.add(KEY, ASKED, ANSWER)
+    assert cassette.find(KEY) == ANSWER
+    with pytest.raises(ModelError, match="cannot be written: No space left on device"):
+        cassette.require_writing()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_a_line_that_was_cut_off_is_noticed_and_harms_no_other(path: Path) -> None:
+    import resource
+
+    recorded(path, KEY)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    cassette = Cassette(path, "new")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 10, limits[1]))
+    try:
+        cassette.add("cut off", ASKED, ANSWER)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "File too large" in cassette.problems[-1]
+    cassette.add("later", ASKED, ANSWER)
+    again = Cassette(path, "none")
+    assert [again.find(key) == ANSWER for key in (KEY, "cut off", "later")] == [True, False, True]
+    assert again.damaged == [2]
 
 
 def test_a_file_that_cannot_be_read_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

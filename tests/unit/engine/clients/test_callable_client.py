@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import sys
 import time
 from collections.abc import Iterator
@@ -101,6 +102,15 @@ async def stubborn(messages, tools):
         except asyncio.CancelledError:
             await asyncio.sleep(0.3)
             return "late"
+
+async def blocks(messages, tools, trial):
+    await asyncio.sleep(0)
+    time.sleep(30 if trial == 3 else 0.3)
+    return "at last"
+
+async def blocks_in_tasks(messages, tools, trial):
+    await asyncio.gather(blocks(messages, tools, trial))
+    return "at last"
 
 VALUE = None
 
@@ -247,6 +257,22 @@ async def test_what_cannot_be_loaded_ends_the_model(
     assert raised.value.fatal
 
 
+async def test_a_module_in_another_folder_stays_unfound_and_is_pointed_at(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "evals").mkdir()
+    (folder / "evals" / "far_agent.py").write_text("def agent(messages, tools): return 'Hi.'")
+    asked = client(folder, "agent", "far_agent")
+    for _ in range(2):
+        with pytest.raises(ModelError) as raised:
+            await asked.complete(REQUEST, 10.0)
+        where = f"looked in {folder} and where Python does; there is evals/far_agent.py"
+        assert f"{where}: name it 'evals.far_agent'" in raised.value.message
+        monkeypatch.syspath_prepend(folder / "evals")  # as a world beside its suite does
+    answer = await client(folder, "agent", "evals.far_agent").complete(REQUEST, 10.0)
+    assert answer.message["content"] == "Hi."
+
+
 async def test_a_module_is_loaded_once(folder: Path) -> None:
     (folder / "counting_agent.py").write_text(
         "import time, sys\nsys.loads = getattr(sys, 'loads', 0) + 1\ntime.sleep(0.1)\n"
@@ -310,7 +336,6 @@ async def test_short_calls_are_taken(folder: Path) -> None:
         {"choices": ["x"]},
         {"text": "x"},
         {"content": object()},
-        {"content": float("nan")},
         {"tool_calls": [{"args": {}}]},
         {"tool_calls": ["f"]},
         {"tool_calls": {"name": "f"}},
@@ -330,3 +355,34 @@ async def test_no_key_is_in_a_message(folder: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("MY_API_KEY", "bad")
     monkeypatch.setenv("OTHER_TOKEN", "ValueError: bad")
     assert "ValueError: bad" not in (await failing(folder, "raises_later")).message
+
+
+@pytest.mark.parametrize("name", ["blocks", "blocks_in_tasks"])
+async def test_the_time_of_a_call_stands_still_while_others_block_the_loop(
+    folder: Path, name: str
+) -> None:
+    """Eight calls of 0.3 s, one after the other, and none takes longer than 1.5 s."""
+    mine = client(folder, name)
+    calls = (mine.complete(dataclasses.replace(REQUEST, trial=9), 1.5) for _ in range(8))
+    answers = await asyncio.gather(*calls)
+    assert {answer.message["content"] for answer in answers} == {"at last"}
+    assert all(0.2 < (answer.latency_s or 0) < 1.5 for answer in answers)
+    assert mine.problem.startswith(
+        f"my_agent:{name} blocks the event loop; use a plain def, or max_concurrency = 1"
+    )
+
+
+async def test_one_call_at_a_time_blocks_nobody(folder: Path) -> None:
+    mine = client(folder, "blocks")
+    for _ in range(4):
+        await mine.complete(dataclasses.replace(REQUEST, trial=9), 60.0)
+    assert mine.problem == ""
+
+
+async def test_a_loop_that_is_never_given_back_ends_all_calls(folder: Path) -> None:
+    mine = client(folder, "blocks")
+    calls = (mine.complete(dataclasses.replace(REQUEST, trial=3), 0.5) for _ in range(3))
+    for error in await asyncio.gather(*calls, return_exceptions=True):
+        assert isinstance(error, ModelError)
+        assert error.kind == "timeout"
+        assert "0.5 s (--tooleval-timeout); it blocks the event loop; use a plain def" in error.message

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import json
+import os
 import shutil
 import ssl
 import subprocess
@@ -20,9 +22,11 @@ from mock_server import answer_to
 
 from pytest_tooleval.engine.asking import make_client
 from pytest_tooleval.engine.asking import sampling_for
-from pytest_tooleval.engine.clients import openai_chat as openai_client
+from pytest_tooleval.engine.clients import http_client
+from pytest_tooleval.engine.clients.anthropic_messages import AnthropicClient
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
+from pytest_tooleval.engine.clients.gemini import GeminiClient
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.clients.openai_chat import OpenAIClient
 from pytest_tooleval.engine.models.spec import LEXICAL
@@ -109,7 +113,14 @@ def completion() -> bytes:
         ({"model": "hosted_vllm/m", "api_base": "http://x/v1"}, LitellmClient),
         ({"model": "hosted_vllm/m", "api_base": "http://x/v1", "api": "openai"}, OpenAIClient),
         ({"model": "Qwen/Qwen3-8B", "api_base": "http://x/v1", "api": "openai"}, OpenAIClient),
-        ({"model": "anthropic/claude-sonnet-4-5", "api_base": "http://x"}, LitellmClient),
+        ({"model": "anthropic/claude-sonnet-4-5", "api_base": "http://x"}, AnthropicClient),
+        ({"model": "claude-sonnet-4-5", "extra": {"top_k": 5}}, AnthropicClient),
+        ({"model": "claude-sonnet-4-5", "extra": {"response_format": {}}}, LitellmClient),
+        ({"model": "gemini/gemini-2.5-flash"}, GeminiClient),
+        ({"model": "gemini/gemini-2.5-flash", "api": "litellm"}, LitellmClient),
+        ({"model": "gemini/gemini-2.5-flash", "extra": {"parallel_tool_calls": False}}, LitellmClient),
+        ({"model": "gemini/gemma-3-27b-it"}, LitellmClient),
+        ({"model": "vertex_ai/gemini-2.5-flash"}, LitellmClient),
         (
             {"model": "openai/m", "api_base": "http://x/v1", "extra": {"allowed_openai_params": ["x"]}},
             LitellmClient,
@@ -125,8 +136,8 @@ def test_which_client_a_table_means(table: dict[str, Any], client: type) -> None
     ("table", "message"),
     [
         ({"model": "openai/m", "api": "opanai"}, 'api: expected "openai" or "litellm"'),
-        ({"callable": "a:b", "api": "openai"}, "api: only for a model that is called over the network"),
-        ({"model": LEXICAL, "api": "litellm"}, "api: only for a model"),
+        ({"callable": "a:b", "api": "openai"}, "api: only for models that are called over the network"),
+        ({"model": LEXICAL, "api": "litellm"}, "api: only for models"),
         ({"model": "anthropic/claude-sonnet-4-5", "api": "openai"}, "without api_base asks OpenAI"),
     ],
 )
@@ -273,6 +284,50 @@ async def test_a_dead_proxy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "secret-word" not in raised.value.message
 
 
+@pytest.mark.parametrize("proxy", ["socks5://me:hidden@127.0.0.1:1", "http://[x", "http://h:99999"])
+async def test_what_is_no_proxy_is_not_taken_for_the_models_address(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    with pytest.raises(ModelError, match="the proxy in the environment: expected") as raised:
+        await ask(spec_of("http://model.invalid/v1"))
+    assert raised.value.fatal
+    assert "hidden" not in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Ty", "the connection broke: ServerDisconnectedError"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
+            "the connection broke: Not enough data to satisfy content length header",
+        ),
+    ],
+)
+async def test_an_answer_that_broke_off_is_told_in_words(reply: bytes, said: str) -> None:
+    async with raw_server(reply) as port:
+        with pytest.raises(ModelError) as raised:
+            await ask(spec_of(f"http://127.0.0.1:{port}/v1"))
+    assert raised.value.message.startswith(said)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+async def test_too_few_file_handles_are_no_dead_server() -> None:
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with MockServer() as server, contextlib.ExitStack() as stack:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 20, limits[1]))
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        with contextlib.suppress(OSError):
+            while True:
+                stack.enter_context(open(os.devnull))
+        with pytest.raises(ModelError, match=r"open files; raise the limit with ulimit") as raised:
+            await ask(spec_of(server.base_url))
+    assert (raised.value.kind, raised.value.retryable) == ("handles", True)
+
+
 async def test_certificates_are_verified_and_ssl_cert_file_is_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,7 +357,7 @@ async def test_certificates_are_verified_and_ssl_cert_file_is_trusted(
 
 
 async def test_a_body_beyond_all_measure_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_client, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(http_client, "MOST_BYTES", 100_000)
     bomb = gzip.compress(b" " * 10_000_000)
     for reply in (http(b" " * 200_000), http(bomb, 200, "Content-Encoding: gzip")):
         async with raw_server(reply) as port:

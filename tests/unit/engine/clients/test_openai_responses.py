@@ -337,7 +337,7 @@ async def test_an_answer_of_any_shape_is_read() -> None:
     ],
 )
 def test_which_of_azures_models_take_this_lane(model: str, given: dict[str, Any], lean: bool) -> None:
-    assert ModelSpec("m", model=model, **given).lean is lean
+    assert ModelSpec("m", model=model, **given).protocol is ("openai" if lean else None)
 
 
 @pytest.mark.parametrize("ending", ["", "/", "/openai", "/openai/v1/"])

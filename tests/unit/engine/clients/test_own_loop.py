@@ -80,6 +80,9 @@ async def forgets_to_wait(messages, tools, call_tool):
     call_tool("search")
     return "?"
 
+def by_keyword(messages, tools, call_tool):
+    return call_tool("search", day="today")
+
 def no_json(messages, tools, call_tool):
     try:
         call_tool("search", {"when": object()})
@@ -248,8 +251,9 @@ def test_what_a_model_makes_up_is_its_own_mistake(runner: Runner, folder: Path) 
     ("name", "message"),
     [
         ("forgets_to_wait", "call_tool('search') was not awaited; in async code, write await"),
-        ("no_json", "call_tool('search') was given arguments that are no JSON: Object of type object"),
-        ("large", "the calls have more than 32 MiB together"),
+        ("no_json", "call_tool('search') got arguments that are not valid JSON: Object of type object"),
+        ("by_keyword", "call_tool('search', day=...): expected a tool's name and its arguments as one"),
+        ("large", "the calls are larger than 32 MiB in total"),
         ("raises", "raised ValueError: no key at"),
         ("asks_nobody", "or a list of all messages of the run"),
     ],
@@ -263,7 +267,7 @@ def test_an_error_is_no_failure(runner: Runner, folder: Path, name: str, message
 def test_time_runs_out_for_the_whole_run(folder: Path) -> None:
     runner = Runner(timeout_s=0.5)
     trial = Trial(chain(), spec(folder, "sleeps"))
-    with pytest.raises(ModelError, match=r"gave no answer within 0\.5 s"):
+    with pytest.raises(ModelError, match=r"did not answer within 0\.5 s"):
         runner.submit(trial).result(60)
     deadline = time.monotonic() + 60
     while not (folder / "log.txt").exists() and time.monotonic() < deadline:

@@ -204,5 +204,5 @@ def test_where_a_redirect_leads(location: str, shown: str) -> None:
     error = redirected("http://h/v1/chat/completions?key=hidden", location)
     assert shown in error.message
     assert "hidden" not in error.message
-    assert "api_base should name the final address" in error.message
+    assert "set api_base to the final address" in error.message
     assert error.fatal

@@ -81,7 +81,9 @@ async def test_retry_after_is_obeyed() -> None:
 
 async def test_a_wait_of_many_minutes_ends_the_model_at_once() -> None:
     script = Script(failing("rate_limit", after=3600.0))
-    with pytest.raises(ModelError, match="after one attempt; it asks to wait 3600 s") as raised:
+    with pytest.raises(
+        ModelError, match=("after one attempt; the provider asks to wait 3600 s")
+    ) as raised:
         await script.run()
     assert raised.value.fatal
     assert script.slept == []

@@ -25,7 +25,7 @@ def test_it_refuses_once_the_limit_is_reached() -> None:
     spending.add("one", None)
     spending.add("other", 0.4)
     with pytest.raises(
-        ModelError, match=r"spent \$1\.0000 of the \$1 that --tooleval-max-cost"
+        ModelError, match=r"spent \$1\.0000 of the \$1 allowed by --tooleval-max-cost"
     ) as raised:
         spending.check()
     assert raised.value.kind == "budget"
@@ -50,6 +50,13 @@ def test_a_line_that_is_still_being_written_counts_later(tmp_path: Path) -> None
     assert spending.by_model["m"].usd == 0.5
     ledger.write_bytes(b'["m", 0.5]\n["m", 0.25]\n')
     assert spending.by_model["m"].usd == 0.75
+
+
+def test_what_the_ledger_has_no_room_for_is_counted_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    spending = Spending(1.0, tmp_path / "file" / "spent")
+    spending.add("m", 0.5)
+    assert spending.by_model == spending.apart == {"m": Spent(1, 1, 0.5)}
 
 
 def test_prices_are_per_million_tokens() -> None:

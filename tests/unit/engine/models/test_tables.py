@@ -118,8 +118,8 @@ GOOD = 'model = "openai/x"\n'
         (GOOD + "temprature = 0", 3, "unknown key 'temprature', did you mean temperature?"),
         (GOOD + 'temperature = "hot"', 3, "temperature: expected float, got str"),
         (GOOD + "temperature = true", 3, "temperature: expected float, got bool"),
-        (GOOD + "temperature = nan", 3, "temperature: expected a value that JSON has"),
-        (GOOD + "timeout = inf", 3, "timeout: expected a value that JSON has"),
+        (GOOD + "temperature = nan", 3, "temperature: expected a JSON value"),
+        (GOOD + "timeout = inf", 3, "timeout: expected a JSON value"),
         (GOOD + "max_concurrency = 0", 3, "max_concurrency: expected int >= 1"),
         (GOOD + "max_tokens = 1.5", 3, "max_tokens: expected int, got float"),
         (GOOD + "omit = [1]", 3, "omit: expected str, got int"),
@@ -128,7 +128,7 @@ GOOD = 'model = "openai/x"\n'
         ('callable = "a.b"', 2, 'callable: expected "module:function"'),
         (GOOD + 'api_base = "localhost:8000"', 3, "api_base: expected a URL"),
         ('model = "opanai/gpt-4o"', 2, "knows no provider 'opanai', did you mean openai"),
-        ('model = "gpt-400"', 2, "does not know which provider serves it"),
+        ('model = "gpt-400"', 2, "does not know its provider"),
     ],
 )
 def test_a_wrong_key_is_named_with_its_place(tmp_path: Path, body: str, line: int, message: str) -> None:
@@ -178,7 +178,7 @@ def test_what_is_not_for_extra(tmp_path: Path, key: str) -> None:
 def test_extra_must_be_json(tmp_path: Path) -> None:
     for key in ("extra", "thinking"):
         told = refusal(tmp_path, GOOD, f"[models.mine.{key}]\nday = 2024-01-01")
-        assert f"{key}: expected a value that JSON has" in told
+        assert f"{key}: expected a JSON value" in told
 
 
 def test_names_in_order_and_each_once() -> None:
@@ -260,3 +260,11 @@ def test_identity_is_what_is_asked() -> None:
     fields: dict[str, Any] = {"label": "a", "source": "x", "timeout": 5.0}
     assert ModelSpec(model="openai/x", **fields).identity == "openai/x"
     assert ModelSpec(callable="a:b", **fields).identity == "callable:a:b"
+
+
+def test_a_callable_is_known_by_its_code_whatever_its_line_ends(tmp_path: Path) -> None:
+    found = []
+    for code in (b"def answer(): ...\n", b"def answer(): ...\r\n", b"def answer(): return 1\n"):
+        (tmp_path / "my_agent.py").write_bytes(code)
+        found.append(ModelSpec("a", callable="my_agent:answer", folder=tmp_path).identity)
+    assert found[0] == found[1] != found[2]

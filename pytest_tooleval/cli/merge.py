@@ -1,0 +1,283 @@
+"""`tooleval merge`: one run and one verdict from the shards of `--tooleval-shard`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import NamedTuple
+from typing import TypeVar
+
+import click
+from msgspec import structs
+
+from ..errors import ConfigError
+from ..errors import ToolevalError
+from ..text import counted
+from ..text import printable
+from ..verdicts.options import FORMATS
+from ..verdicts.options import JUDGING
+from ..verdicts.options import OUTPUTS
+from ..verdicts.options import Option
+from ..verdicts.presets import PRESETS
+from ..verdicts.presets import Setting
+from ..verdicts.presets import options_text
+from ..writing import write_whole
+from .history import folder_option
+from .history import print_lines
+from .history import store_of
+
+if TYPE_CHECKING:
+    from ..history import Trends
+    from ..record.document import Document
+    from ..record.document import RowsDocument
+    from ..record.results import KeptCase
+    from ..verdicts.given import Baseline
+    from ..verdicts.given import Gates
+    from ..verdicts.merge import Part
+    from ..verdicts.run import RunVerdict
+
+_JUNIT = Option("junitxml", "write a report to FILE in the format of JUnit, as pytest does", "FILE")
+_FILES = (*FORMATS, _JUNIT.name)
+_JUDGED = {option.key: option for option in JUDGING}
+_UNWRITTEN = 4  # pytest's exit status for a wrong usage, as after a run
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _own(text: str) -> str:
+    """A text about options of pytest, with the names that they have here."""
+    return text.replace("--tooleval-", "--")
+
+
+def _sets(preset: str) -> dict[str, Setting]:
+    """What a preset sets here; the rest of it is how cases are asked, and judged one by one."""
+    return {key: value for key, value in PRESETS[preset].sets.items() if key in _JUDGED}
+
+
+_GATE = _JUDGED["gate"]._replace(
+    help="set the options that are not set otherwise: "
+    + "; ".join(f"{name}: {options_text(_sets(name))}" for name in PRESETS)
+)
+
+
+def _with_options(options: Sequence[Option]) -> Callable[[_Command], _Command]:
+    def add(command: _Command) -> _Command:
+        for option in reversed(options):
+            settings: dict[str, Any] = {"help": _own(option.help), "default": option.default}
+            if option.choices:
+                settings["type"] = click.Choice(option.choices)
+            elif option.metavar:
+                settings.update(metavar=option.metavar, multiple=option.many)
+                settings["type"] = float if option.between else str
+            else:
+                settings["is_flag"] = True
+            command = click.option(f"--{option.name}", **settings)(command)
+        return command
+
+    return add
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN.json|FOLDER...")
+@_with_options([*({**_JUDGED, "gate": _GATE}.values()), *OUTPUTS, _JUNIT])
+@folder_option
+def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
+    """Join the shards of a run, and give the verdict.
+
+    RUN.json are the files of --tooleval-json, one for each shard; a FOLDER stands for all *.json in
+    it, not in hidden folders. They contain the gates of the ini file. The exit status is 1 if the run
+    failed, and 2 if the shards cannot be joined: one is missing, duplicate, cut short, or of another
+    run.
+    """
+    from ..reports.outputs import read_files
+    from .showing import run_lines
+
+    given = {name: value for name, value in options.items() if value not in (None, False, ())}
+    store = store_of(folder)
+    try:
+        files = read_files({name: given.get(name) for name in _FILES}, Path.cwd())
+        parts = _shards(runs, given.get("gate"))
+        read = {Path(part.path).resolve() for part in parts}
+        for name, file in files.items():
+            if file.resolve() in read:
+                raise ConfigError(f"--{name}={given[name]}: is a shard; name another file")
+        asked = _asked(given, parts[0].shard.judging, store, early_stop=parts[0].run.stops_early)
+    except ConfigError as error:
+        raise click.UsageError(printable(_own(str(error)))) from None
+    cases, document, verdict = _judged(parts, asked)
+    print_lines(map(_own, run_lines(document, None, all_failed=False)))
+    if verdict.uncompared:
+        print_lines([verdict.uncompared])
+    own = "failed by itself, whatever the models answered: its own report shows why"
+    print_lines(f"{part}: {own}" for part in parts if part.run.exitstatus)
+    trends = _keep(document, cases, store) if asked.keeps else None
+    unwritten = _leave(document, verdict, files, trends, store, given["github"])
+    end = f"FAILED{_why(cases, verdict)}" if document.run.exitstatus else "passed"
+    print_lines([f"{counted(len(parts), 'shard')} joined: {end}"])
+    raise SystemExit(_UNWRITTEN if unwritten else document.run.exitstatus)
+
+
+def _shards(runs: Sequence[str], gate: str | None) -> list[Part]:
+    from ..verdicts.merge import check_parts
+    from ..verdicts.merge import read_parts
+
+    parts = read_parts(list(_documents(runs)))
+    check_parts(parts)
+    rule = PRESETS[gate].sets.get("pass") if gate else None
+    if rule and "pass" not in parts[0].run.options:
+        raise click.UsageError(
+            f"--gate={gate}: the shards must have been run with --tooleval-pass={rule}, and were not"
+        )
+    return parts
+
+
+def _documents(runs: Sequence[str]) -> Iterator[Path]:
+    for name in runs:
+        path = Path(name)
+        found = [path]
+        if path.is_dir():
+            below = sorted(path.rglob("*.json"))
+            found = [each for each in below if "/." not in f"/{each.relative_to(path).as_posix()}"]
+        if not found:
+            raise ToolevalError(f"{name}: there is no *.json in this folder")
+        yield from found
+
+
+class _Asked(NamedTuple):
+    """What is to be judged, whether to keep it, and the `options` that say so, for the record."""
+
+    gates: Gates
+    baseline: Baseline | None
+    strict: bool
+    keeps: bool
+    options: Mapping[str, Any]
+
+
+def _asked(
+    given: Mapping[str, Any], judging: Mapping[str, Any], store: Path, *, early_stop: bool
+) -> _Asked:
+    """What the command line says, else the ini file (`judging`), else a preset that either names."""
+    from ..history import load_document
+    from ..verdicts.given import read_baseline
+    from ..verdicts.given import read_gates
+
+    ini = {name.replace("-", "_"): value for name, value in judging.items()}
+    typed: dict[str, Any] = {
+        key: list(value) if _JUDGED[key].many else value
+        for key, value in given.items()
+        if key in _JUDGED
+    }
+    for key, value in typed.items():
+        if _JUDGED[key].between:
+            _JUDGED[key].check(value)
+    name: str | None = typed.get("gate") or ini.get("gate")
+    preset = _sets(name) if name else {}
+    sets = {key: value for key, value in preset.items() if key not in {**typed, **ini}}
+    options: dict[str, Any] = {**typed, **sets}
+
+    def look(key: str) -> tuple[Any, str]:
+        if key in options:
+            return options[key], f"--tooleval-{_JUDGED[key].name}="
+        return ini.get(key, []), f"tooleval_{key}: "
+
+    def load(name: str, holding: Collection[tuple[str, str]]) -> RowsDocument:
+        return load_document(name, store, holding)
+
+    return _Asked(
+        read_gates(
+            look,
+            options.get("confidence"),
+            early_stop=early_stop,
+            by_ini=() if "gate" in typed else sets,
+        ),
+        read_baseline(
+            options.get("baseline"),
+            options.get("baseline_model", ()),
+            options.get("max_drop"),
+            load,
+            by_preset="baseline" in sets,
+        ),
+        bool(options.get("strict") or ini.get("strict")),
+        not given.get("no_history") and not ini.get("no_history"),
+        {_JUDGED[key].name: value for key, value in options.items()},
+    )
+
+
+def _judged(parts: Sequence[Part], asked: _Asked) -> tuple[Sequence[KeptCase], Document, RunVerdict]:
+    """The whole run, with its verdict and the exit status that it would have had."""
+    from ..verdicts.merge import join_cases
+    from ..verdicts.merge import join_runs
+    from ..verdicts.run import judge
+    from ..verdicts.summary import kept_document
+
+    run, cases = join_runs(parts, asked.options), join_cases(parts, asked.gates)
+    rows = [case.row for case in cases]
+    misnamed = parts[0].shard.misnamed
+    verdict = judge(rows, run, asked.gates, asked.baseline, strict=asked.strict, misnamed=misnamed)
+    if verdict.failed or any(row.fails_run for row in rows):
+        run = structs.replace(run, exitstatus=1)
+    return cases, kept_document(run, cases, verdict.gates, verdict.comparison), verdict
+
+
+def _why(cases: Sequence[KeptCase], verdict: RunVerdict) -> str:
+    """What failed the run, of which a passed gate says nothing; empty if it is none of the verdict."""
+    wrong = [case.row for case in cases if case.row.fails_run]
+    forbidden = sum(row.called_forbidden for row in wrong)
+    covered = ", tolerated by no gate" if verdict.gates else ""
+    counts = {
+        "with a forbidden call": forbidden,
+        f"failed or without an answer{covered}": len(wrong) - forbidden,
+    }
+    reasons = [finding.name for finding in verdict.findings if finding.failed]
+    reasons += [f"{counted(n, 'result')} {what}" for what, n in counts.items() if n]
+    return f": {'; '.join(reasons)}" if reasons else ""
+
+
+def _keep(document: Document, cases: Sequence[KeptCase], store: Path) -> Trends | None:
+    """Keep the run in the history, and return its trends; what goes wrong there fails no run."""
+    from ..history import History
+
+    history = History(store)
+    try:
+        writer = history.begin(document.run)
+        writer.add(case for case in cases if case.row.model)
+        writer.finish(document.run, document.gates, document.baseline)
+        trends = history.trends_for(document)
+    except (ToolevalError, OSError) as error:
+        click.echo(printable(f"the run was not saved in the history: {error}"))
+        return None
+    click.echo(f"saved as {document.run.id}; look at it with: tooleval show")
+    return trends
+
+
+def _leave(
+    document: Document,
+    verdict: RunVerdict,
+    files: Mapping[str, Path],
+    trends: Trends | None,
+    store: Path,
+    github: str,
+) -> list[str]:
+    """Write the files, and tell GitHub. Returns a line for each file that cannot be written."""
+    from ..reports.junit import junit_xml
+    from ..reports.outputs import leave
+    from ..reports.outputs import on_github
+
+    others = {format: file for format, file in files.items() if format != "junitxml"}
+    left = leave(document, others, trends, store.parent, github=on_github(github))
+    unwritten = list(map(_own, left.unwritten))
+    if "junitxml" in files:
+        try:
+            write_whole(files["junitxml"], [junit_xml(document, verdict.findings)])
+        except OSError as error:
+            unwritten.append(f"--junitxml={files['junitxml']}: cannot be written: {error.strerror}")
+    for command in left.annotations:
+        click.echo(command)  # each is safe, and GitHub looks for its first characters
+    print_lines(unwritten)
+    return unwritten

@@ -1,0 +1,94 @@
+"""Adding to the ends of files, with one handle for all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from io import FileIO
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # Far behind all that is ever written, since nobody can read what is locked.
+    _BEHIND = 1 << 40
+
+    @contextlib.contextmanager
+    def _alone(file: FileIO) -> Iterator[None]:
+        """Windows looks up the end of a file and writes in two steps: no other process between them."""
+        _lock(file, msvcrt.LK_NBLCK)
+        try:
+            yield
+        finally:
+            _lock(file, msvcrt.LK_UNLCK)
+
+    def _lock(file: FileIO, mode: int) -> None:
+        before = file.tell()
+        file.seek(_BEHIND)
+        while True:
+            try:
+                msvcrt.locking(file.fileno(), mode, 1)
+            except OSError as error:
+                if error.errno not in (errno.EACCES, errno.EDEADLK):
+                    raise
+                time.sleep(0.001)
+            else:
+                break
+        file.seek(before)
+
+else:
+    # Elsewhere the system adds in one step.
+    _alone = contextlib.nullcontext
+
+
+class Appender:
+    """Keeps the last file open: its handle serves the next one, also when there are no others left."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._file: FileIO | None = None
+
+    def append(self, path: Path, line: bytes) -> tuple[int, int]:
+        """Add a line in one write. Returns where it begins and ends, or raises OSError."""
+        if self._path != path or self._file is None:
+            self.close()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file, self._path = FileIO(path, "ab+"), path
+        with _alone(self._file):
+            start = self._file.seek(0, os.SEEK_END)
+            if start > 0:
+                self._file.seek(-1, os.SEEK_END)
+                # A line that a killed run left unfinished must not take this one with it.
+                line = line if self._file.read(1) == b"\n" else b"\n" + line
+            _write_all(self._file, line)
+            return start, self._file.tell()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    """Write all of it: what a disk that is nearly full has taken is only a part."""
+    while data:
+        taken = file.write(data)
+        if not taken:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        data = data[taken:]
+
+
+def try_appending(path: Path) -> None:
+    """Raise OSError where nothing could be added to the file. Leaves the folder, but no file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        path.open("ab").close()
+        if not os.access(path.parent, os.W_OK):
+            return
+    with tempfile.TemporaryFile(dir=path.parent, buffering=0) as file:
+        file.write(bytes(4096))

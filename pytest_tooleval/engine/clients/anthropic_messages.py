@@ -1,0 +1,292 @@
+"""Our own client for Anthropic's Messages API, in terms of the chat API.
+
+What the chat API has no place for are the blocks of an answer: thinking with its signature goes into
+`thinking_blocks`, as in litellm, and an answer that cannot be made anew from its message stays in it
+as a whole, under `BLOCKS`, so that it goes back unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from ...record.calls import ToolCall
+from ...record.transcript import SYSTEM_ROLES
+from ..models.keys import key_variable
+from ..models.prices import listed
+from ..models.prices import token_count
+from ..models.spec import ModelSpec
+from .base import ChatRequest
+from .http_client import HttpClient
+from .message_parts import call_of
+from .message_parts import data_in
+from .message_parts import input_of
+from .message_parts import joined
+from .message_parts import parts_of
+from .transport import BLOCKS
+from .transport import key_from
+
+ANTHROPIC = "https://api.anthropic.com"
+
+Block = dict[str, Any]
+
+_VERSION = "2023-06-01"
+# The API wants a limit; of a model without a known one this holds, and beside a budget for thinking.
+_MAX_TOKENS = 4096
+# Refused at the top of a tool's schema.
+_NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf")
+_BUDGETS = {
+    "minimal": 1024,
+    "low": 1024,
+    "medium": 2048,
+    "high": 4096,
+    "xhigh": 8192,
+    "max": 16384,
+}
+
+
+class AnthropicClient(HttpClient):
+    """One model behind `POST {api_base}/v1/messages`."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        super().__init__(spec, spec.base or ANTHROPIC, listed(spec.model))
+        self._model = spec.model.removeprefix("anthropic/")
+
+    @property
+    def _url(self) -> str:
+        return re.sub(r"(/v1(/messages)?)?/*$", "/v1/messages", self._base, count=1)
+
+    def _own_headers(self) -> dict[str, str]:
+        headers = {"anthropic-version": _VERSION}
+        variable = key_variable(self._spec)
+        key = key_from(self._spec, variable)
+        if key is not None:
+            bearer = variable == "ANTHROPIC_AUTH_TOKEN"
+            headers |= {"Authorization": f"Bearer {key}"} if bearer else {"x-api-key": key}
+        return headers
+
+    def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
+        return {"model": self._model, **messages_body(chat, self._price)}
+
+    def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
+        return chat_document(document, _names(request.tools))
+
+
+def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The body of `POST /v1/messages` that asks what this one of `POST /chat/completions` asks.
+
+    `listed` is litellm's entry for the model; one that is not listed is taken for a new one.
+    """
+    rest = dict(chat)
+    names = _names(rest.get("tools", ()))
+    system, messages = _conversation(rest.pop("messages"), names)
+    tools = [_tool(tool["function"], names) for tool in rest.pop("tools", ())]
+    choice = _choice(rest.pop("tool_choice", None), rest.pop("parallel_tool_calls", None))
+    body: dict[str, Any] = {"messages": messages}
+    if system:
+        body["system"] = system
+    if not tools:
+        # Calls may not be shown to a model without tools.
+        used = {block["name"]: None for block in _blocks_of(messages, "tool_use")}
+        tools = [{"name": name, "input_schema": {"type": "object"}} for name in used]
+        choice = {"type": "none"} if tools else None
+    if tools:
+        body["tools"] = tools
+    if choice:
+        body["tool_choice"] = choice
+    body |= _thinking(rest.pop("thinking", None), rest.pop("reasoning_effort", None), listed or {})
+    budget = body.get("thinking", {}).get("budget_tokens")
+    most = budget + _MAX_TOKENS if budget else (listed or {}).get("max_tokens", _MAX_TOKENS)
+    body["max_tokens"] = rest.pop("max_completion_tokens", rest.pop("max_tokens", most))
+    if (stop := rest.pop("stop", None)) is not None:
+        body["stop_sequences"] = [stop] if isinstance(stop, str) else stop
+    return body | rest
+
+
+def _names(tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What each tool is called here, where names have letters, digits, _ and - only."""
+    own = dict.fromkeys(tool["function"]["name"] for tool in tools)
+    names: dict[str, str] = {}
+    for name in own:
+        sent, number = _safe(name)[:128], 1
+        while sent != name and (sent in own or sent in names.values()):
+            number += 1
+            sent = f"{_safe(name)[:120]}_{number}"
+        names[name] = sent
+    return names
+
+
+def _safe(text: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", text)
+
+
+def _tool(function: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    schema = function.get("parameters") or {}
+    kept = {key: value for key, value in schema.items() if key not in _NOT_AT_THE_TOP}
+    tool = {field: function[field] for field in ("description", "strict") if field in function}
+    return {"name": names[function["name"]], **tool, "input_schema": {**kept, "type": "object"}}
+
+
+def _choice(choice: str | None, parallel: bool | None) -> dict[str, Any] | None:
+    if choice == "none":
+        return {"type": "none"}
+    kind = {"type": "any" if choice == "required" else "auto"}
+    if parallel is not None:
+        return {**kind, "disable_parallel_tool_use": not parallel}
+    return kind if choice == "required" else None
+
+
+def _thinking(thinking: Any, effort: str | None, listed: Mapping[str, Any]) -> dict[str, Any]:
+    """How much to think: by a budget of tokens, or by an effort where a model has no budgets."""
+    adaptive = not listed or listed.get("supports_adaptive_thinking") is True
+    budgets = not adaptive or listed.get("supports_legacy_thinking") is True
+    if effort is not None and effort != "none":
+        if not adaptive:
+            return {"thinking": {"type": "enabled", "budget_tokens": _BUDGETS[effort]}}
+        # Without `display` what was thought comes back empty.
+        return {
+            "thinking": {"type": "adaptive", "display": "summarized"},
+            "output_config": {"effort": "low" if effort == "minimal" else effort},
+        }
+    if thinking is None or effort is not None:
+        return {}
+    budget = thinking.get("budget_tokens")
+    if budgets or thinking.get("type") != "enabled" or not isinstance(budget, int):
+        return {"thinking": thinking}
+    levels = ["high", "medium"]
+    if listed.get("supports_xhigh_reasoning_effort"):
+        levels.insert(0, "xhigh")
+    level = next((name for name in levels if budget >= _BUDGETS[name]), "low")
+    return {"thinking": {"type": "adaptive"}, "output_config": {"effort": level}}
+
+
+def _conversation(
+    messages: Sequence[Mapping[str, Any]], names: Mapping[str, str]
+) -> tuple[list[Block], list[Block]]:
+    """The system's prompt, and what was said by turns of the user and the assistant.
+
+    Only what the system says first is its prompt; later it speaks as a user does.
+    """
+    system: list[Block] = []
+    turns: list[Block] = []
+    for message in messages:
+        role = "assistant" if message["role"] == "assistant" else "user"
+        blocks = [*_blocks(message, names)]
+        if message["role"] in SYSTEM_ROLES and not turns:
+            system += blocks
+        elif turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        elif blocks:
+            turns.append({"role": role, "content": blocks})
+    for turn in turns:
+        # Results must come first.
+        if turn["role"] == "user":
+            turn["content"].sort(key=lambda block: block["type"] != "tool_result")
+    return system, turns
+
+
+def _blocks_of(messages: Sequence[Block], kind: str) -> Iterator[Block]:
+    return (block for message in messages for block in message["content"] if block.get("type") == kind)
+
+
+def _blocks(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Block]:
+    if message["role"] == "assistant":
+        yield from message.get(BLOCKS) or _said(message, names)
+    elif message["role"] == "tool":
+        content = message.get("content")
+        result = [*map(_part, content)] if isinstance(content, list) else content or ""
+        yield {
+            "type": "tool_result",
+            "tool_use_id": _safe(str(message.get("tool_call_id"))),
+            "content": result,
+        }
+    else:
+        yield from map(_part, parts_of(message))
+
+
+def _said(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Block]:
+    """The blocks of an assistant's message."""
+    yield from message.get("thinking_blocks") or ()
+    yield from map(_part, parts_of(message))
+    for call in map(ToolCall.coerce, message.get("tool_calls") or ()):
+        name = names.get(call.name, _safe(call.name))
+        yield {"type": "tool_use", "id": _safe(str(call.id)), "name": name, "input": input_of(call)}
+
+
+def _part(part: Mapping[str, Any]) -> Block:
+    if part.get("type") == "text":
+        return {"type": "text", "text": part["text"]}
+    data = data_in(part)
+    if isinstance(data, str):
+        source = {"type": "url", "url": data}
+    else:
+        source = {"type": "base64", "media_type": data[0], "data": data[1]}
+    return {"type": "image" if part["type"] == "image_url" else "document", "source": source}
+
+
+def chat_document(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The answer of the chat API that says what this one of the Messages API says."""
+    content = document.get("content")
+    if not isinstance(content, list):
+        return dict(document)
+    known = [_kept(block) for block in content if isinstance(block, dict)]
+    # An empty text would be refused on the way back.
+    blocks = [block for block in known if block.get("type") != "text" or str(block.get("text")).strip()]
+    message = _message(blocks, {sent: name for name, sent in names.items()})
+    if [*_said(message, names)] != blocks:
+        message[BLOCKS] = blocks
+    called = document.get("stop_reason") == "tool_use"
+    return {
+        "model": document.get("model"),
+        "choices": [{"message": message, "finish_reason": "tool_calls" if called else None}],
+        "usage": _usage(document.get("usage"), blocks),
+    }
+
+
+def _kept(block: Block) -> Block:
+    """The block without what says nothing: nulls, and that the model itself makes the call."""
+    direct = {"caller": {"type": "direct"}}
+    return {key: value for key, value in block.items() if value is not None and {key: value} != direct}
+
+
+def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any]:
+    """The assistant's message that these blocks of an answer make."""
+    thoughts = [block for block in blocks if block.get("type") in ("thinking", "redacted_thinking")]
+    calls = [
+        call_of(
+            block.get("id"), names.get(name := str(block.get("name") or ""), name), block.get("input")
+        )
+        for block in blocks
+        if block.get("type") == "tool_use"
+    ]
+    texts = joined(block.get("text") for block in blocks if block.get("type") == "text")
+    message: dict[str, Any] = {"role": "assistant", "content": texts or None}
+    if calls:
+        message["tool_calls"] = calls
+    if thoughts:
+        message["thinking_blocks"] = thoughts
+        message["reasoning_content"] = joined(block.get("thinking") for block in thoughts)
+    return message
+
+
+def _usage(usage: object, blocks: Sequence[Block]) -> dict[str, Any]:
+    """The chat API's figures: prompts that were cached, or are from now on, count among the prompt's."""
+    if not isinstance(usage, Mapping):
+        return {}
+    fresh, created, cached = (
+        token_count(usage.get(f"{name}input_tokens")) or 0
+        for name in ("", "cache_creation_", "cache_read_")
+    )
+    details = usage.get("output_tokens_details")
+    thought = details.get("thinking_tokens") if isinstance(details, Mapping) else None
+    if thought is None and not any("thinking" in str(block.get("type")) for block in blocks):
+        thought = 0
+    return {
+        "prompt_tokens": fresh + created + cached,
+        "completion_tokens": usage.get("output_tokens"),
+        "prompt_tokens_details": {"cached_tokens": cached, "cache_creation_tokens": created},
+        "completion_tokens_details": {"reasoning_tokens": thought},
+    }

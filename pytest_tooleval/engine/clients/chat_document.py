@@ -1,0 +1,75 @@
+"""The chat API's document, read by one reader for all ways to a model: any part of it may be odd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+from ...record.endings import ending_of
+from ..models.prices import cost_usd
+from ..models.prices import reasoning_tokens
+from ..models.prices import token_count
+from ..models.prices import told_cost
+from ..models.prices import usage_of
+from .base import ChatAnswer
+from .base import text_in
+from .transport import no_message
+
+
+def read_chat(
+    chat: Mapping[str, Any],
+    document: Mapping[str, Any],
+    price: Mapping[str, Any] | None,
+    latency_s: float,
+    tidied: Callable[[dict[str, Any]], dict[str, Any]] = lambda message: message,
+) -> ChatAnswer:
+    """Take the message and the figures out of a chat document, and of the provider's own behind it.
+
+    `price` is the entry of litellm's list. Raises ModelError when there is no message.
+    """
+    ending = ending_of(chat, document)
+    try:
+        choice = chat["choices"][0]
+        message = tidied(_without_nulls(choice["message"]))
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise no_message(type(error).__name__) from None
+    reason = ending.reason if ending else choice.get("finish_reason")
+    usage = usage_of(chat)
+    return ChatAnswer(
+        message=message,
+        finish_reason=_finish_reason(reason, message),
+        finish_message=ending.message if ending else None,
+        prompt_tokens=token_count(usage.get("prompt_tokens")),
+        completion_tokens=token_count(usage.get("completion_tokens")),
+        reasoning_tokens=reasoning_tokens(usage),
+        cost_usd=told_cost(usage) or cost_usd(price, usage),
+        latency_s=latency_s,
+        served_model=text_in(chat, "model"),
+        system_fingerprint=text_in(chat, "system_fingerprint"),
+    )
+
+
+def _without_nulls(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The message without fields that hold nothing, which strict servers refuse to take back."""
+    kept = {key: value for key, value in message.items() if value is not None}
+    kept.setdefault("content", None)
+    kept.setdefault("role", "assistant")
+    calls = kept.get("tool_calls")
+    if calls == []:
+        del kept["tool_calls"]
+    elif isinstance(calls, list):
+        kept["tool_calls"] = [
+            {key: value for key, value in call.items() if value is not None}
+            if isinstance(call, dict)
+            else call
+            for call in calls
+        ]
+    return kept
+
+
+def _finish_reason(reason: object, message: Mapping[str, Any]) -> str:
+    """The reason as given; servers that say `stop` after calls mean `tool_calls`."""
+    if reason in (None, "stop", ""):
+        return "tool_calls" if message.get("tool_calls") else "stop"
+    return str(reason)

@@ -1,0 +1,254 @@
+"""Our own client for Google's generateContent (the Gemini API), in terms of the chat API.
+
+Tools are declared by their JSON Schema as it stands. A call's thought signature goes where litellm has
+it; an answer that cannot be made anew from its message stays in it as a whole, under `PARTS`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from ...record.calls import ToolCall
+from ...record.transcript import SYSTEM_ROLES
+from ...record.transcript import text_of
+from ..fallbacks import ParameterRefused
+from ..models.keys import key_variable
+from ..models.prices import listed
+from ..models.prices import token_count
+from ..models.spec import ModelSpec
+from .base import ChatRequest
+from .http_client import HttpClient
+from .message_parts import call_of
+from .message_parts import data_in
+from .message_parts import input_of
+from .message_parts import joined
+from .message_parts import parts_of
+from .transport import PARTS
+from .transport import key_from
+
+GOOGLE = "https://generativelanguage.googleapis.com/v1beta"
+
+Part = dict[str, Any]
+
+_RENAMED = {
+    "temperature": "temperature",
+    "top_p": "topP",
+    "top_k": "topK",
+    "seed": "seed",
+    "max_tokens": "maxOutputTokens",
+    "max_completion_tokens": "maxOutputTokens",
+}
+_MODES = {"required": "ANY", "none": "NONE"}
+_BUDGETS = {"none": 0, "minimal": 512, "low": 1024, "medium": 2048, "high": 4096}
+_UP_TO_2 = re.compile(r"gemini-[12]\b")
+# Google's own word for calls that none of its models has made.
+_UNSIGNED = base64.b64encode(b"skip_thought_signature_validator").decode()
+# Ids of our own for calls that came without one.
+_OURS = "call_"
+
+
+class GeminiClient(HttpClient):
+    """One model behind `POST {api_base}/models/NAME:generateContent`."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        super().__init__(spec, spec.base or GOOGLE, listed(spec.model))
+        self._model = spec.model.removeprefix("gemini/")
+
+    @property
+    def _url(self) -> str:
+        return f"{self._base.rstrip('/')}/models/{self._model}:generateContent"
+
+    def _own_headers(self) -> dict[str, str]:
+        key = key_from(self._spec, key_variable(self._spec))
+        return {} if key is None else {"x-goog-api-key": key}
+
+    def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
+        return generate_body(chat, self._model)
+
+    def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
+        return chat_document(document, f"{_OURS}{len(request.messages)}")
+
+
+def generate_body(chat: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """The body of `generateContent` that asks what this one of `POST /chat/completions` asks."""
+    older = bool(_UP_TO_2.match(model))
+    texts = [text_of(each) for each in chat["messages"] if each["role"] in SYSTEM_ROLES]
+    system = [{"text": text} for text in texts if text.strip()]
+    body: dict[str, Any] = {"contents": _contents(chat["messages"], older)}
+    if system:
+        body["systemInstruction"] = {"parts": system}
+    if tools := chat.get("tools"):
+        body["tools"] = [{"functionDeclarations": [_declaration(tool["function"]) for tool in tools]}]
+    if mode := _MODES.get(chat.get("tool_choice", "auto")):
+        body["toolConfig"] = {"functionCallingConfig": {"mode": mode}}
+    config = {_RENAMED[name]: value for name, value in chat.items() if name in _RENAMED}
+    if (stop := chat.get("stop")) is not None:
+        config["stopSequences"] = [stop] if isinstance(stop, str) else stop
+    if thinking := _thinking(chat.get("thinking"), chat.get("reasoning_effort"), model, older):
+        config["thinkingConfig"] = thinking
+    return {**body, "generationConfig": config} if config else body
+
+
+def _declaration(function: Mapping[str, Any]) -> dict[str, Any]:
+    declared = {name: function[name] for name in ("name", "description") if name in function}
+    schema = function.get("parameters")
+    return {**declared, "parametersJsonSchema": schema} if schema else declared
+
+
+def _thinking(thinking: Any, effort: str | None, model: str, older: bool) -> dict[str, Any]:
+    """How much to think: older models have a budget of tokens, later ones levels."""
+    if effort is not None:
+        if effort not in _BUDGETS:
+            said = f"Gemini models have no reasoning_effort {effort!r}"
+            raise ParameterRefused(said, "reasoning_effort", effort)
+        shown = {"includeThoughts": effort != "none"}
+        if older:
+            return {"thinkingBudget": _BUDGETS[effort], **shown}
+        least = "minimal" if "flash" in model else "low"
+        return {"thinkingLevel": least if effort in ("none", "minimal") else effort, **shown}
+    if thinking is None:
+        return {}
+    budget = thinking.get("budget_tokens")
+    shown = {"includeThoughts": thinking.get("type") == "enabled" and budget != 0}
+    return {"thinkingBudget": budget, **shown} if older and budget is not None else shown
+
+
+def _contents(messages: Sequence[Mapping[str, Any]], older: bool) -> list[dict[str, Any]]:
+    """What was said, by turns of the user and the model; answers of tools are a turn of their own."""
+    contents: list[dict[str, Any]] = []
+    names: dict[object, str] = {}
+    before = None
+    for message in messages:
+        role = message["role"]
+        if role in SYSTEM_ROLES:
+            continue
+        parts = [*_parts(message, names, older)]
+        if role == before:
+            contents[-1]["parts"] += parts
+        elif parts:
+            contents.append({"role": "model" if role == "assistant" else "user", "parts": parts})
+            before = role
+    return contents
+
+
+def _parts(message: Mapping[str, Any], names: dict[object, str], older: bool) -> Iterator[Part]:
+    """The parts of a message; `names` tells by id what calls were of."""
+    if message["role"] == "assistant":
+        for call in map(ToolCall.coerce, message.get("tool_calls") or ()):
+            names[call.id] = call.name
+        said = message.get(PARTS) or [*_said(message, older)]
+        yield from said if older else _signed(said)
+    elif message["role"] == "tool":
+        id = message.get("tool_call_id")
+        answer = {"name": names.get(id, ""), "response": _response(text_of(dict(message)))}
+        yield {"functionResponse": {**_id_of(id, older), **answer}}
+    else:
+        yield from map(_part, parts_of(message))
+
+
+def _said(message: Mapping[str, Any], older: bool = False) -> Iterator[Part]:
+    """The parts of an assistant's message."""
+    if thought := message.get("reasoning_content"):
+        yield {"thought": True, "text": thought}
+    yield from map(_part, parts_of(message))
+    for told in message.get("tool_calls") or ():
+        call = ToolCall.coerce(told)
+        called = {**_id_of(call.id, older), "name": call.name, "args": input_of(call)}
+        part: Part = {"functionCall": called}
+        signature = (told.get("provider_specific_fields") or {}).get("thought_signature")
+        yield {**part, "thoughtSignature": signature} if signature else part
+
+
+def _signed(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts with a word in place of a signature that the first call lacks."""
+    first = next((part for part in parts if "functionCall" in part), None)
+    for part in parts:
+        yield {"thoughtSignature": _UNSIGNED, **part} if part is first else part
+
+
+def _id_of(id: object, older: bool) -> dict[str, object]:
+    """The id of a call if it is one that the model gave; older models take none."""
+    return {} if older or not id or str(id).startswith(_OURS) else {"id": id}
+
+
+def _response(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"content": text}
+
+
+def _part(part: Mapping[str, Any]) -> Part:
+    if part.get("type") == "text":
+        return {"text": part["text"]}
+    data = data_in(part)
+    if isinstance(data, str):
+        return {"fileData": {"fileUri": data}}
+    return {"inlineData": {"mimeType": data[0], "data": data[1]}}
+
+
+def chat_document(document: Mapping[str, Any], ours: str) -> dict[str, Any]:
+    """The answer of the chat API that says what this one of generateContent says.
+
+    `ours` begins the ids of calls that came without one.
+    """
+    candidates, feedback = document.get("candidates"), document.get("promptFeedback")
+    candidate = candidates[0] if isinstance(candidates, list) and candidates else None
+    if candidate is None and not (isinstance(feedback, Mapping) and feedback.get("blockReason")):
+        return dict(document)
+    content = candidate.get("content") if isinstance(candidate, Mapping) else None
+    found = content.get("parts") if isinstance(content, Mapping) else None
+    parts = [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []
+    message = _message(parts, ours)
+    if [*_said(message)] != parts:
+        message[PARTS] = parts
+    return {
+        "model": document.get("modelVersion"),
+        "choices": [{"message": message, "finish_reason": None}],
+        "usage": _usage(document.get("usageMetadata")),
+    }
+
+
+def _message(parts: Sequence[Part], ours: str) -> dict[str, Any]:
+    """The assistant's message that these parts of an answer make."""
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": joined(part.get("text") for part in parts if not part.get("thought")) or None,
+    }
+    if thoughts := joined(part.get("text") for part in parts if part.get("thought")):
+        message["reasoning_content"] = thoughts
+    calls = [part for part in parts if isinstance(part.get("functionCall"), dict)]
+    if calls:
+        message["tool_calls"] = [_call(part, f"{ours}_{number}") for number, part in enumerate(calls)]
+    return message
+
+
+def _call(part: Part, ours: str) -> dict[str, Any]:
+    called = part["functionCall"]
+    call = call_of(called.get("id") or ours, called.get("name"), called.get("args", {}))
+    if signature := part.get("thoughtSignature"):
+        call["provider_specific_fields"] = {"thought_signature": signature}
+    return call
+
+
+def _usage(usage: object) -> dict[str, Any]:
+    """The chat API's figures; what tools of Google's own read counts among the prompt."""
+    if not isinstance(usage, Mapping):
+        return {}
+    prompt, by_tools = (
+        token_count(usage.get(name)) or 0 for name in ("promptTokenCount", "toolUsePromptTokenCount")
+    )
+    return {
+        "prompt_tokens": prompt + by_tools,
+        "completion_tokens": usage.get("candidatesTokenCount"),
+        "total_tokens": usage.get("totalTokenCount"),
+        "prompt_tokens_details": {"cached_tokens": usage.get("cachedContentTokenCount")},
+        "completion_tokens_details": {"reasoning_tokens": usage.get("thoughtsTokenCount")},
+    }

@@ -1,0 +1,274 @@
+"""What our own clients have in common: a question sent over aiohttp, and an answer or an error read.
+
+A protocol adds its address and headers, and translates between its own documents and the chat API's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+import time
+import urllib.request
+from abc import ABC
+from abc import abstractmethod
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+from typing import NamedTuple
+from urllib.parse import SplitResult
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from ...errors import ModelError
+from ...secrets import shown_address
+from ..models.spec import ModelSpec
+from .base import MOST_BYTES
+from .base import ChatAnswer
+from .base import ChatRequest
+from .base import headers_of
+from .base import sent_parameters
+from .chat_document import read_chat
+from .provider_errors import one_line
+from .provider_errors import provider_error
+from .provider_errors import redirected
+from .provider_errors import refused_answer
+from .provider_errors import retry_after_s
+from .provider_errors import too_long
+from .transport import connection_error
+from .transport import not_json
+from .transport import tool_arguments
+
+# Servers commonly drop an idle connection after 5 s; a question on one just dropped would be lost.
+_KEEP_IDLE_S = 4.0
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
+class Answered(NamedTuple):
+    """What came over the wire, and how long it took."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+    latency_s: float
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+
+class HttpClient(ABC):
+    """One model behind an address, without streaming and without retries.
+
+    `base` is the address that answers, `price` the entry of litellm's list.
+    """
+
+    def __init__(self, spec: ModelSpec, base: str, price: Mapping[str, Any] | None) -> None:
+        self._spec = spec
+        self._base = base
+        self._price = price
+        self._proxy: str | None = None
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    @abstractmethod
+    def _url(self) -> str: ...
+
+    @abstractmethod
+    def _own_headers(self) -> dict[str, str]:
+        """What says who asks, and in which version of the protocol."""
+
+    @abstractmethod
+    def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
+        """The protocol's body for a question to the chat API."""
+
+    @abstractmethod
+    def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
+        """The chat API's document for one of the protocol, of whatever shape it came."""
+
+    def _message(self, message: dict[str, Any]) -> dict[str, Any]:
+        """The assistant's message with all in its place."""
+        return message
+
+    async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
+        return self._answer(await self._post(request, timeout_s), request)
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def _post(self, request: ChatRequest, timeout_s: float) -> Answered:
+        url, body, headers = self._url, self._body(request), self._headers(request)
+        session = self._session or self._open()
+        begin = time.perf_counter()
+        try:
+            async with session.post(
+                url,
+                data=body,
+                headers=headers,
+                proxy=self._proxy,
+                timeout=aiohttp.ClientTimeout(total=timeout_s),
+                allow_redirects=False,
+            ) as response:
+                if response.status in _REDIRECTS and "Location" in response.headers:
+                    raise redirected(url, response.headers["Location"])
+                data = await _read_all(response)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise self._not_sent(error, timeout_s) from None
+        return Answered(response.status, response.headers, data, time.perf_counter() - begin)
+
+    def _answer(self, answered: Answered, request: ChatRequest) -> ChatAnswer:
+        if not 200 <= answered.status < 300:
+            return self._refused(answered.status, answered.text, answered, request)
+        document = _parsed(answered, self._clean)
+        chat = self._chat(document, request)
+        error = chat.get("error") or document.get("error")
+        if error and (not isinstance(error, Mapping) or any(error.values())):
+            # Some gateways (OpenRouter) report the failure of the provider behind them with a 200.
+            code = error.get("code") if isinstance(error, Mapping) else None
+            status = code if isinstance(code, int) else 422
+            text = json.dumps({"error": error}, ensure_ascii=False)
+            return self._refused(status, text, answered, request)
+        return read_chat(chat, document, self._price, answered.latency_s, self._message)
+
+    def _open(self) -> aiohttp.ClientSession:
+        address = _address(self._url)
+        if address is None:
+            raise self._no_address()
+        self._proxy = _proxy_for(address)
+        # How many are asked at a time is the engine's business, hence no limit here.
+        connector = aiohttp.TCPConnector(
+            limit=0,
+            ttl_dns_cache=300,
+            keepalive_timeout=_KEEP_IDLE_S,
+            ssl=_certificates() if address.scheme == "https" else True,
+        )
+        self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+        return self._session
+
+    def _headers(self, request: ChatRequest) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        return headers | self._own_headers() | headers_of(self._spec, request)
+
+    def _body(self, request: ChatRequest) -> bytes:
+        chat = {
+            "messages": list(request.messages),
+            **sent_parameters(request),
+            **tool_arguments(request),
+        }
+        body = self._translated(chat)
+        more = request.sampling.get("extra_body")
+        for name, value in more.items() if isinstance(more, Mapping) else ():
+            # Who adds a field to an object, such as Gemini's generationConfig, keeps the others.
+            own = body.get(name)
+            adds = isinstance(own, dict) and isinstance(value, Mapping)
+            body[name] = {**(own or {}), **value} if adds else value
+        # A model may write lone surrogates, which UTF-8 cannot carry back to it.
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
+
+    def _clean(self, text: str) -> str:
+        return one_line(text, self._spec)
+
+    def _no_address(self) -> ModelError:
+        where = "api_base" if self._spec.api_base else self._spec.base_variable
+        return ModelError(
+            f"{where}: expected an address such as http://127.0.0.1:8080/v1, got "
+            f"{shown_address(self._base)!r} ({self._spec.place})",
+            kind="bad_request",
+            fatal=True,
+        )
+
+    def _not_sent(self, error: Exception, timeout_s: float) -> ModelError:
+        if isinstance(error, aiohttp.InvalidURL):
+            return self._no_address()
+        broken = connection_error(error, shown_address(self._base), self._clean, timeout_s)
+        return broken or ModelError(
+            f"the request could not be sent: {self._clean(f'{type(error).__name__}: {error}')}",
+            kind="bad_request",
+        )
+
+    def _refused(self, status: int, text: str, answered: Answered, request: ChatRequest) -> ChatAnswer:
+        """Raise what the status and the text mean; return an answer if one is in the refusal."""
+        said = self._clean(text)
+        answer = refused_answer(status, text, said, answered.latency_s)
+        if answer is not None:
+            return answer
+        raise provider_error(
+            self._spec,
+            status,
+            said or f"status {status} with no text",
+            sent=sent_parameters(request),
+            retry_after=retry_after_s(answered.headers),
+        )
+
+
+async def _read_all(response: aiohttp.ClientResponse) -> bytes:
+    """The body, unpacked, as long as it is of a size that a chat answer can have."""
+    parts, size = [], 0
+    async for part in response.content.iter_any():
+        size += len(part)
+        if size > MOST_BYTES:
+            response.close()
+            raise too_long()
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _parsed(answered: Answered, clean: Callable[[str], str]) -> Mapping[str, Any]:
+    """The document that came; empty where it is no object."""
+    try:
+        parsed: object = json.loads(answered.data)
+    except (ValueError, RecursionError):
+        raise not_json(clean(answered.text) or "it is empty") from None
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _address(url: str) -> SplitResult | None:
+    """The parts of an address that can be asked; None for another text."""
+    try:
+        address = urlsplit(url)
+        known = address.scheme in ("http", "https") and address.hostname and address.port != 0
+    except ValueError:
+        return None
+    return address if known else None
+
+
+def _proxy_for(address: SplitResult) -> str | None:
+    """The proxy that the environment (HTTPS_PROXY, ALL_PROXY, NO_PROXY) sets for this address.
+
+    Not aiohttp's `trust_env`, which would also send passwords from ~/.netrc.
+    """
+    if urllib.request.proxy_bypass(address.hostname or ""):
+        return None
+    proxies = urllib.request.getproxies()
+    proxy = proxies.get(address.scheme) or proxies.get("all")
+    proxy = f"http://{proxy}" if proxy and "://" not in proxy else proxy
+    if proxy and _address(proxy) is None:
+        raise ModelError(
+            "the proxy in the environment: expected an address such as http://127.0.0.1:3128, got "
+            f"{shown_address(proxy)!r}",
+            kind="bad_request",
+            fatal=True,
+        )
+    return proxy
+
+
+def _certificates() -> ssl.SSLContext:
+    """Whom to trust: SSL_CERT_FILE, else certifi's list, as in litellm."""
+    file = os.environ.get("SSL_CERT_FILE", "")
+    if not os.path.exists(file):
+        import certifi
+
+        file = certifi.where()
+    try:
+        return ssl.create_default_context(cafile=file)
+    except (OSError, ssl.SSLError) as error:
+        raise ModelError(
+            f"SSL_CERT_FILE: {file} has no readable certificates ({error})",
+            kind="bad_request",
+            fatal=True,
+        ) from None

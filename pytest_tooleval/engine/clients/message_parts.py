@@ -1,0 +1,52 @@
+"""What a chat message holds, for protocols that have it in parts of their own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import ModelError
+from ...record.calls import ToolCall
+
+_DATA = re.compile(r"data:([^;,]+)[^,]*;base64,(.*)", re.DOTALL)
+
+
+def parts_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The parts of a message's content; without empty texts, which are refused."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
+    return [part for part in parts if part.get("type") != "text" or str(part.get("text")).strip()]
+
+
+def data_in(part: Mapping[str, Any]) -> tuple[str, str] | str:
+    """What an image or a file holds: its type and its data, or its address; ModelError for others."""
+    held = part.get(str(part.get("type")))
+    if isinstance(held, Mapping):
+        held = held.get("url") or held.get("file_data")
+    if part.get("type") not in ("image_url", "file") or not isinstance(held, str):
+        raise ModelError(
+            f"a part of the type {part.get('type')!r} cannot be sent to this model by our own client; "
+            'set api = "litellm" in the model\'s table',
+            kind="bad_request",
+        )
+    found = _DATA.match(held)
+    return (found[1], found[2]) if found else held
+
+
+def input_of(call: ToolCall) -> object:
+    """A call's arguments for protocols that have them as an object; what is none stays as it came."""
+    return call.arguments if call.arguments is not None else call.raw_arguments or {}
+
+
+def call_of(id: object, name: object, input: object) -> dict[str, Any]:
+    """The chat API's call, where a protocol has the arguments as an object."""
+    arguments = json.dumps(input, ensure_ascii=False)
+    function = {"name": str(name or ""), "arguments": arguments}
+    return {"id": str(id or ""), "type": "function", "function": function}
+
+
+def joined(texts: Iterable[object]) -> str:
+    return "".join(text for text in texts if isinstance(text, str))

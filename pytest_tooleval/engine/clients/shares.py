@@ -1,0 +1,122 @@
+"""Whose time is it? Calls on one event loop, of which one may block it while the others wait."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from collections.abc import Coroutine
+from collections.abc import Generator
+from contextvars import ContextVar
+from typing import Any
+
+BLOCKS = "blocks the event loop; use a plain def, or max_concurrency = 1"
+# A step that takes longer blocks the loop. A few calls may, for instance by what they import.
+BLOCKS_S = 0.1
+_TOLD_AFTER = 3
+
+_share: ContextVar[Share | None] = ContextVar("_share", default=None)
+
+
+class LoopClock:
+    """How long the tasks on an event loop have it, and for which call."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.taken_s = 0.0
+        # The call whose step it is, and since when.
+        self.step: tuple[Share | None, float] | None = None
+        self._open = 0
+        self._blocking: set[Share] = set()
+
+        def task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+            return asyncio.Task(_Timed(coroutine, self), loop=loop, **options)
+
+        loop.set_task_factory(task)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether several calls have kept others waiting."""
+        return len(self._blocking) >= _TOLD_AFTER
+
+    def run(self, step: Callable[..., Any], *given: object) -> Any:
+        """Run one step of a task, and note how long it takes."""
+        share, begin = _share.get(), time.perf_counter()
+        self.step = share, begin
+        if share is not None:
+            share.begin(begin)
+        try:
+            return step(*given)
+        finally:
+            seconds = time.perf_counter() - begin
+            self.step = None
+            self.taken_s += seconds
+            if share is not None:
+                share.taken_s += seconds
+                if seconds > BLOCKS_S and self._open > 1:
+                    self._blocking.add(share)
+
+    def opened(self, more: int) -> None:
+        self._open += more
+
+
+class _Timed(Coroutine[Any, Any, Any]):
+    """A coroutine whose steps a clock runs; to whoever looks at it, it is the coroutine itself."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], clock: LoopClock) -> None:
+        self._coroutine = coroutine
+        self._clock = clock
+
+    def send(self, value: Any) -> Any:
+        return self._clock.run(self._coroutine.send, value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._clock.run(self._coroutine.throw, *error)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._coroutine.__await__()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._coroutine, name)
+
+
+class Share:
+    """One call's part of the time. Made, entered and read by whoever waits for the call."""
+
+    def __init__(self, clock: LoopClock) -> None:
+        self.taken_s = 0.0
+        self._clock = clock
+        self._begin: float | None = None
+        self._taken_before = 0.0
+
+    def __enter__(self) -> Share:
+        _share.set(self)  # the tasks of the call take it along
+        self._clock.opened(1)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _share.set(None)
+        self._clock.opened(-1)
+
+    def begin(self, now: float) -> None:
+        if self._begin is None:
+            self._begin, self._taken_before = now, self._clock.taken_s
+
+    @property
+    def seconds(self) -> float:
+        """How long the call has taken, less what others had the loop for."""
+        if self._begin is None:
+            return 0.0
+        now, step = time.perf_counter(), self._clock.step
+        others = self._clock.taken_s - self._taken_before - self.taken_s
+        if step is not None and step[0] is not self:
+            others += now - max(step[1], self._begin)
+        return now - self._begin - others
+
+    def stuck(self, seconds: float) -> bool:
+        """Whether somebody has had the loop for longer, so that nothing is to be waited for."""
+        step = self._clock.step
+        return step is not None and time.perf_counter() - step[1] > seconds

@@ -1,0 +1,50 @@
+"""`--tooleval-gate`: sets what neither the command line nor the ini file does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pytest
+
+from ..verdicts.presets import PRESETS
+from ..verdicts.presets import Setting
+from ..verdicts.presets import options_text
+
+
+class AppliedPreset(NamedTuple):
+    """What a preset has set; nothing without one."""
+
+    name: str
+    sets: Mapping[str, Setting]
+    by_ini: bool
+
+    @property
+    def text(self) -> str:
+        return f"--tooleval-gate={self.name} sets {options_text(self.sets)}"
+
+
+def apply_preset(config: pytest.Config) -> AppliedPreset:
+    given: str | None = config.getoption("tooleval_gate")
+    name = given or str(config.getini("tooleval_gate"))
+    if not name:
+        return AppliedPreset("", {}, by_ini=False)
+    if name not in PRESETS:
+        raise pytest.UsageError(f"tooleval_gate: expected {', '.join(PRESETS)}, got {name}")
+    sets = {option: value for option, value in PRESETS[name].sets.items() if not _is_set(config, option)}
+    for option, value in sets.items():
+        setattr(config.option, f"tooleval_{option}", value)
+    return AppliedPreset(name, sets, by_ini=given is None)
+
+
+def _is_set(config: pytest.Config, option: str) -> bool:
+    if config.getoption(f"tooleval_{option}") not in (None, False):
+        return True
+    # Everything asked anew is meant for the cassette that there is.
+    if option == "record" and not _is_set(config, "cassette"):
+        return True
+    return option in _INI and config.getini(f"tooleval_{option}") not in ("", [], False)
+
+
+# Those that the ini file may set.
+_INI = ("cassette", "fail_under", "max_errors", "record", "strict", "trials")

@@ -1,0 +1,61 @@
+"""`--tooleval-shard`: which part of a run this is, and what it leaves to `tooleval merge`."""
+
+from __future__ import annotations
+
+from typing import Any
+from typing import NamedTuple
+
+import pytest
+
+from ..verdicts.options import JUDGING
+
+_OPTION = "--tooleval-shard"
+
+
+class Part(NamedTuple):
+    """Part `number` (from 1) of `of` parts of a run."""
+
+    number: int
+    of: int
+
+
+def read_part(config: pytest.Config) -> Part | None:
+    """The part that --tooleval-shard=K/N names; None without it."""
+    given: str | None = config.getoption("tooleval_shard")
+    if given is None:
+        return None
+    number, slash, of = (part.strip() for part in given.partition("/"))
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise pytest.UsageError(f"{_OPTION}={given}: expected K/N, the K-th of N shards, such as 2/4")
+    for option in JUDGING:
+        if config.getoption(f"tooleval_{option.key}") not in (None, False):
+            raise pytest.UsageError(
+                f"--tooleval-{option.name}: a shard is not judged by itself; pass --{option.name} "
+                "to `tooleval merge` instead, which judges all shards together"
+            )
+    if str(config.getoption("tooleval_trials")).startswith("auto"):
+        raise pytest.UsageError(
+            f"--tooleval-trials=auto: with {_OPTION} no process sees all answers; give a number"
+        )
+    shows = config.option.collectonly or config.getoption("tooleval_estimate")
+    if config.getoption("tooleval_json") is None and not shows:
+        raise pytest.UsageError(
+            f"{_OPTION}={given}: a shard is not judged by itself; add --tooleval-json=FILE, which "
+            "`tooleval merge` reads"
+        )
+    return Part(int(number), int(of))
+
+
+def take_judging(config: pytest.Config, preset: str) -> dict[str, Any]:
+    """What the ini file says of gates and the history, by option; the run is then without gates."""
+    found: dict[str, Any] = {"gate": preset} if preset else {}
+    if not config.getini("tooleval_history"):
+        found["no-history"] = True
+    for option in JUDGING:
+        if option.key in _INI and config.getini(f"tooleval_{option.key}"):
+            found[option.name] = config.getini(f"tooleval_{option.key}")
+        setattr(config.option, f"tooleval_{option.key}", None)  # which the preset may have set
+    return found
+
+
+_INI = ("fail_under", "max_errors", "budget", "strict")

@@ -1,0 +1,103 @@
+"""`--tooleval-shard`: which of the selected cases are of this part of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..engine.cassettes.latencies import latencies
+from ..engine.cassettes.latencies import opening
+from ..history import committed
+from ..record.encoding import to_json
+from ..record.run import Shard
+from ..suite.fingerprints import content_of_bytes
+from .items import CaseItem
+from .nodeids import split_nodeid
+
+if TYPE_CHECKING:
+    from .asking import Asking
+    from .settings import Settings
+
+
+def keep_part(
+    config: pytest.Config, items: list[pytest.Item], settings: Settings, asking: Asking
+) -> Shard:
+    """Deselect the cases of the other parts; other tests are in each."""
+    part = settings.part
+    assert part is not None
+
+    def recorded(suite: Path) -> bytes:
+        """The cassette as all parts have it: one that they record on differs between them."""
+        cassette = asking.cassette_for(suite) if settings.cassette else None
+        if cassette is None:
+            return b""
+        if settings.record != "none":
+            return committed(cassette.path)
+        return cassette.path.read_bytes() if cassette.path.is_file() else b""
+
+    cases = {item.nodeid: item for item in items if isinstance(item, CaseItem)}
+    parts = split(expected_seconds(cases.values(), recorded), part.of)
+    of_each = {nodeid: parts[case_of(nodeid)] for nodeid in sorted(cases)}
+    others = [item for nodeid, item in cases.items() if of_each[nodeid] != part.number]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if of_each.get(item.nodeid, part.number) == part.number]
+    told = [[nodeid, cases[nodeid].origin.content, number] for nodeid, number in of_each.items()]
+    return Shard(
+        number=part.number,
+        of=part.of,
+        cases=len(cases),
+        split=content_of_bytes(to_json(told)),
+        judging=dict(settings.judging),
+    )
+
+
+def split(seconds: Mapping[str, float], of: int) -> dict[str, int]:
+    """To which of so many parts, from 1, each case goes: the longest first, each where least is yet.
+
+    The same on every machine, in whatever order the cases come.
+    """
+    loads = [0] * of
+    parts = {}
+    # Whole milliseconds: sums of fractions hang on their order.
+    for case, weight in sorted(
+        ((case, max(1, round(1000 * each))) for case, each in seconds.items()),
+        key=lambda pair: (-pair[1], pair[0]),
+    ):
+        part = loads.index(min(loads))
+        loads[part] += weight
+        parts[case] = part + 1
+    return parts
+
+
+def expected_seconds(items: Collection[CaseItem], recorded: Callable[[Path], bytes]) -> dict[str, float]:
+    """How long all trials of a case on all its models may take, by `case_of`.
+
+    That of a trial on the cassette of the suite's file (`recorded`) is taken for what the next one will
+    take; one that is not there counts as the mean of the others, and without any as a second.
+    """
+    known: dict[Path, Mapping[tuple[str, str], float]] = {}
+    found = []
+    for item in items:
+        if item.path not in known:
+            known[item.path] = latencies(recorded(item.path))
+        model = item.spec.identity if item.spec else ""
+        found.append(known[item.path].get(opening(model, item.case.messages)))
+    measured = [each for each in found if each is not None]
+    mean = math.fsum(measured) / len(measured) if measured else 1.0
+    seconds: dict[str, float] = {}
+    for item, each in zip(items, found, strict=True):
+        case = case_of(item.nodeid)
+        seconds[case] = seconds.get(case, 0.0) + item.case.trials * (mean if each is None else each)
+    return seconds
+
+
+def case_of(nodeid: str) -> str:
+    """A node id without the model: all models and trials of a case go to one part."""
+    file, case, _ = split_nodeid(nodeid)
+    return f"{file}::{case}"

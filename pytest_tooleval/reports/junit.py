@@ -1,0 +1,92 @@
+"""JUnit's XML of a whole run, as `pytest --junitxml` writes it of cases and gates."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import cache
+
+from ..record.document import Document
+from ..record.results import EXPECTED_FAILURE
+from ..record.results import CaseResult
+from ..text import printable
+from ..verdicts.run import Finding
+from .text import GATE_FILE
+from .text import render_case
+from .text import tolerated_text
+
+PROPERTY = "tooleval."
+
+
+@cache  # pytest holds the properties of all items: each name once
+def _property(name: str) -> str:
+    return PROPERTY + name
+
+
+def properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
+    """What JUnit's file may say of a case beside its outcome."""
+    yield _property("model"), printable(result.model)
+    yield _property("suite"), printable(result.suite)
+    yield _property("case"), printable(result.case)
+    for metric, value in result.scores.items():
+        if value is not None:
+            yield _property(f"score.{metric}"), value
+    if len(result.trials) > 1:
+        yield _property("passes"), f"{result.passes}/{result.scored}"
+    for name in ("latency_s", "cost_usd"):
+        known = [value for trial in result.trials if (value := getattr(trial, name)) is not None]
+        if known:
+            yield _property(name), sum(known)
+
+
+def junit_xml(document: Document, findings: Sequence[Finding]) -> bytes:
+    """One test case for each case on each model, and one for each gate that did not pass."""
+    cases = [*map(_case, document.cases), *map(_finding, findings)]
+    root = ET.Element("testsuites", name="pytest tests")
+    suite = ET.SubElement(root, "testsuite", name="pytest", tests=str(len(cases)))
+    for name, tag in (("errors", "error"), ("failures", "failure"), ("skipped", "skipped")):
+        suite.set(name, str(sum(case.find(tag) is not None for case in cases)))
+    suite.set("time", f"{document.run.duration_s:.3f}")
+    suite.set("timestamp", document.run.started)
+    suite.extend(cases)
+    xml: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return xml
+
+
+def _case(result: CaseResult) -> ET.Element:
+    seconds = sum(trial.latency_s or 0.0 for trial in result.trials)
+    case = _testcase(result.nodeid, seconds)
+    reason, place = printable(result.reason), printable(f"{result.file}:{result.line}")
+    if result.was_expected:
+        why = reason.removeprefix(EXPECTED_FAILURE).removeprefix(": ")
+        ET.SubElement(case, "skipped", type="pytest.xfail", message=why)
+    elif result.tolerated or result.outcome == "skipped":
+        text = tolerated_text(result) if result.tolerated else reason
+        ET.SubElement(case, "skipped", type="pytest.skip", message=text).text = f"{place}: {text}"
+    elif result.outcome == "failed":
+        ET.SubElement(case, "failure", message=reason).text = render_case(result, whole=False)
+    elif result.outcome == "error":
+        text = f"{printable(result.model)}: {reason}"
+        ET.SubElement(case, "error", message=f'failed on setup with "{text}"').text = text
+    return case
+
+
+def _finding(finding: Finding) -> ET.Element:
+    case = _testcase(f"{GATE_FILE}::{printable(finding.name)}", 0.0)
+    message = printable(finding.message)
+    if finding.failed:
+        ET.SubElement(case, "failure", message=message).text = message
+    else:
+        skipped = ET.SubElement(case, "skipped", type="pytest.skip", message=message)
+        skipped.text = f"{GATE_FILE}:0: {message}"
+    return case
+
+
+def _testcase(nodeid: str, seconds: float) -> ET.Element:
+    path, _, name = nodeid.partition("::")
+    classname = re.sub(r"\.py$", "", path.replace("/", "."))
+    return ET.Element(
+        "testcase", classname=printable(classname), name=printable(name), time=f"{seconds:.3f}"
+    )

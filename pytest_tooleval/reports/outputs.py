@@ -1,0 +1,110 @@
+"""The files that a run leaves, and what it tells GitHub."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+from ..errors import ConfigError
+from ..record.document import Document
+from ..record.document import RowsDocument
+from ..writing import write_whole
+
+if TYPE_CHECKING:
+    from ..history import Trends
+
+
+def read_files(given: Mapping[str, str | None], folder: Path) -> dict[str, Path]:
+    """The files to write, by format; what cannot be is a ConfigError now, and not after every model."""
+    files: dict[str, Path] = {}
+    for format, name in given.items():
+        if name is None:
+            continue
+        option = f"--tooleval-{format}"
+        if not name.strip():
+            raise ConfigError(f"{option}=: expected the name of a file, got nothing")
+        path = Path(folder, name)
+        other = next((each for each, file in files.items() if file.resolve() == path.resolve()), None)
+        if other is not None:
+            raise ConfigError(f"--tooleval-{other} and {option} name the same file, {path}")
+        try:
+            _check_writable(path, f"{option}={name}")
+        except OSError as error:  # a name that is too long, for instance
+            raise ConfigError(f"{option}={name[:80]}: {error.strerror}") from None
+        files[format] = path
+    return files
+
+
+def _check_writable(path: Path, option: str) -> None:
+    if path.is_dir():
+        raise ConfigError(f"{option}: expected the name of a file, got a folder")
+    above = next(folder for folder in path.parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise ConfigError(f"{option}: cannot write to {above}")
+
+
+def _write_files(files: Mapping[str, Path], document: Document, trends: Trends | None) -> list[str]:
+    from .formats import report_parts
+
+    problems = []
+    for format, path in files.items():
+        try:
+            write_whole(path, report_parts(format, document, trends))
+        except OSError as error:
+            problems.append(f"--tooleval-{format}={path}: cannot be written: {error.strerror or error}")
+    return problems
+
+
+class Left(NamedTuple):
+    """A line for each file that could not be written, and the commands for GitHub to print."""
+
+    unwritten: list[str]
+    annotations: list[str]
+
+
+def leave(
+    document: Document,
+    files: Mapping[str, Path],
+    trends: Trends | None,
+    root: Path,
+    *,
+    github: bool,
+    failures: bool = True,
+) -> Left:
+    """Write the files; with `github` tell GitHub, too.
+
+    `root` is the folder that the document's file names are relative to. Without `failures` another
+    plugin annotates what failed.
+    """
+    unwritten = _write_files(files, document, trends)
+    if not github:
+        return Left(unwritten, [])
+    try:
+        return Left(unwritten, _tell_github(document.rows(), root, failures=failures))
+    except OSError as error:
+        return Left([*unwritten, f"GITHUB_STEP_SUMMARY: cannot be written: {error.strerror}"], [])
+
+
+def on_github(option: str) -> bool:
+    """Whether to speak to GitHub Actions: `always`, `never`, or by `auto` when running there."""
+    return option == "always" or (option == "auto" and os.environ.get("GITHUB_ACTIONS") == "true")
+
+
+def _tell_github(document: RowsDocument, root: Path, *, failures: bool) -> list[str]:
+    """Append the step summary; return the workflow commands to print, a line each."""
+    from .github import annotations
+    from .github import append_step_summary
+    from .github import room_in_step_summary
+    from .markdown import LEAST_LIMIT
+    from .markdown import SUMMARY_LIMIT
+    from .markdown import markdown_text
+
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        room = min(SUMMARY_LIMIT, room_in_step_summary(Path(summary)))
+        if room >= LEAST_LIMIT:
+            append_step_summary(Path(summary), markdown_text(document, room))
+    return annotations(document, failures, rootpath=root)

@@ -1,0 +1,130 @@
+"""What options and ini file say of a run's verdict, checked. Who says nothing imports nothing heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Any
+
+from ..errors import ConfigError
+from ..errors import ToolevalError
+
+if TYPE_CHECKING:
+    from ..record.document import RowsDocument
+    from .budgets import RunBudget
+    from .gates import FailUnder
+    from .gates import MostErrors
+
+# The value of an option, else of its ini key, and the beginning of a message about it.
+Given = Callable[[str], tuple[Any, str]]
+# The document of a run by its name; of several good ones that with the most of these files and models.
+Load = Callable[[str, Collection[tuple[str, str]]], "RowsDocument"]
+
+
+@dataclass(frozen=True)
+class Gates:
+    """The aggregate gates of the run; `asked` when the command line and not the ini file names one."""
+
+    fail_under: tuple[FailUnder, ...] = ()
+    max_errors: MostErrors | None = None
+    confidence: float | None = None
+    budgets: tuple[RunBudget, ...] = ()
+    asked: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.fail_under or self.max_errors or self.budgets)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What to compare with: the name of a file or a run, old to new models, the drop allowed.
+
+    The document is None if a preset names the run: there may be none yet.
+    """
+
+    name: str
+    document: RowsDocument | None
+    models: Sequence[tuple[str, str]]
+    max_drop: float
+    load: Load
+
+
+def read_gates(
+    given: Given, confidence: float | None, *, early_stop: bool, by_ini: Collection[str] = ()
+) -> Gates:
+    """The gates. `by_ini` are options that a preset of the ini file has set.
+
+    Raises ConfigError for what cannot be read, and for gates that cannot be judged.
+    """
+    entries, where = given("fail_under")
+    errors, errors_where = given("max_errors")
+    if confidence is not None and not entries:
+        raise ConfigError("--tooleval-confidence: needs a gate; add --tooleval-fail-under")
+    budgets, budgets_where = given("budget")
+    asks_errors = errors_where.startswith("--")
+    if not entries and not errors and not asks_errors and not budgets:
+        return Gates()
+    from .budgets import RunBudget
+    from .gates import FailUnder
+    from .gates import MostErrors
+
+    if early_stop:
+        _check_early_stop(entries, confidence)
+    return Gates(
+        tuple(FailUnder.parse(entry, where) for entry in entries),
+        MostErrors.parse(errors, errors_where) if errors or asks_errors else None,
+        confidence,
+        tuple(RunBudget.parse(entry, budgets_where) for entry in budgets),
+        budgets_where.startswith("--")
+        or (where.startswith("--") and "fail_under" not in by_ini)
+        or (asks_errors and "max_errors" not in by_ini),
+    )
+
+
+def _check_early_stop(entries: Sequence[str], confidence: float | None) -> None:
+    """Refuse gates on figures that stopping early bends: the cases that stop are not like the others."""
+    if confidence is not None:
+        raise ConfigError("--tooleval-confidence: intervals are not valid with --tooleval-early-stop")
+    for entry in entries:
+        if entry.rpartition(":")[2].startswith(("pass@", "pass^")):
+            raise ConfigError(
+                f"--tooleval-fail-under={entry}: needs all trials, but --tooleval-early-stop does "
+                "not ask them all"
+            )
+
+
+def read_baseline(
+    name: str | None, pairs: Sequence[str], max_drop: float | None, load: Load, *, by_preset: bool
+) -> Baseline | None:
+    """The baseline; None without one. Raises ConfigError."""
+    if name is None:
+        for option, value in (("baseline-model", pairs), ("max-drop", max_drop)):
+            if value:
+                raise ConfigError(f"--tooleval-{option}: needs a baseline; add --tooleval-baseline")
+        return None
+    if not name.strip():
+        raise ConfigError("--tooleval-baseline=: expected a file or the name of a run, got nothing")
+    models = []
+    for pair in pairs:
+        # Of two names with `=` nobody could tell which is which; litellm has none.
+        old, equals, new = pair.partition("=")
+        if not (equals and old.strip() and new.strip()):
+            raise ConfigError(f"--tooleval-baseline-model={pair}: expected OLD=NEW, two models")
+        models.append((old.strip(), new.strip()))
+    if by_preset:
+        return Baseline(name, None, models, max_drop or 0.0, load)
+    try:
+        document = load(name, ())
+    except ToolevalError as error:
+        raise ConfigError(f"--tooleval-baseline={name}: {error}") from None
+    known = dict.fromkeys(row.model for row in document.cases)
+    for old, new in models:
+        if old not in known:
+            raise ConfigError(
+                f"--tooleval-baseline-model={old}={new}: {name} has no model {old}; it has: "
+                + ", ".join(filter(None, known))
+            )
+    return Baseline(name, document, models, max_drop or 0.0, load)

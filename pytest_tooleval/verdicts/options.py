@@ -1,0 +1,100 @@
+"""The options of a run's verdict and of what it leaves: those of pytest, and of `tooleval merge`.
+
+Their names stand without the prefix that pytest's have.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..errors import ConfigError
+from .presets import PRESETS
+
+DEFAULT_GITHUB = "auto"
+
+
+class Option(NamedTuple):
+    """An option; without `metavar` and `choices` a flag. A number lies `between` two others."""
+
+    name: str
+    help: str
+    metavar: str = ""
+    many: bool = False
+    between: tuple[float, float] | None = None
+    choices: tuple[str, ...] = ()
+    default: str | None = None
+
+    @property
+    def key(self) -> str:
+        return self.name.replace("-", "_")
+
+    def check(self, number: float) -> None:
+        """Raise ConfigError for a number out of its range."""
+        if self.between and not self.between[0] <= number <= self.between[1]:
+            least, most = self.between
+            raise ConfigError(
+                f"--tooleval-{self.name}: expected a number from {least:g} to {most:g}, got {number:g}"
+            )
+
+
+def strict_text(strict: bool) -> str:
+    """What becomes of a run with a verdict that is inconclusive; for the end of its message."""
+    if strict:
+        return "; --tooleval-strict makes this fail the run"
+    return " (does not fail the run; --tooleval-strict would)"
+
+
+JUDGING = (
+    Option("gate", "set the usual options of a gate at once", choices=tuple(PRESETS)),
+    Option(
+        "fail-under",
+        "gate on the share of cases that pass, or the mean of a metric; repeatable",
+        "[SCOPE:][METRIC=]VALUE",
+        many=True,
+    ),
+    Option("max-errors", "how many cases may have no answer", "N|P%"),
+    Option(
+        "budget",
+        "the most that an average trial may take, such as max_cost_usd=0.01; repeatable",
+        "NAME=VALUE",
+        many=True,
+    ),
+    Option(
+        "confidence",
+        "judge gates by the interval at this confidence, such as 0.95",
+        "C",
+        between=(0.5, 0.9999),
+    ),
+    Option("strict", "fail on inconclusive verdicts"),
+    Option(
+        "baseline",
+        "fail on a significant drop from an earlier run: a JSON file, good, @TAG, ...",
+        "FILE|RUN",
+    ),
+    Option(
+        "baseline-model",
+        "compare this run's model NEW with the baseline's model OLD; repeatable",
+        "OLD=NEW",
+        many=True,
+    ),
+    Option(
+        "max-drop",
+        "allow drops from the baseline of up to X (default: 0)",
+        "X",
+        between=(0.0, 1.0),
+    ),
+)
+OUTPUTS = (
+    Option("json", "all results as one JSON document", "FILE"),
+    Option("html", "a report as one HTML page", "FILE"),
+    Option("markdown", "a summary for a pull request", "FILE"),
+    Option("csv", "one row per trial", "FILE"),
+    Option(
+        "github",
+        "annotations and summary of GitHub Actions (default: auto)",
+        choices=("auto", "always", "never"),
+        default=DEFAULT_GITHUB,
+    ),
+    Option("no-history", "do not keep this run in .tooleval/history.db"),
+)
+FORMATS = tuple(option.name for option in OUTPUTS if option.metavar == "FILE")

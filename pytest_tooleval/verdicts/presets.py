@@ -1,0 +1,53 @@
+"""What `--tooleval-gate` sets: options by what people mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+Setting = str | float | list[str]
+
+
+class Preset(NamedTuple):
+    """What it means, and the options that it sets where the user did not."""
+
+    meaning: str
+    sets: Mapping[str, Setting]
+
+    @property
+    def options(self) -> str:
+        return options_text(self.sets)
+
+
+PRESETS = {
+    "strict": Preset(
+        "every trial of every case must pass, and inconclusive verdicts fail",
+        {"pass": "all", "strict": True},
+    ),
+    "pr": Preset(
+        "most cases pass, and no significant drop from the last good run",
+        {"fail_under": ["0.9"], "baseline": "good"},
+    ),
+    "nightly": Preset(
+        "everything asked anew, five times, judged by the interval, and no significant drop from the "
+        "last good run",
+        {
+            "trials": 5,
+            "record": "all",
+            "fail_under": ["0.85"],
+            "confidence": 0.95,
+            "max_errors": "2%",
+            "baseline": "good",
+        },
+    ),
+}
+
+
+def options_text(sets: Mapping[str, Setting]) -> str:
+    """Options as they are typed."""
+    typed = []
+    for name, value in sets.items():
+        option = f"--tooleval-{name.replace('_', '-')}"
+        values = value if isinstance(value, list) else [value]
+        typed += [option if each is True else f"{option}={each}" for each in values]
+    return " ".join(typed)

@@ -1,0 +1,179 @@
+"""The verdict on a run as a whole: its gates and the comparison with a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..errors import ToolevalError
+from ..record.comparison import Comparison
+from ..record.gates import Gate
+from ..record.results import CaseRow
+from ..record.run import Run
+from ..text import counted
+from .given import Baseline
+from .given import Gates
+
+
+class NoBaseline(ToolevalError):
+    """The first runs have none to compare with, and need none."""
+
+
+class Finding(NamedTuple):
+    """What did not pass and belongs to no case; what is inconclusive need not fail the run."""
+
+    name: str
+    message: str
+    failed: bool = True
+
+
+@dataclass(frozen=True)
+class RunVerdict:
+    """The gates of a run, and the comparison with the baseline, or why there is none."""
+
+    gates: Sequence[Gate] = ()
+    comparison: Comparison | None = None
+    uncompared: str = ""
+    findings: Sequence[Finding] = ()
+
+    @property
+    def failed(self) -> bool:
+        return any(finding.failed for finding in self.findings)
+
+
+def judge(
+    cases: Sequence[CaseRow],
+    run: Run,
+    gates: Gates,
+    baseline: Baseline | None,
+    *,
+    strict: bool,
+    looks: int = 1,
+    misnamed: Sequence[str] = (),
+) -> RunVerdict:
+    """The verdict on a run that came to its end.
+
+    `misnamed` tells of recorded runs that name a case which there is not: what a gate would have to
+    judge may be missing. `looks` is how often the run may be judged on the way to its end.
+    """
+    comparison, uncompared, problem = None, "", ""
+    try:
+        comparison = compare_run(cases, run, baseline, strict=strict, looks=looks)
+    except NoBaseline as error:
+        uncompared = f"not compared with a baseline: {error}"
+    except ToolevalError as error:  # a model of --tooleval-baseline-model that has no case here
+        problem = str(error)
+    judged = judge_run(cases, gates, strict=strict, looks=looks)
+    return RunVerdict(
+        judged, comparison, uncompared, list(_findings(judged, comparison, problem, misnamed))
+    )
+
+
+def _findings(
+    gates: Sequence[Gate], comparison: Comparison | None, problem: str, misnamed: Sequence[str]
+) -> Iterator[Finding]:
+    if problem:
+        yield Finding("baseline", problem)
+    for gate in gates:
+        if gate.verdict != "passed":
+            yield Finding(f"gate {gate.name}", gate.message, gate.failed)
+    if gates and misnamed:
+        first, *more = misnamed
+        others = f" (and {counted(len(more), 'more run')})" if more else ""
+        message = f"the gates judged without these recorded runs: {first}{others}"
+        yield Finding("recorded runs", message)
+    if comparison is not None and comparison.verdict != "passed":
+        yield Finding("baseline", comparison.message, comparison.failed)
+
+
+def tolerates(gates: Gates, case: CaseRow) -> bool:
+    """Whether gates let a case not fail the run that the model failed, or had no answer for.
+
+    A forbidden call is never tolerated.
+    """
+    if case.outcome == "failed":
+        covered = any(gate.covers(case) for gate in gates.fail_under)
+        return covered and not case.called_forbidden
+    return gates.max_errors is not None and bool(case.trials)
+
+
+def judge_run(cases: Sequence[CaseRow], gates: Gates, *, strict: bool, looks: int = 1) -> list[Gate]:
+    """All gates. Gates of the ini file say nothing of a run without a case."""
+    if not gates or (not gates.asked and not any(case.model for case in cases)):
+        return []
+    from .budgets import judge_budgets
+    from .gates import judge_gates
+
+    confidence = gates.confidence
+    if confidence is not None:
+        confidence = 1 - _of_each_look(1 - confidence, looks)
+    judged = judge_gates(cases, gates.fail_under, gates.max_errors, confidence, strict=strict)
+    return judged + judge_budgets(cases, gates.budgets)
+
+
+def _of_each_look(error: float, looks: int) -> float:
+    """The part of a chance of error that each round of --tooleval-trials=auto may use up.
+
+    There are at most so many looks at the verdict as trials. As much for each is alpha spending (Lan &
+    DeMets 1983) at a steady rate (Kim & DeMets 1987), and by Bonferroni's inequality it holds for all
+    looks together, however they hang together.
+    """
+    return error / looks
+
+
+def compare_run(
+    cases: Sequence[CaseRow], run: Run, baseline: Baseline | None, *, strict: bool, looks: int = 1
+) -> Comparison | None:
+    """What the comparison with the baseline found, None without one.
+
+    Raises ToolevalError for models that one of the runs does not have, NoBaseline if a preset names a
+    run that is not there yet.
+    """
+    if baseline is None or (baseline.document is None and not any(case.model for case in cases)):
+        return None
+    from .baseline import ALPHA
+    from .baseline import Side
+    from .baseline import compare
+
+    evaluated = [case for case in cases if case.model]
+    document = baseline.document
+    if baseline.name.startswith("good"):
+        # Which run that is depends on the files and models of this one, known only now.
+        former = {now: before for before, now in baseline.models}
+        pairs = {(case.file, str(former.get(case.model) or case.model)) for case in evaluated}
+        try:
+            document = baseline.load(baseline.name, pairs)
+        except ToolevalError as error:
+            if baseline.document is None:
+                raise NoBaseline(str(error)) from None
+            raise
+        if baseline.document is None and pairs.isdisjoint((c.file, c.model) for c in document.cases):
+            raise NoBaseline("no good run has one of these suites and models")
+    assert document is not None
+    return compare(
+        Side(baseline.name, document.run, _selected(document.cases, evaluated)),
+        Side("this run", run, evaluated),
+        models=baseline.models,
+        alpha=_of_each_look(ALPHA, looks),
+        max_drop=baseline.max_drop,
+        strict=strict,
+    )
+
+
+def _selected(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> list[CaseRow]:
+    """The old rows without those that this run may hold and did not select: they are not removed."""
+    ran: dict[str, set[str]] = {}
+    whole: dict[str, int] = {}
+    for case in new:
+        # By the file, as two may have a suite of one name; by the name for a file that was moved.
+        for place in (case.file, case.suite):
+            ran.setdefault(place, set()).add(case.case)
+            whole[place] = case.suite_cases
+
+    def may_be_compared(case: CaseRow) -> bool:
+        place = case.file if case.file in ran else case.suite
+        return place not in ran or len(ran[place]) >= whole[place] or case.case in ran[place]
+
+    return list(filter(may_be_compared, old))

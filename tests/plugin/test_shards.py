@@ -1,0 +1,204 @@
+"""`--tooleval-shard`: a share of the selected cases, which is not judged by itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from .project import Project
+from .project import call
+from .project import case
+from .project import raising
+from .project import right
+from .project import wrong
+
+BOTH = "agent,other"
+
+
+def shard(project: Project, number: int, of: int, *options: str, **how: Any) -> dict[str, Any]:
+    """The document of one shard, which passes."""
+    file = f"shard{number}.json"
+    run = project.run_subprocess if "-n" in options else project.run
+    result = run(f"--tooleval-shard={number}/{of}", f"--tooleval-json={file}", *options, **how)
+    assert result.ret == 0, result.stdout.str()
+    return project.document(file)
+
+
+def cases_of(document: dict[str, Any]) -> list[str]:
+    return [f"{row['case']}[{row['model']}]" for row in document["cases"]]
+
+
+def test_all_models_of_a_case_go_to_one_shard_and_each_case_to_exactly_one(project: Project) -> None:
+    project.suite(*[right(f"c{i}", trials=1 + i % 3) for i in range(7)])
+    project.suite(*[right(f"d{i}") for i in range(2)], file="more/other.tooleval.json")
+    found = [cases_of(shard(project, number, 3, model=BOTH)) for number in (1, 2, 3)]
+    everything = [case for cases in found for case in cases]
+    assert len(everything) == len(set(everything)) == 18
+    for cases in found:
+        assert {case for case in cases if "agent" in case} == {
+            case.replace("other", "agent") for case in cases if "other" in case
+        }
+        assert 4 <= len(cases) <= 8
+    # Workers of xdist select the same, and their controller tells of it.
+    alone = project.document("shard2.json")
+    spread = shard(project, 2, 3, "-n", "2", model=BOTH)
+    assert cases_of(spread) == cases_of(alone)
+    assert spread["run"]["shard"] == alone["run"]["shard"]
+    assert spread["run"]["selected"] == len(cases_of(alone))
+
+
+def test_failures_and_errors_are_shown_and_left_to_the_merge(project: Project) -> None:
+    project.suite(right("a"), wrong("b"), raising("c"), wrong("d", xfail="known"))
+    project.write("test_plain.py", "def test_plain(): pass")
+    result = project.run("--tooleval-shard=1/1", "--tooleval-json=out.json", "-x")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "=* FAILURES (not judged yet) *",
+            '*city: expected "Paris", got "London"*',
+            "failed, not judged yet: *::b?agent? - *",
+            "error, not judged yet: *::c?agent? - *",
+            "shard 1/1: 4 of 4 cases, not judged: `tooleval merge` joins the shards",
+            "*2 passed, 1 xfailed, *(not judged yet), *(not judged yet)*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*tolerated*")
+    assert not (project.path / ".tooleval" / "history.db").exists()
+    assert {case: row["tolerated"] for case, row in project.rows().items()} == {
+        "a[agent]": False,
+        "b[agent]": True,
+        "c[agent]": True,
+        "d[agent]": True,
+    }
+    # --lf runs again what failed, a part of it in each shard.
+    again = shard(project, 1, 2, "-p", "cacheprovider", "--lf")
+    assert again["run"]["shard"]["cases"] == 2
+
+
+def test_a_forbidden_call_is_told_once_and_no_file_judges_a_shard(project: Project) -> None:
+    wrong_call = case("a", {"calls": [call("get_time", city="Paris")]})
+    project.suite(wrong_call, wrong("b"), forbidden_calls=["get_time"])
+    options = ("--tooleval-json=out.json", "--tooleval-markdown=out.md", "--tooleval-github=always")
+    result = project.run("--tooleval-shard=1/1", *options)
+    told = [line for line in result.outlines if "called get_time, which is forbidden" in line]
+    assert [line.partition(":")[0] for line in told if "::a[agent] - " in line] == ["forbidden"]
+    result.stdout.fnmatch_lines(["::warning *b?agent? failed%2C not judged yet::*"])
+    summary = (project.path / "out.md").read_text()
+    assert "## Tool calling: SHARD 1/1, not judged" in summary
+    assert "2 failed, 2 of these not judged yet" in summary
+
+
+def test_what_is_no_miss_of_the_model_fails_the_shard(project: Project) -> None:
+    project.suite(right("a", xfail={"reason": "known", "strict": True}))
+    assert project.run("--tooleval-shard=1/1", "--tooleval-json=out.json").ret == 1
+    project.suite(right("a"))
+    project.write("test_plain.py", "def test_plain(): assert 0")
+    assert project.run("--tooleval-shard=1/1", "--tooleval-json=out.json").ret == 1
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_more_shards_than_cases(project: Project, workers: tuple[str, ...]) -> None:
+    project.suite(right("a"))
+    document = shard(project, 2, 2, *workers)
+    assert document["cases"] == []
+    assert document["run"]["shard"]["cases"] == 1
+    none = project.run("--tooleval-shard=1/2", "--tooleval-json=out.json", "-k", "nothing")
+    assert none.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_limits_are_divided(project: Project) -> None:
+    project.suite(*[right(f"c{i}", delay=0.05) for i in range(12)])
+    document = shard(project, 3, 3, "--tooleval-concurrency=7")
+    assert max(project.log("flight")) == 2
+    assert document["run"]["options"]["concurrency"] == 7
+
+
+def test_the_money_is_divided(project: Project) -> None:
+    project.write(
+        "my_agent.py",
+        """
+        def answer(messages, tools):
+            usage = {"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.5}
+            return {"role": "assistant", "content": "Hi.", "usage": usage}
+        """,
+    )
+    project.suite(*[right(f"c{i}") for i in range(12)])
+    options = ("--tooleval-max-cost=3", "--tooleval-concurrency=1")
+    documents = [shard(project, number, 2, *options)["run"] for number in (1, 2)]
+    assert [run["spent"]["agent"]["usd"] for run in documents] == [1.5, 1.5]
+    assert {run["max_cost_usd"] for run in documents} == {3}
+
+
+def test_gates_of_the_ini_file_are_left_to_the_merge(project: Project) -> None:
+    project.suite(wrong("a"), right("b"))
+    project.write(
+        "pytest.ini",
+        """
+        [pytest]
+        tooleval_gate = nightly
+        tooleval_fail_under = 1
+        tooleval_strict = true
+        tooleval_trials = auto
+        """,
+    )
+    document = shard(project, 1, 1)
+    assert document["gates"] == []
+    assert document["run"]["shard"]["judging"] == {
+        "gate": "nightly",
+        "fail-under": ["1"],
+        "strict": True,
+    }
+    assert not {"gate", "fail-under", "confidence", "baseline"} & document["run"]["options"].keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--tooleval-shard=3/2"], "--tooleval-shard=3/2: expected K/N, the K-th of N shards"),
+        (["--tooleval-shard=0/2"], "expected K/N"),
+        (["--tooleval-shard=2"], "expected K/N"),
+        (["--tooleval-shard=1/2"], "--tooleval-shard=1/2: *add --tooleval-json=FILE"),
+        (
+            ["--tooleval-fail-under=1"],
+            "--tooleval-fail-under: *pass --fail-under to `tooleval merge` instead*",
+        ),
+        (["--tooleval-gate=strict"], "--tooleval-gate: *pass --gate to `tooleval merge` instead*"),
+        (
+            ["--tooleval-baseline=good"],
+            "--tooleval-baseline: *pass --baseline to `tooleval merge` instead*",
+        ),
+        (["--tooleval-trials=auto"], "--tooleval-trials=auto: *no process sees all answers*"),
+    ],
+)
+def test_mistakes(project: Project, options: list[str], message: str) -> None:
+    project.suite(right("a"))
+    if not options[0].startswith("--tooleval-shard"):
+        options = ["--tooleval-shard=1/2", "--tooleval-json=out.json", *options]
+    result = project.run(*options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: *{message}*"])
+
+
+def test_recorded_latencies_balance_the_shards_where_all_have_the_same(project: Project) -> None:
+    project.suite(*[right(f"c{i}") for i in range(6)])
+    project.run("--tooleval-cassette=tapes")
+    tape = project.path / "tapes" / "weather.jsonl"
+    lines = [json.loads(line) for line in tape.read_text().splitlines()]
+    for line in lines:  # c0 takes as long as all others together
+        first = "(c0)" in line["asked"]["messages"][-1]["content"]
+        line["answer"]["latency_s"] = 5.0 if first else 1.0
+    tape.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    by_count, by_latency = ["c0[agent]", "c2[agent]", "c4[agent]"], ["c0[agent]"]
+    assert cases_of(shard(project, 1, 2)) == by_count
+    # One that shards record on differs between them, unless it is taken from the commit.
+    assert cases_of(shard(project, 1, 2, "--tooleval-cassette=tapes")) == by_count
+    replay = ("--tooleval-cassette=tapes", "--tooleval-record=none")
+    assert cases_of(shard(project, 1, 2, *replay)) == by_latency
+    for command in (["init", "-q"], ["add", "tapes"], ["commit", "-qm", "Record"]):
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+        subprocess.run(["git", *who, *command], cwd=project.path, check=True)
+    tape.write_text("")
+    assert cases_of(shard(project, 1, 2, "--tooleval-cassette=tapes")) == by_latency
