@@ -1,0 +1,5 @@
+"""The project of the plugin's tests, in runs with the plugins that are named."""
+
+from __future__ import annotations
+
+from plugin.conftest import project  # noqa: F401  a fixture
