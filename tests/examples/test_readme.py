@@ -11,10 +11,11 @@ from click.testing import CliRunner
 from pytest_tooleval.cli import main
 
 ROOT = Path(__file__).parents[2]
+SITE = "https://pytest-tooleval.github.io/pytest-tooleval/"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SUITE = re.findall(r"^```json\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
-PYTHON = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-OPTIONS = sorted(set(re.findall(r"--tooleval-[a-z-]+", README)))
+GUIDE = (ROOT / "docs/guides/python.md").read_text(encoding="utf-8")
+PYTHON = re.findall(r"^```python.*?\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 
 
 def test_it_opens_with_two_commands_that_need_no_key() -> None:
@@ -75,7 +76,7 @@ def test_the_failure_and_the_table_are_what_a_run_prints(pytester: pytest.Pytest
 def test_mutating_the_suite_finds_what_the_docs_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docs = (ROOT / "docs/mutation.md").read_text(encoding="utf-8")
+    docs = (ROOT / "docs/guides/mutation.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```text\n(.*?)^```", docs, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
     Path("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
@@ -109,11 +110,23 @@ def test_the_public_api_works_as_shown(
     assert capsys.readouterr().out.startswith("False 0.6 ")
 
 
-@pytest.mark.parametrize("option", OPTIONS)
-def test_every_option_exists(option: str, pytestconfig: pytest.Config) -> None:
-    assert option.removeprefix("--").replace("-", "_") in vars(pytestconfig.option)
+def test_links_are_whole_and_lead_somewhere() -> None:
+    """PyPI shows the README, too, where a link to a file of the repository leads nowhere."""
+    for link in re.findall(r"\]\(([^)]+)\)", README):
+        target, _, heading = link.partition("#")
+        if target.startswith(SITE):
+            page = ROOT / "docs" / target.removeprefix(SITE)
+            text = next(
+                file.read_text(encoding="utf-8")
+                for file in (page / "index.md", page.with_suffix(".md"))
+                if file.is_file()
+            )
+            assert not heading or re.search(rf"^#+ {heading}$", text, re.MULTILINE | re.IGNORECASE), link
+        else:
+            _, found, path = target.partition("/main/")
+            assert found, link
+            assert (ROOT / path).exists(), link
 
 
-def test_links_lead_somewhere() -> None:
-    for target in re.findall(r"\]\(((?!https?:)[^)#]+)", README):
-        assert (ROOT / target).exists(), target
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) < 150

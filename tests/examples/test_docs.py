@@ -1,0 +1,174 @@
+"""The commands of the README and of every page of the docs are run, or say why not.
+
+A page is a folder of its own. A block with a title, as in ```json title="weather.tooleval.json", is
+written there; a ```bash block is run; the ```text block after it is what the last command prints. A line
+`...` stands for any lines, and ` ...` at the end of one for its rest. `<!-- not run: REASON -->` before
+a bash block leaves it out; then only its options are checked. `<!-- change: FILE -->` before a diff
+changes a file.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from pytest_tooleval.cli import main
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "examples/README.md"])
+_BLOCK = re.compile(
+    r"(?:^ *<!-- (?P<word>not run|change): (?P<why>.+?) -->\n)?"
+    r"^(?P<indent> *)```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^ *```$",
+    re.MULTILINE | re.DOTALL,
+)
+_FENCED = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
+# What differs from run to run: times, and the ids of runs.
+_VARYING = re.compile(r"\b\d+\.\d\d?s\b|\b\d{8}-\d{6}-\w{6}\b|\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?")
+
+
+class Block(NamedTuple):
+    language: str
+    title: str | None
+    word: str | None
+    why: str | None
+    text: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    for found in _BLOCK.finditer(page.read_text(encoding="utf-8")):
+        text = re.sub(rf"^{found['indent']}", "", found["text"], flags=re.MULTILINE)
+        yield Block(found["language"], found["title"], found["word"], found["why"], text)
+
+
+def commands(text: str) -> list[list[str]]:
+    """The words of each command, comments left out."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+def runs(page: Path) -> bool:
+    return any(block.language == "bash" and block.word != "not run" for block in blocks(page))
+
+
+@pytest.mark.parametrize(
+    "page", [*filter(runs, PAGES)], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+def test_commands_do_what_the_page_says(
+    page: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:asyncio -p no:rerunfailures -p no:hypothesispytest")
+    pytester.makepyprojecttoml("[tool.pytest.ini_options]")
+    if any("examples" in block.text for block in blocks(page) if block.language == "bash"):
+        leave = shutil.ignore_patterns(".tooleval", "__pycache__", ".pytest_cache")
+        shutil.copytree(ROOT / "examples", "examples", ignore=leave)
+    printed = ""
+    for block in blocks(page):
+        if block.title and not block.title.startswith("."):
+            Path(block.title).parent.mkdir(parents=True, exist_ok=True)
+            Path(block.title).write_text(block.text, encoding="utf-8")
+        elif block.word == "change":
+            change(Path(str(block.why)), block.text)
+        elif block.language == "bash" and block.word != "not run":
+            for words in commands(block.text):
+                printed = run(words, pytester)
+        elif block.language == "text" and printed:
+            assert_shown(block.text, printed)
+        if block.language != "bash" or block.word == "not run":
+            printed = ""
+
+
+def change(file: Path, diff: str) -> None:
+    """What `-` lines of the file become by the `+` lines after them."""
+    old = "".join(line[1:].strip() for line in diff.splitlines() if line.startswith("-"))
+    new = "".join(line[1:].strip() for line in diff.splitlines() if line.startswith("+"))
+    text = file.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{old!r} is not in {file} exactly once"
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def run(words: list[str], pytester: pytest.Pytester) -> str:
+    if words[0] == "pytest":
+        result = pytester.runpytest_inprocess(*words[1:])
+        output = result.stdout.str() + result.stderr.str()
+        assert result.ret in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED), f"{words}\n{output}"
+        assert "INTERNALERROR" not in output
+        assert not re.search(r"^ERROR ", output, re.MULTILINE), f"{words}\n{output}"
+    elif words[0] == "tooleval":
+        done = CliRunner().invoke(main, words[1:], catch_exceptions=False)
+        output = done.output
+        assert done.exit_code in (0, 1), f"{words}\n{output}"
+    else:
+        raise AssertionError(f"{words[0]}: say <!-- not run: REASON -->, or teach this test to run it")
+    return output
+
+
+def assert_shown(shown: str, printed: str) -> None:
+    """Whether the lines are printed, in this order; `...` leaves some out."""
+    rest = _VARYING.sub("~", re.sub(r"[ =_]+$", "", printed, flags=re.MULTILINE)).splitlines()
+    for line in _VARYING.sub("~", re.sub(r"[ =_]+$", "", shown, flags=re.MULTILINE)).splitlines():
+        if line.strip() in ("", "..."):
+            continue
+        start, dots, _ = line.partition(" ...")
+        found = [
+            number for number, one in enumerate(rest) if one == line or (dots and one.startswith(start))
+        ]
+        assert found, f"{line!r} is not printed (any more):\n{printed}"
+        rest = rest[found[0] + 1 :]
+
+
+def options_of(words: list[str], pytestconfig: pytest.Config) -> set[str]:
+    """All options that the command of these words has."""
+    if words[0] == "pytest":
+        parser = pytestconfig._parser
+        anonymous = [*parser._groups, parser._anonymous]
+        return {name for group in anonymous for option in group.options for name in option.names()}
+    command: click.Command = main
+    for word in words[1:]:
+        if not isinstance(command, click.Group) or word.startswith("-"):
+            break
+        command = command.commands[word]
+    return {
+        name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_options_exist(page: Path, pytestconfig: pytest.Config) -> None:
+    for block in blocks(page):
+        if block.language != "bash":
+            continue
+        for words in commands(block.text):
+            while words and "=" in words[0]:  # VARIABLE=value pytest ...
+                del words[0]
+            if words[:1] not in (["pytest"], ["tooleval"]):
+                continue
+            known = options_of(words, pytestconfig)
+            for word in words[1:]:
+                if word.startswith("--"):
+                    assert word.partition("=")[0] in known, f"{page.name}: {shlex.join(words)}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_options_named_in_the_text_exist(page: Path, pytestconfig: pytest.Config) -> None:
+    text = page.read_text(encoding="utf-8")
+    known = options_of(["pytest"], pytestconfig)
+    assert set(re.findall(r"--tooleval-[a-z]+(?:-[a-z]+)*", text)) <= known
+    keys = set(re.findall(r"`(tooleval_[a-z_]+)`", text))
+    assert keys <= set(pytestconfig._parser._inidict)
+
+
+def test_a_command_that_is_not_in_a_block_is_not_run() -> None:
+    """Four spaces would hide a command from these tests; only the README's first two are written so."""
+    for page in PAGES:
+        text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+        hidden = re.findall(r"^    (?:pytest|tooleval|pip|python) .*$", text, re.MULTILINE)
+        assert hidden == [], page.name
