@@ -33,9 +33,9 @@ _SHOWN = 20
 def run_lines(document: RowsDocument, model: str | None, *, all_failed: bool) -> Iterator[str]:
     """A run as pytest tells it: origin, tables, a line for each failed case (20 or all), the verdict."""
     yield from _head(document.run)
-    table = score_table(document, model)
-    if table:
-        yield from ["", *table]
+    head, lines = score_table(document, model)
+    if lines:
+        yield from ["", *head, *lines]
     if model is None:
         yield from notes(document)
     wrong = [row for row in document.cases if row.outcome in _WRONG and model in (None, row.model)]

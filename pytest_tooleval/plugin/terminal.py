@@ -168,8 +168,11 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
     """The table of models and suites, then what a reader must not miss."""
     document = session.document()
     reporter.write_sep("=", "tool calling")
-    for number, line in enumerate(score_table(document) if document.cases else ()):
-        reporter.write_line(line, bold=number == 0)
+    head, lines = score_table(document)
+    for line in head:
+        reporter.write_line(line, bold=True)
+    for line in lines:
+        reporter.write_line(line)
     forbidden = [c for c in document.cases if c.called_forbidden]
     despite = " (fails the run whatever the gates say)" if session.verdict.gates else ""
     for word, tolerated in ((f"forbidden{despite}", False), ("forbidden", True)):

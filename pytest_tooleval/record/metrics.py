@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-# The built-in metrics, and what heads the column of each.
-BUILT_IN = {
-    "overall": "overall",
-    "tool_selection": "tool",
-    "parameter_accuracy": "params",
-    "no_extra_calls": "no extra",
-    "arguments_valid": "valid args",
-    "completion": "completion",
-    "efficiency": "efficiency",
-    "redundancy_penalty": "redundancy",
-    "detour_penalty": "detours",
-    "calls": "calls",
-    "state": "state",
-    "results": "results",
-    "text": "text",
-    "conduct": "conduct",
-}
+BUILT_IN = (
+    "overall",
+    "tool_selection",
+    "parameter_accuracy",
+    "no_extra_calls",
+    "arguments_valid",
+    "completion",
+    "efficiency",
+    "redundancy_penalty",
+    "detour_penalty",
+    "calls",
+    "state",
+    "results",
+    "text",
+    "conduct",
+)
 # Of these less is better, so they can have no threshold; the others may have one.
 PENALTIES = ("redundancy_penalty", "detour_penalty")
 # Those that only conversations have, each the mean of checks of its kind.
@@ -53,6 +52,6 @@ def ordered_metrics(names: Iterable[str]) -> list[str]:
     return sorted(set(names), key=lambda name: (places.get(name, len(places)), name))
 
 
-def title_of(metric: str) -> str:
-    """What heads the column of a metric, built in or not."""
-    return BUILT_IN.get(metric, metric)
+def is_perfect(metric: str, value: float) -> bool:
+    """Whether no value of this metric is better."""
+    return value == 0.0 if metric in PENALTIES else value >= 1.0

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from ..record.document import RowsDocument
+from ..record.metrics import BUILT_IN
+from ..record.metrics import is_perfect
 from ..record.metrics import ordered_metrics
-from ..record.metrics import title_of
 from ..record.summary import Mean
 from ..record.summary import ModelSummary
 from ..record.summary import SuiteSummary
@@ -40,10 +41,9 @@ def told_apart(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:
     ]
 
 
-def score_table(document: RowsDocument, model: str | None = None) -> list[str]:
-    """Each suite on each model, then the models if there are several suites; of one model or of all.
-
-    The header comes first; empty when nothing was evaluated.
+def score_table(document: RowsDocument, model: str | None = None) -> tuple[list[str], list[str]]:
+    """The lines of a header and those of each suite on each model, then of each model if there are
+    several suites; of one model or of all. Both are empty when nothing was evaluated.
     """
     suites = told_apart([row for row in document.suites if row.model and model in (None, row.model)])
     rows: list[tuple[str, ModelSummary]] = [(row.suite, row) for row in suites]
@@ -52,28 +52,40 @@ def score_table(document: RowsDocument, model: str | None = None) -> list[str]:
         rows += [("all suites", row) for row in models]
     if document.run.shard is not None:  # nothing of it is judged yet
         rows = [(name, structs.replace(row, tolerated=0)) for name, row in rows]
-    return _table(rows) if rows else []
+    return _table(rows) if rows else ([], [])
 
 
-def _table(named: Sequence[tuple[str, ModelSummary]]) -> list[str]:
+def _table(named: Sequence[tuple[str, ModelSummary]]) -> tuple[list[str], list[str]]:
     rows = [row for _, row in named]
     columns = [
         ("model", [printable(row.model) for row in rows]),
         ("suite", [printable(suite) for suite, _ in named]),
         *score_columns(rows),
     ]
-    lines = zip(*([title, *cells] for title, cells in columns), strict=True)
-    return aligned([list(line) for line in lines], texts=(0, 1))
+    cells = zip(*([*_folded(title), *cells] for title, cells in columns), strict=True)
+    first, second, *lines = aligned([list(line) for line in cells], texts=(0, 1))
+    return [first, second] if first else [second], lines
+
+
+def _folded(title: str) -> tuple[str, str]:
+    """A title on two lines: names of metrics are longer than their numbers."""
+    start, joint, end = title.rpartition("_")
+    return start + joint, end
 
 
 def score_columns(
     rows: Sequence[ModelSummary], quote: Callable[[str], str] = str, *, intervals: bool = False
 ) -> list[tuple[str, list[str]]]:
-    """Titles and cells, without columns that have no value.
+    """Titles and cells, without columns that have no value and built-in metrics that are perfect in all.
 
     `quote` is for names of metrics. With `intervals`, the pass rate has its own: all would be too many.
     """
-    metrics = ordered_metrics(metric for row in rows for metric in row.metrics)
+    metrics = ordered_metrics(
+        metric
+        for row in rows
+        for metric, found in row.metrics.items()
+        if metric not in BUILT_IN or not is_perfect(metric, found.mean)
+    )
     trials = most_trials(rows)
     counts = [
         name for name in ("errors", "tolerated", "skipped") if any(getattr(row, name) for row in rows)
@@ -84,10 +96,7 @@ def score_columns(
             (name, [str(getattr(row, name)) for row in rows])
             for name in ("cases", "passed", "failed", *counts)
         ),
-        *(
-            (quote(title_of(name)), [_mean(row.metrics.get(name), False) for row in rows])
-            for name in metrics
-        ),
+        *((quote(name), [_mean(row.metrics.get(name), False) for row in rows]) for name in metrics),
         (quote(f"pass@{trials}"), [_reliability(row, "@", trials) for row in rows]),
         (quote(f"pass^{trials}"), [_reliability(row, "^", trials) for row in rows]),
         ("tokens", [_tokens(row) for row in rows]),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..record.metrics import CONVERSATION
 from ..record.metrics import PENALTIES
+from ..record.metrics import is_perfect
 from ..record.results import ABSENT
 from ..record.results import NO_TOOL
 from ..record.results import Check
@@ -42,7 +43,8 @@ def what_was_wrong(
     if category == "inefficient_chain":
         parts = _by_loss(values)
     for metric in (*(parts if {"overall", "completion"} & failing.keys() else ()), *failing):
-        if metric not in drafts or _is_right(metric, values.get(metric)):
+        value = values.get(metric)
+        if metric not in drafts or value is None or is_perfect(metric, value):
             continue
         score = drafts[metric].score(explained=True)
         check = next((check for check in score.checks if check.value < 1.0), None)
@@ -59,12 +61,6 @@ def _by_loss(values: Mapping[str, float | None]) -> list[str]:
     lost = {metric: values[metric] or 0.0 for metric in PENALTIES}
     lost["efficiency"] = 0.0 if efficiency is None else completion * (1.0 - efficiency)
     return sorted(lost, key=lambda metric: -lost[metric])
-
-
-def _is_right(metric: str, value: float | None) -> bool:
-    if value is None:
-        return True
-    return value == 0.0 if metric in PENALTIES else value >= 1.0
 
 
 def _phrase(metric: str, category: FailureCategory, check: Check) -> str:
