@@ -47,7 +47,7 @@ class CaseFailure(AssertionError):
     """The model was wrong. An AssertionError, so that editors show a failure and not an error."""
 
 
-class NoAnswer(Exception):
+class CaseError(Exception):
     """There was no answer. Not a failure: reports tell the two apart by the type."""
 
 
@@ -138,7 +138,7 @@ class CaseItem(pytest.Item):
         if self._asks.settings.properties:
             self.user_properties += properties(result)
         if result.outcome == "error":
-            raise NoAnswer(printable(result.reason))
+            raise CaseError(printable(result.reason))
 
     @property
     def _model(self) -> str:
@@ -207,7 +207,7 @@ class CaseItem(pytest.Item):
 
     def report_unanswered(self, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
         """The report of a case without an answer, of which pytest would draw a traceback for 50 ms."""
-        if call.excinfo is None or not isinstance(call.excinfo.value, NoAnswer):
+        if call.excinfo is None or not isinstance(call.excinfo.value, CaseError):
             return None
         undrawn = copy.copy(call)
         untraced = pytest.fail.Exception(str(call.excinfo.value), pytrace=False)
