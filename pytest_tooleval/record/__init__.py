@@ -1,6 +1,5 @@
-"""What a run is: calls, transcripts, results, summaries, gates, a comparison, the document.
+"""The record of a run: calls, transcripts, results, summaries, gates, comparison, document.
 
-These types are the record from the scorer to the last byte of a report: history, JSON, reports, the page
-and pytest-xdist carry them, and `docs/results.schema.json` is generated from them. Nothing here computes
-a score or a verdict.
+The scorers, pytest-xdist, the history, the reports and the page all use these types, and
+`docs/results.schema.json` is generated from them. Nothing here computes a score or a verdict.
 """

@@ -4,44 +4,40 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from collections.abc import Mapping
 from typing import Annotated
 from typing import Any
 from typing import TypeGuard
 
-from msgspec import Meta
 from msgspec import Struct
 
-# Far deeper than any real call. Python's own limit lies near 1000, moves with the version and with
-# the stack at hand, and what could be read in one place could not be written in another.
+from .fields import doc
+
+# Far deeper than any real call. Python's own limit is near 1000, but varies with the version and the
+# stack, so that what one place reads another could not write.
 MAX_DEPTH = 200
-# What is said of a call whose `arguments` are None.
+# The message for a call whose `arguments` are None.
 NO_OBJECT = "the arguments are not a JSON object"
 
 
 class ToolCall(Struct, frozen=True, gc=False):
     """One call that a model made.
 
-    `arguments` is None when what the model sent is not a JSON object; `raw_arguments` then holds
-    what came, as text. It is None when the arguments came as an object and not as text.
+    `arguments` is None when the model sent something other than a JSON object; `raw_arguments` is then
+    what it sent. `raw_arguments` is None when the arguments came as an object instead of a text.
     """
 
-    name: Annotated[str, Meta(description="The tool.")]
-    arguments: Annotated[
-        dict[str, Any] | None, Meta(description="The arguments; null when they are not an object.")
-    ]
-    raw_arguments: Annotated[str | None, Meta(description="The arguments as they came, if as text.")] = (
-        None
-    )
-    id: Annotated[str | None, Meta(description="The id of the call.")] = None
+    name: Annotated[str, doc("The tool.")]
+    arguments: Annotated[dict[str, Any] | None, doc("The arguments; null when they are not an object.")]
+    raw_arguments: Annotated[str | None, doc("The arguments as the model sent them, if as text.")] = None
+    id: Annotated[str | None, doc("The id of the call.")] = None
 
     @classmethod
     def parse(cls, name: str, arguments: object, id: str | None = None) -> ToolCall:
         """Make a call from what a provider sent: arguments as JSON text, an object, or anything else.
 
-        Text that is not a JSON object, an empty text and nothing at all are the model's mistake:
-        they are kept as they came and never become `{}`.
+        Text that is not a JSON object, an empty text and None are the model's mistake: they never
+        become `{}`.
         """
         if isinstance(arguments, dict):
             if is_nested_deeper(arguments, MAX_DEPTH):
@@ -63,9 +59,9 @@ class ToolCall(Struct, frozen=True, gc=False):
 
     @property
     def repeated_key(self) -> str | None:
-        """A key that one object of the arguments has twice: no two readers agree what that means."""
+        """A key that an object of the arguments has twice, which parsers read differently."""
         raw = self.raw_arguments
-        # There is a colon for each key, so where there are no more, there is nothing to look for.
+        # Each key has a colon, so without further colons there is no further key.
         if raw is None or not self.arguments or raw.count(":") == len(self.arguments):
             return None
         repeated: list[str] = []
@@ -77,7 +73,7 @@ class ToolCall(Struct, frozen=True, gc=False):
                     repeated.append(name)
                 seen.add(name)
 
-        with contextlib.suppress(ValueError, RecursionError):  # it may have been repaired
+        with contextlib.suppress(ValueError, RecursionError):  # the text may have been repaired
             json.loads(raw, object_pairs_hook=note)
         return repeated[0] if repeated else None
 
@@ -93,12 +89,12 @@ class ToolCall(Struct, frozen=True, gc=False):
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a number in JSON: a boolean is none."""
+    """Whether a value is a JSON number: a boolean is not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def is_nested_deeper(value: object, levels: int) -> bool:
-    """Whether lists and dicts lie more than so many levels inside each other."""
+    """Whether lists and dicts are nested more than `levels` deep."""
     inner = [value]
     for _ in range(levels + 1):
         inner = [
@@ -114,12 +110,9 @@ def is_nested_deeper(value: object, levels: int) -> bool:
 
 
 def _is_finite(value: object) -> bool:
-    """Whether no number in it is NaN or infinite, which JSON lacks: 1e400 reads as infinity."""
-    inner = [value]
-    while inner:
-        each = inner.pop()
-        if isinstance(each, float) and not math.isfinite(each):
-            return False
-        if isinstance(each, (dict, list)):
-            inner += each.values() if isinstance(each, dict) else each
+    """Whether it has no NaN or infinity, which JSON lacks: 1e400 is read as infinity."""
+    try:
+        json.dumps(value, default=repr, allow_nan=False)
+    except ValueError:
+        return False
     return True

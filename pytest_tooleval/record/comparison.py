@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 from typing import Literal
 
-from msgspec import Meta
 from msgspec import Struct
 
+from .fields import doc
 from .gates import Verdict
 from .run import Git
 
@@ -15,149 +15,137 @@ from .run import Git
 class ComparedRun(Struct, frozen=True, gc=False):
     """One of the two runs."""
 
-    name: Annotated[str, Meta(description="What the user called it.")]
-    id: Annotated[str, Meta(description="The id of the run.")]
-    started: Annotated[str, Meta(description="When it started: ISO 8601, UTC.")]
-    git: Annotated[Git | None, Meta(description="The state of the repository; null when unknown.")] = (
-        None
-    )
+    name: Annotated[str, doc("What the user called it.")]
+    id: Annotated[str, doc("The id of the run.")]
+    started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
+    git: Annotated[Git | None, doc("The state of the repository; null when unknown.")] = None
 
 
 class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
     """The comparison of a metric."""
 
-    metric: Annotated[str, Meta(description="The metric; pass is the share of passed trials.")]
-    suite: Annotated[str | None, Meta(description="The suite that it is of; null for all of them.")]
-    old: Annotated[float, Meta(description="The mean in the baseline.")]
-    new: Annotated[float, Meta(description="The mean now.")]
-    drop: Annotated[float, Meta(description="old - new.")]
-    n: Annotated[int, Meta(ge=0, description="The cases that have a value in both.")]
-    p: Annotated[float, Meta(description="The p value.")]
-    p_adjusted: Annotated[float, Meta(description="The same after Holm's correction.")]
-    test: Annotated[Literal["sign-flip", "McNemar"], Meta(description="The test.")]
-    bound: Annotated[float, Meta(description="The largest drop that is not ruled out.")]
+    metric: Annotated[str, doc("The metric; pass is the share of passed trials.")]
+    suite: Annotated[str | None, doc("The suite; null for all suites.")]
+    old: Annotated[float, doc("The mean in the baseline.")]
+    new: Annotated[float, doc("The mean now.")]
+    drop: Annotated[float, doc("old - new.")]
+    n: Annotated[int, doc("The cases that have a value in both.", ge=0)]
+    p: Annotated[float, doc("The p value.")]
+    p_adjusted: Annotated[float, doc("The same after Holm's correction.")]
+    test: Annotated[Literal["sign-flip", "McNemar"], doc("The test.")]
+    bound: Annotated[float, doc("The largest drop that cannot be ruled out.")]
     verdict: Annotated[
         Verdict,
-        Meta(
-            description="failed: a significant drop above max_drop; passed: a drop above the margin is "
+        doc(
+            "failed: a significant drop above max_drop; passed: a drop above the margin is "
             "ruled out; else inconclusive."
         ),
     ]
 
     @property
     def title(self) -> str:
-        """Its name in tables: `pass` is no metric of a gate, whose pass rate is that of cases."""
+        """The name in tables: not `pass`, as the pass rate of gates counts cases and not trials."""
         return "passing trials" if self.metric == "pass" else self.metric
 
 
 class ComparedCase(Struct, frozen=True, gc=False):
     """A case by name."""
 
-    suite: Annotated[str, Meta(description="The name of the suite.")]
-    case: Annotated[str, Meta(description="The id of the case.")]
+    suite: Annotated[str, doc("The name of the suite.")]
+    case: Annotated[str, doc("The id of the case.")]
 
 
 class RenamedCase(ComparedCase, frozen=True, kw_only=True, gc=False):
-    """A case with its two names."""
+    """A case with its old and its new name."""
 
-    old_suite: Annotated[str, Meta(description="The suite in the baseline.")]
-    old_case: Annotated[str, Meta(description="The id in the baseline.")]
+    old_suite: Annotated[str, doc("The suite in the baseline.")]
+    old_case: Annotated[str, doc("The id in the baseline.")]
 
 
 class Flip(ComparedCase, frozen=True, kw_only=True, gc=False):
-    """A case that passed always and now fails always."""
+    """A case that always passed and now always fails."""
 
-    old: Annotated[
-        str, Meta(description="Passed trials of those with an answer, such as 4/5, in the baseline.")
-    ]
-    new: Annotated[str, Meta(description="The same now.")]
+    old: Annotated[str, doc("Passed trials of those with an answer, such as 4/5, in the baseline.")]
+    new: Annotated[str, doc("The same now.")]
 
 
 class Moved(ComparedCase, frozen=True, kw_only=True, gc=False):
     """A case that got worse or better."""
 
-    old: Annotated[float | None, Meta(description="overall in the baseline.")]
-    new: Annotated[float | None, Meta(description="overall now.")]
+    old: Annotated[float | None, doc("overall in the baseline.")]
+    new: Annotated[float | None, doc("overall now.")]
     old_passes: Annotated[
-        str, Meta(description="Passed trials of those with an answer, such as 4/5, in the baseline.")
+        str, doc("Passed trials of those with an answer, such as 4/5, in the baseline.")
     ]
-    new_passes: Annotated[str, Meta(description="The same now.")]
+    new_passes: Annotated[str, doc("The same now.")]
 
 
 class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
     """The comparison of a model."""
 
-    old: Annotated[str, Meta(description="The label in the baseline.")]
-    new: Annotated[str, Meta(description="The label now.")]
-    cases: Annotated[int, Meta(ge=0, description="The cases compared.")]
+    old: Annotated[str, doc("The label in the baseline.")]
+    new: Annotated[str, doc("The label now.")]
+    cases: Annotated[int, doc("The cases compared.", ge=0)]
     verdict: Annotated[
-        Verdict,
-        Meta(description="failed if a metric or the flips did; else the verdict of the metric pass."),
+        Verdict, doc("failed if a metric or the flips did; else the verdict of the metric pass.")
     ]
     more_trials: Annotated[
-        int | None,
-        Meta(description="If inconclusive: about how many more trials of each case decide; null: none."),
+        int | None, doc("If inconclusive: about how many more trials of each case decide; null: none.")
     ]
     trials_in_both: Annotated[
-        int | None,
-        Meta(description="If none, as the baseline has too few: about how many in both runs decide."),
+        int | None, doc("If none, as the baseline has too few: about how many in both runs decide.")
     ]
-    metrics: Annotated[tuple[ComparedMetric, ...], Meta(description="The metrics.")]
-    flips: Annotated[tuple[Flip, ...], Meta(description="Cases that passed always and now fail always.")]
-    flips_p: Annotated[float | None, Meta(description="The p value of the flips.")]
-    flips_p_adjusted: Annotated[float | None, Meta(description="The same after Holm's correction.")]
-    flips_failed: Annotated[bool, Meta(description="Whether the flips fail the run.")]
-    worse: Annotated[tuple[Moved, ...], Meta(description="Cases that got worse.")]
-    better: Annotated[tuple[Moved, ...], Meta(description="Cases that got better.")]
+    metrics: Annotated[tuple[ComparedMetric, ...], doc("The metrics.")]
+    flips: Annotated[tuple[Flip, ...], doc("Cases that always passed and now always fail.")]
+    flips_p: Annotated[float | None, doc("The p value of the flips.")]
+    flips_p_adjusted: Annotated[float | None, doc("The same after Holm's correction.")]
+    flips_failed: Annotated[bool, doc("Whether the flips fail the run.")]
+    worse: Annotated[tuple[Moved, ...], doc("Cases that got worse.")]
+    better: Annotated[tuple[Moved, ...], doc("Cases that got better.")]
 
     @property
     def got_worse(self) -> bool:
-        """Whether a case, or the share of passes, is lower than before, chance or not."""
+        """Whether a case or the share of passes is worse than before, by chance or not."""
         return bool(self.worse or self.flips) or any(row.drop > 0 for row in self.metrics[:1])
 
 
 class ComparedCases(Struct, frozen=True, gc=False):
-    """What became of the baseline's cases."""
+    """The cases of both runs."""
 
-    same: Annotated[int, Meta(ge=0, description="Cases that both have.")]
-    added: Annotated[tuple[ComparedCase, ...], Meta(description="Cases that only this run has.")]
-    removed: Annotated[tuple[ComparedCase, ...], Meta(description="Cases that only the baseline has.")]
-    changed: Annotated[
-        tuple[ComparedCase, ...], Meta(description="Cases that ask or expect something else now.")
-    ]
-    renamed: Annotated[
-        tuple[RenamedCase, ...], Meta(description="Cases that are the same under another name.")
-    ]
+    same: Annotated[int, doc("Cases that both have.", ge=0)]
+    added: Annotated[tuple[ComparedCase, ...], doc("Cases that only this run has.")]
+    removed: Annotated[tuple[ComparedCase, ...], doc("Cases that only the baseline has.")]
+    changed: Annotated[tuple[ComparedCase, ...], doc("Cases that now ask or expect something else.")]
+    renamed: Annotated[tuple[RenamedCase, ...], doc("Cases that are the same under another name.")]
 
 
 class Comparison(Struct, frozen=True, kw_only=True, gc=False):
     """A comparison of two runs."""
 
-    old: Annotated[ComparedRun, Meta(description="The baseline.")]
-    new: Annotated[ComparedRun, Meta(description="The run compared with it.")]
-    alpha: Annotated[float, Meta(description="The level of significance.")]
-    max_drop: Annotated[float, Meta(description="The drop that is allowed: --tooleval-max-drop.")]
+    old: Annotated[ComparedRun, doc("The baseline.")]
+    new: Annotated[ComparedRun, doc("The run compared with it.")]
+    alpha: Annotated[float, doc("The level of significance.")]
+    max_drop: Annotated[float, doc("The drop that is allowed: --tooleval-max-drop.")]
     margin: Annotated[
-        float, Meta(description="The drop that must be ruled out to pass: max_drop, or 0.1 without one.")
+        float, doc("The drop that must be ruled out to pass: max_drop, or 0.1 without one.")
     ]
-    models: Annotated[tuple[ComparedModel, ...], Meta(description="The models, paired.")]
-    cases: Annotated[ComparedCases, Meta(description="What became of the baseline's cases.")]
+    models: Annotated[tuple[ComparedModel, ...], doc("The models, paired.")]
+    cases: Annotated[ComparedCases, doc("The cases of both runs.")]
     verdict: Annotated[
-        Verdict, Meta(description="failed if a model did or nothing could be compared; else the worst.")
+        Verdict, doc("failed if a model did or nothing could be compared; else the worst.")
     ]
     failed: Annotated[
-        bool,
-        Meta(description="Whether it fails the run; if inconclusive, it does with --tooleval-strict."),
+        bool, doc("Whether it fails the run; if inconclusive, it does with --tooleval-strict.")
     ]
-    message: Annotated[str, Meta(description="All of it in one line.")]
+    message: Annotated[str, doc("The comparison in one line.")]
 
     @property
     def is_only_unsure(self) -> bool:
-        """Whether nothing got worse, and it does not pass only for want of answers."""
+        """Whether nothing got worse, and only too few answers keep it from passing."""
         open = self.verdict == "inconclusive" and not self.failed
         return open and not any(model.got_worse for model in self.models)
 
     @property
     def dropped(self) -> bool:
-        """Whether the share of passes of a model was lower by more than the margin, chance or not."""
+        """Whether a model's share of passes fell by more than the margin, by chance or not."""
         return any(row.drop > self.margin for model in self.models for row in model.metrics[:1])

@@ -16,7 +16,7 @@ from .document import VERSION
 from .document import Document
 
 _T = TypeVar("_T")
-# msgspec escapes what lies below the space.
+# msgspec itself escapes everything below the space.
 _NOT_PLAIN = re.compile(r"[\x7f-\U0010ffff]")
 
 
@@ -25,20 +25,20 @@ class _Version(msgspec.Struct):
 
 
 def to_json(value: Any) -> bytes:
-    """A value as compact JSON on one line; numbers that JSON does not have become null."""
+    """A value as compact JSON on one line; NaN and infinity become null."""
     try:
         return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # half of a surrogate pair, which a model may write
+    except UnicodeEncodeError:  # a model may write half of a surrogate pair
         return msgspec.json.encode(without_surrogates(msgspec.to_builtins(value)))
 
 
 def to_ascii_json(value: Any) -> str:
-    """A value as indented JSON for files and terminals: ASCII, so that no hostile text acts anywhere."""
+    """A value as indented JSON in ASCII, so that hostile text cannot affect a terminal."""
     return _indented(value) + "\n"
 
 
 def document_json(document: Document) -> Iterator[str]:
-    """The same of a whole document, in parts: thousands of cases at once would take much memory."""
+    """A document as `to_ascii_json` writes it, in parts, to save memory."""
     opening = "{"
     for field in document.__struct_fields__:
         yield f'{opening}\n "{field}": '
@@ -58,7 +58,7 @@ def _indented(value: Any) -> str:
 
 
 def without_surrogates(value: Any) -> Any:
-    """A copy of JSON values in which `?` stands for what UTF-8 cannot hold."""
+    """A copy of JSON values with `?` for each character that UTF-8 cannot encode."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, dict):
@@ -69,9 +69,9 @@ def without_surrogates(value: Any) -> Any:
 
 
 def read_document(path: Path, type: type[_T]) -> _T:
-    """A result document from its file, as a `Document` or a `RowsDocument`.
+    """Read a result document from a file, as a `Document` or a `RowsDocument`.
 
-    Raises ToolevalError for a file that holds none, or one of another version.
+    Raises ToolevalError for any other file, and for a document of another version.
     """
     try:
         data = path.read_bytes()

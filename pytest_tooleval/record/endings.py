@@ -1,7 +1,6 @@
-"""How an answer ended: which words of the providers mean that there is no usable answer.
+"""How an answer ended: the finish reasons of providers that mean there is no usable answer.
 
-A provider says it in its own document, in its own words; libraries between here and there turn most
-of them into `stop`. So the document is read as it came.
+Libraries turn most of them into `stop`, so they are read from the provider's own document.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from typing import Annotated
 from typing import Literal
 from typing import NamedTuple
 
-from msgspec import Meta
 from msgspec import Struct
 
 from ..errors import ModelError
 from ..text import shorten
 from .calls import ToolCall
+from .fields import doc
 
 NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call"]
 
@@ -26,21 +25,21 @@ NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call"]
 class NoAnswer(Struct, frozen=True, gc=False):
     """Why an answer cannot be used."""
 
-    category: Annotated[NoAnswerCategory, Meta(description="The category of the failure.")]
-    reason: Annotated[str, Meta(description="The provider's own word and text.")]
+    category: Annotated[NoAnswerCategory, doc("The category of the failure.")]
+    reason: Annotated[str, doc("The finish reason and the message of the provider.")]
 
     def __str__(self) -> str:
         return f"{self.category.replace('_', ' ')}: {self.reason}"
 
 
 class Ending(NamedTuple):
-    """Why no usable answer came: the provider's word for it, and what else it said."""
+    """Why there is no usable answer: the provider's finish reason and its message."""
 
     reason: str
     message: str = ""
 
 
-# Lower case, as providers differ in that. `failed` is the provider's own fault.
+# In lower case, as providers differ. `failed` is the provider's own fault.
 _WORDS: Mapping[NoAnswerCategory | Literal["failed"], str] = {
     "refused": "refusal",
     "blocked": (
@@ -62,7 +61,7 @@ _WORDS: Mapping[NoAnswerCategory | Literal["failed"], str] = {
         "insufficient_system_resource missing_thought_signature queued in_progress"
     ),
 }
-# What providers say of an answer that holds calls.
+# The finish reasons of an answer with calls.
 _CALLED = frozenset("tool_calls tool_call tool_use function_call".split())
 _MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
 
@@ -70,29 +69,28 @@ _MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words
 def no_answer(
     calls: Sequence[ToolCall], text: str, reason: str | None, message: str | None
 ) -> NoAnswer | None:
-    """Why a reply with these calls and this text cannot be used; None where it can.
+    """Why a reply with these calls and this text cannot be used; None if it can.
 
-    Calls in an answer that was cut off, or that the provider could not read, are judged if the last
-    of them is whole. Providers that read arguments themselves turn cut ones into `{}`.
+    The calls of an answer that was cut off or malformed are judged if the last of them is complete.
+    Providers that parse arguments themselves turn truncated ones into `{}`.
     """
     meaning = _meaning(reason)
     if not calls and not text.strip() and (reason or "").lower() in _CALLED:
         return NoAnswer("malformed_call", f"{reason}: no call could be read")
     if meaning is None or meaning == "failed":
         return None
-    if calls and meaning == "cut_off" and calls[-1].arguments:
-        return None
-    if calls and meaning == "malformed_call" and calls[-1].arguments is not None:
+    last = calls[-1].arguments if calls else None
+    if (meaning == "cut_off" and last) or (meaning == "malformed_call" and last is not None):
         return None
     parts = [str(reason), " ".join((message or "").split())]
-    told = parts[1:] if meaning == "refused" and parts[1] else filter(None, parts)
-    return NoAnswer(meaning, shorten(": ".join(told), 500))
+    shown = parts[1:] if meaning == "refused" and parts[1] else filter(None, parts)
+    return NoAnswer(meaning, shorten(": ".join(shown), 500))
 
 
 def ending_of(*documents: object) -> Ending | None:
-    """How an answer ended, from the provider's document, and further ones where that says nothing.
+    """How an answer ended, from the provider's document or else from further ones.
 
-    None when it ended as it should. Raises ModelError when the provider itself has failed.
+    None when it ended normally. Raises ModelError when the provider itself failed.
     """
     endings = [ending for document in documents for ending in _endings(document)]
     known = [ending for ending in endings if _meaning(ending.reason)]
@@ -110,7 +108,7 @@ def _meaning(reason: str | None) -> NoAnswerCategory | Literal["failed"] | None:
 
 
 def _endings(document: object) -> Iterator[Ending]:
-    """What a document says of its end, in the shape of whichever provider; the telling ones first."""
+    """All that a document of any provider says about its end, the most specific first."""
     body = _mapping(document)
     yield from _of_gemini(body)
     details = _mapping(body.get("stop_details"))  # Anthropic's

@@ -21,15 +21,15 @@ BUILT_IN = (
     "text",
     "conduct",
 )
-# Of these less is better, so they can have no threshold; the others may have one.
+# For these, less is better, so they cannot have a threshold.
 PENALTIES = ("redundancy_penalty", "detour_penalty")
-# Those that only conversations have, each the mean of checks of its kind.
+# Only conversations have these, each the mean of its checks.
 CONVERSATION = ("calls", "state", "results", "text", "conduct")
 METRICS = tuple(name for name in BUILT_IN if name not in PENALTIES)
 
 
 class Budget(NamedTuple):
-    """What a trial may take at most; `text` says it in Markdown."""
+    """What a trial may use at most; `text` describes it in Markdown."""
 
     name: str
     text: str
@@ -38,10 +38,10 @@ class Budget(NamedTuple):
 BUDGETS = {
     budget.name: budget
     for budget in (
-        Budget("max_calls", "calls of tools, in all replies"),
+        Budget("max_calls", "tool calls in all replies"),
         Budget("max_tokens_used", "tokens of prompts and answers"),
         Budget("max_cost_usd", "US dollars"),
-        Budget("max_latency_s", "seconds of waiting for the model; of a cached answer as recorded"),
+        Budget("max_latency_s", "seconds of waiting for the model; for a cached answer, as recorded"),
     )
 }
 

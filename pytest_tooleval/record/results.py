@@ -1,7 +1,7 @@
 """The results of trials and cases.
 
-A `CaseRow` is what listings, gates and comparisons need of a case. A `CaseResult` is the whole of it,
-with explanations and transcripts: the same JSON is read as either.
+A `CaseRow` is what listings, gates and comparisons need. A `CaseResult` adds explanations and
+transcripts. The same JSON can be read as either.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Literal
 from typing import overload
 
 import msgspec
-from msgspec import Meta
 from msgspec import Struct
 
 from ..errors import ErrorKind
@@ -21,8 +20,10 @@ from .calls import ToolCall
 from .confusion import Choice
 from .endings import NoAnswer
 from .endings import NoAnswerCategory
+from .fields import doc
 from .transcript import Measures
 from .transcript import Transcript
+from .transcript import sum_known
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
 # docs/reference/metrics.md says what each means.
@@ -48,10 +49,9 @@ FailureCategory = Literal[
     "over_budget",
     "below_threshold",
 ]
-# How the reason of a case begins that was marked xfail, and failed.
+# How the reason of a case begins that is marked xfail and failed.
 EXPECTED_FAILURE = "expected to fail"
-# What stands in a comparison where no tool is expected, or none was called; and where a parameter is not
-# there, or should not be.
+# Shown in a comparison for no expected or called tool, and for a missing or unexpected parameter.
 NO_TOOL = "(no call)"
 ABSENT = "(absent)"
 # The reason of a check that is about what was expected, though something else came.
@@ -59,21 +59,20 @@ NOT_SAID = "was not said"
 
 
 class Check(Struct, frozen=True, gc=False):
-    """One comparison behind a score: what was expected, what came, and why it counted or not."""
+    """One comparison behind a score: expected, actual, and why it counted or not."""
 
-    what: Annotated[str, Meta(description="What was compared: a parameter, a tool, a call.")]
-    expected: Annotated[str, Meta(description="What was expected, as text; JSON for values.")]
-    actual: Annotated[str, Meta(description="What came, likewise.")]
-    value: Annotated[float, Meta(description="What it counts, from 0 to 1.")]
-    reason: Annotated[str, Meta(description="Why it counts that.")]
+    what: Annotated[str, doc("What was compared: a parameter, a tool, a call.")]
+    expected: Annotated[str, doc("What was expected, as text; JSON for values.")]
+    actual: Annotated[str, doc("What the model did, likewise.")]
+    value: Annotated[float, doc("The score of the check, from 0 to 1.")]
+    reason: Annotated[str, doc("Why it has this score.")]
     place: Annotated[
-        str,
-        Meta(description="The call or turn that it belongs to, such as call 2; empty: the answer."),
+        str, doc("The call or turn that it belongs to, such as call 2; empty: the answer.")
     ] = ""
 
     @property
     def name(self) -> str:
-        """What was compared, and where; of a tool the place says it all."""
+        """What was compared, and where; for a tool, the place is enough."""
         parts = (self.place, "" if self.place and self.what == "tool" else self.what)
         return ": ".join(filter(None, parts))
 
@@ -84,70 +83,51 @@ class Score(Struct, frozen=True, gc=False):
     Cases that passed have no explanations unless something asks for them.
     """
 
-    value: Annotated[float | None, Meta(description="The score; null where the metric does not apply.")]
-    explanation: Annotated[
-        str, Meta(description="Why it is what it is; may be empty when the case passed.")
-    ] = ""
-    checks: Annotated[
-        tuple[Check, ...], Meta(description="The comparisons behind it; may be empty likewise.")
-    ] = ()
+    value: Annotated[float | None, doc("The score; null where the metric does not apply.")]
+    explanation: Annotated[str, doc("Why it has this value; may be empty when the case passed.")] = ""
+    checks: Annotated[tuple[Check, ...], doc("The comparisons behind it; may also be empty then.")] = ()
 
 
 class TrialError(Struct, frozen=True, gc=False):
     """Why a trial has no answer to score."""
 
-    kind: Annotated[ErrorKind, Meta(description="The kind of the error.")]
-    message: Annotated[str, Meta(description="What went wrong.")]
+    kind: Annotated[ErrorKind, doc("The kind of the error.")]
+    message: Annotated[str, doc("What went wrong.")]
 
 
 class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
     """One trial of a case without its explanations and transcript."""
 
-    trial: Annotated[int, Meta(ge=0, description="The number of the trial, from 0.")] = 0
-    passed: Annotated[bool, Meta(description="Whether every metric with a threshold reached it.")] = (
-        False
-    )
-    failure: Annotated[
-        FailureCategory | None,
-        Meta(description="The one category that a failed trial counts under."),
-    ] = None
-    calls_made: Annotated[int, Meta(ge=0, description="The calls in all replies of the model.")] = 0
+    trial: Annotated[int, doc("The number of the trial, from 0.", ge=0)] = 0
+    passed: Annotated[bool, doc("Whether every metric with a threshold reached it.")] = False
+    failure: Annotated[FailureCategory | None, doc("The category of a failed trial.")] = None
+    calls_made: Annotated[int, doc("Calls in all replies of the model.", ge=0)] = 0
     choices: Annotated[
         tuple[Choice, ...],
-        Meta(
-            description="Each expected call and each call that was made, once; see reference/metrics.md."
-        ),
+        doc("Each expected call and each call that was made, once; see reference/metrics.md."),
     ] = ()
-    wrong: Annotated[
-        str, Meta(description="What was wrong, in one line; empty when the trial passed.")
-    ] = ""
+    wrong: Annotated[str, doc("What was wrong, in one line; empty when the trial passed.")] = ""
     others_cost_usd: Annotated[
-        float | None,
-        Meta(description="What judge and simulated user cost in US dollars. Null: unknown, or none."),
+        float | None, doc("What judge and simulated user cost in US dollars. Null: unknown, or none.")
     ] = None
-    error: Annotated[
-        TrialError | None, Meta(description="Why there is no answer; null when there is one.")
-    ] = None
+    error: Annotated[TrialError | None, doc("Why there is no answer; null when there is one.")] = None
 
     @property
     def spent(self) -> dict[str, float | None]:
-        """What each of `metrics.BUDGETS` limits; None where it is unknown."""
-        tokens = (self.prompt_tokens, self.completion_tokens)
+        """What `metrics.BUDGETS` limits, by the name of the budget; None when unknown."""
         return {
             "max_calls": self.calls_made,
-            "max_tokens_used": None if None in tokens else sum(filter(None, tokens)),
+            "max_tokens_used": sum_known((self.prompt_tokens, self.completion_tokens)),
             "max_cost_usd": self.cost_usd,
             "max_latency_s": self.latency_s,
         }
 
 
 class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
-    """One trial of a case: either scores, or the error that left nothing to score."""
+    """One trial of a case: its scores, or the error in their place."""
 
-    scores: Annotated[dict[str, Score], Meta(description="A metric to its score.")] = {}  # noqa: RUF012
-    transcript: Annotated[
-        Transcript | None, Meta(description="The conversation; null without an answer.")
-    ] = None
+    scores: Annotated[dict[str, Score], doc("A metric to its score.")] = {}  # noqa: RUF012
+    transcript: Annotated[Transcript | None, doc("The conversation; null without an answer.")] = None
 
     @property
     def values(self) -> dict[str, float | None]:
@@ -156,9 +136,9 @@ class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
 
     @property
     def checks(self) -> dict[str, list[Check]]:
-        """The comparisons behind all scores, each once, by the call or turn that they belong to.
+        """The comparisons behind all scores, each once, by call or turn.
 
-        The turns are in their order; what belongs to none comes last.
+        Turns are in order; comparisons that belong to none are last.
         """
         found: dict[str, list[Check]] = {}
         for check in dict.fromkeys(check for score in self.scores.values() for check in score.checks):
@@ -183,59 +163,43 @@ def _turn_of(place: str) -> float:
 class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     """A case on a model: the outcome of all its trials together."""
 
-    nodeid: Annotated[str, Meta(description="pytest's node id.")]
-    suite: Annotated[str, Meta(description="The name of the suite.")]
-    case: Annotated[str, Meta(description="The id of the case.")]
-    model: Annotated[str, Meta(description="The label of the model; empty when none was named.")]
-    outcome: Annotated[Outcome, Meta(description="What came of it.")]
+    nodeid: Annotated[str, doc("pytest's node id.")]
+    suite: Annotated[str, doc("The name of the suite.")]
+    case: Annotated[str, doc("The id of the case.")]
+    model: Annotated[str, doc("The label of the model; empty when none was named.")]
+    outcome: Annotated[Outcome, doc("The outcome.")]
     tolerated: Annotated[
         bool,
-        Meta(
-            description="Whether the failure or error does not fail the run: a gate judges all cases "
+        doc(
+            "Whether the failure or error does not fail the run: a gate judges all cases "
             "together, or the case is marked xfail."
         ),
     ] = False
     scores: Annotated[
         dict[str, float | None],
-        Meta(description="A metric to its mean over the trials that have an answer; null: none has it."),
+        doc("A metric to its mean over the trials with an answer; null: none has it."),
     ] = {}
-    thresholds: Annotated[
-        dict[str, float], Meta(description="A metric to the least score that passes.")
-    ] = {}
-    budgets: Annotated[
-        dict[str, float], Meta(description="What a trial may take at most, by the name of the budget.")
-    ] = {}
-    reason: Annotated[str, Meta(description="Why it did not pass, in one line; else empty.")] = ""
-    weight: Annotated[float, Meta(description="The weight of the case in means.")] = 1.0
+    thresholds: Annotated[dict[str, float], doc("A metric to the lowest score that passes.")] = {}
+    budgets: Annotated[dict[str, float], doc("A budget to the most that a trial may use.")] = {}
+    reason: Annotated[str, doc("Why it did not pass, in one line; else empty.")] = ""
+    weight: Annotated[float, doc("The weight of the case in means.")] = 1.0
     cluster: Annotated[
-        str, Meta(description="Cases of a suite that share it ask the same in other words; empty: none.")
+        str, doc("Cases of a suite with the same cluster ask the same in other words; empty: none.")
     ] = ""
-    tags: Annotated[tuple[str, ...], Meta(description="The tags of the case.")] = ()
-    tool_choice: Annotated[str, Meta(description="The tool_choice that the case asks for.")] = ""
-    file: Annotated[str, Meta(description="The suite's file, relative to pytest's root folder.")] = ""
-    line: Annotated[
-        int, Meta(ge=0, description="The line of the case in it, from 1; 0 when unknown.")
-    ] = 0
-    position: Annotated[int, Meta(ge=0, description="The place of the case in the suite, from 0.")] = 0
-    content: Annotated[
-        str, Meta(description="A fingerprint of what the case asks and expects; empty: unknown.")
-    ] = ""
-    suite_content: Annotated[
-        str, Meta(description="A fingerprint of the suite's file; empty: unknown.")
-    ] = ""
-    suite_cases: Annotated[int, Meta(ge=0, description="The cases of the suite, selected or not.")] = 0
-    pass_rule: Annotated[
-        str, Meta(description="How the trials make the verdict: mean, all, any or K/N.")
-    ] = "mean"
-    asked: Annotated[
-        str, Meta(description="What the user says in the prompt, at most 2,000 characters of it.")
-    ] = ""
-    called: Annotated[
-        tuple[str, ...], Meta(description="The tools that were called in some trial, each once.")
-    ] = ()
-    passes: Annotated[int, Meta(ge=0, description="Trials that passed.")] = 0
-    scored: Annotated[int, Meta(ge=0, description="Trials with an answer.")] = 0
-    trials: Annotated[tuple[TrialRow, ...], Meta(description="The trials of the case.")] = ()
+    tags: Annotated[tuple[str, ...], doc("The tags of the case.")] = ()
+    tool_choice: Annotated[str, doc("The tool_choice that the case asks for.")] = ""
+    file: Annotated[str, doc("The suite's file, relative to pytest's root folder.")] = ""
+    line: Annotated[int, doc("The line of the case in the file, from 1; 0 when unknown.", ge=0)] = 0
+    position: Annotated[int, doc("The place of the case in the suite, from 0.", ge=0)] = 0
+    content: Annotated[str, doc("A fingerprint of what the case asks and expects; empty: unknown.")] = ""
+    suite_content: Annotated[str, doc("A fingerprint of the suite's file; empty: unknown.")] = ""
+    suite_cases: Annotated[int, doc("The cases of the suite, selected or not.", ge=0)] = 0
+    pass_rule: Annotated[str, doc("How the trials make the verdict: mean, all, any or K/N.")] = "mean"
+    asked: Annotated[str, doc("The text of the user in the prompt, at most 2,000 characters.")] = ""
+    called: Annotated[tuple[str, ...], doc("The tools that were called in any trial, each once.")] = ()
+    passes: Annotated[int, doc("Trials that passed.", ge=0)] = 0
+    scored: Annotated[int, doc("Trials with an answer.", ge=0)] = 0
+    trials: Annotated[tuple[TrialRow, ...], doc("The trials of the case.")] = ()
 
     @property
     def passed(self) -> bool:
@@ -264,10 +228,8 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
 class CaseResult(CaseRow, frozen=True, kw_only=True, gc=False):
     """A case on a model, with the scores and transcripts of its trials."""
 
-    offered: Annotated[
-        tuple[str, ...], Meta(description="The tools that the model was offered, by name.")
-    ] = ()
-    trials: Annotated[tuple[TrialResult, ...], Meta(description="The trials of the case.")] = ()
+    offered: Annotated[tuple[str, ...], doc("The tools that the model was offered, by name.")] = ()
+    trials: Annotated[tuple[TrialResult, ...], doc("The trials of the case.")] = ()
 
     def row(self) -> CaseRow:
         """The same without explanations and transcripts."""
@@ -280,11 +242,10 @@ def _trial_row(trial: TrialResult) -> TrialRow:
 
 
 class KeptCase(Struct, frozen=True, gc=False):
-    """A case as a run keeps it: its row, and the whole `CaseResult` as JSON.
+    """A case in memory: its row, and the whole `CaseResult` as JSON, empty once nobody needs it.
 
-    Thousands of transcripts as objects would take many times the memory of their text, which is also
-    what goes to xdist's controller, into the history and to those who follow the run. Empty where nobody
-    will read it any more.
+    As objects, thousands of transcripts would take many times the memory. xdist's controller, the
+    history and the events need the JSON anyway.
     """
 
     row: CaseRow
@@ -292,7 +253,7 @@ class KeptCase(Struct, frozen=True, gc=False):
 
 
 class KeptCases(Sequence[CaseResult]):
-    """The cases in these texts, each read when it is looked at and not held."""
+    """The cases in these JSON texts. Each is parsed anew when accessed, to save memory."""
 
     def __init__(self, texts: Sequence[bytes]) -> None:
         self._texts = texts

@@ -1,4 +1,4 @@
-"""What a run says of itself."""
+"""A run: its versions, options, costs and state."""
 
 from __future__ import annotations
 
@@ -10,50 +10,48 @@ from typing import Annotated
 from typing import Any
 from typing import Literal
 
-from msgspec import Meta
 from msgspec import Struct
 
+from .fields import doc
 from .summary import Summary
 
 Status = Literal["finished", "running", "killed"]
-# What a model may be asked for beside being judged.
+# A model that is not itself judged.
 Role = Literal["judge", "user"]
 _AS = {"judge": " (as judge)", "user": " (as user)"}
 
 
 def payer(model: str, role: Role | None) -> str:
-    """Under which name is counted what a model takes."""
+    """The name under which a model's costs are counted."""
     return model + _AS[role] if role else model
 
 
 def is_other(payer: str) -> bool:
-    """Whether that name is of a judge or a simulated user."""
+    """Whether a name of `payer` is that of a judge or a simulated user."""
     return payer.endswith(tuple(_AS.values()))
 
 
 class Git(Struct, frozen=True, gc=False):
     """The state of a git repository."""
 
-    commit: Annotated[str, Meta(description="The hash of the commit.")]
-    branch: Annotated[str | None, Meta(description="The branch; null when none is checked out.")]
-    dirty: Annotated[
-        bool | None, Meta(description="Whether files differed from the commit; null: unknown.")
-    ]
+    commit: Annotated[str, doc("The hash of the commit.")]
+    branch: Annotated[str | None, doc("The branch; null when none is checked out.")]
+    dirty: Annotated[bool | None, doc("Whether files differed from the commit; null: unknown.")]
 
 
 class AskedModel(Struct, frozen=True, gc=False):
     """A model that was asked."""
 
-    model: Annotated[str, Meta(description="The label of the model, as everywhere in the document.")]
-    calls: Annotated[str, Meta(description="What is asked under that label, such as a litellm name.")]
+    model: Annotated[str, doc("The label of the model, as everywhere in the document.")]
+    calls: Annotated[str, doc("What is asked under that label, such as a litellm name.")]
 
 
 class Spent(Struct, frozen=True, gc=False):
-    """What was answered in a run, and so paid for, whatever became of the answers."""
+    """The answers of a run, all of which were paid for, even those of discarded trials."""
 
-    answers: Annotated[int, Meta(ge=0, description="Answers of the model, none of them cached.")] = 0
-    priced: Annotated[int, Meta(ge=0, description="Those of them whose price is known.")] = 0
-    usd: Annotated[float, Meta(description="What these cost, in US dollars.")] = 0.0
+    answers: Annotated[int, doc("Answers of the model, without cached ones.", ge=0)] = 0
+    priced: Annotated[int, doc("The answers whose price is known.", ge=0)] = 0
+    usd: Annotated[float, doc("Their cost in US dollars.")] = 0.0
 
     @classmethod
     def of(cls, cost_usd: float | None) -> Spent:
@@ -65,91 +63,74 @@ class Spent(Struct, frozen=True, gc=False):
 
 
 def add_up(*parts: Mapping[str, Spent]) -> dict[str, Spent]:
-    """What was spent on each model, in all parts of a run together."""
-    # Copies: another thread may count on.
+    """What was spent on each model in all parts of a run."""
+    # Copies, as another thread may still be counting.
     payers = dict.fromkeys(payer for part in parts for payer in list(part))
     return {payer: sum((part.get(payer, Spent()) for part in parts), Spent()) for payer in payers}
 
 
 class Shard(Struct, frozen=True, kw_only=True, gc=False):
-    """A part of a run, which `tooleval merge` joins with the other parts."""
+    """A part of a run, which `tooleval merge` joins with the others."""
 
-    number: Annotated[int, Meta(ge=1, description="Which part it is.")]
-    of: Annotated[int, Meta(ge=1, description="How many parts there are.")]
-    cases: Annotated[
-        int, Meta(ge=0, description="Cases that were selected for all parts, each once for each model.")
-    ]
-    split: Annotated[
-        str, Meta(description="A hash of these cases, their suites, and which part each belongs to.")
-    ]
+    number: Annotated[int, doc("Which part it is.", ge=1)]
+    of: Annotated[int, doc("How many parts there are.", ge=1)]
+    cases: Annotated[int, doc("Cases that were selected for all parts, each once for each model.", ge=0)]
+    split: Annotated[str, doc("A hash of these cases, their suites, and which part each belongs to.")]
     judging: Annotated[
-        dict[str, Any],
-        Meta(description="The gates of the ini file, by option, which are judged over all parts."),
+        dict[str, Any], doc("The gates of the ini file, by option, which are judged over all parts.")
     ] = {}
-    misnamed: Annotated[
-        tuple[str, ...], Meta(description="Recorded runs that name a case which there is not.")
-    ] = ()
+    misnamed: Annotated[tuple[str, ...], doc("Recorded runs that name a case that does not exist.")] = ()
 
 
 class Run(Struct, frozen=True, kw_only=True, gc=False):
     """The run as a whole."""
 
-    id: Annotated[str, Meta(description="The name of the run, in the history too.")]
-    started: Annotated[str, Meta(description="When it started: ISO 8601, UTC.")]
-    duration_s: Annotated[float, Meta(ge=0, description="How long it took, in seconds.")] = 0.0
-    status: Annotated[
-        Status,
-        Meta(description="Whether the run came to its end; it may still have been cut short."),
-    ] = "finished"
-    pytest_tooleval: Annotated[str, Meta(description="The version of pytest-tooleval.")]
-    pytest: Annotated[str, Meta(description="The version of pytest.")]
-    python: Annotated[str, Meta(description="The version of Python.")]
-    exitstatus: Annotated[int | None, Meta(description="pytest's exit status; null when unknown.")] = (
-        None
+    id: Annotated[str, doc("The name of the run, in the history too.")]
+    started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
+    duration_s: Annotated[float, doc("How long it took, in seconds.", ge=0)] = 0.0
+    status: Annotated[Status, doc("Whether the run ended; it may still have been cut short.")] = (
+        "finished"
     )
-    collection_errors: Annotated[int, Meta(ge=0, description="Files that could not be collected.")] = 0
-    max_cost_usd: Annotated[float | None, Meta(description="The value of --tooleval-max-cost.")] = None
+    pytest_tooleval: Annotated[str, doc("The version of pytest-tooleval.")]
+    pytest: Annotated[str, doc("The version of pytest.")]
+    python: Annotated[str, doc("The version of Python.")]
+    exitstatus: Annotated[int | None, doc("pytest's exit status; null when unknown.")] = None
+    collection_errors: Annotated[int, doc("Files that could not be collected.", ge=0)] = 0
+    max_cost_usd: Annotated[float | None, doc("The value of --tooleval-max-cost.")] = None
     spent: Annotated[
         dict[str, Spent],
-        Meta(
-            description="The label of a model to what was spent on it; behind that of a judge or "
-            "simulated user stands `(as judge)` or `(as user)`."
+        doc(
+            "The label of a model to what was spent on it; the label of a judge or "
+            "simulated user ends in `(as judge)` or `(as user)`."
         ),
     ] = {}
     answers: Annotated[
         Literal["replayed", "resumed", "shared"],
-        Meta(description="Where cached answers came from: a cassette, the run before, this run."),
+        doc("Where cached answers came from: a cassette, the previous run, this run."),
     ] = "shared"
-    models: Annotated[tuple[AskedModel, ...], Meta(description="The models that were asked.")] = ()
+    models: Annotated[tuple[AskedModel, ...], doc("The models that were asked.")] = ()
     options: Annotated[
-        dict[str, Any],
-        Meta(description="The options of pytest-tooleval that were given, and their values."),
+        dict[str, Any], doc("The options of pytest-tooleval that were given, and their values.")
     ] = {}
-    git: Annotated[Git | None, Meta(description="The state of the repository; null outside of one.")] = (
-        None
-    )
+    git: Annotated[Git | None, doc("The state of the repository; null outside of one.")] = None
     selected: Annotated[
-        int,
-        Meta(ge=0, description="Cases that were selected, each once for each model; 0: unknown."),
+        int, doc("Cases that were selected, each once for each model; 0: unknown.", ge=0)
     ] = 0
-    partial: Annotated[
-        bool,
-        Meta(description="Whether some case of a suite was not selected, or did not come to its turn."),
-    ] = False
-    shard: Annotated[Shard | None, Meta(description="Of which run it is a part; null: of none.")] = None
+    partial: Annotated[bool, doc("Whether a case of a suite was not selected or not reached.")] = False
+    shard: Annotated[Shard | None, doc("Which part of a run it is; null: it is a whole run.")] = None
 
     @property
     def stops_early(self) -> bool:
-        """Whether asking ended once a verdict was decided (--tooleval-early-stop)."""
+        """Whether a case stops once its verdict is decided (--tooleval-early-stop)."""
         return bool(self.options.get("early-stop"))
 
 
 class SummedRun(Run, frozen=True, kw_only=True, gc=False):
     """The run as a whole, with sums over all its cases."""
 
-    total: Annotated[Summary, Meta(description="Sums over all cases.")]
+    total: Annotated[Summary, doc("Sums over all cases.")]
 
 
 def new_run_id(started: datetime) -> str:
-    """`20261122-101530-3fa9c1`: the time in UTC, and what tells two runs of one second apart."""
+    """`20261122-101530-3fa9c1`: the time in UTC, and a random part."""
     return f"{started.astimezone(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"

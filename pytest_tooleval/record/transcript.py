@@ -1,4 +1,4 @@
-"""A conversation with a model: messages, replies, rounds, and what they took."""
+"""A conversation with a model: messages, replies, rounds, their time and cost."""
 
 from __future__ import annotations
 
@@ -8,78 +8,71 @@ from collections.abc import Sequence
 from typing import Annotated
 from typing import Any
 from typing import Literal
-from typing import cast
+from typing import TypeVar
 
-from msgspec import Meta
 from msgspec import Struct
 
 from .calls import ToolCall
 from .endings import NoAnswer
 from .endings import ending_of
 from .endings import no_answer
+from .fields import doc
 
-# A chat message as it goes over the wire. An assistant's message keeps every field the provider sent
-# (thinking blocks, signatures), so that it can go back unchanged.
+# A chat message as the chat API has it. An assistant's message keeps every field that the provider sent
+# (thinking blocks, signatures), so that it can be sent back unchanged.
 Message = dict[str, Any]
 SYSTEM_ROLES = ("system", "developer")
 CallFormat = Literal["native", "recovered"]
+_Number = TypeVar("_Number", int, float)
 
 
 class Taken(Struct, frozen=True, kw_only=True, gc=False):
-    """What it took to get an answer. Nothing unknown is ever 0."""
+    """Time, tokens and cost of an answer. Unknown values are None, never 0."""
 
     fallbacks: Annotated[
         dict[str, str | None],
-        Meta(description="A parameter that the model refuses to what was sent instead; null: nothing."),
+        doc("A parameter that the model refuses, to what was sent instead; null: nothing."),
     ] = {}
     latency_s: Annotated[
-        float | None,
-        Meta(description="Seconds until the answer; of a cached one as recorded. Null: unknown."),
+        float | None, doc("Seconds until the answer; for a cached one, as recorded. Null: unknown.")
     ] = None
-    prompt_tokens: Annotated[int | None, Meta(description="Tokens of the prompt. Null: unknown.")] = None
-    completion_tokens: Annotated[
-        int | None, Meta(description="Tokens of the answer. Null: unknown.")
-    ] = None
+    prompt_tokens: Annotated[int | None, doc("Tokens of the prompt. Null: unknown.")] = None
+    completion_tokens: Annotated[int | None, doc("Tokens of the answer. Null: unknown.")] = None
     reasoning_tokens: Annotated[
-        int | None, Meta(description="Those of the answer's that went into reasoning. Null: unknown.")
+        int | None, doc("Tokens of the answer that went into reasoning. Null: unknown.")
     ] = None
-    cost_usd: Annotated[float | None, Meta(description="The cost in US dollars. Null: unknown.")] = None
+    cost_usd: Annotated[float | None, doc("The cost in US dollars. Null: unknown.")] = None
     served_model: Annotated[
-        str | None, Meta(description="The model that answered, by the provider's name. Null: unknown.")
+        str | None, doc("The model that answered, by the provider's name. Null: unknown.")
     ] = None
     system_fingerprint: Annotated[
-        str | None, Meta(description="What OpenAI says of the system behind it. Null: not told.")
+        str | None, doc("OpenAI's fingerprint of the system that answered. Null: unknown.")
     ] = None
 
 
 class Measures(Taken, frozen=True, kw_only=True, gc=False):
-    """What one answer took, or all answers of a trial together, and how it was had."""
+    """One answer, or all answers of a trial: time, tokens, cost, and how the model was asked."""
 
     format: Annotated[
         CallFormat | None,
-        Meta(description="native; recovered when calls were written as text; null without an answer."),
+        doc("native; recovered: calls were written as text; null: no answer."),
     ] = None
     tool_choice: Annotated[
-        str | None,
-        Meta(description="The tool_choice that was sent last; another one after a refusal."),
+        str | None, doc("The tool_choice that was sent last; after a refusal, the one sent instead.")
     ] = None
     temperature: Annotated[
-        float | None, Meta(description="The temperature that was sent; null: left to the model.")
+        float | None, doc("The temperature that was sent; null: left to the model.")
     ] = None
-    cached: Annotated[
-        bool, Meta(description="Whether it came from a cassette, or from an earlier run.")
-    ] = False
+    cached: Annotated[bool, doc("Whether it came from a cassette, or from an earlier run.")] = False
 
 
 class Reply(Measures, frozen=True, kw_only=True, gc=False):
-    """One answer of a model: the message, the calls in it, and what it took."""
+    """One answer of a model: the message, its calls, time, tokens and cost."""
 
-    message: Annotated[Message, Meta(description="The message in the form of the chat API.")]
-    calls: Annotated[tuple[ToolCall, ...], Meta(description="The calls in it.")] = ()
-    finish_reason: Annotated[str | None, Meta(description="Why the answer ended.")] = None
-    no_answer: Annotated[
-        NoAnswer | None, Meta(description="Why the answer cannot be used; null when it can.")
-    ] = None
+    message: Annotated[Message, doc("The message in the form of the chat API.")]
+    calls: Annotated[tuple[ToolCall, ...], doc("The calls in it.")] = ()
+    finish_reason: Annotated[str | None, doc("Why the answer ended.")] = None
+    no_answer: Annotated[NoAnswer | None, doc("Why the answer cannot be used; null when it can.")] = None
 
     @property
     def text(self) -> str:
@@ -88,18 +81,16 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
 
 
 class Round(Struct, frozen=True, gc=False):
-    """A reply, and what its calls were answered (empty in the last round and in single-turn cases).
+    """A reply and the answers to its calls (none in the last round and in single-turn cases).
 
     A round with a prompt begins a turn; the first turn's prompt is that of the transcript.
     """
 
-    reply: Annotated[Reply, Meta(description="What the model answered.")]
-    answers: Annotated[
-        tuple[Message, ...], Meta(description="What its calls were answered, as chat messages.")
-    ] = ()
+    reply: Annotated[Reply, doc("The answer of the model.")]
+    answers: Annotated[tuple[Message, ...], doc("The answers to its calls, as chat messages.")] = ()
     prompt: Annotated[
         tuple[Message, ...],
-        Meta(description="What the user said before it, if it begins a further turn; else empty."),
+        doc("What the user said before it, if it begins a later turn; else empty."),
     ] = ()
 
 
@@ -108,56 +99,50 @@ ENDING = Round(Reply(message={"role": "assistant", "content": None}, format="nat
 
 
 class Judged(Struct, frozen=True, gc=False):
-    """What a judge made of a rubric."""
+    """A judge's verdict on a rubric."""
 
-    rubric: Annotated[str, Meta(description="The rubric.")]
-    turn: Annotated[
-        int, Meta(ge=0, description="The turn that was judged, from 1; 0: the whole conversation.")
-    ]
-    passed: Annotated[bool, Meta(description="Whether what the assistant said meets it.")]
-    reason: Annotated[str, Meta(description="The judge's reason.")] = ""
-    model: Annotated[str, Meta(description="The label of the judge; empty: not a model.")] = ""
-    cost_usd: Annotated[float | None, Meta(description="The cost in US dollars. Null: unknown.")] = None
+    rubric: Annotated[str, doc("The rubric.")]
+    turn: Annotated[int, doc("The turn that was judged, from 1; 0: the whole conversation.", ge=0)]
+    passed: Annotated[bool, doc("Whether what the assistant said meets it.")]
+    reason: Annotated[str, doc("The judge's reason.")] = ""
+    model: Annotated[str, doc("The label of the judge; empty: not a model.")] = ""
+    cost_usd: Annotated[float | None, doc("The cost in US dollars. Null: unknown.")] = None
 
 
 class PlayedUser(Struct, frozen=True, gc=False):
     """The model that played the user."""
 
-    model: Annotated[str, Meta(description="The label of the model.")]
+    model: Annotated[str, doc("The label of the model.")]
     ending: Annotated[
-        str, Meta(description="What it said to end the conversation; empty: something else ended it.")
+        str, doc("The message with which it ended the conversation; empty: something else ended it.")
     ] = ""
-    cost_usd: Annotated[float | None, Meta(description="The cost in US dollars. Null: unknown.")] = None
+    cost_usd: Annotated[float | None, doc("The cost in US dollars. Null: unknown.")] = None
 
 
 class Transcript(Struct, frozen=True, gc=False):
     """A whole conversation: the messages that the case supplied, then the rounds with the model."""
 
-    prompt: Annotated[tuple[Message, ...], Meta(description="The messages that the case supplies.")] = ()
-    rounds: Annotated[tuple[Round, ...], Meta(description="The answers of the model, in order.")] = ()
-    printed: Annotated[str, Meta(description="What the code of the world printed meanwhile.")] = ""
-    judged: Annotated[
-        tuple[Judged, ...], Meta(description="What a judge made of the rubrics of the case.")
-    ] = ()
-    user: Annotated[
-        PlayedUser | None, Meta(description="Who played the user; null where the case says the words.")
-    ] = None
+    prompt: Annotated[tuple[Message, ...], doc("The messages that the case supplies.")] = ()
+    rounds: Annotated[tuple[Round, ...], doc("The answers of the model, in order.")] = ()
+    printed: Annotated[str, doc("What the code of the world printed.")] = ""
+    judged: Annotated[tuple[Judged, ...], doc("A judge's verdicts on the rubrics of the case.")] = ()
+    user: Annotated[PlayedUser | None, doc("Who played the user; null if the case says it all.")] = None
 
     @classmethod
     def from_calls(
         cls, calls: Iterable[ToolCall | Mapping[str, Any]] | None, prompt: Sequence[Message] = ()
     ) -> Transcript:
-        """A transcript of one reply that made these calls; None and no calls are a reply without any."""
+        """A transcript of one reply with these calls."""
         made = tuple(ToolCall.coerce(call) for call in calls or ())
         message = {"role": "assistant", "content": None}
         return cls(tuple(prompt), (Round(Reply(message=message, calls=made, format="native")),))
 
     @classmethod
     def from_messages(cls, messages: Iterable[Message], given: Sequence[Message] = ()) -> Transcript:
-        """A conversation from its chat messages: a turn begins with what the user says.
+        """A conversation from its chat messages: a message of the user begins a turn.
 
-        `given` are those before them, replies among them that were part of the question. How a reply
-        ended is told by its `refusal` and `finish_reason`. ModelError when the provider broke it off.
+        `given` are the messages before them, which may include replies. `refusal` and `finish_reason`
+        of a reply say how it ended. Raises ModelError when the provider broke it off.
         """
         prompt: list[Message] = []
         said: list[Message] = list(given)
@@ -204,9 +189,9 @@ class Transcript(Struct, frozen=True, gc=False):
 
     @property
     def others_cost_usd(self) -> float | None:
-        """What the judge and the model that played the user cost. None: unknown, or nobody was asked."""
+        """The cost of the judge and of the model that played the user. None: unknown, or neither."""
         costs = [each.cost_usd for each in self.judged]
-        return _sum([*costs, self.user.cost_usd] if self.user else costs)
+        return sum_known([*costs, self.user.cost_usd] if self.user else costs)
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -234,7 +219,7 @@ def _with_answers(round_: Round, answers: Iterable[Message]) -> Round:
 
 
 def text_of(message: Message) -> str:
-    """The text of a message's content, parts joined by newlines; empty when there is none."""
+    """The text of a message's content, its parts joined by newlines; empty if there is none."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -245,34 +230,32 @@ def text_of(message: Message) -> str:
 
 
 def gist_of(message: Message) -> tuple[object, str, list[object]]:
-    """What makes two messages the same: ids and empty fields do not."""
+    """What two equal messages have in common; ids and empty fields may differ."""
     calls = [ToolCall.coerce(call) for call in message.get("tool_calls") or ()]
     return message.get("role"), text_of(message), [(call.name, call.arguments) for call in calls]
 
 
 def measures_of(transcript: Transcript) -> Measures:
-    """What all replies of a transcript took together. A sum is None when any part of it is unknown."""
+    """The measures of all replies together. A sum is None when a part of it is unknown."""
     replies = transcript.replies
     return Measures(
         format="recovered" if any(reply.format == "recovered" for reply in replies) else "native",
         tool_choice=replies[-1].tool_choice if replies else None,
         temperature=replies[-1].temperature if replies else None,
         fallbacks={name: sent for reply in replies for name, sent in reply.fallbacks.items()},
-        latency_s=_sum(reply.latency_s for reply in replies),
-        prompt_tokens=cast("int | None", _sum(reply.prompt_tokens for reply in replies)),
-        completion_tokens=cast("int | None", _sum(reply.completion_tokens for reply in replies)),
-        reasoning_tokens=cast("int | None", _sum(reply.reasoning_tokens for reply in replies)),
-        cost_usd=_sum(reply.cost_usd for reply in replies),
+        latency_s=sum_known(reply.latency_s for reply in replies),
+        prompt_tokens=sum_known(reply.prompt_tokens for reply in replies),
+        completion_tokens=sum_known(reply.completion_tokens for reply in replies),
+        reasoning_tokens=sum_known(reply.reasoning_tokens for reply in replies),
+        cost_usd=sum_known(reply.cost_usd for reply in replies),
         cached=bool(replies) and all(reply.cached for reply in replies),
         served_model=replies[-1].served_model if replies else None,
         system_fingerprint=replies[-1].system_fingerprint if replies else None,
     )
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
-    total: float | None = None
-    for value in values:
-        if value is None:
-            return None
-        total = value if total is None else total + value
-    return total
+def sum_known(values: Iterable[_Number | None]) -> _Number | None:
+    """The sum; None when a value is unknown or there is none."""
+    all_values = list(values)
+    known = [value for value in all_values if value is not None]
+    return sum(known) if known and len(known) == len(all_values) else None
