@@ -16,8 +16,6 @@ from pytest_tooleval.cli import main
 
 from .project import Project
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed")
-
 SERVER = Path(__file__).with_name("live_server.py")
 
 # Calls the tools of script.json one after the other, then says what the last one answered.

@@ -44,7 +44,6 @@ def test_chains_and_single_turns(project: Project) -> None:
 
 
 def test_its_calls_run_on_a_server_with_a_session_of_its_own(pytester: pytest.Pytester) -> None:
-    pytest.importorskip("mcp", reason="the extra mcp is not installed")
     from .test_live_tools import Live
     from .test_live_tools import write
 

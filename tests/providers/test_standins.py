@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from typing import Any
 
-import anthropic
-import botocore.exceptions
-import botocore.session
-import ollama
-import openai
 import pytest
-from google import genai
-from google.genai.errors import ClientError
-from google.genai.types import Content
-from google.genai.types import HttpOptions
-from google.genai.types import Part
 
 from .contract import CITY
 from .server import StandIns
 from .talk import KEY
+
+# The SDKs take seconds to load.
+if TYPE_CHECKING:
+    import anthropic
+    import openai
+    from google import genai
 
 PROMPT = "What is the weather in Paris?"
 USER: dict[str, Any] = {"role": "user", "content": PROMPT}
@@ -49,15 +46,21 @@ def standins() -> Any:
 
 @pytest.fixture
 def claude(standins: StandIns) -> anthropic.Anthropic:
+    import anthropic
+
     return anthropic.Anthropic(base_url=standins.url("api.anthropic.com"), api_key=KEY, max_retries=0)
 
 
 @pytest.fixture
 def gpt(standins: StandIns) -> openai.OpenAI:
+    import openai
+
     return openai.OpenAI(base_url=standins.url("api.openai.com", "/v1"), api_key=KEY, max_retries=0)
 
 
 def test_a_chain_with_anthropics_sdk(claude: anthropic.Anthropic) -> None:
+    import anthropic
+
     body = {**CLAUDE, "thinking": {"type": "adaptive"}}
     first = claude.messages.create(**body)
     assert [block.type for block in first.content] == ["thinking", "tool_use"]
@@ -112,12 +115,16 @@ def test_a_chain_with_anthropics_sdk(claude: anthropic.Anthropic) -> None:
     ],
 )
 def test_what_anthropic_refuses(claude: anthropic.Anthropic, change: dict[str, Any], text: str) -> None:
+    import anthropic
+
     with pytest.raises(anthropic.BadRequestError) as refused:
         claude.messages.create(**CLAUDE, extra_body=change)
     assert text in refused.value.body["error"]["message"]  # type: ignore[index]
 
 
 def test_a_chain_with_openais_sdk(gpt: openai.OpenAI) -> None:
+    import openai
+
     first = gpt.chat.completions.create(**CHAT).choices[0].message
     assert first.tool_calls is not None
     answer = {"role": "tool", "tool_call_id": first.tool_calls[0].id, "content": "rain"}
@@ -128,6 +135,8 @@ def test_a_chain_with_openais_sdk(gpt: openai.OpenAI) -> None:
 
 
 def test_a_chain_with_openais_sdk_over_responses(gpt: openai.OpenAI) -> None:
+    import openai
+
     first = gpt.responses.create(**RESPONSES)
     thought, call = first.model_dump(exclude_none=True)["output"]
     result = {"type": "function_call_output", "call_id": call["call_id"], "output": "rain"}
@@ -157,6 +166,8 @@ def test_a_chain_with_openais_sdk_over_responses(gpt: openai.OpenAI) -> None:
     ],
 )
 def test_what_openai_refuses(gpt: openai.OpenAI, change: dict[str, Any], text: str) -> None:
+    import openai
+
     with pytest.raises(openai.BadRequestError) as refused:
         gpt.chat.completions.create(**CHAT, extra_body=change)
     assert text in refused.value.message
@@ -176,6 +187,8 @@ def test_what_openai_refuses(gpt: openai.OpenAI, change: dict[str, Any], text: s
 def test_what_openai_refuses_over_responses(
     gpt: openai.OpenAI, change: dict[str, Any], text: str
 ) -> None:
+    import openai
+
     with pytest.raises(openai.BadRequestError) as refused:
         gpt.responses.create(**RESPONSES, extra_body=change)
     assert text in refused.value.message
@@ -183,6 +196,9 @@ def test_what_openai_refuses_over_responses(
 
 @pytest.fixture
 def gemini(standins: StandIns) -> genai.Client:
+    from google import genai
+    from google.genai.types import HttpOptions
+
     options = HttpOptions(base_url=standins.url("generativelanguage.googleapis.com"))
     return genai.Client(api_key=KEY, http_options=options)
 
@@ -197,6 +213,10 @@ def _ask_gemini(gemini: genai.Client, contents: Any, **config: Any) -> Any:
 
 
 def test_a_chain_with_googles_sdk(gemini: genai.Client) -> None:
+    from google.genai.errors import ClientError
+    from google.genai.types import Content
+    from google.genai.types import Part
+
     user = Content(role="user", parts=[Part(text=PROMPT)])
     first = _ask_gemini(gemini, [user])
     called = first.candidates[0].content
@@ -222,12 +242,17 @@ def test_a_chain_with_googles_sdk(gemini: genai.Client) -> None:
     ],
 )  # fmt: skip
 def test_what_google_refuses(gemini: genai.Client, config: dict[str, Any], text: str) -> None:
+    from google.genai.errors import ClientError
+
     with pytest.raises(ClientError) as refused:
         _ask_gemini(gemini, PROMPT, **config)
     assert text in str(refused.value)
 
 
 def test_a_chain_with_botocore(standins: StandIns, monkeypatch: pytest.MonkeyPatch) -> None:
+    import botocore.exceptions
+    import botocore.session
+
     for name, value in standins.environment().items():
         monkeypatch.setenv(name, value)
     bedrock: Any = botocore.session.Session().create_client(
@@ -255,6 +280,8 @@ def test_a_chain_with_botocore(standins: StandIns, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_chain_with_ollamas_sdk(standins: StandIns) -> None:
+    import ollama
+
     client = ollama.Client(host=standins.url("localhost:11434"))
     tools = [{"type": "function", "function": FUNCTION}]
     called = client.chat("qwen3", [USER], tools=tools).message
@@ -268,6 +295,8 @@ def test_a_chain_with_ollamas_sdk(standins: StandIns) -> None:
 
 
 def test_openrouter_wants_back_what_gemini_thought(standins: StandIns) -> None:
+    import openai
+
     router = openai.OpenAI(base_url=standins.url("openrouter.ai", "/api/v1"), api_key=KEY, max_retries=0)
     body = {**CHAT, "model": "google/gemini-3.1-pro-preview"}
     message = router.chat.completions.create(**body).choices[0].message.model_dump(exclude_none=True)

@@ -117,7 +117,6 @@ def test_a_suite_with_problems(tmp_path: Path) -> None:
 
 
 def test_the_tools_of_a_server_are_read(tmp_path: Path) -> None:
-    pytest.importorskip("mcp", reason="mcp is not installed")
     source = {"mcp": {"stdio": stdio_command("good")}}
     tests = [{**case("Paris"), "thresholds": {"no_extra_calls": None}}]
     done = mutate(tmp_path, ".", w={"name": "s", "tools_from": source, "test_cases": tests})

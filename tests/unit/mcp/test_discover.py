@@ -6,8 +6,6 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-pytest.importorskip("mcp")
-
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.errors import McpError
 from pytest_tooleval.mcp import connect as connect_module

@@ -6,8 +6,6 @@ import logging
 
 import pytest
 
-pytest.importorskip("mcp")
-
 from pytest_tooleval.errors import McpError
 from pytest_tooleval.mcp.discover import discover
 from pytest_tooleval.mcp.server import McpServer

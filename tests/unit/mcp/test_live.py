@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mcp")
-
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.mcp.discover import discover

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("mcp")
-
 from .servers import RAW_SCRIPT
 from .servers import http_base
 from .servers import target

@@ -18,9 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("mcp")
-
 from click.testing import CliRunner
 
 from pytest_tooleval import score_calls

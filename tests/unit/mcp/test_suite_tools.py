@@ -13,8 +13,6 @@ from pytest_tooleval.suite.load import parse_document
 
 from .servers import target
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed")
-
 CHAIN = {
     "prompt": "Delete everything.",
     "multi_turn": True,

@@ -12,8 +12,6 @@ from starlette.testclient import TestClient
 
 from pytest_tooleval.suite.load import load_suite
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed")
-
 SERVER = Path(__file__).parents[2] / "plugin" / "live_server.py"
 PATH = "/api/import/mcp"
 
