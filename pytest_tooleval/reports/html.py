@@ -53,14 +53,14 @@ _FRAME = """<!doctype html>
 <style>{style}</style>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#main">Skip to content</a>
 <header class="top">
 <span class="brand">tooleval</span>
 <nav aria-label="Sections"></nav>
-<button type="button" class="theme" id="theme">Colours</button>
+<button type="button" class="theme" id="theme">Theme</button>
 </header>
-<main id="main" tabindex="-1"><noscript><p>This report needs JavaScript; one of \
---tooleval-markdown does not.</p></noscript></main>
+<main id="main" tabindex="-1"><noscript><p>This report needs JavaScript. \
+The one of --tooleval-markdown does not.</p></noscript></main>
 <footer>pytest-tooleval {version}</footer>
 <script type="text/plain" id="data">{data}</script>
 <script>{script}</script>

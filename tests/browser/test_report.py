@@ -165,7 +165,7 @@ def test_search_looks_at_ids_prompts_reasons_and_tools(open_page: Open, rich: Pa
         search.fill(query)
         found = opened.cases()
         assert (len(found) == expected) if expected is not None else 0 < len(found) < 60
-    assert "No case matches" in opened.status()
+    assert "No cases match" in opened.status()
     search.fill("book_flight zürich")
     assert 0 < len(opened.cases()) < 60
     opened.page.get_by_role("button", name="Clear").click()
@@ -177,7 +177,7 @@ def test_filters_belong_to_one_and_the_same_cell(open_page: Open, rich: Path) ->
     page = opened.page
     page.get_by_role("combobox", name="Failure").select_option("wrong_tool")
     page.get_by_role("button", name="passed").first.click()
-    assert "No case matches" in opened.status()
+    assert "No cases match" in opened.status()
     page.get_by_role("button", name="passed").first.click()
     page.get_by_role("combobox", name="Model").select_option(QWEN)
     assert 0 < len(opened.cases()) < 60
@@ -267,7 +267,7 @@ def test_a_cell_opens_the_details(open_page: Open, rich: Path) -> None:
     assert panel.get_by_role("heading", level=2).is_visible()
     assert page.evaluate("document.activeElement.id") == "panel-title"
     headings = panel.get_by_role("heading", level=3).all_inner_texts()
-    assert headings == ["Prompt", "Expected and called", "Scores", "What it took", "Answer"]
+    assert headings == ["Prompt", "Expected and actual", "Scores", "Details", "Answer"]
     # The trial to look at first is the one that failed.
     assert panel.locator(".trials [aria-pressed=true]").inner_text().startswith("✗")
     assert panel.locator(".diff tr.expected").count() >= 1
@@ -311,7 +311,7 @@ def test_all_models_answers_stand_side_by_side(open_page: Open, rich: Path) -> N
 
 def test_what_was_sent_and_the_command_are_at_hand(open_page: Open, rich: Path) -> None:
     page = open_page(rich, "#case=suites/travel.tooleval.json::case-0008").page
-    page.get_by_text("Sent and received, as recorded").click()
+    page.get_by_text("Requests and responses").click()
     assert '"role": "user"' in page.locator(".panel details .code").first.inner_text()
     command = str(page.get_by_role("button", name="Copy pytest command").get_attribute("title"))
     assert command.startswith("pytest 'suites/travel.tooleval.json::case-8[")
@@ -440,7 +440,7 @@ def test_differences_are_marked_in_the_details(open_page: Open, rich: Path) -> N
 def test_the_page_fits_its_screen(open_page: Open, rich: Path, width: int) -> None:
     opened = open_page(rich, width=width)
     assert_no_sideways_scroll(opened)
-    for heading in ("Gates", "Against the baseline", "Scores", "Cases", "Plots", "Trends"):
+    for heading in ("Gates", "Comparison with the baseline", "Scores", "Cases", "Plots", "Trends"):
         assert opened.page.get_by_role("heading", name=heading, exact=True).is_visible()
     assert opened.page.get_by_text("overall of qwen2.5-coder-1.5b: 0.64 < 0.90").is_visible()
     opened.assert_clean()
@@ -458,10 +458,10 @@ def test_the_colours_follow_the_system_until_somebody_chooses(open_page: Open, r
         colour = opened.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
         return sum(map(int, colour[4:-1].split(","))) < 200
 
-    switch = opened.page.get_by_role("button", name="Colours")
+    switch = opened.page.get_by_role("button", name="Theme")
     assert is_dark()
     switch.click()
-    assert switch.inner_text() == "Colours: light"
+    assert switch.inner_text() == "Theme: light"
     assert not is_dark()
     opened.page.reload()
     assert not is_dark()

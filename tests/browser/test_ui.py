@@ -725,7 +725,7 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     page.get_by_text("All metrics").click()
     overall = page.get_by_role("row", name=re.compile("^overall")).inner_text().split()
     assert overall[1:4] == ["0.90", "0.70", "−0.20"]
-    page.get_by_text("Old and new answer").first.click()
+    page.get_by_text("Old and new answers").first.click()
     page.locator(".lines .plus", has_text="Rome").wait_for()
     page.locator(".comparison").get_by_role("link", name="whats-the-weather-in-paris").first.click()
     expect(page.locator(".matrix .id")).to_have_text(["whats-the-weather-in-paris"])
@@ -1010,10 +1010,10 @@ def _tab_to(page: Page, text: str) -> None:
 
 def test_the_colours_can_be_chosen_and_are_kept(site: Site) -> None:
     page = site.page
-    page.get_by_role("button", name="Colours: auto").click()
-    page.get_by_role("button", name="Colours: light").click()
+    page.get_by_role("button", name="Theme: auto").click()
+    page.get_by_role("button", name="Theme: light").click()
     dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     page.reload()
-    page.get_by_role("button", name="Colours: dark").wait_for()
+    page.get_by_role("button", name="Theme: dark").wait_for()
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == dark
     assert dark != "rgb(255, 255, 255)"

@@ -1,5 +1,5 @@
 // @ts-check
-// The cases of a run: filters, matrix, and the panel with one case whole.
+// The cases of a run: filters, the matrix, and the panel for one case.
 
 import { chosenCases, indexOf, readState, writeState } from "./cases.js";
 import { el, outcomeText, section } from "./dom.js";
@@ -11,22 +11,21 @@ import { Toolbar } from "./toolbar.js";
 /** @import { Row, State } from "./cases.js" */
 /** @import { Load } from "./panel.js" */
 /**
- * Where a view gets its details from, and how its address tells what is shown: as a query, such as
- * `q=paris&case=...`. `options` are those of the run; `hrefOf` leads
- * to where a suite's file can be edited, `actions` are what else can be done about a trial.
+ * How a view loads a case, and writes its state to the address: as a query, such as `q=paris&case=...`.
+ * `options` are those of the run, `hrefOf` gives the editor's address for a suite file, and `actions`
+ * the buttons for a trial.
  * @typedef {{load: Load, write: (query: string, isPushed: boolean) => void, options: Record<string, unknown>,
  *   hrefOf?: (file: string) => string, actions?: (row: Row, trial: number) => HTMLElement[]}} Surroundings
  */
 
-/** What the signs in the cells mean. */
-function signsNode() {
+function legendNode() {
   const signs = [["passed", "passed"], ["failed", "failed"], ["tolerated", "failed or no answer, tolerated by a gate"], ["error", "no answer"], ["skipped", "skipped"]];
   const items = signs.map(([outcome, words]) => el("li", {}, outcomeText(outcome, words)));
-  return el("ul", { class: "legend", "aria-label": "Signs" }, ...items, el("li", {}, `${UNKNOWN} not run`));
+  return el("ul", { class: "legend", "aria-label": "Legend" }, ...items, el("li", {}, `${UNKNOWN} not run`));
 }
 
 export class CaseView {
-  /** @param {Surroundings} around @param {string} query what the address holds */
+  /** @param {Surroundings} around @param {string} query of the address */
   constructor(around, query) {
     this.around = around;
     this.state = readState(query);
@@ -39,12 +38,11 @@ export class CaseView {
     );
     this.panel = new Panel(around, (changes) => this.change(changes));
     this.status = el("p", { class: "status", role: "status" });
-    this.node = section("cases", "Cases", this.toolbar.node, this.status, this.matrix.node, signsNode());
+    this.node = section("cases", "Cases", this.toolbar.node, this.status, this.matrix.node, legendNode());
     this.onPrint = () => this.matrix.drawMore(this.matrix.view.length);
     window.addEventListener("beforeprint", this.onPrint);
   }
 
-  /** For good, when the page is left. */
   remove() {
     window.removeEventListener("beforeprint", this.onPrint);
     this.panel.remove();
@@ -56,7 +54,7 @@ export class CaseView {
     this.toolbar.offer(this.index);
   }
 
-  /** What another address tells. @param {string} query */
+  /** @param {string} query of the new address */
   go(query) {
     this.state = readState(query);
     this.draw();
@@ -73,7 +71,7 @@ export class CaseView {
     if (open && !this.state.open) this.matrix.focusCell(open, model);
   }
 
-  /** Keystrokes that come faster than the screen is drawn are handled together. */
+  /** At most once per frame, for fast typing. */
   drawSoon() {
     if (this.isWaiting) return;
     this.isWaiting = true;
@@ -90,7 +88,7 @@ export class CaseView {
     this.matrix.show(index, view, model, state.sort);
     this.toolbar.show(state);
     const all = countText(index.cases.length);
-    this.status.textContent = view.length || !index.cases.length ? `${countText(view.length)} of ${all} cases` : `No case matches; ${all} are hidden.`;
+    this.status.textContent = view.length || !index.cases.length ? `${countText(view.length)} of ${all} cases` : `No cases match; ${all} are hidden.`;
     this.drawPanel();
   }
 

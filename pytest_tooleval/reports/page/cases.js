@@ -1,5 +1,5 @@
 // @ts-check
-// The cases of a run: which are shown, in which order, and how the address of the page tells it.
+// The cases of a run: which are shown, in which order, and as a query in the address.
 
 import { OUTCOMES, shortened } from "./dom.js";
 import { isBelow, isKnown } from "./numbers.js";
@@ -13,14 +13,14 @@ import { isBelow, isKnown } from "./numbers.js";
  *   trials: Trial[], asked: string, called: string[]}} Row
  * @typedef {{key: string, suite: number, first: Row, rows: (Row | undefined)[], text?: string}} Case a row per model
  * @typedef {{label: string, key: string}} Named
- * @typedef {{expected: string | null, called: string | null, hallucinated: boolean}} Choice the tool that was
- *   expected and the one that was called; null for none
- * @typedef {{models: Named[], suites: Named[], cases: Case[]}} Index `key` is what an address calls it
+ * @typedef {{expected: string | null, called: string | null, hallucinated: boolean}} Choice the expected and
+ *   the called tool; null for none
+ * @typedef {{models: Named[], suites: Named[], cases: Case[]}} Index `key` is its name in an address
  * @typedef {{query: string, outcomes: string[], model: string, suite: string, tag: string, tool: string, failure: string,
  *   choice: string, sort: string, open: string, on: string, trial: number}} State
  */
 
-/** What cases are chosen by: what a gate tolerates has failed, too. */
+/** The outcomes to filter by; a tolerated case has failed, too. */
 export const CHOSEN_BY = [...OUTCOMES, "tolerated"];
 
 /** @param {Row} row @param {string} outcome one of CHOSEN_BY */
@@ -29,9 +29,9 @@ export function hasOutcome(row, outcome) {
 }
 
 /**
- * Rows by case, in their order. A case that a model has twice becomes two.
+ * Rows by case, in order. A case that a model has twice becomes two.
  * @param {Row[]} rows
- * @param {string[]} first models that come before others
+ * @param {string[]} first models, in the order of their columns
  * @returns {Index}
  */
 export function indexOf(rows, first = []) {
@@ -67,7 +67,7 @@ function named(labels) {
 }
 
 /**
- * A name per entry that an address can hold: the text itself, or its place when that is no good name.
+ * A name for each entry in an address: the text, or its position if the text is unsuitable.
  * @param {string[]} texts
  */
 function keysOf(texts) {
@@ -80,7 +80,7 @@ function keysOf(texts) {
   });
 }
 
-/** What failed a case where that is not the overall score: it would look perfect. @param {Row} row */
+/** What failed a case whose overall score does not show it. @param {Row} row */
 export function belowOf(row) {
   if (causesOf(row).includes("forbidden_call")) return "forbidden call";
   const low = Object.keys(row.thresholds).filter((metric) => isBelow(row.scores[metric], row.thresholds[metric]));
@@ -102,7 +102,7 @@ export function isRight({ expected, called, hallucinated }) {
   return !hallucinated && expected === called;
 }
 
-/** What an address and a list call it; all names that were made up are the same. @param {Choice} choice */
+/** Its name in lists and addresses; all hallucinated names are the same. @param {Choice} choice */
 export function choiceText({ expected, called, hallucinated }) {
   const name = (/** @type {string | null} */ tool) => (tool === null ? "(none)" : shortened(tool, 200).toWellFormed());
   return `${name(expected)} → ${hallucinated ? "(hallucinated)" : name(called)}`;
@@ -119,14 +119,14 @@ export function choicesOf(row) {
   return row.trials.flatMap((trial) => trial.choices);
 }
 
-// ---- state in the address, so that a view can be shared ----
+// ---- state in the address, which can be shared ----
 
 /** @returns {State} */
 export function startState() {
   return { query: "", outcomes: [], model: "", suite: "", tag: "", tool: "", failure: "", choice: "", sort: "failed", open: "", on: "", trial: 0 };
 }
 
-/** @param {string} query what stands in the address @returns {State} */
+/** @param {string} query @returns {State} */
 export function readState(query) {
   const given = new URLSearchParams(query);
   const text = (/** @type {string} */ name) => given.get(name) || "";
@@ -165,11 +165,11 @@ export function writeState(state) {
   return new URLSearchParams(pairs.filter(([, value]) => value)).toString();
 }
 
-// ---- choosing and ordering cases ----
+// ---- filtering and sorting ----
 
 const FAILED_FIRST = ["failed", "error", "passed", "skipped"];
 
-/** All that can be searched of a case, in small letters. @param {Case} each */
+/** The searchable text of a case, in lower case. @param {Case} each */
 function textOf(each) {
   const { first, rows } = each;
   const parts = [first.case, first.suite, first.file, first.asked, ...first.tags];
@@ -178,7 +178,7 @@ function textOf(each) {
 }
 
 /**
- * The cases to show, in the order asked for.
+ * The cases to show, filtered and sorted.
  * @param {Index} index
  * @param {State} state
  */
@@ -196,12 +196,12 @@ export function chosenCases(index, state) {
   return ordered(found, index, state.sort, model);
 }
 
-/** @param {Case} each @param {number} model the place of the one chosen, or -1 */
+/** @param {Case} each @param {number} model index of the chosen one, or -1 */
 function rowsShown(each, model) {
   return model < 0 ? each.rows : [each.rows[model]];
 }
 
-/** Whether one and the same row has what is asked for. @param {Row | undefined} row @param {State} state */
+/** Whether one row matches all filters. @param {Row | undefined} row @param {State} state */
 function rowMatches(row, { outcomes, tool, failure, choice }) {
   return (
     row &&
@@ -215,7 +215,7 @@ function rowMatches(row, { outcomes, tool, failure, choice }) {
 /**
  * @param {Case[]} cases
  * @param {Index} index
- * @param {string} sort failed, suite, name, worst, differ, or model: and a model's key; a minus turns it round
+ * @param {string} sort failed, suite, name, worst, differ, or model: and a model's key; a minus reverses it
  * @param {number} model
  */
 function ordered(cases, index, sort, model) {
@@ -237,7 +237,7 @@ function ordered(cases, index, sort, model) {
   return back ? cases.reverse() : cases;
 }
 
-/** For sorting: errors first, then by score; what has no score comes last. @param {Row | undefined} row */
+/** For sorting: errors first, then by score; no score comes last. @param {Row | undefined} row */
 function rank(row) {
   if (!row || row.outcome === "skipped") return 3;
   if (row.outcome === "error") return -1;

@@ -1,5 +1,5 @@
 // @ts-check
-// What all plots share: scales, axes, the marks of models, and the frame with its words and numbers.
+// What all plots share: scales, axes, markers, and the frame with its description and numbers.
 
 import { el, fold, isolated, modelName, shown, svg, table, tableRow, numberCell } from "./dom.js";
 
@@ -12,7 +12,7 @@ export const RIGHT = 14;
 export const EDGE = 8;
 const COLOURS = 8;
 const RADIUS = 4.5;
-/** Corners by shape; a circle has none. @type {[number, number][][]} */
+/** The corners of each shape; a circle has none. @type {[number, number][][]} */
 const SHAPES = [
   [],
   [[-1, -1], [1, -1], [1, 1], [-1, 1]],
@@ -41,20 +41,20 @@ export function logarithmic(low, high, start, end) {
   return { at: (value) => at(Math.log10(Math.max(value, low))), start, end, ticks: powers.map((power) => 10 ** power) };
 }
 
-/** From 0 to a round number that holds all values. @param {number[]} values @param {number} start @param {number} end */
+/** From 0 to a round number above all values. @param {number[]} values @param {number} start @param {number} end */
 export function upward(values, start, end) {
   const most = Math.max(0, ...values);
   return linear(0, most > 1e-12 ? /** @type {number} */ (ticksFor(0, most).at(-1)) : 1, start, end);
 }
 
 /** Some round numbers (1, 2 or 5 times a power of ten) from `low` to just past `high`. @param {number} low @param {number} high */
-export function ticksFor(low, high) {
+function ticksFor(low, high) {
   const least = (high - low) / 5;
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * ([1, 2, 5].find((factor) => power * factor >= least) ?? 10);
   const first = Math.floor(low / step);
   const count = Math.ceil(high / step - 1e-9) - first + 1;
-  // Without the rounding 3 times 0.1 would be 0.30000000000000004.
+  // Else 3 times 0.1 would be 0.30000000000000004.
   return Array.from({ length: count }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
@@ -64,7 +64,6 @@ function tickText(value) {
 }
 
 /**
- * Words in a plot.
  * @param {number} x
  * @param {number} y
  * @param {string} words
@@ -76,7 +75,6 @@ export function caption(x, y, words, side = "start", className = null) {
 }
 
 /**
- * A straight line.
  * @param {string} className
  * @param {number} x1
  * @param {number} y1
@@ -87,7 +85,7 @@ export function stroke(className, x1, y1, x2, y2) {
   return svg("line", { class: className, x1, x2, y1, y2 });
 }
 
-/** Grid lines with their numbers below, and the axis' name with its unit. @param {Scale} scale @param {number} top @param {number} bottom @param {string} label */
+/** Grid lines with numbers below, and the label of the axis. @param {Scale} scale @param {number} top @param {number} bottom @param {string} label */
 export function horizontalAxis(scale, top, bottom, label) {
   const lines = scale.ticks.flatMap((tick) => {
     const x = scale.at(tick);
@@ -107,7 +105,7 @@ export function modelClass(model) {
   return `model-${model % COLOURS}`;
 }
 
-/** The sign of a model, a colour and a shape, so that neither is needed alone. @param {number} model @param {number} x @param {number} y @param {string} words */
+/** A model's marker has a colour and a shape, so that either is enough. @param {number} model @param {number} x @param {number} y @param {string} words */
 export function marker(model, x, y, words = "", radius = RADIUS) {
   const corners = SHAPES[model % SHAPES.length].map(([dx, dy]) => `${(x + dx * radius).toFixed(1)},${(y + dy * radius).toFixed(1)}`);
   const note = words && svg("title", {}, words);
@@ -122,11 +120,11 @@ export function legend(models) {
 }
 
 /**
- * A plot with its title, the words that stand for it, what explains it, and its numbers.
+ * A plot with its title, text alternative, notes and numbers.
  * @param {string} heading
  * @param {Node[]} shapes
  * @param {{height: number, words: string, header: string[], numbers: string[][], below?: Child[], width?: number, level?: string}} rest
- *   of `numbers` the first in each row names it
+ *   the first of each row of `numbers` is its name
  */
 export function figure(heading, shapes, { height, words, header, numbers, below = [], width = WIDTH, level = "h3" }) {
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${shown(heading)}. ${shown(words)}` }, ...shapes);

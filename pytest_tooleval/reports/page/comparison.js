@@ -1,29 +1,28 @@
 // @ts-check
-// Two runs compared: what moved, whether by more than chance, and in which cases.
+// A comparison of two runs: what changed, whether by more than chance, and in which cases.
 
 import { commitText, el, fold, isolated, link, listTable, metricName, modelName, modelText, moment, numberCell, outcomeText, section, shortened, shown, tableRow } from "./dom.js";
 import { countText, isKnown, pText, plural, scoreText, signedText } from "./numbers.js";
 
 /** @import { Child } from "./dom.js" */
 /**
- * Where a case of the new run, and a run, can be seen; "" for nowhere. `answers` shows the old and the new answer.
+ * The addresses of a run, and of a case of the new run; "" for none. `answers` shows both answers to a case.
  * @typedef {{caseHref: (suite: string, id: string, model: string) => string, runHref: (id: string) => string,
  *   answers?: (each: {suite: string, case: string}, model: {old: string, new: string}) => Promise<Node[]>}} Links
  */
 
-// Nobody reads on beyond this many.
-const MOST = 200;
+const MOST_LISTED = 200;
 
 /** @param {any} comparison @param {Links} links */
 export function comparisonSection(comparison, links) {
-  return comparison && section("baseline", "Against the baseline", ...comparisonNodes(comparison, links));
+  return comparison && section("baseline", "Comparison with the baseline", ...comparisonNodes(comparison, links));
 }
 
-/** @param {any} comparison @param {Links} links @param {string} heading the element for the name of a model */
+/** @param {any} comparison @param {Links} links @param {string} heading the element for a model's name */
 export function comparisonNodes(comparison, links, heading = "h3") {
   return [
     el("p", { class: "verdict-line" }, outcomeText(comparison.verdict), ": ", isolated(comparison.message)),
-    el("p", { class: "muted" }, "old: ", ...runNodes(comparison.old, links), " · new: ", ...runNodes(comparison.new, links)),
+    el("p", { class: "muted" }, "Old: ", ...runNodes(comparison.old, links), " · New: ", ...runNodes(comparison.new, links)),
     ...comparison.models.flatMap((/** @type {any} */ model) => modelNodes(model, comparison, links, heading)),
     ...unsharedNodes(comparison.cases, heading),
   ];
@@ -33,7 +32,7 @@ export function comparisonNodes(comparison, links, heading = "h3") {
 function runNodes({ id, name, started, git }, { runHref }) {
   const href = id ? runHref(id) : "";
   const label = isolated(shortened(name || id || "this run", 120));
-  return [href ? link(href, label) : label, started && " of ", started && moment(started), git && " at ", git && isolated(commitText(git))];
+  return [href ? link(href, label) : label, started && ", ", started && moment(started), git && ", ", git && isolated(commitText(git))];
 }
 
 /** @param {any} model @param {any} comparison @param {Links} links @param {string} heading */
@@ -45,17 +44,17 @@ function modelNodes(model, { alpha, max_drop: allowed, margin }, links, heading)
   };
   const flips = model.flips.map((/** @type {any} */ each) => caseLine(each, `${each.old} → ${each.new} trials`));
   const chance = model.flips_p_adjusted ?? model.flips_p;
-  const flipped = [": ", model.flips_failed ? outcomeText("failed") : "may be chance", isKnown(chance) && ` (p adjusted: ${pText(chance)})`];
+  const flipped = [": ", model.flips_failed ? outcomeText("failed") : "may be due to chance", isKnown(chance) && ` (adjusted p: ${pText(chance)})`];
   const moved = (/** @type {any} */ each) => caseLine(each, `${scoreText(each.old)} → ${scoreText(each.new)}${each.old_passes && each.new_passes ? ` (${each.old_passes} → ${each.new_passes} trials)` : ""}`);
   const [passing] = model.metrics;
   const change = passing && `: passing trials ${scoreText(passing.old)} → ${scoreText(passing.new)} (${signedText(passing.new - passing.old)})`;
   const more = model.more_trials ? `; about ${plural(model.more_trials, "more trial")} of each case would decide` : model.trials_in_both ? `; about ${plural(model.trials_in_both, "trial")} of each case in both runs would decide` : "";
-  const rule = `Failed: a drop above ${allowed}, significant below ${alpha} after Holm's correction. Passed: a drop above ${margin} is ruled out. Else inconclusive.`;
-  const columns = ["Metric", "Old", "New", "Change", "Drop at most", "Cases", "p", "p adjusted", "Test", "Result"];
+  const rule = `Failed: a drop above ${allowed}, with an adjusted p (Holm) below ${alpha}. Passed: a drop above ${margin} is ruled out. Otherwise inconclusive.`;
+  const columns = ["Metric", "Old", "New", "Change", "Drop at most", "Cases", "p", "Adjusted p", "Test", "Result"];
   return [
     el(heading, {}, ...names),
     el("p", {}, outcomeText(model.verdict), change, ` in ${plural(model.cases, "case")}${more}`),
-    flips.length > 0 && caseList(el("span", {}, `${plural(flips.length, "case")} passed always and now never`, ...flipped), flips, true),
+    flips.length > 0 && caseList(el("span", {}, `${plural(flips.length, "case")} passed in every trial, now in none`, ...flipped), flips, true),
     model.worse.length > 0 && caseList(`Worse cases: ${countText(model.worse.length)}`, model.worse.map(moved), true),
     model.better.length > 0 && caseList(`Better cases: ${countText(model.better.length)}`, model.better.map(moved)),
     model.metrics.length > 0 && fold("All metrics", false, listTable(columns, model.metrics.map(metricRow), `Comparison of ${modelText(model.new)}`), el("p", { class: "muted" }, rule)),
@@ -79,12 +78,12 @@ function metricRow(row) {
   );
 }
 
-/** What is fetched when somebody opens it. @param {() => Promise<Node[]> | undefined} load */
+/** Loads its content when it is first opened. @param {() => Promise<Node[]> | undefined} load */
 function answersFold(load) {
-  const made = fold("Old and new answer", false);
+  const made = fold("Old and new answers", false);
   made.addEventListener("toggle", async () => {
     if (made.children.length > 1) return;
-    const place = el("div", {}, "Loading …");
+    const place = el("div", {}, "Loading…");
     made.append(place);
     place.replaceChildren(...((await load()) ?? []));
   });
@@ -99,18 +98,18 @@ function caseItem(each, change, href, more) {
 
 /** @param {Node | string} heading @param {HTMLElement[]} items @param {boolean} isOpen */
 function caseList(heading, items, isOpen = false) {
-  const more = items.length > MOST && el("li", {}, `and ${countText(items.length - MOST)} more`);
-  return fold(heading, isOpen, el("ul", { class: "cases" }, ...items.slice(0, MOST), more));
+  const more = items.length > MOST_LISTED && el("li", {}, `and ${countText(items.length - MOST_LISTED)} more`);
+  return fold(heading, isOpen, el("ul", { class: "cases" }, ...items.slice(0, MOST_LISTED), more));
 }
 
-/** What the two runs do not share, and so was not compared. @param {any} cases @param {string} heading */
+/** Cases that could not be paired as they are. @param {any} cases @param {string} heading */
 function unsharedNodes(cases, heading) {
   /** @type {[string, string][]} */
   const kinds = [
     ["added", "New cases"],
-    ["removed", "Cases that are gone"],
+    ["removed", "Removed cases"],
     ["changed", "Changed cases, not compared"],
-    ["renamed", "Renamed cases, compared under their new name"],
+    ["renamed", "Renamed cases, compared under the new name"],
   ];
   const blocks = kinds
     .filter(([kind]) => cases[kind].length)
@@ -118,5 +117,5 @@ function unsharedNodes(cases, heading) {
       const items = cases[kind].map((/** @type {any} */ each) => caseItem(each, each.old_case === undefined ? "" : ` was ${shortened(`${each.old_suite} / ${each.old_case}`, 320)}`));
       return caseList(`${heading}: ${countText(items.length)}`, items);
     });
-  return blocks.length ? [el(heading, {}, "Cases that the two runs do not share"), ...blocks] : [];
+  return blocks.length ? [el(heading, {}, "Cases that differ between the runs"), ...blocks] : [];
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Which tools were called in place of which, and how well each is found.
+// Which tools were called instead of the expected ones, and how well each is found.
 
 import { choiceText, isRight } from "./cases.js";
 import { el, fold, isolated, link, listTable, modelName, modelText, numberCell, scrolling, section, shortened, shown, tableRow } from "./dom.js";
@@ -12,13 +12,13 @@ import { meanCell } from "./summary.js";
  * @typedef {{tool: string, expected: number, called: number, right: number, precision: any, recall: any, f1: any}} Figures
  * @typedef {{model: string, tools: Figures[], cells: Cell[]}} Confusion
  * @typedef {{href: (model: string, choice: string) => string, open: (model: string, choice: string) => void}} Opening
- *   the cases of a cell
+ *   shows the cases of a cell
  */
 
 const MOST_TOOLS = 30;
 const FEW_TOOLS = 12;
 const NO_TOOL = "none";
-/** The column of all names that were made up. */
+/** The column for all hallucinated names. */
 const MADE_UP = { expected: null, called: "", hallucinated: true };
 
 /** @param {Confusion[]} confusions @param {Opening} opening */
@@ -35,14 +35,14 @@ function confusionNodes(found, opening) {
   const wrong = cells.filter((cell) => !isRight(cell));
   const total = countOf(cells);
   const names = tools.length > MOST_TOOLS ? confusedMost(wrong) : tools.map(({ tool }) => tool);
-  const involved = new Set(wrong.flatMap(({ expected, called, hallucinated }) => [expected, hallucinated ? null : called]).filter((name) => name !== null));
+  const involved = new Set(wrong.flatMap(toolsIn));
   const hidden = names.filter((name) => involved.has(name)).length < involved.size;
   const others = tools.length - new Set([...names, ...involved]).size;
   const about = [
     `${countText(total - countOf(wrong))} of ${plural(total, "choice")} right.`,
-    wrong.length > 0 && "A row is a tool that was expected, a column one that was called; a cell opens its cases.",
-    wrong.length > 0 && others > 0 && `${plural(others, "other tool")} always right.`,
-    hidden && "Only the tools that were confused most are shown; the JSON has all.",
+    wrong.length > 0 && "Rows are expected tools, columns are called tools. Click a number to see its cases.",
+    wrong.length > 0 && others > 0 && `${plural(others, "other tool")} ${others === 1 ? "was" : "were"} always right.`,
+    hidden && "Only the most confused tools are shown; the JSON report has all.",
   ];
   const rows = [...tools].sort((a, b) => a.f1.mean - b.f1.mean || b.expected - a.expected).map(figuresRow);
   const figures = listTable(["Tool", "Expected", "Called", "Right", "Precision", "Recall", "F1"], rows, `Precision, recall and F1, ${modelText(found.model)}`);
@@ -58,14 +58,14 @@ function countOf(cells) {
   return cells.reduce((total, { count }) => total + count, 0);
 }
 
-/** The tools of the largest wrong cells, by name. @param {Cell[]} wrong the largest first */
+/** The tools of the largest wrong cells, sorted by name. @param {Cell[]} wrong the largest first */
 function confusedMost(wrong) {
-  /** @type {Set<string>} */
-  const names = new Set();
-  for (const { expected, called, hallucinated } of wrong) {
-    for (const name of [expected, hallucinated ? null : called]) if (name !== null && names.size < MOST_TOOLS) names.add(name);
-  }
-  return [...names].sort();
+  return [...new Set(wrong.flatMap(toolsIn))].slice(0, MOST_TOOLS).sort();
+}
+
+/** @param {Cell} cell */
+function toolsIn({ expected, called, hallucinated }) {
+  return [expected, hallucinated ? null : called].filter((name) => name !== null);
 }
 
 /** @param {Confusion} found @param {string[]} names @param {Opening} opening */
@@ -80,7 +80,7 @@ function confusionTable({ model, cells }, names, opening) {
   const heads = columns.map((column) => el("th", { scope: "col", title: shown(column.called || "") || null }, el("span", {}, column.hallucinated ? "hallucinated" : toolName(column.called))));
   const lines = expected.map((row) => {
     const inRow = columns.map((column) => place(row, column));
-    const most = cells.filter((cell) => cell.expected === row).reduce((total, { count }) => total + count, 0);
+    const most = countOf(cells.filter((cell) => cell.expected === row));
     return tableRow(toolName(row), ...inRow.map((choice) => choiceCell(model, choice, counts.get(choiceText(choice)) || 0, most, opening)));
   });
   const corner = el("th", { scope: "col" }, "expected ↓ called →");
@@ -97,7 +97,7 @@ function toolName(name) {
  * @param {string} model
  * @param {Choice} choice
  * @param {number} count
- * @param {number} most all choices of the row
+ * @param {number} most the total of the row
  * @param {Opening} opening
  */
 function choiceCell(model, choice, count, most, opening) {

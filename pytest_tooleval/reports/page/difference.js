@@ -1,5 +1,5 @@
 // @ts-check
-// What two texts, or two lists of lines, have in common.
+// Differences between two texts, by words or by lines.
 
 import { el, shownNodes, spoken } from "./dom.js";
 
@@ -9,8 +9,8 @@ const WORD = /[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
 const MOST_COMPARED = 250_000;
 
 /**
- * Two texts in pieces that are the same in both, or not: the longest common subsequence of words
- * and signs. Null when nothing of weight is common, and marks would only be noise.
+ * Two texts in pieces that are the same in both or not, by the longest common subsequence of words.
+ * Null if they have so little in common that marks would be noise.
  * @param {string} left
  * @param {string} right
  * @returns {[Piece[], Piece[]] | null}
@@ -53,7 +53,7 @@ function commonWords(a, b) {
 }
 
 /**
- * Neighbours of one kind joined.
+ * Joins neighbours of the same kind.
  * @param {string[]} words
  * @param {boolean[]} common
  */
@@ -72,7 +72,7 @@ const AROUND = 3;
 const MOST_LINES = 600;
 
 /**
- * Two texts as one, line by line: what both have, and what only one of them has.
+ * The difference between two texts, line by line.
  * @param {string} before
  * @param {string} after
  * @param {string} label
@@ -94,17 +94,17 @@ export function lineDifference(before, after, label) {
     const isNear = lines.slice(Math.max(0, i - AROUND), i + AROUND + 1).some(([each]) => each !== " ");
     if (isNear && count++ < MOST_LINES) {
       const kind = { "−": "minus", "+": "plus" }[sign];
-      const word = kind && spoken(kind === "minus" ? "only before: " : "only after: ");
+      const word = kind && spoken(kind === "minus" ? "removed: " : "added: ");
       block.append(el("div", { class: kind ?? null }, el("span", { class: "sign", "aria-hidden": "true" }, sign), word, shownNodes(line.slice(0, 2000))));
     } else if (!isSkipped) block.append(el("div", { class: "muted" }, "⋯"));
     isSkipped = !isNear;
   });
-  if (lines.every(([sign]) => sign === " ")) block.append(el("div", { class: "muted" }, "(the same)"));
+  if (lines.every(([sign]) => sign === " ")) block.append(el("div", { class: "muted" }, "(no difference)"));
   return block;
 }
 
 /**
- * Which lines both have: the same beginning and end, and of the rest the longest common lines.
+ * Which lines both have: a common beginning and end, and the longest common subsequence between.
  * @param {string[]} a
  * @param {string[]} b
  * @returns {[boolean[], boolean[]]}

@@ -1,6 +1,6 @@
 // @ts-check
-// The pieces that everything is made of. Every text may be hostile: nodes are made by createElement
-// and textContent alone, and what a reader could not see is shown as an escape.
+// Building blocks. Every text may be hostile: nodes are made only by createElement and textContent, and
+// invisible characters are shown as escapes.
 
 import { UNKNOWN, momentText } from "./numbers.js";
 
@@ -28,7 +28,7 @@ function filled(element, attributes, children) {
 }
 
 /**
- * An element; children that are not nodes become text, and empty ones are left out.
+ * An element. Strings become text, and missing children are left out.
  * @param {string} name
  * @param {Attributes} attributes
  * @param {...Child} children
@@ -39,7 +39,6 @@ export function el(name, attributes = {}, ...children) {
 }
 
 /**
- * An element of a drawing.
  * @param {string} name
  * @param {Attributes} attributes
  * @param {...Child} children
@@ -49,7 +48,6 @@ export function svg(name, attributes = {}, ...children) {
 }
 
 /**
- * A button that calls a function.
  * @param {string} label
  * @param {() => void} action
  * @param {Attributes} attributes
@@ -90,7 +88,7 @@ function hex(code, digits) {
 }
 
 /**
- * A text with visible escapes in place of what could not be seen, or would reorder it.
+ * A text with escapes for characters that are invisible or would reorder it.
  * @param {string} text
  */
 export function shown(text) {
@@ -98,7 +96,7 @@ export function shown(text) {
 }
 
 /**
- * The same as nodes, with the escapes set apart from letters that only look like them.
+ * The same as nodes, with the escapes marked.
  * @param {string} text
  */
 export function shownNodes(text) {
@@ -118,9 +116,9 @@ export function shortened(text, limit) {
 }
 
 /**
- * Text that cannot reorder what stands around it, cut short when it is endless.
+ * Text that cannot reorder its surroundings, shortened if it is very long.
  * @param {unknown} text
- * @param {string} [without] what to show for an empty text
+ * @param {string} [without] shown for an empty text
  */
 export function isolated(text, without = "") {
   return el("bdi", {}, text ? shownNodes(shortened(String(text), LONGEST)) : without);
@@ -128,15 +126,15 @@ export function isolated(text, without = "") {
 
 /** @param {string} model */
 export function modelText(model) {
-  return shown(shortened(model, 120)) || "no model named";
+  return shown(shortened(model, 120)) || "no model";
 }
 
-/** The name of a model. @param {string} model */
+/** @param {string} model */
 export function modelName(model) {
   return el("bdi", {}, modelText(model));
 }
 
-/** The name of a metric as it is typed, which may break at its underscores. @param {string} metric */
+/** The name of a metric, which may break at underscores. @param {string} metric */
 export function metricName(metric) {
   const parts = shown(shortened(metric, 60)).split("_");
   return el("span", {}, ...parts.flatMap((part, i) => (i ? ["_", el("wbr"), part] : [part])));
@@ -148,7 +146,7 @@ export function markOf(outcome) {
 }
 
 /**
- * A mark with its word: colour is never the only sign.
+ * A mark and a word, as colour alone is not accessible.
  * @param {string} outcome
  * @param {string} words
  */
@@ -166,7 +164,12 @@ export function outcomeOf(row) {
   return row.tolerated ? `${row.outcome}, tolerated` : row.outcome;
 }
 
-/** Words for screen readers alone. @param {string} words */
+/** @param {string} words */
+export function capitalized(words) {
+  return words[0].toUpperCase() + words.slice(1);
+}
+
+/** Words for screen readers only. @param {string} words */
 export function spoken(words) {
   return el("span", { class: "spoken" }, words);
 }
@@ -180,19 +183,19 @@ export function moment(iso) {
 /** @param {unknown} git the state of a repository; null without one */
 export function commitText(git) {
   const { commit, branch, dirty } = /** @type {{commit?: string, branch?: string, dirty?: boolean}} */ (git || {});
-  return commit ? `${commit.slice(0, 10)}${branch ? ` on ${branch}` : ""}${dirty ? ", with changes" : ""}` : "";
+  return commit ? `${commit.slice(0, 10)}${branch ? ` on ${branch}` : ""}${dirty ? ", with uncommitted changes" : ""}` : "";
 }
 
 // ---- blocks ----
 
-/** Terms and what is known of them; what is empty is left out. @param {[string, Child][]} facts */
+/** Terms and values; empty values are left out. @param {[string, Child][]} facts */
 export function factList(facts) {
   const pairs = facts.filter(([, fact]) => fact).map(([term, fact]) => el("div", {}, el("dt", {}, term), el("dd", {}, fact)));
   return el("dl", { class: "facts" }, ...pairs);
 }
 
 /**
- * A part of a page that links lead to.
+ * A part of a page, as a link target.
  * @param {string} id
  * @param {string} heading
  * @param {...Child} children
@@ -207,7 +210,7 @@ export function fold(summary, isOpen, ...children) {
 }
 
 /**
- * A wide table scrolls within itself, by the keyboard too; the page never does sideways.
+ * A wide table scrolls in its own box, which the keyboard can reach; the page never scrolls sideways.
  * @param {string} label
  * @param {HTMLElement} made
  */
@@ -216,7 +219,7 @@ export function scrolling(label, made) {
 }
 
 /**
- * A table whose headings stand over numbers as the numbers do.
+ * A table; headings of number columns are aligned like the numbers.
  * @param {string[]} columns
  * @param {HTMLElement[]} rows
  * @param {string} label
@@ -236,7 +239,7 @@ export function table(columns, rows, label, className = "") {
  */
 export function listTable(columns, rows, label) {
   const made = table(columns, rows, label, "list");
-  // The style sheet makes a block of each row: what the table is has to be said.
+  // The style sheet turns rows into blocks, which would hide from screen readers that this is a table.
   made.firstElementChild?.setAttribute("role", "table");
   for (const row of made.querySelectorAll("tr")) row.setAttribute("role", "row");
   for (const head of made.querySelectorAll("thead th")) head.setAttribute("role", "columnheader");
@@ -252,7 +255,7 @@ export function listTable(columns, rows, label) {
 /**
  * A row of a table: the first cell names it.
  * @param {Child} name
- * @param {...(Child | HTMLElement)} cells a node that is a cell stays one
+ * @param {...(Child | HTMLElement)} cells table cells, or their content
  */
 export function tableRow(name, ...cells) {
   const made = cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : el("td", {}, cell)));

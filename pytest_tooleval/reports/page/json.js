@@ -1,11 +1,11 @@
 // @ts-check
-// JSON as people read it, without losing a digit of a number.
+// JSON for reading, with every digit of its numbers.
 
 const INLINE_JSON = 72;
 const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]|[^\s{}[\]:,"]+/gs;
 
 /**
- * JSON text with short lists and objects on one line and others indented; other text as it came.
+ * JSON text, indented, with short lists and objects on one line. Invalid JSON is returned as it is.
  * @param {string} text
  */
 export function prettyJson(text) {
@@ -33,7 +33,7 @@ export function prettyJson(text) {
 }
 
 /**
- * For each opening bracket the place of its end; null when they lie too deep to indent.
+ * For each opening bracket the position of its end; null if they nest too deep to indent.
  * @param {string[]} tokens
  */
 function bracketEnds(tokens) {
@@ -67,11 +67,11 @@ function newLine(level) {
 }
 
 /**
- * Parsed as `JSON.parse` does; whole numbers that it would round are kept, for JSON.stringify to show.
+ * Like `JSON.parse`, but keeps integers that it would round, for JSON.stringify.
  * @param {string} text
  */
 export function exactJson(text) {
-  // Looking at each value takes ten times as long.
+  // A reviver takes ten times as long.
   if (!/(?<![.\d])\d{16}/.test(text)) return JSON.parse(text);
   const { rawJSON } = /** @type {{rawJSON?: (text: string) => unknown}} */ (/** @type {unknown} */ (JSON));
   const exact = (/** @type {string} */ _, /** @type {unknown} */ value, /** @type {{source: string} | undefined} */ context) => {

@@ -1,5 +1,5 @@
 // @ts-check
-// The matrix: a row per case, a column per model. Rows are made when they come into sight.
+// The matrix: a row per case, a column per model. Rows are drawn when they scroll into view.
 
 import { belowOf } from "./cases.js";
 import { button, el, isolated, markOf, modelText, outcomeOf, shortened, shown, toneOf } from "./dom.js";
@@ -10,7 +10,7 @@ import { UNKNOWN, isKnown, scoreText } from "./numbers.js";
 const CHUNK = 40;
 
 /**
- * What a cell shows: the score, or the outcome when there is none, and what else one must know.
+ * What a cell shows: the score, or the outcome without one; a missed threshold or the passing trials.
  * @param {Row} row
  */
 function cellTexts(row) {
@@ -20,7 +20,7 @@ function cellTexts(row) {
   return { value, below, count: !below && row.trials.length > 1 && row.scored ? `${row.passes}/${row.scored}` : "" };
 }
 
-/** The same in words, for those who do not see the table. @param {Row} row */
+/** The same for screen readers. @param {Row} row */
 export function cellWords(row) {
   const { value, below, count } = cellTexts(row);
   const more = below ? ` ${below} too low` : count ? ` ${count} trials passed` : "";
@@ -37,12 +37,12 @@ export class Matrix {
     this.open = open;
     /** @type {Index} */
     this.index = { models: [], suites: [], cases: [] };
-    /** @type {Case[]} those that are shown, in their order */
+    /** @type {Case[]} filtered and sorted */
     this.view = [];
     this.drawn = 0;
-    /** The key of the case that is marked as open. */
+    /** The key of the open case. */
     this.marked = "";
-    /** @type {number[]} places of the models that are shown */
+    /** @type {number[]} indices of the shown models */
     this.columns = [];
     /** @type {Map<string, {rows: (Row | undefined)[], node: HTMLElement}>} by the key of the case */
     this.kept = new Map();
@@ -61,7 +61,7 @@ export class Matrix {
   /**
    * @param {Index} index
    * @param {Case[]} view
-   * @param {number} model the place of the one chosen, or -1
+   * @param {number} model index of the chosen one, or -1
    * @param {string} sort
    */
   show(index, view, model, sort) {
@@ -72,7 +72,7 @@ export class Matrix {
     this.columns = columns;
     this.view = view;
     this.drawHead(sort);
-    // When cases come while a run goes on, the reader stays where they are.
+    // Cases that arrive during a run must not move the reader.
     if (!isGrown) this.marked = "";
     const [drawn, top, focused] = isGrown ? [this.drawn, this.node.scrollTop, document.activeElement] : [0, 0, null];
     this.drawn = 0;
@@ -95,7 +95,7 @@ export class Matrix {
   sortHeader(key, sort, label) {
     const up = sort === key;
     const down = sort === `-${key}`;
-    const made = button("", () => this.sort(up ? `-${key}` : down ? "failed" : key), { title: `${label}: sort` });
+    const made = button("", () => this.sort(up ? `-${key}` : down ? "failed" : key), { title: `Sort by ${label}` });
     made.append(el("bdi", {}, label), el("span", { class: "arrow", "aria-hidden": "true" }, up ? " ▲" : down ? " ▼" : ""));
     return el("th", { scope: "col", "aria-sort": up ? "ascending" : down ? "descending" : null }, made);
   }
@@ -136,7 +136,7 @@ export class Matrix {
     return node;
   }
 
-  /** The model that is shown and did not pass, else the first that was run. @param {(Row | undefined)[]} rows */
+  /** The first shown model that did not pass, else the first that ran. @param {(Row | undefined)[]} rows */
   worst(rows) {
     const run = this.columns.filter((model) => rows[model]);
     return run.find((model) => rows[model]?.outcome !== "passed") ?? run[0];
@@ -157,7 +157,7 @@ export class Matrix {
     return el("td", { class: "cell" }, made);
   }
 
-  /** Of all cells one can be reached by Tab; arrow keys go on from there. @param {Element | null | undefined} cell */
+  /** Tab reaches one cell; arrow keys move from there. @param {Element | null | undefined} cell */
   makeReachable(cell) {
     for (const other of this.body.querySelectorAll('.cell button[tabindex="0"]')) other.setAttribute("tabindex", "-1");
     cell?.setAttribute("tabindex", "0");
@@ -183,7 +183,7 @@ export class Matrix {
     found.focus();
   }
 
-  /** Mark the row of the case that is open, and bring it into view within the table once. @param {string} key */
+  /** Mark the row of the open case, and scroll it into view once. @param {string} key */
   markOpen(key) {
     for (const row of this.body.querySelectorAll("tr.open")) row.classList.remove("open");
     const isMarked = key === this.marked;

@@ -1,10 +1,10 @@
 // @ts-check
-// Numbers and moments as people read them. What is unknown shows as a dash, never as 0.
+// Numbers and times as text. Unknown values are a dash, never 0.
 
 export const UNKNOWN = "–";
 
 /**
- * A number of sensible size: what lies beyond is no count, time or price.
+ * Whether it is a number of a plausible size for a count, time or price.
  * @param {unknown} value
  * @returns {value is number}
  */
@@ -18,7 +18,7 @@ export function isBelow(value, needed) {
 }
 
 /**
- * Two decimals; what only rounds up to 1 is not shown as 1, since it may have failed for that.
+ * Two decimals. A score that would round up to 1 is shown as <1.00, as it may have failed for that.
  * @param {unknown} value
  */
 export function scoreText(value) {
@@ -75,7 +75,7 @@ export function plural(count, one, many = `${one}s`) {
 }
 
 /**
- * A moment as the reader's clock has it.
+ * A time in the reader's time zone.
  * @param {unknown} iso
  * @param {Intl.DateTimeFormatOptions} [style]
  */

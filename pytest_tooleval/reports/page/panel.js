@@ -1,5 +1,5 @@
 // @ts-check
-// A case whole: on each model its trials, each with what went wrong; or all models side by side.
+// The panel for a case: its trials on a model, or all models side by side.
 
 import { button, el, isolated, link, modelName, outcomeOf, outcomeText, shown, shortened, shownNodes, toneOf } from "./dom.js";
 import { cellWords } from "./matrix.js";
@@ -13,9 +13,9 @@ import { shortTrial, trialNodes } from "./trial.js";
 /** @typedef {(row: Row) => Promise<WholeRow>} Load fetches the trials of a row with their transcripts */
 
 const WIDE = "(min-width: 1100px)";
-/** What the address calls all models at once. */
+/** The address's name for all models at once. */
 const ALL = "@all";
-/** The options that change what is asked, and how it is judged. */
+/** The options that change what is asked and how it is judged. */
 const ASKED_BY = ["temperature", "tool-choice", "reasoning", "trials", "pass", "threshold", "judge", "user", "cassette", "record"];
 
 export class Panel {
@@ -26,16 +26,16 @@ export class Panel {
   constructor(around, change) {
     this.around = around;
     this.change = change;
-    /** What is shown, in one text; empty for nothing. */
+    /** Identifies what is shown; empty for nothing. */
     this.shown = "";
     /** @type {Case | undefined} */
     this.case = undefined;
     /** @type {Row | undefined} */
     this.row = undefined;
     this.model = -1;
-    /** @type {Case[]} the cases as they are filtered and sorted */
+    /** @type {Case[]} filtered and sorted */
     this.view = [];
-    /** The rows of the case that was opened last: each is fetched once for all its trials. @type {Map<Row, Promise<WholeRow>>} */
+    /** The loaded rows of the open case. @type {Map<Row, Promise<WholeRow>>} */
     this.opened = new Map();
     this.node = el("div", { class: "panel", "aria-labelledby": "panel-title", hidden: "" });
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.key(event);
@@ -46,7 +46,6 @@ export class Panel {
     document.body.append(this.node);
   }
 
-  /** For good, when the page is left. */
   remove() {
     document.removeEventListener("keydown", this.onKey);
     this.wide.removeEventListener("change", this.onWidth);
@@ -67,7 +66,7 @@ export class Panel {
     this.change({ open: "", on: "", trial: 0 });
   }
 
-  /** The place of the case in the view. */
+  /** The position of the case in the view. */
   at() {
     return this.view.findIndex((each) => each.key === this.case?.key);
   }
@@ -105,7 +104,7 @@ export class Panel {
     else void this.fill(index, found, row, state.trial, isNew);
   }
 
-  /** On a narrow screen the panel covers the page, which then must not be reached by the keyboard. @param {boolean} isOpen */
+  /** On a narrow screen the panel covers the page, which the keyboard must not reach then. @param {boolean} isOpen */
   cover(isOpen) {
     this.node.hidden = !isOpen;
     document.body.classList.toggle("with-panel", isOpen);
@@ -120,13 +119,13 @@ export class Panel {
    * @param {Index} index
    * @param {Case} found
    * @param {Row} row
-   * @param {number} number of the trial, from 1; 0 for the first that did not pass, or the first of all
+   * @param {number} number of the trial, from 1; 0 for the first that did not pass, else the first
    * @param {boolean} isNew
    */
   async fill(index, found, row, number, isNew) {
     const { shown: wanted } = this;
     const chosen = number || row.trials.findIndex((trial) => !trial.passed) + 1 || 1;
-    const body = el("div", {}, el("p", { class: "muted" }, row.trials.length ? "Loading …" : "The case was not asked."));
+    const body = el("div", {}, el("p", { class: "muted" }, row.trials.length ? "Loading…" : "This case was not run."));
     const actions = el("div", { class: "row actions" }, copyButton(commandFor(row, this.around.options)), ...(this.around.actions?.(row, chosen - 1) ?? []));
     this.replace(isNew, ...this.headNodes(row), this.modelTabs(index, found), ...aboutNodes(row), actions, ...(row.trials.length > 1 ? [this.trialTabs(row, chosen)] : []), body);
     if (!row.trials.length) return;
@@ -138,7 +137,7 @@ export class Panel {
   fillAll(index, found, row, isNew) {
     const columns = found.rows.map((each, i) => {
       if (!each) return null;
-      const body = el("div", {}, each.trials.length ? "Loading …" : "");
+      const body = el("div", {}, each.trials.length ? "Loading…" : "");
       const first = Math.max(0, each.trials.findIndex((trial) => !trial.passed));
       const fill = async () => body.replaceChildren(...(await this.whole(each, (whole) => shortTrial(whole.trials[first], each.model))));
       if (each.trials.length) void fill();
@@ -147,10 +146,10 @@ export class Panel {
       return el("section", { class: "beside" }, title, el("p", {}, ...reasonNodes(each)), body);
     });
     const asked = el("p", { class: "text", dir: "auto" }, shownNodes(row.asked));
-    this.replace(isNew, ...this.headNodes(row), this.modelTabs(index, found), asked, el("div", { class: "side-by-side", tabindex: 0, role: "region", "aria-label": "The models side by side" }, ...columns.filter((each) => each !== null)));
+    this.replace(isNew, ...this.headNodes(row), this.modelTabs(index, found), asked, el("div", { class: "side-by-side", tabindex: 0, role: "region", "aria-label": "Models side by side" }, ...columns.filter((each) => each !== null)));
   }
 
-  /** Other content, with the focus where it was. @param {boolean} isNew @param {...HTMLElement} nodes */
+  /** Replaces the content, and keeps the focus. @param {boolean} isNew @param {...HTMLElement} nodes */
   replace(isNew, ...nodes) {
     const focused = this.node.contains(document.activeElement) ? document.activeElement?.getAttribute("data-tab") : null;
     this.node.replaceChildren(...nodes);
@@ -160,7 +159,7 @@ export class Panel {
     } else if (focused) /** @type {HTMLElement | null} */ (this.node.querySelector(`[data-tab="${focused}"]`))?.focus({ preventScroll: true });
   }
 
-  /** What is made of a row once it is here whole; else why it is not. @param {Row} row @param {(whole: WholeRow) => (Node | string | null | false)[]} make */
+  /** Nodes for a row with its transcripts, or an error message. @param {Row} row @param {(whole: WholeRow) => (Node | string | null | false)[]} make */
   async whole(row, make) {
     const loading = this.opened.get(row) ?? this.around.load(row);
     this.opened.set(row, loading);
@@ -169,7 +168,7 @@ export class Panel {
       return nodes.filter((each) => each !== null && each !== false);
     } catch (error) {
       this.opened.delete(row);
-      return [el("p", { class: "note", role: "alert" }, "The case cannot be shown: ", shown(String(/** @type {Error} */ (error).message)))];
+      return [el("p", { class: "note", role: "alert" }, "Could not load the case: ", shown(String(/** @type {Error} */ (error).message)))];
     }
   }
 
@@ -216,13 +215,13 @@ export class Panel {
   }
 }
 
-/** What came of a case on a model, and why. @param {Row} row */
+/** @param {Row} row */
 function reasonNodes(row) {
   return [outcomeText(toneOf(row), outcomeOf(row)), row.reason ? ": " : "", shownNodes(row.reason)];
 }
 
 /**
- * What runs a case again in a terminal.
+ * The command that runs a case again.
  * @param {Row} row
  * @param {Record<string, unknown>} options of the run
  */
@@ -232,7 +231,7 @@ function commandFor(row, options) {
   return ["pytest", row.nodeid, ...(row.model ? [`--tooleval-model=${row.model}`] : []), ...given].map(quoted).join(" ");
 }
 
-/** Copies a command; where that is not allowed, shows it. @param {string} command */
+/** Copies a command, or shows it if copying is not allowed. @param {string} command */
 function copyButton(command) {
   const made = button("Copy pytest command", async () => {
     try {
@@ -248,9 +247,9 @@ function copyButton(command) {
 /** @param {Row} row */
 function aboutNodes(row) {
   const rules = [
-    row.trials.length > 1 && `passes by ${row.pass_rule}`,
-    row.weight !== 1 && `weight ${row.weight}`,
-    row.tool_choice && `tool_choice ${row.tool_choice}`,
+    row.trials.length > 1 && `pass rule: ${row.pass_rule}`,
+    row.weight !== 1 && `weight: ${row.weight}`,
+    row.tool_choice && `tool_choice: ${row.tool_choice}`,
   ].filter(Boolean);
   const tags = row.tags.map((tag) => el("span", { class: "tag" }, shown(shortened(tag, 200))));
   return [

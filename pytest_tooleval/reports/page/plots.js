@@ -1,5 +1,5 @@
 // @ts-check
-// The plots of a run, and lines over many runs. Each is null when there is nothing to show.
+// The plots of a run, and of many runs. Each is null if there is nothing to show.
 
 import { causeOf } from "./cases.js";
 import { EDGE, LEFT, RIGHT, WIDTH, caption, figure, horizontalAxis, legend, linear, logarithmic, marker, modelClass, stroke, upward, verticalAxis } from "./chart.js";
@@ -25,8 +25,8 @@ export function plotsSection({ models, cases }) {
   const plots = [
     passPlot(found),
     latencyPlot(found),
-    againstPassing(found, "Cost", "US dollars per trial, mean", usdText, (trial) => trial.cost_usd),
-    againstPassing(found, "Tokens", "tokens per trial, mean", countText, ({ prompt_tokens: a, completion_tokens: b }) => (isKnown(a) && isKnown(b) ? a + b : null)),
+    againstPassing(found, "Cost", "mean cost per trial (USD)", usdText, (trial) => trial.cost_usd),
+    againstPassing(found, "Tokens", "mean tokens per trial", countText, ({ prompt_tokens: a, completion_tokens: b }) => (isKnown(a) && isKnown(b) ? a + b : null)),
     trialsPlot(found),
     scoresPlot(found),
     failuresPlot(found),
@@ -44,7 +44,12 @@ function sum(values) {
   return values.reduce((total, each) => total + each, 0);
 }
 
-// ---- how many cases pass ----
+/** A horizontal line with ticks at its ends. @param {number} left @param {number} right @param {number} y */
+function whisker(left, right, y) {
+  return [stroke("whisker", left, y, right, y), ...[left, right].map((x) => stroke("whisker", x, y - 4, x, y + 4))];
+}
+
+// ---- pass rate ----
 
 /** @param {ModelRows[]} models */
 function passPlot(models) {
@@ -63,29 +68,29 @@ function passPlot(models) {
         caption(EDGE, top + 12, shortened(modelText(model), 44)),
         caption(WIDTH - RIGHT, top + 12, scoreText(mean), "end", "tick"),
         svg("rect", { class: "box", x: scale.start, y: y - 7, width: scale.at(mean) - scale.start, height: 14 }),
-        ...(bounds.length ? [stroke("whisker", left, y, right, y), stroke("whisker", left, y - 4, left, y + 4), stroke("whisker", right, y - 4, right, y + 4)] : []),
+        ...(bounds.length ? whisker(left, right, y) : []),
       ),
       numbers: [modelText(model), scoreText(mean), ...(bounds.length ? bounds : [null, null]).map(scoreText)],
     };
   });
-  return figure("Pass rate", [...horizontalAxis(scale, 8, bottom, "share of the cases that passed"), ...rows.map(({ node }) => node)], {
+  return figure("Pass rate", [...horizontalAxis(scale, 8, bottom, "share of cases that passed"), ...rows.map(({ node }) => node)], {
     height: bottom + 36,
     words: rows.map(({ numbers }) => `${numbers[0]}: ${numbers[1]}`).join("; "),
-    header: ["Model", "Pass rate", "95% from", "to"],
+    header: ["Model", "Pass rate", "95% interval from", "to"],
     numbers: rows.map(({ numbers }) => numbers),
-    below: [el("p", { class: "muted" }, "Whiskers: the 95% interval.")],
+    below: [el("p", { class: "muted" }, "Whiskers show the 95% interval.")],
   });
 }
 
-// ---- how long trials took ----
+// ---- latency ----
 
-/** Per model the quartiles as a box, the 5th to 95th percentile as whiskers, and single trials. @param {ModelRows[]} models */
+/** Per model a box plot over dots for single trials. @param {ModelRows[]} models */
 function latencyPlot(models) {
   const found = models.map((each) => ({ ...each, times: each.answered.map((trial) => trial.latency_s).filter(isKnown).sort((a, b) => a - b) })).filter(({ times }) => times.length);
   if (!found.length) return null;
   const least = Math.min(...found.map(({ times }) => times[0]));
   const most = Math.max(...found.map(({ times }) => times[times.length - 1]));
-  // Linear from 0, unless fast models would be a smear at the edge because another is far slower.
+  // Linear from 0, unless a slow model would squeeze the fast ones to the edge.
   const isWide = least > 0 && most / least > 100;
   const scale = isWide ? logarithmic(Math.max(least, most / 1e6), most, EDGE, WIDTH - RIGHT) : upward([most], EDGE, WIDTH - RIGHT);
   const bottom = 8 + 38 * found.length;
@@ -98,9 +103,7 @@ function latencyPlot(models) {
     const shapes = [
       caption(EDGE, top + 12, shortened(modelText(model), 44)),
       caption(WIDTH - RIGHT, top + 12, `median ${secondsText(marks[2])}`, "end", "tick"),
-      stroke("whisker", low, y, high, y),
-      stroke("whisker", low, y - 4, low, y + 4),
-      stroke("whisker", high, y - 4, high, y + 4),
+      ...whisker(low, high, y),
       svg("rect", { class: "box", x: lower, y: y - 7, width: Math.max(upper - lower, 1), height: 14 }),
       stroke("median", median, y - 7, median, y + 7),
       ...times.filter((_, n) => n % every === 0).map((time) => svg("circle", { class: "trial", cx: scale.at(time), cy: y, r: 1.5 })),
@@ -112,11 +115,11 @@ function latencyPlot(models) {
     words: rows.map(({ numbers }) => `${numbers[0]}: median ${numbers[2]}, 95th percentile ${numbers[4]}`).join("; "),
     header: ["Model", "Trials", "Median", "75th percentile", "95th percentile", "Longest"],
     numbers: rows.map(({ numbers }) => numbers),
-    below: [el("p", { class: "muted" }, "Box: the middle half of the trials, its line the median. Whiskers: 5th to 95th percentile.")],
+    below: [el("p", { class: "muted" }, "The box spans the middle half of the trials, with a line at the median. Whiskers span the 5th to 95th percentile.")],
   });
 }
 
-/** Of sorted values, by linear interpolation between the nearest two (Hyndman and Fan's type 7). @param {number[]} values @param {number} share */
+/** Of sorted values, by linear interpolation (Hyndman and Fan's type 7). @param {number[]} values @param {number} share */
 function quantile(values, share) {
   const place = share * (values.length - 1);
   const below = Math.floor(place);
@@ -124,10 +127,10 @@ function quantile(values, share) {
   return values[below] + (place - below) * (values[above] - values[below]);
 }
 
-// ---- what a model takes against how well it does ----
+// ---- cost and tokens against pass rate ----
 
 /**
- * One point per model; one model alone has nothing to be compared with.
+ * One point per model, for two or more models.
  * @param {ModelRows[]} models
  * @param {string} what
  * @param {string} axis
@@ -144,7 +147,7 @@ function againstPassing(models, what, axis, text, measure) {
   if (points.length < 2 || !points.some(({ taken }) => taken)) return null;
   const [top, bottom] = [26, 226];
   const across = upward(points.map(({ taken }) => taken), LEFT, WIDTH - RIGHT);
-  // The models often lie close together; only their distance matters here.
+  // Models are often close together, so the axis need not start at 0.
   const least = Math.min(Math.max(Math.min(...points.map(({ low }) => low)) - 0.05, 0), 0.9);
   const up = linear(Math.floor(least * 10) / 10, 1, bottom, top);
   const words = points.map(({ model, taken, mean }) => `${modelText(model)}: ${text(taken)} per trial, pass rate ${scoreText(mean)}`);
@@ -152,7 +155,7 @@ function againstPassing(models, what, axis, text, measure) {
     const x = across.at(taken);
     return [svg("g", { class: modelClass(index) }, stroke("whisker", x, up.at(low), x, up.at(high))), marker(index, x, up.at(mean), words[i])];
   });
-  return figure(`${what} against pass rate`, [...verticalAxis(up, "pass rate"), ...horizontalAxis(across, top, bottom, axis), ...marks], {
+  return figure(`${what} vs. pass rate`, [...verticalAxis(up, "pass rate"), ...horizontalAxis(across, top, bottom, axis), ...marks], {
     height: bottom + 36,
     words: words.join("; "),
     header: ["Model", `${what} per trial`, "Pass rate"],
@@ -161,7 +164,7 @@ function againstPassing(models, what, axis, text, measure) {
   });
 }
 
-// ---- how cases spread ----
+// ---- distributions over cases ----
 
 /** How many cases passed in 0, 1, ... n of their n trials. @param {ModelRows[]} models */
 function trialsPlot(models) {
@@ -173,22 +176,22 @@ function trialsPlot(models) {
     const passes = each.rows.map(answeredIn).filter((trials) => trials.length === most).map((trials) => trials.filter((trial) => trial.passed).length);
     return { ...each, counts: Array.from({ length: most + 1 }, (_, k) => passes.filter((count) => count === k).length) };
   });
-  const note = partly ? `${plural(partly, "case")} with fewer answered trials left out.` : "";
-  return histograms("Passing trials per case", `trials passed, of ${most}`, Array.from({ length: most + 1 }, (_, k) => String(k)), found, note);
+  const note = partly ? `Without ${plural(partly, "case")} with fewer answered trials.` : "";
+  return histograms("Passing trials per case", `trials passed (of ${most})`, Array.from({ length: most + 1 }, (_, k) => String(k)), found, note);
 }
 
-/** How the cases' overall scores spread; exactly 1 is a column of its own. @param {ModelRows[]} models */
+/** Overall scores; exactly 1 has its own column. @param {ModelRows[]} models */
 function scoresPlot(models) {
   const found = models.map((each) => {
     const scores = each.rows.filter(({ outcome }) => outcome !== "error" && outcome !== "skipped").map((row) => row.scores.overall).filter(isKnown);
     const bins = scores.map((score) => Math.min(Math.max(Math.floor(score * 10 + 1e-9), 0), score < 1 ? 9 : 10));
     return { ...each, counts: SCORE_BINS.map((_, bin) => bins.filter((other) => other === bin).length) };
   });
-  return histograms("Overall score per case", "overall score", SCORE_BINS, found, "Each column starts at its number and is 0.1 wide; the last holds exactly 1.");
+  return histograms("Overall score per case", "overall score", SCORE_BINS, found, "Each column covers 0.1 from its label up; the last one is exactly 1.");
 }
 
 /**
- * One row of columns per model on one common axis; the counts stand on the columns.
+ * One row of columns per model on a common axis, with the counts on top.
  * @param {string} heading
  * @param {string} axis
  * @param {string[]} bins
@@ -226,7 +229,7 @@ function histograms(heading, axis, bins, all, note) {
   });
 }
 
-// ---- why trials failed ----
+// ---- failures ----
 
 /** Failed trials by category, and errors by kind, each with a bar per model. @param {ModelRows[]} models */
 function failuresPlot(models) {
@@ -266,16 +269,16 @@ function failuresPlot(models) {
   });
 }
 
-// ---- lines over many runs ----
+// ---- trends ----
 
 /**
- * A line per model over some runs, from the oldest to the newest; null when there is no value. Runs of a
- * part of the cases are marks beside the line, which joins what can be compared.
+ * A line per model over the runs, oldest first. Partial runs are markers off the line, as they cannot be
+ * compared with whole ones.
  * @param {string} heading
- * @param {{started: string, commit?: string | null, isChanged?: boolean}[]} runs `isChanged`: the question was another one before
+ * @param {{started: string, commit?: string | null, isChanged?: boolean}[]} runs `isChanged`: the suite or case differs from the run before
  * @param {{index: number, model: string, values: (number | null)[], parts: (number | null)[]}[]} lines
  * @param {number} width
- * @param {string} level the element for the heading
+ * @param {string} level the element of the heading
  */
 export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
   const hasParts = lines.some((line) => line.parts.some(isKnown));
@@ -285,7 +288,7 @@ export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
   const [left, right] = [LEFT + 6, width - RIGHT - 6];
   const across = (/** @type {number} */ i) => (runs.length === 1 ? (left + right) / 2 : left + (i * (right - left)) / (runs.length - 1));
   const last = runs.length - 1;
-  // A narrow plot has no room for a third.
+  // A narrow plot has no room for a third date.
   const dates = [...new Set(last > 1 && width >= WIDTH ? [0, last >> 1, last] : [0, last])].map((i) => {
     const side = runs.length === 1 ? "middle" : i === 0 ? "start" : i === last ? "end" : "middle";
     return caption(across(i), bottom + 14, dayText(runs, i), side, "tick");
@@ -304,14 +307,14 @@ export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
       isBegun = true;
       return `${step}${across(i).toFixed(1)} ${up.at(value).toFixed(1)}`;
     }).join("");
-    // A mark at each value, unless they are too many; a value alone would not be seen without.
+    // A marker at each value unless there are too many; isolated values are always marked, as they have no line.
     const marks = values.flatMap((value, i) => {
       const isMarked = isKnown(value) && (runs.length <= 40 || i === last || !(known(i - 1) || known(i + 1)));
       return isMarked ? [marker(index, across(i), up.at(value), `${modelText(model)}: ${scoreText(value)}, ${name(i)}`)] : [];
     });
     const beside = parts.flatMap((value, i) => {
       if (!isKnown(value)) return [];
-      const made = marker(index, across(i), up.at(value), `${modelText(model)}: ${scoreText(value)} of a part of the cases, ${name(i)}`, 3.5);
+      const made = marker(index, across(i), up.at(value), `${modelText(model)}: ${scoreText(value)} in a partial run, ${name(i)}`, 3.5);
       made.classList.add("part");
       return [made];
     });
@@ -327,23 +330,23 @@ export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
     level,
     words: `${plural(runs.length, "run")}, oldest first. ${ends.join("; ")}`,
     header: ["Run", ...lines.map(({ model }) => modelText(model))],
-    numbers: runs.map((_, i) => [name(i), ...lines.map(({ values, parts }) => (isKnown(parts[i]) ? `${scoreText(parts[i])} of a part` : scoreText(values[i])))]),
-    below: [legend(lines), hasParts && el("p", { class: "muted" }, "Hollow: a run of some of the cases, or one in which some had no answer. It is on no line."), changes.length > 0 && el("p", { class: "muted" }, "┆ the suite or case was changed")],
+    numbers: runs.map((_, i) => [name(i), ...lines.map(({ values, parts }) => (isKnown(parts[i]) ? `${scoreText(parts[i])} (partial)` : scoreText(values[i])))]),
+    below: [legend(lines), hasParts && el("p", { class: "muted" }, "Hollow markers are partial runs: some cases were not selected or had no answer. The line skips them."), changes.length > 0 && el("p", { class: "muted" }, "┆ the suite or case changed")],
   });
 }
 
-/** The day of a run, with the time where the day has several. @param {{started: string}[]} runs @param {number} i */
+/** The day of a run, with the time if several runs are on that day. @param {{started: string}[]} runs @param {number} i */
 function dayText(runs, i) {
   const days = runs.map(({ started }) => momentText(started, { dateStyle: "medium" }));
   if (days.indexOf(days[i]) === days.lastIndexOf(days[i])) return days[i];
-  // Without the year two of them fit on a narrow screen.
+  // Without the year, so that two fit on a narrow screen.
   return momentText(runs[i].started, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
 /**
- * The lines of the history that belong to a run: a plot per suite.
+ * The history of a run's suites, a plot for each.
  * @param {{runs: any[], series: any[]} | null} trends
- * @param {string[]} first models in the order that gives them their colours
+ * @param {string[]} first models in the order of their colours
  */
 export function trendsSection(trends, first) {
   if (!trends || trends.runs.length < 2) return null;

@@ -1,12 +1,12 @@
 // @ts-check
-// The report: a run's view, made of the data that the file holds.
+// The HTML report: the view of a run, from the data in the file.
 
 import "./theme.js";
 import { shortened, shown } from "./dom.js";
 import { exactJson } from "./json.js";
 import { RunView } from "./view.js";
 
-/** JSON that was compressed with zlib and written in base64. @param {string} line */
+/** @param {string} line zlib-compressed JSON as base64 */
 async function unpacked(line) {
   const bytes = Uint8Array.from(atob(line), (character) => character.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();

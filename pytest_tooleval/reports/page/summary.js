@@ -1,28 +1,28 @@
 // @ts-check
-// A run in figures: its verdict, what was run, the gates, and the means per model and suite.
+// The summary of a run: verdict, facts, gates, and scores per model and suite.
 
-import { commitText, el, factList, fold, isolated, markOf, metricName, modelName, moment, numberCell, outcomeText, listTable, scrolling, section, shortened, spoken, svg, table, tableRow } from "./dom.js";
+import { capitalized, commitText, el, factList, fold, isolated, markOf, metricName, modelName, moment, numberCell, outcomeText, listTable, scrolling, section, shortened, spoken, svg, table, tableRow } from "./dom.js";
 import { UNKNOWN, countText, isKnown, plural, scoreText, secondsText, usdText } from "./numbers.js";
 import { ENDINGS } from "./words.js";
 
 /** @import { Child } from "./dom.js" */
 
-/** Outcomes and what a summary calls them. @type {[string, string][]} */
+/** Outcomes and their names in a summary. @type {[string, string][]} */
 const COUNTED = [["passed", "passed"], ["failed", "failed"], ["error", "errors"], ["skipped", "skipped"]];
-/** More columns than these stand closer together. */
+/** Tables with more columns are set tighter. */
 const DENSE = 12;
 
 // ---- the verdict ----
 
 /**
- * How a run ended that did not come to its end; "" for one that did.
+ * Why a run is incomplete; "" if it is complete.
  * @param {{status?: string, exitstatus?: number | null}} run
  */
 export function earlyEnd({ status = "finished", exitstatus }) {
   return status === "finished" ? (ENDINGS[exitstatus ?? 0] ?? "") : status;
 }
 
-/** @param {any} document @param {string} heading the element that the verdict stands in */
+/** @param {any} document @param {string} heading the element of the verdict */
 export function verdictNode(document, heading) {
   const { outcome, words, details } = document.verdict;
   return el(
@@ -35,7 +35,7 @@ export function verdictNode(document, heading) {
   );
 }
 
-/** The outcomes' shares, and the same in words below. @param {any} total */
+/** The shares of the outcomes as a bar, and as text. @param {any} total */
 function outcomeBar(total) {
   const found = COUNTED.filter(([, name]) => total[name]);
   let left = 0;
@@ -57,7 +57,7 @@ function runFacts({ run, models, suites }) {
     ["Suites", fewNodes([...new Set(suites.map((/** @type {any} */ row) => row.suite))], (name) => [isolated(shortened(name, 120))])],
     ["Models", askedModels(run, models)],
     ["Started", run.started && moment(run.started)],
-    ["Took", isKnown(run.duration_s) && secondsText(run.duration_s)],
+    ["Duration", isKnown(run.duration_s) && secondsText(run.duration_s)],
     ["Commit", run.git && isolated(commitText(run.git))],
     ["Cost", isKnown(run.total.cost_usd) && usdText(run.total.cost_usd)],
     ["Options", options.length > 0 && el("span", {}, ...options.slice(1))],
@@ -67,7 +67,7 @@ function runFacts({ run, models, suites }) {
 }
 
 /**
- * Some of many.
+ * The first of many.
  * @template T
  * @param {T[]} all
  * @param {(one: T) => Child[]} nodes
@@ -93,7 +93,7 @@ export function gatesSection(gates) {
   if (!gates.length) return null;
   const rows = gates.map((gate) => {
     const interval = isKnown(gate.low) && isKnown(gate.high) ? ` (${scoreText(gate.low)} to ${scoreText(gate.high)})` : "";
-    // A number of errors or what a trial takes, and no share: it must not be too high.
+    // Errors and budgets are counts or amounts, with an upper limit.
     const isMost = gate.kind !== "fail_under";
     const plain = (/** @type {unknown} */ value) => (isKnown(value) ? value.toLocaleString("en", { maximumSignificantDigits: 4 }) : UNKNOWN);
     return tableRow(
@@ -109,7 +109,7 @@ export function gatesSection(gates) {
 
 // ---- scores ----
 
-/** Models over all suites, then suite by suite when there are several. @param {any} document */
+/** Models over all suites, then by suite if there are several. @param {any} document */
 export function scoresSection({ run, models: all, suites, notes }) {
   const models = all.filter((/** @type {any} */ row) => row.cases);
   if (!models.length) return null;
@@ -119,17 +119,12 @@ export function scoresSection({ run, models: all, suites, notes }) {
 
 /** @param {any[]} models @param {any[]} suites @param {string[]} metrics those of the run */
 function scoreTables(models, suites, metrics) {
-  /** @type {Map<string, any[]>} */
-  const bySuite = new Map();
-  for (const row of suites) {
-    const name = JSON.stringify([row.suite, row.file]);
-    bySuite.set(name, [...(bySuite.get(name) || []), row]);
-  }
-  const names = Array.from(bySuite.values(), ([row]) => row.suite);
-  const several = bySuite.size > 1;
+  const bySuite = [...Map.groupBy(suites, ({ suite, file }) => JSON.stringify([suite, file])).values()];
+  const names = bySuite.map(([row]) => row.suite);
+  const several = bySuite.length > 1;
   /** @type {[Child, any[]][]} */
-  const groups = several ? [["All suites", models]] : [[null, models]];
-  for (const rows of several ? bySuite.values() : []) {
+  const groups = [[several && "All suites", models]];
+  for (const rows of several ? bySuite : []) {
     const [{ suite, file }] = rows;
     const isShared = names.indexOf(suite) !== names.lastIndexOf(suite);
     groups.push([el("span", {}, isolated(shortened(suite, 200)), isShared && el("span", { class: "muted" }, " ", isolated(file))), rows]);
@@ -145,19 +140,19 @@ function scoreTables(models, suites, metrics) {
 
 /** @typedef {{head: Child, title?: string, cell: (row: any) => HTMLElement}} Column */
 
-/** Those that have something to say about some row. @param {any[]} rows @param {string[]} metrics @returns {Column[]} */
+/** Columns that have a value in some row. @param {any[]} rows @param {string[]} metrics @returns {Column[]} */
 function columnsFor(rows, metrics) {
   const counts = ["errors", "tolerated", "skipped"].filter((name) => rows.some((row) => row[name]));
   /** @type {(Column | false)[]} */
   const columns = [
-    { head: "Pass rate", title: "the share of the cases that passed", cell: (row) => meanCell(row.pass_rate, true) },
-    ...["cases", "passed", "failed", ...counts].map((name) => ({ head: name[0].toUpperCase() + name.slice(1), cell: (/** @type {any} */ row) => countCell(row[name], name) })),
+    { head: "Pass rate", title: "share of cases that passed", cell: (row) => meanCell(row.pass_rate, true) },
+    ...["cases", "passed", "failed", ...counts].map((name) => ({ head: capitalized(name), cell: (/** @type {any} */ row) => countCell(row[name], name) })),
     ...metrics.map((metric) => ({ head: metricName(metric), cell: (/** @type {any} */ row) => meanCell(row.metrics[metric]) })),
-    ...(rows.some((row) => row.reliability) ? [reliabilityColumn("pass@k", "some trial of all passes"), reliabilityColumn("pass^k", "every trial passes")] : []),
+    ...(rows.some((row) => row.reliability) ? [reliabilityColumn("pass@k", "at least one trial passes"), reliabilityColumn("pass^k", "every trial passes")] : []),
     rows.some((row) => isKnown(row.tokens?.prompt)) && { head: "Tokens", cell: tokensCell },
-    // A plus says that the price of some answers is unknown.
+    // A plus means that the price of some answers is unknown.
     rows.some((row) => isKnown(row.cost_usd)) && { head: "Cost", cell: (row) => numberCell(usdText(row.cost_usd) + (isKnown(row.cost_usd) && row.priced < row.trials ? "+" : "")) },
-    rows.some((row) => isKnown(row.latency_s)) && { head: "Latency", title: "seconds per trial, mean", cell: (row) => numberCell(secondsText(row.latency_s)) },
+    rows.some((row) => isKnown(row.latency_s)) && { head: "Latency", title: "mean per trial", cell: (row) => numberCell(secondsText(row.latency_s)) },
   ];
   return columns.filter((each) => each !== false);
 }
@@ -169,7 +164,7 @@ function countCell(count, name) {
   return el("td", { class: `number${tone}` }, countText(count));
 }
 
-/** A mean with its interval. @param {any} found @param {boolean} isHeadline */
+/** A mean and its interval. @param {any} found @param {boolean} isHeadline */
 export function meanCell(found, isHeadline = false) {
   const { mean, low, high } = found || {};
   const value = el("span", { class: isHeadline ? "headline" : null }, scoreText(mean));
@@ -178,7 +173,7 @@ export function meanCell(found, isHeadline = false) {
   return numberCell(value, bounds);
 }
 
-/** pass@k or pass^k with k being all trials. @param {string} name @param {string} title @returns {Column} */
+/** pass@k or pass^k over all trials. @param {string} name @param {string} title @returns {Column} */
 function reliabilityColumn(name, title) {
   return {
     head: name,
@@ -195,11 +190,11 @@ function reliabilityColumn(name, title) {
 function tokensCell({ tokens: { prompt, completion, reasoning } }) {
   const known = [prompt, completion].filter(isKnown);
   const cell = numberCell(known.length ? countText(known.reduce((sum, each) => sum + each)) : UNKNOWN);
-  if (known.length) cell.title = `${countText(prompt)} prompt + ${countText(completion)} completion${reasoning ? `, ${countText(reasoning)} of them reasoning` : ""}`;
+  if (known.length) cell.title = `${countText(prompt)} prompt + ${countText(completion)} completion${reasoning ? `, including ${countText(reasoning)} reasoning` : ""}`;
   return cell;
 }
 
-/** pass@k and pass^k for every k, when cases had several trials. @param {any[]} models */
+/** pass@k and pass^k for every k, if cases had several trials. @param {any[]} models */
 function reliabilityTable(models) {
   const found = models.filter((row) => row.reliability);
   const ks = [...new Set(found.flatMap((row) => Object.keys(row.reliability["pass@k"])))].sort((a, b) => Number(a) - Number(b));
@@ -208,7 +203,7 @@ function reliabilityTable(models) {
     const line = (/** @type {string} */ name, /** @type {string} */ meaning, /** @type {(value: unknown) => string} */ text) =>
       tableRow(modelName(model), el("td", {}, name, el("span", { class: "muted" }, ` ${meaning}`)), ...ks.map((k) => numberCell(text(reliability[name][k]))));
     const lines = [line("pass@k", "at least one of k trials passes", scoreText), line("pass^k", "all k trials pass", scoreText)];
-    return new Set(Object.values(reliability.cases)).size > 1 ? [...lines, line("cases", "that have k trials", countText)] : lines;
+    return new Set(Object.values(reliability.cases)).size > 1 ? [...lines, line("cases", "with k trials", countText)] : lines;
   });
   return fold("Reliability over trials: pass@k and pass^k", false, table(["Model", "Share of cases", ...ks.map((k) => `k = ${k}`)], rows, "Reliability", "reliability"));
 }
@@ -217,9 +212,9 @@ function reliabilityTable(models) {
 function noteOn(models) {
   const hasIntervals = models.some((row) => Object.values(row.metrics).some((mean) => isKnown(mean.low)));
   return [
-    "Means leave out errors and skipped cases.",
-    hasIntervals && "Small: the 95% interval.",
-    `${UNKNOWN} is unknown or does not apply; tokens are those of prompts and completions.`,
-    "For redundancy and detours less is better.",
+    "Means exclude errors and skipped cases.",
+    hasIntervals && "Small numbers are the 95% interval.",
+    `${UNKNOWN} means unknown or not applicable. Tokens are prompt and completion tokens.`,
+    "For redundancy and detours, lower is better.",
   ].filter(Boolean).join(" ");
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Light, dark, or as the system has it: the button `theme` switches. A plain script, for the head of a page.
+// The button `theme` switches between light, dark and the system's theme. A plain script for the head of a page.
 
 (() => {
   const THEMES = ["auto", "light", "dark"];
@@ -10,9 +10,9 @@
     current = THEMES.includes(wanted) ? wanted : "auto";
     document.documentElement.dataset.theme = current;
     const button = document.getElementById("theme");
-    if (button) button.textContent = `Colours: ${current}`;
+    if (button) button.textContent = `Theme: ${current}`;
   };
-  /** A browser may forbid storage for files; the choice then lasts as long as the page. @param {() => void} action */
+  /** Browsers may forbid storage for local files; the choice then lasts until the page is closed. @param {() => void} action */
   const attempt = (action) => {
     try {
       action();

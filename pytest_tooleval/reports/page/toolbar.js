@@ -16,7 +16,7 @@ export class Toolbar {
     /** @type {Record<string, HTMLSelectElement>} */
     this.selects = {};
     this.chips = CHOSEN_BY.map((outcome) => this.chip(outcome));
-    const { query, outcomes, model, suite, tag, tool, failure, choice, sort } = startState();
+    const { open, on, trial, ...filters } = startState();
     this.node = el(
       "form",
       { class: "toolbar", role: "search" },
@@ -32,7 +32,7 @@ export class Toolbar {
         "div",
         { class: "row" },
         el("div", { class: "chips", role: "group", "aria-label": "Outcome" }, ...this.chips),
-        button("Clear", () => change({ query, outcomes, model, suite, tag, tool, failure, choice, sort }), { class: "clear" }),
+        button("Clear filters", () => change(filters), { class: "clear" }),
       ),
     );
     this.node.addEventListener("submit", (event) => event.preventDefault());
@@ -57,7 +57,7 @@ export class Toolbar {
     return el("label", {}, label, made);
   }
 
-  /** What there is to choose from. @param {Index} index */
+  /** @param {Index} index whose values can be chosen */
   offer(index) {
     const rows = index.cases.flatMap((each) => each.rows.filter((row) => row !== undefined));
     CHOSEN_BY.forEach((outcome, i) => {
@@ -83,7 +83,7 @@ export class Toolbar {
 
   /**
    * @param {string} field
-   * @param {string} all what the empty choice is called; none without it
+   * @param {string} all the label of the empty choice; none if empty
    * @param {string[][]} choices pairs of value and text
    * @param {number} fewest choices that make the list worth showing
    */
@@ -91,7 +91,7 @@ export class Toolbar {
     const select = this.selects[field];
     /** @type {HTMLElement} */ (select.parentElement).hidden = choices.length < fewest;
     const wanted = all ? [["", all], ...choices] : choices;
-    // An open list would close when its options are made anew.
+    // Replacing the options would close an open list.
     if (wanted.map(([value]) => value).join("\n") === [...select.options].map(({ value }) => value).join("\n")) return;
     const { value } = select;
     select.replaceChildren(...wanted.map(([each, text]) => el("option", { value: each }, shown(shortened(text, 100)))));
@@ -102,7 +102,7 @@ export class Toolbar {
   show(state) {
     if (this.query.value !== state.query) this.query.value = state.query;
     for (const [field, select] of Object.entries(this.selects)) {
-      // A column's header sorts in ways that the list does not offer.
+      // Column headers sort in ways that the list does not offer.
       select.value = String(state[/** @type {keyof State} */ (field)]);
       if (select.selectedIndex < 0) select.value = "";
     }

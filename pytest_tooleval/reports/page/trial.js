@@ -1,5 +1,5 @@
 // @ts-check
-// A trial: its facts, scores and comparisons, and the conversation.
+// A trial: what was expected, scores, details and the conversation.
 
 import { difference } from "./difference.js";
 import { button, el, factList, fold, isolated, numberCell, outcomeText, scrolling, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
@@ -27,7 +27,7 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
  *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, fallbacks: Record<string, string | null>,
  *   cost_usd: number | null, others_cost_usd: number | null, cached: boolean, tool_choice: string | null, choices: Choice[],
- *   error: {kind: string, message: string} | null}} Trial what is known of a trial without opening it
+ *   error: {kind: string, message: string} | null}} Trial without what is loaded only when a trial is opened
  * @typedef {Trial & {scores: Record<string, Score>, transcript: Transcript | null}} WholeTrial
  */
 
@@ -40,38 +40,38 @@ const LONG_TEXT = 3000;
  */
 export function trialNodes(trial, row) {
   const { transcript } = trial;
-  const differing = diffTable(trial.scores, "Expected and called");
+  const differing = diffTable(trial.scores, "Expected and actual");
   const severalTurns = Boolean(transcript?.rounds.some(({ prompt }) => prompt.length));
   return el(
     "div",
     { class: "trial" },
     trial.error && el("p", { class: "note" }, outcomeText("error", `no answer (${shown(trial.error.kind)}): `), shownNodes(trial.error.message)),
     transcript && prompts(transcript, severalTurns),
-    differing && part("Expected and called", differing),
+    differing && part("Expected and actual", differing),
     Object.keys(trial.scores).length > 0 && part("Scores", scoreTable(trial.scores, row.thresholds)),
-    part("What it took", trialFacts(trial)),
+    part("Details", trialFacts(trial)),
     transcript && transcript.rounds.length > 1 && roundsTable(transcript.rounds),
-    transcript && part(severalTurns ? "Answers and further prompts" : "Answer", conversation(transcript)),
-    transcript?.printed && part("Printed by the world", longText(transcript.printed, "code")),
+    transcript && part(severalTurns ? "Conversation" : "Answer", conversation(transcript)),
+    transcript?.printed && part("World output", longText(transcript.printed, "code")),
     row.offered.length > 0 && fold(`Tools offered: ${row.offered.length}`, false, el("p", {}, ...row.offered.flatMap((name, i) => [i ? ", " : "", el("code", {}, shownNodes(name))]))),
     transcript && recorded(transcript),
   );
 }
 
 /**
- * A model's trial beside those of other models: what it answered, and what is wrong with it.
+ * A trial next to those of other models: the answer, and what is wrong with it.
  * @param {WholeTrial} trial
  * @param {string} model
  */
 export function shortTrial(trial, model) {
   return [
     trial.error && el("p", { class: "note" }, shownNodes(trial.error.message)),
-    diffTable(trial.scores, `Expected of ${shown(model)} and called`),
+    diffTable(trial.scores, `Expected and actual, ${shown(model)}`),
     trial.transcript && conversation(trial.transcript),
   ];
 }
 
-/** What was said to the model, in every turn. @param {Transcript} transcript @param {boolean} severalTurns */
+/** The prompts of all turns. @param {Transcript} transcript @param {boolean} severalTurns */
 function prompts({ prompt, rounds }, severalTurns) {
   const turns = [prompt, ...rounds.map((round) => round.prompt).filter((said) => said.length)];
   const said = turns.flatMap((messages, i) => messages.map((message) => messageTurn(message, severalTurns ? `turn ${i + 1}` : "")));
@@ -83,7 +83,7 @@ function part(heading, content) {
   return el("section", {}, el("h3", {}, heading), content);
 }
 
-/** What a model answered, as one text, to be compared with another. @param {WholeTrial} trial */
+/** A model's answer as text, for comparing two. @param {WholeTrial} trial */
 export function answerText(trial) {
   const replies = trial.transcript?.rounds.map(({ reply }) => reply) || [];
   const calls = (/** @type {Reply} */ { calls }) => calls.map((call) => `${call.name} ${prettyJson(call.raw_arguments ?? JSON.stringify(call.arguments))}`);
@@ -98,19 +98,19 @@ function trialFacts(trial) {
     ["Latency", secondsText(trial.latency_s)],
     ["Tokens", tokensText(trial.prompt_tokens, trial.completion_tokens, trial.reasoning_tokens)],
     ["Cost", usdText(trial.cost_usd)],
-    ["Judge and user", isKnown(trial.others_cost_usd) && usdText(trial.others_cost_usd)],
-    ["Answer", trial.error ? "" : trial.cached ? "replayed" : "asked in this run"],
+    ["Judge and user cost", isKnown(trial.others_cost_usd) && usdText(trial.others_cost_usd)],
+    ["Answer", trial.error ? "" : trial.cached ? "replayed" : "from this run"],
     ["Format", trial.format === "recovered" && "recovered from text"],
     ["Served by", [trial.served_model, trial.system_fingerprint].filter((each) => each).map((each) => shown(String(each))).join(", ")],
     ["tool_choice sent", trial.tool_choice && shown(trial.tool_choice)],
-    ["Sent otherwise", shown(Object.keys(trial.fallbacks).join(", "))],
+    ["Changed parameters", shown(Object.keys(trial.fallbacks).join(", "))],
   ]);
 }
 
 // ---- scores and comparisons ----
 
 /**
- * Each metric with its value, what it needs, and why it is what it is.
+ * Each metric with its score, threshold and explanation.
  * @param {Record<string, Score>} scores
  * @param {Record<string, number>} thresholds
  */
@@ -125,8 +125,7 @@ function scoreTable(scores, thresholds) {
 }
 
 /**
- * The comparisons behind the scores, each once, by the call or turn that they belong to: what is as expected,
- * and else what was expected and what came. Null when there are none.
+ * The checks behind the scores, each once, grouped by call or turn. Null if there are none.
  * @param {Record<string, Score>} scores
  * @param {string} label
  */
@@ -135,7 +134,7 @@ function diffTable(scores, label) {
   const checks = new Map();
   for (const score of Object.values(scores)) for (const check of score.checks) checks.set(JSON.stringify(check), check);
   if (checks.size === 0) return null;
-  // The turns in their order; what belongs to none comes last.
+  // In the order of turns; checks without one come last.
   const turnOf = (/** @type {Check} */ { place }) => Number(/^turn (\d+)/.exec(place)?.[1] ?? Infinity);
   const ordered = [...checks.values()].sort((a, b) => (turnOf(a) === turnOf(b) ? 0 : turnOf(a) - turnOf(b)));
   const groups = Map.groupBy(ordered, ({ place }) => place);
@@ -171,7 +170,7 @@ function diffRow(kind, what, nodes, why) {
   return row;
 }
 
-/** The differing ones marked. @param {Piece[]} pieces */
+/** Marks the differences. @param {Piece[]} pieces */
 function comparedPieces(pieces) {
   return pieces.map((piece) => (piece.same ? shownNodes(piece.text) : el("mark", {}, shownNodes(piece.text))));
 }
@@ -185,13 +184,13 @@ function conversation(transcript) {
   return el("ol", { class: "transcript" }, ...turns, ending, ...(transcript.judged || []).map(judgedTurn));
 }
 
-/** What a judge made of a rubric. @param {Judged} judged */
+/** A judge's verdict on a rubric. @param {Judged} judged */
 function judgedTurn({ rubric, turn: number, passed, reason }) {
-  const verdict = outcomeText(passed ? "passed" : "failed", passed ? "is met: " : "is not met: ");
-  return turn("judge", [el("p", {}, verdict, shownNodes(rubric)), longText(reason, "")], number ? `of turn ${number}` : "");
+  const verdict = outcomeText(passed ? "passed" : "failed", passed ? "met: " : "not met: ");
+  return turn("judge", [el("p", {}, verdict, shownNodes(rubric)), longText(reason, "")], number ? `turn ${number}` : "");
 }
 
-/** When each round began and ended, and what it took. @param {Transcript["rounds"]} rounds */
+/** Time, tokens and cost of each round. @param {Transcript["rounds"]} rounds */
 function roundsTable(rounds) {
   const times = rounds.map(({ reply }) => (isKnown(reply.latency_s) ? reply.latency_s : 0));
   const total = times.reduce((sum, each) => sum + each, 0);
@@ -209,12 +208,12 @@ function roundsTable(rounds) {
       names ? el("code", {}, shownNodes(names)) : "text",
     );
   });
-  return table(["Round", "Waited", "Latency", "Tokens", "Cost", "Answered"], rows, "Rounds");
+  return table(["Round", "Timeline", "Latency", "Tokens", "Cost", "Answer"], rows, "Rounds");
 }
 
-/** Requests and responses, made when somebody looks. @param {Transcript} transcript */
+/** Requests and responses, drawn when opened. @param {Transcript} transcript */
 function recorded(transcript) {
-  const box = fold("Sent and received, as recorded", false);
+  const box = fold("Requests and responses", false);
   box.addEventListener("toggle", () => {
     if (box.children.length > 1) return;
     const messages = [...transcript.prompt];
@@ -265,21 +264,21 @@ function replyTurn(reply) {
     thoughts ? fold("Reasoning", false, longText(String(thoughts), "")) : null,
     text.trim() && longText(text, ""),
     ...reply.calls.map(callBlock),
-    !text.trim() && !reply.calls.length && !reply.no_answer && el("p", { class: "muted" }, "(an empty answer)"),
-    reply.format === "recovered" && el("p", { class: "note" }, "The call was written as text and recovered."),
+    !text.trim() && !reply.calls.length && !reply.no_answer && el("p", { class: "muted" }, "(empty answer)"),
+    reply.format === "recovered" && el("p", { class: "note" }, "The model wrote the call as text; it was recovered."),
     endingNote(reply),
   ];
   return turn("assistant", body, isKnown(reply.latency_s) ? secondsText(reply.latency_s) : "");
 }
 
-/** How an answer ended, unless it ended as it should. @param {Reply} reply */
+/** How an answer ended, unless that is normal. @param {Reply} reply */
 function endingNote({ no_answer: none, finish_reason: reason }) {
   if (none) return el("p", { class: "note" }, `No usable answer, ${none.category.replace(/_/g, " ")}: `, shownNodes(none.reason));
   const isUsual = !reason || ["stop", "tool_calls", "function_call"].includes(reason);
-  return isUsual ? null : el("p", { class: "note" }, "Ended with ", shownNodes(reason));
+  return isUsual ? null : el("p", { class: "note" }, "Finish reason: ", shownNodes(reason));
 }
 
-/** A call by its name and its arguments as indented JSON. @param {Call} call */
+/** A call: its name, and its arguments as indented JSON. @param {Call} call */
 function callBlock(call) {
   const text = call.raw_arguments ?? JSON.stringify(call.arguments);
   return el(
@@ -292,7 +291,7 @@ function callBlock(call) {
 }
 
 /**
- * A message's text; of parts that are no text their type in brackets.
+ * A message's text; parts that are not text become their type in brackets.
  * @param {unknown} content
  * @returns {string}
  */
@@ -302,7 +301,7 @@ export function contentText(content) {
 }
 
 /**
- * A text of any length: the beginning, and a button that shows the rest.
+ * A text; if it is long, its beginning and a button that shows the rest.
  * @param {string} text
  * @param {string} className
  */
