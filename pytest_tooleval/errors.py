@@ -1,14 +1,14 @@
-"""Everything that this package raises on purpose.
+"""The exceptions of this package.
 
     ToolevalError
-    ├── SuiteError        a suite file cannot be used; holds every Problem found in it
+    ├── SuiteError        a suite file cannot be used; has every Problem found in it
     ├── ConfigError       a model, an option or a config table cannot be used
-    ├── ScoringError      a suite made a scorer impossible to run (a regex that ran out of time, ...)
-    ├── WorldError        a world cannot be made, or what it did cannot be used
-    ├── McpError          an MCP server cannot be reached, or what it answers cannot be used
-    └── ModelError        nothing can be said of the model: network, credentials, limits, time-outs
+    ├── ScoringError      a scorer cannot run (a regex took too long, ...)
+    ├── WorldError        a world cannot be made or used
+    ├── McpError          an MCP server cannot be reached or used
+    └── ModelError        there was no answer: network, credentials, limits, time-outs
 
-A `ModelError` makes an item an *error*; a wrong answer is never one of these.
+A `ModelError` makes an item an *error*; a wrong answer raises none of these.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from typing import Literal
 
 ErrorKind = Literal[
     "credentials",  # a key is missing or was refused
-    "quota",  # the account ran out; waiting for seconds will not help
+    "quota",  # the account is used up; waiting for seconds will not help
     "rate_limit",
     "timeout",
     "unreachable",  # no connection, or one that broke
-    "handles",  # this process may open no more files, and a connection is one
+    "handles",  # this process may not open more files or connections
     "server",  # 5xx
     "bad_request",  # the provider refused the request itself
-    "bad_response",  # an answer that cannot be read
-    "callable",  # a Python callable used as a model raised, or returned something else than a message
-    "budget",  # the run may not spend more
-    "replay",  # the answer is not on the cassette and must not be asked for
-    "tool_server",  # the server that a chain's tools really run on
-    "world",  # the world of a case could not be made, or not be used
+    "bad_response",  # the answer cannot be read
+    "callable",  # a Python callable used as a model raised, or did not return a message
+    "budget",  # the run has spent what it may
+    "replay",  # the answer is not in the cassette, and asking is not allowed
+    "tool_server",  # the server that runs the tools of a live chain failed
+    "world",  # the world of a case cannot be made or used
     "judge",  # no judge is named, or its verdict cannot be read
-    "user",  # no model is named that plays the user, or it did not reach its goal
+    "user",  # no model is named to play the user, or it did not reach its goal
     "cancelled",
 ]
 
@@ -46,10 +46,10 @@ class ToolevalError(Exception):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a suite, and where.
+    """A mistake in a suite, and where it is.
 
     `line` and `column` count from 1, and are 0 for a file that cannot be read; `field` is the path of
-    the value, such as `test_cases[3].expected_tool`, and empty for the file as a whole.
+    the value, such as `test_cases[3].expected_tool`, and empty for the whole file.
     """
 
     path: str
@@ -76,23 +76,22 @@ class ConfigError(ToolevalError):
 
 
 class ScoringError(ToolevalError):
-    """A suite asks for a comparison that cannot be made, such as a regex that runs out of time."""
+    """A suite asks for a comparison that cannot be made, such as a regex that takes too long."""
 
 
 class WorldError(ToolevalError):
-    """A world cannot be made, or what it did cannot be used."""
+    """A world cannot be made or used."""
 
 
 class McpError(ToolevalError):
-    """An MCP server cannot be reached, or what it answers cannot be used."""
+    """An MCP server cannot be reached or used."""
 
 
 class ModelError(ToolevalError):
     """There was no answer, which says nothing about the model.
 
-    `retryable` says whether asking again may help, and `retry_after` how many seconds the provider
-    asks to wait. `fatal` means that no other case of this model can succeed either (a refused key,
-    an exhausted quota).
+    `retryable`: asking again may help, after the `retry_after` seconds that the provider asks for.
+    `fatal`: no other case of this model can succeed either (a refused key, an exhausted quota).
     """
 
     def __init__(
@@ -113,7 +112,7 @@ class ModelError(ToolevalError):
 
 
 def raised_at(error: BaseException) -> str:
-    """` at FILE:LINE` of the user's code that raised, or that called a library which did."""
+    """` at FILE:LINE` of the user's code that raised, or that called a library that raised."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""Keeps API keys out of every text that is shown, kept or sent."""
+"""Keeps API keys out of every text that is shown, stored or sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .text import printable
 
 _SECRET_NAME = re.compile(r"(API_?KEY|_KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
 _API_KEY_NAME = re.compile(r"API_?KEY$", re.IGNORECASE)
-# Names that only may mean a secret: of these, words and plain numbers are left alone.
+# Names that may or may not mean a secret: words and plain numbers are not secrets here.
 _MAYBE_SECRET_NAME = re.compile(
     r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH)S?\d*(_|$)", re.IGNORECASE
 )
@@ -22,16 +22,16 @@ _MAYBE_SENT_NAME = re.compile(r"(API_?KEY|TOKEN)\d*$|BEARER_TOKEN_", re.IGNORECA
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[^\s'\",;]+", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)[^\s/@'\"]{1,500}@")
 _FIELD_NAME = re.compile(r"[a-z_]+")
-_SHORTEST = 6  # shorter values ("x", "none", "1234") stand everywhere in ordinary text
+_SHORTEST = 6  # shorter values ("x", "none", "1234") occur in ordinary text
 _SHORTEST_MAYBE = 8
 PLACEHOLDER = "[secret]"
 
-# What `api_key_env` names in the tables of models.
+# The `api_key_env` of all models.
 _named: set[str] = set()
 
 
 def keep_secret(variable: str | None) -> None:
-    """Hold the value of this variable for a secret, whatever its name says."""
+    """Treat the value of this variable as a secret, whatever its name."""
     if variable:
         _named.add(variable)
 
@@ -39,37 +39,36 @@ def keep_secret(variable: str | None) -> None:
 def secret_values(names: Iterable[str | None] = ()) -> tuple[str, ...]:
     """The values in the environment that must not be shown, longest first.
 
-    These are the variables named in `names` or by a model's table, and every other one whose name
-    says that it holds a secret.
+    These are the variables in `names`, those that models name, and all whose name suggests a secret.
     """
     return _values({*names, *_named}, _SECRET_NAME, _MAYBE_SECRET_NAME)
 
 
 def sent_values(name: str | None) -> tuple[str, ...]:
-    """The keys that a provider may have been sent and could echo in an answer, longest first.
+    """The keys that a provider may have received and could echo in an answer, longest first.
 
-    Fewer than `secret_values`: an answer is scored, so it must not change because some password of
-    the machine happens to be an ordinary word.
+    Fewer than `secret_values`: a scored answer must not change because a password of the machine
+    happens to be an ordinary word.
     """
     return _values({name}, _API_KEY_NAME, _MAYBE_SENT_NAME)
 
 
 def _values(named: set[str | None], meant: re.Pattern[str], perhaps: re.Pattern[str]) -> tuple[str, ...]:
     values = set()
-    # Not `items()`: pytest changes PYTEST_CURRENT_TEST in its own thread all the time.
+    # Not `items()`: pytest keeps changing PYTEST_CURRENT_TEST in another thread.
     for name in list(os.environ):
         value = os.environ.get(name, "").strip()
-        if name in named or _is_like(meant, name):
+        if name in named or _matches(meant, name):
             if len(value) >= _SHORTEST:
                 values.add(value)
-        elif len(value) >= _SHORTEST_MAYBE and _is_like(perhaps, name) and not _is_ordinary(value):
+        elif len(value) >= _SHORTEST_MAYBE and _matches(perhaps, name) and not _is_ordinary(value):
             values.add(value)
     return tuple(sorted(values, key=len, reverse=True))
 
 
-# This is asked for every answer, of an environment of a hundred names.
+# Cached, as every answer looks through the whole environment.
 @functools.lru_cache(maxsize=4096)
-def _is_like(pattern: re.Pattern[str], name: str) -> bool:
+def _matches(pattern: re.Pattern[str], name: str) -> bool:
     return bool(pattern.search(name))
 
 
@@ -80,15 +79,15 @@ def _is_ordinary(value: str) -> bool:
 
 
 def scrub(text: str, values: Iterable[str]) -> str:
-    """The text without these values and without the credentials of headers and addresses."""
+    """The text without these values, and without credentials in headers and URLs."""
     text = _BEARER.sub(rf"\1 {PLACEHOLDER}", _without(text, values))
     return _USERINFO.sub(f"{PLACEHOLDER}@", text)
 
 
 def scrub_json(value: Any, values: tuple[str, ...]) -> Any:
-    """A copy of a JSON value whose texts, and names in objects, hold none of these values.
+    """A copy of a JSON value without these values in its texts and in the names of its members.
 
-    Names of small letters alone stay, so that a key that is an ordinary word takes nothing apart.
+    Names of only small letters stay, so that a key that is an ordinary word breaks no structure.
     """
     if isinstance(value, str):
         return _without(value, values)
@@ -103,12 +102,12 @@ def scrub_json(value: Any, values: tuple[str, ...]) -> Any:
 
 
 def shown_address(url: str) -> str:
-    """An address, however it is written, without user, password, query and fragment."""
+    """A URL, even a malformed one, without user, password, query and fragment."""
     address, rest = re.split("[?#]", url + "?", maxsplit=1)
     before, at, host = address.rpartition("@")
     scheme = f"{url.partition('://')[0]}://" if "://" in url else ""
     if "@" in rest:
-        # Either a password holds the `?`, or the query an `@`.
+        # Either the password contains the `?`, or the query an `@`.
         return f"{scheme}{PLACEHOLDER}"
     return f"{scheme if '://' in before else ''}{PLACEHOLDER}@{host}" if at else address
 
@@ -124,24 +123,24 @@ def _without(text: str, values: Iterable[str]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _forms(value: str) -> tuple[str, ...]:
-    """The value as it is and in Base64, alone or within a longer text."""
+    """The value itself and in Base64, alone or within a longer text."""
     data = os.fsencode(value)
     whole = base64.b64encode(data).decode()
-    # The same bytes look different after none, one or two others; what these change is left out.
+    # Base64 depends on the offset of the bytes modulo 3, and at the edges on their neighbours.
     coded = {whole, whole.rstrip("="), *(_core(data, before) for before in range(3))}
     urlsafe = {form.replace("+", "-").replace("/", "_") for form in coded}
     return tuple(sorted({value, *coded, *urlsafe}, key=len, reverse=True))
 
 
 def _core(value: bytes, before: int) -> str:
-    """What of the Base64 of a text shows nothing but this value, which stands `before` bytes into it."""
+    """The part of the Base64 that depends on this value alone, `before` bytes into a text."""
     coded = base64.b64encode(bytes(before) + value).decode()
     return coded[(before * 8 + 5) // 6 : (before + len(value)) * 8 // 6]
 
 
 @functools.lru_cache(maxsize=1024)
 def _escaped(value: str) -> re.Pattern[str]:
-    r"""The value as JSON may write it, or an address: `\/`, `\u0073`, `\\u0073` inside JSON, `%2f`."""
+    r"""The value as it may be escaped in JSON or a URL: `\/`, `\u0073`, `\\u0073`, `%2f`."""
     return re.compile("".join(map(_character, value)))
 
 
@@ -154,7 +153,7 @@ def _character(character: str) -> str:
     return rf"(?:{plain}|\\{{1,8}}u(?i:{ord(character):04x})|(?i:{coded}){plus})"
 
 
-# Those who log whole requests and answers at DEBUG level, and what providers say at any.
+# They log whole requests and answers at DEBUG level, and texts of providers at any.
 _LIBRARIES = frozenset(
     "LiteLLM aiohttp anthropic asyncio boto3 botocore google httpcore httpx litellm mcp openai "
     "urllib3".split()
@@ -162,13 +161,13 @@ _LIBRARIES = frozenset(
 
 
 class ScrubFilter(logging.Filter):
-    """Takes keys out of every record of a log, and out of those of libraries what a terminal obeys."""
+    """Removes keys from log records, and escape sequences from those of libraries."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         values = secret_values()
         try:
             message = record.getMessage()
-        except Exception:  # a record that cannot be formatted is logging's to report
+        except Exception:  # logging itself reports a record that cannot be formatted
             return True
         is_foreign = record.name.partition(".")[0].partition(" ")[0] in _LIBRARIES
         clean_text = _harmless if is_foreign else scrub

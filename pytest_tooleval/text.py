@@ -1,4 +1,4 @@
-"""Text from models and suites made safe to show: no escape sequences, no invisible characters."""
+"""Text from models and suites made safe to show: without escape sequences or hidden characters."""
 
 from __future__ import annotations
 
@@ -8,46 +8,38 @@ from datetime import datetime
 from typing import Any
 
 ELLIPSIS = "…"
-# GitHub's runner obeys `::command::` at the start of a line of a log, and `##[command]` anywhere, as do
-# Azure Pipelines `##vso[command]` and TeamCity `##teamcity[command]`.
+# In a log, GitHub's runner obeys `::command::` at the start of a line and `##[command]` anywhere, Azure
+# Pipelines `##vso[command]`, and TeamCity `##teamcity[command]`.
 _COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
 _BRACKETED = re.compile(r"##(\w*)\[")
 
 
 def printable(text: str, *, keep_newlines: bool = False) -> str:
-    """Write every character that a terminal could obey or hide as a visible escape.
+    """Escape every character that a terminal could obey or hide.
 
-    These are control characters (the ESC of ANSI sequences among them), bidirectional controls,
-    zero-width characters, spaces other than the plain one, and lone surrogates; also what gives
-    orders in the log of a CI job: the bracket of `##[` and `##vso[`, and `::` that begins a
-    line. With `keep_newlines` a newline and a tab stay what they are.
+    These are control characters (such as the ESC of ANSI sequences), bidirectional controls, zero-width
+    characters, unusual spaces and lone surrogates. Commands to a CI runner are escaped too: the bracket
+    of `##[` and `##vso[`, and `::` at the start of a line. `keep_newlines` keeps newlines and tabs.
     """
     if text.isprintable():
         return _without_commands(text) if "##" in text or "::" in text else text
     kept = "\n\t" if keep_newlines else ""
-    shown = "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
-    return _without_commands(shown)
+    safe = (c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
+    return _without_commands("".join(safe))
 
 
 def _without_commands(text: str) -> str:
     return _BRACKETED.sub(r"##\1\\x5b", _COMMAND.sub(r"\1\\x3a:", text))
 
 
-def _escaped(character: str) -> str:
-    code = ord(character)
-    if code <= 0xFF:
-        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character, f"\\x{code:02x}")
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
-
-
 def shorten(text: str, limit: int = 80) -> str:
-    """At most `limit` characters; what is cut from the end is marked by an ellipsis."""
+    """At most `limit` characters; an ellipsis replaces the rest."""
     return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS
 
 
 def shown(text: str, limit: int = 80) -> str:
     """At most `limit` characters, all of them safe."""
-    # Cut first: escaping a text of megabytes to show a line of it would be slow.
+    # Cut first: escaping megabytes to show a line would be slow.
     return shorten(printable(shorten(text, limit + 1)), limit)
 
 
@@ -66,10 +58,10 @@ def counted(number: int, noun: str) -> str:
 
 
 def score_text(value: float | None) -> str:
-    """`0.85`; a dash for what is unknown or does not apply."""
+    """`0.85`; a dash for None."""
     return "-" if value is None else f"{value:.2f}"
 
 
 def local_time(iso: str) -> str:
-    """A time in ISO 8601 as it is here, to the minute."""
+    """A time in ISO 8601 as local time, to the minute."""
     return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and code read alike on every system."""
+"""Writing files atomically, and reading code alike on every system."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 
 def write_whole(path: Path, parts: Iterable[bytes], check: Callable[[], object] = lambda: None) -> None:
-    """Put these bytes in place of a file that was there. Raises OSError.
+    """Write a file atomically. Raises OSError.
 
-    `check` is called last, to see whether anybody was quicker: what it raises leaves all as it was.
+    `check` is called just before the file is replaced; if it raises, nothing changes.
     """
-    target = path.resolve()  # a link stays one
-    if target.exists() and not target.is_file():  # a pipe or a device is written to, and not replaced
+    target = path.resolve()  # keeps a link
+    if target.exists() and not target.is_file():  # a pipe or a device
         target.write_bytes(b"".join(parts))
         return
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -35,5 +35,5 @@ def write_whole(path: Path, parts: Iterable[bytes], check: Callable[[], object] 
 
 
 def code_of(file: Path) -> bytes:
-    """The code of a module, whichever line ends git has given it on this system."""
+    """The code of a module, without the line endings that git uses on this system."""
     return file.read_bytes().replace(b"\r\n", b"\n")

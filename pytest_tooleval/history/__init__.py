@@ -1,4 +1,4 @@
-"""Every run that was made, kept in `.tooleval/history.db`."""
+"""All runs, stored in `.tooleval/history.db`."""
 
 from .git import committed
 from .git import git_state

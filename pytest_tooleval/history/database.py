@@ -1,4 +1,4 @@
-"""The file under the history: connections, transactions, and errors that say what to do."""
+"""The database file: connections, transactions, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _RETRY_S = 0.02
 class Database:
     """A SQLite file, opened anew for each transaction.
 
-    So nothing is shared between threads or taken along into a forked process, and between
-    transactions the file is complete by itself: the last connection that closes merges the log.
+    So threads and forked processes share nothing, and between transactions the file is complete: the
+    last connection to close merges the log.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,25 +33,25 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One consistent view of the store; while there is no file, of an empty store.
+        """A consistent view of the store; without a file, of an empty one.
 
-        Raises ToolevalError when the file cannot be read or is no history.
+        Raises ToolevalError when the file cannot be read or is not a history.
         """
         with self._explained(), _ending(self._connect_to_read()) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that happens as a whole or not at all; makes folder and file if needed.
+        """A transaction. Makes folder and file if needed.
 
-        Raises ToolevalError when the file cannot be written or is no history.
+        Raises ToolevalError when the file cannot be written or is not a history.
         """
         self._make_folder()
         with self._explained(), _ending(self._connect(self._address, "BEGIN IMMEDIATE")) as connection:
             yield connection
 
     def shrink(self) -> None:
-        """Give space that is no longer used back to the disk, unless somebody else is at work."""
+        """Give unused space back to the disk, unless another process uses the file."""
         with self._explained(), closing(self._connect(self._address)) as connection:
             try:
                 connection.execute("VACUUM")
@@ -72,12 +72,11 @@ class Database:
             log = self.path.with_name(self.path.name + "-wal")
             if not _is_barred(error) or log.exists():
                 raise
-            # Where SQLite cannot make its side files, it reads such a file only if told that nobody
-            # writes to it.
+            # Without write access SQLite cannot make its side files, and reads only what is immutable.
             return self._connect(f"{self._address}?immutable=1", "BEGIN")
 
     def _connect(self, address: str, begin: str = "") -> sqlite3.Connection:
-        """A connection to a store that has its tables, within a transaction if `begin` opens one."""
+        """A connection to a store with its tables, in a transaction if `begin` begins one."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             connection = sqlite3.connect(address, timeout=PATIENCE_S, isolation_level=None, uri=True)
@@ -91,26 +90,26 @@ class Database:
                 return connection
             except BaseException as error:
                 connection.close()
-                # SQLite's own time-out does not cover the moments in which another process switches
-                # the file to WAL, or closes it as the last one.
+                # SQLite's own time-out does not cover the moments when another process switches the
+                # file to WAL, or is the last to close it.
                 if not _is_busy(error) or time.monotonic() > deadline:
                     raise
             time.sleep(_RETRY_S)
 
     def _make_folder(self) -> None:
-        folder = self.path.parent
-        ignore = folder / ".gitignore"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
+        ignore = self.path.with_name(".gitignore")
+        with self._explained():
+            ignore.parent.mkdir(parents=True, exist_ok=True)
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="ascii")
-        except OSError as error:
-            raise ToolevalError(f"{folder}: cannot be written: {error.strerror or error}") from error
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
+        except OSError as error:
+            text = f"cannot be written: {error.strerror or error}"
+            raise ToolevalError(f"{self.path.parent}: {text}") from error
         except sqlite3.Error as error:
             raise ToolevalError(f"{self.path}: {_explain(error)}") from error
         except (zlib.error, msgspec.DecodeError) as error:
@@ -121,7 +120,7 @@ class Database:
 
 @contextmanager
 def _ending(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Commit at the end; closing undoes what was not committed."""
+    """Commit at the end. Closing without a commit rolls back."""
     with closing(connection):
         yield connection
         connection.execute("COMMIT")

@@ -1,4 +1,4 @@
-"""The state of the working copy that a run was made from."""
+"""The state of the working copy of a run."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..record.run import Git
 
 TIMEOUT_S = 2.0
 
-# Set while git runs a hook, and then about the repository of the hook, not about the folder asked for.
+# Git sets these for hooks; they name the repository of the hook, not that of the folder.
 _OF_HOOKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 
 
 def git_state(folder: Path) -> Git | None:
     """The state of the repository around a folder; None without one. Never raises.
 
-    `branch` is None on a detached head, unless a CI service's variables name it. `dirty` tells
-    whether tracked files differ from the commit, and is None when git took too long to say.
+    `branch` is None on a detached head, unless a CI service names it. `dirty` says whether tracked files
+    differ from the commit, and is None when git takes too long.
     """
     commit = _git(folder, "rev-parse", "--verify", "--quiet", "HEAD")
     if not commit:
@@ -29,7 +29,7 @@ def git_state(folder: Path) -> Git | None:
 
 
 def committed(file: Path) -> bytes:
-    """The content of a file as it was committed last; nothing outside of a repository. Never raises."""
+    """The last committed content of a file; empty outside of a repository. Never raises."""
     return _run(file.parent, "show", f"HEAD:./{file.name}") or b""
 
 
@@ -48,7 +48,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
 
 
 def _run(folder: Path, *arguments: str) -> bytes | None:
-    # This may run in a thread, while pytest changes a variable of its own.
+    # pytest may change a variable in another thread meanwhile.
     found = {name: os.environ.get(name) for name in list(os.environ) if name not in _OF_HOOKS}
     environment = {name: value for name, value in found.items() if value is not None}
     try:

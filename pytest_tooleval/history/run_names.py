@@ -1,4 +1,4 @@
-"""What people call a run: `latest`, `good~2`, `latest:main`, the beginning of an id."""
+"""Names of runs: `latest`, `good~2`, `latest:main`, the beginning of an id."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..text import printable
 
 _NAMED = re.compile(r"(?P<word>latest|good)(?::(?P<branch>[^~]+))?(?:~(?P<back>[0-9]{1,9}))?")
 _SHOWN = 8
-# What pytest left early (interrupted, internal error, wrong usage) is no run to measure others by.
+# Runs that pytest ended early (interrupted, internal error, wrong usage) are not compared with.
 _COMPLETE = "finished AND (exitstatus IS NULL OR exitstatus IN (0, 1))"
 _ANSWERED = (
     "EXISTS (SELECT 1 FROM cases WHERE run = runs.number AND outcome IN ('passed', 'failed')) "
@@ -23,8 +23,7 @@ _ANSWERED = (
 _NONE_FAILED = (
     "NOT EXISTS (SELECT 1 FROM cases WHERE run = runs.number AND outcome = 'failed' AND NOT tolerated)"
 )
-# Or a drop would be the baseline of the next run, and pass there; so would the few cases of a
-# selection, and an outage.
+# A run with a drop, with a selection of cases, or during an outage must not become the baseline.
 WHICH = {
     "latest": _COMPLETE,
     "good": f"{_COMPLETE} AND gates_failed = 0 AND NOT dropped AND NOT partial "
@@ -42,18 +41,17 @@ def find_run(
 ) -> str:
     """The id of the run that a name means.
 
-    `latest` is the newest run that went to its end, `latest~2` the second before it, and
-    `latest:BRANCH` and `latest:BRANCH~2` count on one git branch only. `good` in its place is the
-    newest that ran all cases of its suites and in which no case, gate and baseline failed, nor was a
-    large drop called inconclusive; without a gate that allowed errors, each case has an answer. With
-    `holding`, files and models, only those good runs count that have as much of these as any of them.
-    `@release-1` is the run with this tag. Anything else is an id, or the beginning of one. Raises
-    ToolevalError, with what there is, for no run and for several.
+    `latest` is the newest run that was not cut short, `latest~2` the second before it, and
+    `latest:BRANCH` and `latest:BRANCH~2` count on one git branch only. `good` is the newest that ran all
+    cases of its suites, and in which no case, gate or baseline failed, and no large drop was
+    inconclusive; unless a gate allowed errors, each case has an answer. With `holding`, pairs of file
+    and model, only the good runs with the most of these count. `@release-1` is the run with this tag.
+    Anything else is an id, or the beginning of one. Raises ToolevalError for no run and for several.
     """
     if name.startswith("@"):
         return _find_tagged(connection, place, name[1:])
     match = _NAMED.fullmatch(name)
-    # A first run that asks for a good one may be kept already, and is answered the same before that.
+    # For `good`, an empty history and one with only this run give the same message.
     for_good = match is not None and match["word"] == "good"
     if not for_good and connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
         raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")
@@ -133,7 +131,7 @@ def _find_newest(
 def _with_most(
     connection: sqlite3.Connection, runs: list[tuple[str, int]], wanted: set[tuple[str, str]]
 ) -> list[str]:
-    """The ids of those runs that hold the most of the files and models, in their order."""
+    """The ids of the runs with the most of the wanted files and models, in order."""
     query = "SELECT DISTINCT file, model FROM cases WHERE run = ?"
     held = [len(wanted.intersection(connection.execute(query, (number,)))) for _, number in runs]
     return [str(id) for (id, _), count in zip(runs, held, strict=True) if count == max(held)]

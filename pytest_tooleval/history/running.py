@@ -1,7 +1,7 @@
-"""Whether a run that has not said that it is over still goes on.
+"""Whether a run is still running.
 
-A run holds the lock of a file of its own, RUNNING/ID. The system takes the lock away when the process
-ends, however it ends; a process id could long belong to another one.
+Each run holds a lock on its own file, RUNNING/ID. The system releases the lock when the process ends,
+however it ends; a process id could belong to another process by then.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-# For a run on another machine, whose locks may not be seen here: how long without any new result.
+# A run on another machine, whose lock may be invisible here, counts as dead after this silence.
 SILENCE_S = 3600.0
 
 if sys.platform == "win32":
@@ -30,34 +30,33 @@ else:
 
 
 class Running:
-    """The sign that a run goes on, from making this object until `end` or the end of the process."""
+    """Marks a run as running, until `end` or the end of the process."""
 
     def __init__(self, path: Path) -> None:
         """Raises OSError when the file cannot be made."""
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file: BinaryIO = path.open("wb")
-        with contextlib.suppress(OSError):  # on a file system without locks, age has to decide
+        with contextlib.suppress(OSError):  # a file system without locks
             _lock(self._file)
 
     def end(self) -> None:
         self._file.close()
-        with contextlib.suppress(
-            OSError
-        ):  # on Windows while somebody looks at it: without a lock it says nothing
+        # Windows refuses while another process looks at the file, which means nothing without its lock.
+        with contextlib.suppress(OSError):
             self._path.unlink()
 
 
 def is_locked(path: Path) -> bool | None:
-    """Whether a live process holds the lock of this file; None when that cannot be found out."""
+    """Whether a process holds the lock of this file; None when unknown."""
     try:
         with path.open("r+b") as file:
-            # Shared, so that two that look at once do not take each other for the run.
+            # Shared, so that two processes that look at once do not mistake each other for the run.
             _lock(file, shared=True)
     except FileNotFoundError:
         return False
     except (BlockingIOError, PermissionError) as error:
-        # Windows reports a lock of somebody else as a missing permission.
+        # Windows reports the lock of another process as a missing permission.
         return True if isinstance(error, BlockingIOError) or sys.platform == "win32" else None
     except OSError:
         return None
@@ -69,10 +68,10 @@ def this_host() -> str:
 
 
 def has_died(path: Path, host: str, updated: float) -> bool:
-    """Of a run that has not finished: whether it never will, by its lock, its host and its last write.
+    """Whether an unfinished run was killed, by its lock, its host and the time of its last write.
 
-    A run of this host without a lock is dead. Of a run elsewhere (a container, a network drive) the
-    lock may be invisible here, so it counts as running until nothing has come for an hour.
+    A run of this host without a lock is dead. The lock of a run elsewhere (in a container, on a network
+    drive) may be invisible here, so that run counts as running until it is silent for an hour.
     """
     locked = is_locked(path)
     if locked is False and host == this_host():

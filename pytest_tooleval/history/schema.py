@@ -1,7 +1,7 @@
 """The tables of the history.
 
-A case is read from the line `place` of its block. The other columns of `cases` are copies for listing,
-trends and filters.
+A case is line `place` of its block. The other columns of `cases` are copies for listing, trends and
+filters.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _TABLES = (
     CREATE TABLE cases (
         id INTEGER PRIMARY KEY,
         run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
-        block INTEGER NOT NULL,     -- goes with the run; a reference would want an index
+        block INTEGER NOT NULL,     -- deleted with the run; a reference would need an index
         place INTEGER NOT NULL,     -- line of the block, from 0
         nodeid TEXT NOT NULL,
         file TEXT NOT NULL,
@@ -80,7 +80,7 @@ _TABLES = (
     )
     """,
     "CREATE INDEX cases_by_name ON cases (name, suite, run)",
-    # All that a listing or a suite's trend sums up, so that the rows themselves are not read.
+    # Covers listings and trends of suites, which then do not read the rows.
     """
     CREATE INDEX cases_in_short ON cases
         (run, suite, model, outcome, tolerated, overall, weight, passes, scored, cost_usd, suite_content,
@@ -90,13 +90,13 @@ _TABLES = (
 
 
 def make_tables(connection: sqlite3.Connection, path: str) -> None:
-    """Make the tables of a new store. Call it while no transaction is open.
+    """Make the tables of a new store. Call it outside of a transaction.
 
     Raises ToolevalError for a store of another version and for a database of something else.
     """
     if _has_tables(connection, path):
         return
-    # A property of the file: readers and a writer no longer wait for each other.
+    # Readers and a writer do not wait for each other then. It is a property of the file.
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     # Again: another process may have been quicker.
@@ -108,15 +108,12 @@ def make_tables(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _has_tables(connection: sqlite3.Connection, path: str) -> bool:
-    # In one statement: between two the tables may appear.
+    # One statement: between two, another process could make the tables.
     version, tables = connection.execute(
         "SELECT user_version, (SELECT COUNT(*) FROM sqlite_master) FROM pragma_user_version"
     ).fetchone()
     if tables and version != VERSION:
-        what = (
-            f"a history of format {version}, where this version writes {VERSION}"
-            if version
-            else "not a history"
-        )
+        known = f"a history of format {version}, where this version writes {VERSION}"
+        what = known if version else "not a history"
         raise ToolevalError(f"{path}: {what}; move the file away to start a new one")
     return bool(tables)

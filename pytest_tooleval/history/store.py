@@ -1,4 +1,4 @@
-"""The history: runs in, lists, documents and trends out."""
+"""The history: stores runs, and returns lists, documents and trends."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _Case = TypeVar("_Case", bound=CaseRow)
 
 
 class Pruned(NamedTuple):
-    """What was deleted; `freed_bytes` of the disk, 0 while another process kept the file in use."""
+    """What was deleted; `freed_bytes` is 0 if another process used the file."""
 
     runs: int
     cases: int
@@ -59,10 +59,10 @@ class Pruned(NamedTuple):
 
 
 def load_document(name: str, folder: Path, holding: Collection[tuple[str, str]] = ()) -> RowsDocument:
-    """The result document in the file `name` if there is one, else that of the run of this name.
+    """The result document in the file `name` if it exists, else of the run with this name.
 
     `folder` is the `.tooleval` of the project, `holding` as for `History.find`. Raises ToolevalError
-    for a file that is no result document and for a name that no run has.
+    for another kind of file and for an unknown run.
     """
     if os.path.isfile(name):
         return read_document(Path(name), RowsDocument)
@@ -73,10 +73,10 @@ def load_document(name: str, folder: Path, holding: Collection[tuple[str, str]] 
 
 
 class History:
-    """All runs of a project, in a folder such as `PROJECT/.tooleval`, which is made by the first write.
+    """All runs of a project, in a folder such as `PROJECT/.tooleval`. The first write makes it.
 
-    One object may be used by any number of threads. Every method raises ToolevalError when the store
-    cannot be read or written, is damaged, or is one of another version.
+    Thread-safe. Every method raises ToolevalError when the store cannot be read or written, is
+    damaged, or is of another version.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -85,7 +85,7 @@ class History:
         self._database = Database(self.path)
 
     def begin(self, run: Run) -> RunWriter:
-        """Start keeping a run, with what is known of it so far."""
+        """Start storing a run, with what is known of it so far."""
         return RunWriter(self._database, run)
 
     def runs(
@@ -96,26 +96,23 @@ class History:
         suite: str | None = None,
         branch: str | None = None,
     ) -> list[RunSummary]:
-        """The newest runs, newest first; for a model or a suite (or its file), those that have it."""
+        """The newest runs, newest first; with a model or a suite (or its file), only those with it."""
         dead = self._dead()
         with self._database.reading() as connection:
             return list_runs(connection, dead, limit, model=model, suite=suite, branch=branch)
 
     def find(self, name: str, holding: Collection[tuple[str, str]] = ()) -> str:
-        """The id of a run called `latest`, `latest~2`, `latest:BRANCH` or by the beginning of its id.
-
-        Of `good` runs only those count that hold the most of the files and models in `holding`.
-        """
+        """The id of the run that `name` means; see `find_run`."""
         with self._database.reading() as connection:
             return find_run(connection, str(self.path), name, holding)
 
     def document(self, id: str) -> Document:
-        """The result document of a run; `run.status` tells whether it came to its end."""
+        """The result document of a run; `run.status` says whether it finished."""
         run, cases, gates, baseline = self._read(id, CaseResult)
         return whole_document(rows_document(run, cases, gates, baseline, intervals=True), cases)
 
     def rows_document(self, id: str, *, intervals: bool = False) -> RowsDocument:
-        """The same without explanations and transcripts, and without bounds unless asked for."""
+        """The same without explanations and transcripts, and with confidence intervals only if asked."""
         return rows_document(*self._read(id, CaseRow), intervals=intervals)
 
     def _read(
@@ -129,7 +126,7 @@ class History:
             )
             run = stored_run(columns, dead)
             blocks = connection.execute("SELECT cases FROM blocks WHERE run = ? ORDER BY id", (number,))
-            # The last result of a case that was run again holds.
+            # The last result of a case that ran again counts.
             found = {case.nodeid: case for (data,) in blocks for case in read(zlib.decompress(data))}
             judged = (
                 msgspec.json.decode(gates, type=list[Gate]),
@@ -153,7 +150,7 @@ class History:
             return msgspec.json.decode(zlib.decompress(data).split(b"\n")[place], type=CaseResult)
 
     def tag(self, id: str, name: str) -> None:
-        """Pin a run under a name: `find` knows it as `@name`, and it is deleted only when untagged."""
+        """Tag a run: `find` knows it as `@name`, and it cannot be deleted while it has a tag."""
         if not _TAG.fullmatch(name):
             raise ToolevalError(
                 f"{printable(name) or '(no name)'}: expected letters, digits, and . _ / - for a tag"
@@ -171,7 +168,7 @@ class History:
             connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (name, number))
 
     def untag(self, name: str) -> None:
-        """Take a tag away from its run, which stays."""
+        """Remove a tag from its run."""
         self.find(f"@{name}")
         with self._database.writing() as connection:
             connection.execute("DELETE FROM tags WHERE name = ?", (name,))
@@ -183,13 +180,13 @@ class History:
             return read_trend(connection, dead, name, model, limit)
 
     def trends_for(self, document: RowsDocument, limit: int = 30) -> Trends:
-        """The overall means of a document's suites and models up to its run, for the HTML report."""
+        """The pass rates of a document's suites and models up to its run, for the HTML report."""
         with self._database.reading() as connection:
             return read_trends(connection, document, limit)
 
     def expired(self, *, keep: int = 0, older_than: timedelta | None = None) -> list[str]:
-        """The ids of all runs that are over, newest first, without the newest `keep`, younger ones and
-        those that have a tag.
+        """The ids of finished runs without a tag, newest first, except the newest `keep` runs and
+        those not `older_than` this.
         """
         dead = self._dead()
         with self._database.reading() as connection:
@@ -205,7 +202,7 @@ class History:
     def delete(self, *ids: str) -> Pruned:
         """Delete these runs, and give their space back to the disk.
 
-        Raises ToolevalError, and deletes none, if one still goes on or has a tag.
+        Raises ToolevalError, and deletes none, if one is still running or has a tag.
         """
         dead = self._dead()
         with self._database.reading() as connection:
@@ -222,7 +219,7 @@ class History:
         runs = cases = 0
         before = self.path.stat().st_size
         for id in ids:
-            # A transaction each, so that a run under way need not wait for all of them.
+            # One transaction each, so that a running test run does not wait for all of them.
             with self._database.writing() as connection:
                 (count,) = connection.execute(
                     "SELECT COUNT(*) FROM cases JOIN runs ON cases.run = number WHERE runs.id = ?", (id,)
@@ -246,8 +243,8 @@ class History:
     def _dead(self) -> frozenset[str]:
         """The ids of runs that were killed.
 
-        To be asked before the runs are read: a run that lets go of its lock has said before that it
-        is over, so what is read afterwards cannot make a finished run a killed one.
+        Call it before reading runs: a run says that it is finished before it releases its lock, so a
+        finished run never looks killed.
         """
         with self._database.reading() as connection:
             unfinished = connection.execute(

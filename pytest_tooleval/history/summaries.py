@@ -1,4 +1,4 @@
-"""Runs in one line each."""
+"""Summaries of runs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..suite.discovery import SUITE_ENDING
 from .run_names import WHICH
 
 RUN_COLUMNS = "runs.run, finished, updated"
-# Weighted means, as the result document computes them: errors and skipped cases are in none.
+# Weighted means as in the result document, without errors and skipped cases.
 MEAN_PARTS = """
     SUM(CASE WHEN outcome IN ('passed', 'failed') THEN overall * weight END),
     SUM(CASE WHEN outcome IN ('passed', 'failed') AND overall IS NOT NULL THEN weight END)
 """
-# The pass rate's two parts.
+# Numerator and denominator of the pass rate.
 PASS_PARTS = """
     SUM(CASE WHEN outcome = 'passed' THEN weight END),
     SUM(CASE WHEN outcome IN ('passed', 'failed') THEN weight END)
@@ -36,12 +36,12 @@ _FIGURES = f"""
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):
-    """A run and its figures; `pass_rate` and `overall` are over cases by weight, None without a number.
+    """A run and its figures; `pass_rate` and `overall` are weighted over cases, None without a number.
 
-    `models` are those with a case, `suites` the names of all suites. `duration_s` of a run that did not
-    finish is the time to its last result. `selected` counts the cases of the whole run that were chosen.
-    `cost_usd` sums what is known, None when nothing is. Listed for one model or suite, `models` and the
-    figures are of that alone (and `selected` is 0), suites, gates and `tags` of the whole run.
+    `models` are those with a case, `suites` the names of all suites. The `duration_s` of an unfinished
+    run is the time to its last result. `selected` counts the selected cases of the whole run. `cost_usd`
+    sums the known costs, None without any. Listed for one model or suite, `models` and the figures are
+    only for that (and `selected` is 0), but suites, gates and `tags` are those of the whole run.
     """
 
     id: str
@@ -77,9 +77,9 @@ def list_runs(
     suite: str | None,
     branch: str | None,
 ) -> list[RunSummary]:
-    """The newest runs that have what is asked for, newest first; `dead` are ids.
+    """The newest runs with this model, suite and branch, newest first; `dead` are ids.
 
-    What ends as the files of suites do names a file, else `suite` is a suite's name.
+    `suite` is a file if it ends like one, else a suite's name.
     """
     place = "file" if suite is not None and suite.endswith(SUITE_ENDING) else "suite"
     of_cases = " AND ".join(
@@ -167,7 +167,7 @@ def _sum(values: Iterable[Any]) -> Any:
 
 
 def stored_run(columns: Iterable[Any], dead: Container[str]) -> Run:
-    """The run in `RUN_COLUMNS`; of one that did not finish, with what is known of its end."""
+    """The run in `RUN_COLUMNS`, with status and duration also if it did not finish."""
     data, finished, updated = columns
     run = msgspec.json.decode(data, type=Run)
     if finished:

@@ -1,4 +1,4 @@
-"""One case or one suite over the runs."""
+"""A case or a suite over the runs."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from .summaries import stored_run
 
 _SHOWN = 8
 
-# How many cases the suite has, and whether it has others than these, or some without an answer.
+# The number of cases of the suite, and whether some of them are missing or have no answer.
 _WHOLE_PARTS = "MAX(suite_cases), SUM(outcome != 'error') < MAX(suite_cases)"
 
-_Suite = tuple[str, str | None]  # its name; its file, where only that one is meant
+_Suite = tuple[str, str | None]  # its name; its file, if only that file is meant
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
-    """What one run says of a case or a suite on one model.
+    """One run of a case or a suite on one model.
 
-    `pass_rate` is the share of a suite's cases that passed, by weight, or of a case's trials; `passes`
-    counts these, of `scored` with an answer; `overall` is the mean by weight. Both are None without a
-    number. `outcome` is that of a case, None for a suite. `is_part` tells that some of the suite's
-    `suite_cases` were not chosen, or have no answer: such a point is not to be compared with others.
-    `content` is the hash of the case or of the suite's file, so that a change of the question shows.
+    `pass_rate` is the weighted share of a suite's cases that passed, or of a case's trials; `passes`
+    counts passed trials, of `scored` with an answer; `overall` is the weighted mean. Both are None
+    without a number. `outcome` is that of a case, None for a suite. `is_part`: some of the suite's
+    `suite_cases` were not selected, or have no answer, so the point is not comparable with others.
+    `content` is the hash of the case or of the suite's file, and shows a change of the question.
     """
 
     id: str
@@ -79,9 +79,9 @@ class PastRun(Struct, frozen=True):
 
 
 class Series(Struct, frozen=True):
-    """The pass rate of a suite on a model, one per run; None where a run has none.
+    """The pass rates of a suite on a model, one per run; None if a run has none.
 
-    `values` are those of whole runs; `parts` those of runs that have some of the suite's cases only.
+    `values` are those of whole runs, `parts` those of runs with only some of the suite's cases.
     """
 
     model: str
@@ -91,7 +91,7 @@ class Series(Struct, frozen=True):
 
 
 class Trends(Struct, frozen=True):
-    """The suites and models of a report over its run and those before it."""
+    """The suites and models of a report over its run and earlier ones."""
 
     runs: tuple[PastRun, ...]
     series: tuple[Series, ...]
@@ -106,9 +106,9 @@ def read_trend(
 ) -> Trend:
     """The newest `limit` runs that have the suite or case that `name` means.
 
-    A name is a suite, the file of one, a case's id, `SUITE::CASE` or `FILE::CASE`. A suite's name
-    stands for its file wherever that was; a file for itself alone. Raises ToolevalError when there is
-    none of that name, or when one run has several suites of that name, or cases of it.
+    A name is a suite, its file, a case's id, `SUITE::CASE` or `FILE::CASE`. A suite's name means the
+    suite even if its file moved; a file means only that file. Raises ToolevalError for an unknown name,
+    and when one run has several suites or cases of that name.
     """
     (suite, file), case = _resolve(connection, name)
     bound = {"suite": suite, "file": file, "name": case, "model": model}
@@ -165,7 +165,7 @@ def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPo
 
 
 def read_trends(connection: sqlite3.Connection, document: RowsDocument, limit: int) -> Trends:
-    """The pass rates of the suites and models of a document, over its run and those before it."""
+    """The pass rates of the suites and models of a document, over its run and earlier ones."""
     models = {row.model for row in document.models}
     files: dict[str, set[str]] = {}
     for row in document.suites:
@@ -190,7 +190,7 @@ def read_trends(connection: sqlite3.Connection, document: RowsDocument, limit: i
         for row in rows:
             found.setdefault(row[0], set()).add(row[1])
         for suite, file, model, passing, judged, _, is_part in rows:
-            # A file that was moved is the same suite; but of two files with one name only its own is.
+            # A moved file is the same suite, unless two files have a suite of this name.
             is_alone = len(found[suite]) == len(files[suite]) == 1
             if model in models and judged and (is_alone or file in files[suite]):
                 shown = suite if len(files[suite]) == 1 else f"{suite} ({file})"
@@ -209,7 +209,7 @@ def read_trends(connection: sqlite3.Connection, document: RowsDocument, limit: i
 def _check_one_file(
     connection: sqlite3.Connection, name: str, case: str | None, chosen: str, bound: Mapping[str, Any]
 ) -> None:
-    """Two suites of one name in one run are not the same suite, whatever their cases are called."""
+    """Raise if one run has two suites of this name, as they are not the same suite."""
     found = connection.execute(
         f"SELECT 1 FROM cases WHERE {chosen} GROUP BY run HAVING COUNT(DISTINCT file) > 1 LIMIT 1", bound
     ).fetchone()
@@ -225,12 +225,12 @@ def _check_one_file(
 
 
 def _names(rows: Iterable[tuple[str]], after: str = "") -> str:
-    """The only column of some rows, safe to show, each with something behind it."""
+    """The only column of these rows, safe to show, each followed by `after`."""
     return ", ".join(printable(f"{name}{after}") for (name,) in rows)
 
 
 def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | None]:
-    """The suite, and the case if a case is meant."""
+    """The suite, and the case if the name means one."""
     suite = _suite_called(connection, name)
     if suite is not None:
         return suite, None
@@ -262,7 +262,7 @@ def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | N
 
 
 def _suite_called(connection: sqlite3.Connection, name: str) -> _Suite | None:
-    """The suite of this name, or the one last seen in the file of this name, with the file."""
+    """The suite of this name; or, for a file, the suite last seen in it, and the file."""
     row = connection.execute(
         "SELECT name, CASE WHEN name = :name THEN NULL ELSE file END FROM suites "
         "WHERE name = :name OR file = :name ORDER BY name = :name DESC, run DESC",

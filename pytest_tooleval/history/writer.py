@@ -1,4 +1,4 @@
-"""A run on its way into the store."""
+"""Writing a run into the store."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .database import Database
 from .running import Running
 from .running import this_host
 
-# A run waits for it. Higher levels take twice as long and save a sixth.
+# Higher levels take twice as long, while the run waits, and save a sixth.
 _LEVEL = 1
-# Cases of a run are alike: a hundred together take a tenth of the space, and of the time. More would
-# save little, and whoever looks at one case reads its whole block.
+# Cases of a run are similar: compressed together, a hundred take a tenth of the space and time. Larger
+# blocks save little more, and reading one case reads its whole block.
 _BLOCK_CASES = 100
 _BLOCK_BYTES = 1_000_000
 
@@ -34,7 +34,7 @@ _FINISH_RUN = """
                     gates_passed = ?, gates_failed = ?, run = ?, gates = ?, baseline = ?
     WHERE number = ?
 """
-# A case of the run that has this nodeid already gives way.
+# Replaces a case of the run with the same nodeid.
 _PUT_CASE = """
     INSERT OR REPLACE INTO cases (run, block, place, nodeid, file, suite, name, model, outcome,
                                   tolerated, overall, weight, passes, scored, cost_usd, content,
@@ -55,24 +55,17 @@ class RunWriter:
                 raise ToolevalError(f"{database.path}: there is a run {run.id} already")
             values = (run.id, run.started, time.time(), this_host(), branch, to_json(run))
             self._number = connection.execute(_PUT_RUN, values).lastrowid
-            # Before the transaction ends: others who saw the run without it would take it for dead.
-            self.running = self._sign_of_life()
-
-    def _sign_of_life(self) -> Running:
-        folder = self._database.path.parent
-        try:
-            return Running(folder / "running" / self.id)
-        except OSError as error:
-            raise ToolevalError(f"{folder}: cannot be written: {error.strerror or error}") from error
+            # Before the transaction ends: a run without its lock looks dead.
+            self.running = Running(database.path.parent / "running" / self.id)
 
     def add(self, cases: Iterable[KeptCase]) -> None:
-        """Keep cases, all or none of them; one of a nodeid known already takes its place.
+        """Store cases, all or none of them. A case replaces one with the same nodeid.
 
-        Each call is one transaction, which costs some milliseconds: call it with many cases. Raises
-        ToolevalError when the store cannot be written.
+        Each call is a transaction of some milliseconds, so add many cases at once. Raises ToolevalError
+        when the store cannot be written.
         """
         latest = {case.row.nodeid: case for case in cases}
-        # What takes time is done before the store is locked.
+        # Compress before the store is locked.
         blocks = [(_packed(block), block) for block in _in_blocks(latest.values())]
         if not blocks:
             return
@@ -95,9 +88,9 @@ class RunWriter:
             )
 
     def finish(self, run: Run, gates: Sequence[Gate] = (), comparison: Comparison | None = None) -> None:
-        """Say that the run is over, and how its gates and the comparison with the baseline ended."""
+        """Mark the run as finished, with the verdicts of its gates and of the baseline."""
         verdicts = [not gate.failed for gate in gates]
-        if comparison is not None:  # a gate, too
+        if comparison is not None:  # it counts as a gate
             verdicts.append(not comparison.failed)
         with self._database.writing() as connection:
             connection.execute(
@@ -135,7 +128,7 @@ def _packed(block: Iterable[KeptCase]) -> bytes:
 
 
 def _columns(row: CaseRow) -> tuple[str | float | None, ...]:
-    """What the table `cases` holds of a row, from `nodeid` on."""
+    """The columns of the table `cases`, from `nodeid` on."""
     answered = [trial for trial in row.trials if trial.error is None]
     costs = [trial.cost_usd for trial in answered if trial.cost_usd is not None]
     return (

@@ -1,4 +1,4 @@
-"""What the code of a world prints, kept apart from what all others print at the same time."""
+"""Captures what the code of a world prints, in its thread only."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ _here = threading.local()
 
 
 class _Shared:
-    """A stream of the process, from which a thread may take what it writes itself."""
+    """A stream of the process, of which a thread can capture its own part."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        taken: io.StringIO | None = getattr(_here, "taken", None)
-        return self._stream.write(text) if taken is None else taken.write(text)
+        captured: io.StringIO | None = getattr(_here, "captured", None)
+        return self._stream.write(text) if captured is None else captured.write(text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
 @contextmanager
-def taken_by(output: io.StringIO) -> Iterator[None]:
-    """Take what this thread prints to standard output and standard error."""
+def captured_in(output: io.StringIO) -> Iterator[None]:
+    """Capture what this thread prints to standard output and standard error."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        # pytest puts streams of its own there time and again.
+        # pytest keeps replacing the streams.
         if not isinstance(stream, _Shared):
             setattr(sys, name, _Shared(stream))
-    _here.taken = output
+    _here.captured = output
     try:
         yield
     finally:
-        _here.taken = None
+        _here.captured = None

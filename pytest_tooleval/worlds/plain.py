@@ -1,4 +1,4 @@
-"""The state of a world as plain data: what two worlds differ in, and paths into it."""
+"""The state of a world as plain data, differences between two states, and paths into a state."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Path = tuple[str | int, ...]
 _AS_TEXT = (dt.date, dt.time, dt.timedelta, Decimal, UUID, PurePath)
 _PART = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([0-9]+)\]|\.?([^.\[\]]+)')
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-# Names of fields stand after a dot, all other keys in brackets.
+# Fields come after a dot, all other keys in brackets.
 _FIELD = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 class Absent:
-    """Stands where one of two worlds has nothing."""
+    """The value that one of two states does not have."""
 
 
 ABSENT = Absent()
 
 
 def attributes(thing: object, *, of_class: bool = False) -> dict[str, Any]:
-    """The public attributes of an object that hold data; with `of_class` those of its class as well."""
+    """The public data attributes of an object; with `of_class`, also containers of its class."""
     found: dict[str, Any] = {}
     for kind in reversed(type(thing).__mro__[:-1]) if of_class else ():
         found.update({k: v for k, v in vars(kind).items() if isinstance(v, (dict, list, set))})
@@ -42,7 +42,7 @@ def attributes(thing: object, *, of_class: bool = False) -> dict[str, Any]:
 
 
 def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
-    """A value as JSON would have it: objects as their public attributes, sets in a fixed order."""
+    """A value as JSON types: objects as their public attributes, sets in a fixed order."""
     if isinstance(value, Enum):
         return plain(value.value, inside)
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -64,17 +64,17 @@ def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
 
 
 def without_addresses(text: str) -> str:
-    """A text in which objects may stand as Python shows them, `<Order object at 0x7f...>`."""
+    """The text without the addresses of objects, as in `<Order object at 0x7f...>`."""
     return _ADDRESS.sub("", text)
 
 
 def canonical(value: Any) -> str:
-    """Equal data, equal texts."""
+    """Equal texts for equal data."""
     return json.dumps(value, sort_keys=True)
 
 
 def differences(expected: Any, actual: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Where two plain values differ, innermost: path, expected, actual; ABSENT where one has nothing."""
+    """The innermost differences of two plain values: path, expected, actual; ABSENT for no value."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in dict.fromkeys([*expected, *actual]):
             yield from differences(expected.get(key, ABSENT), actual.get(key, ABSENT), (*path, key))
@@ -100,7 +100,7 @@ def path_text(path: Path) -> str:
 
 
 def read_path(text: str) -> Path | None:
-    """The parts of `orders.A1.refunded` or `orders["A1"].refunded`; None if it is no path."""
+    """The parts of `orders.A1.refunded` or `orders["A1"].refunded`; None for an invalid path."""
     parts: list[str | int] = []
     at = 0
     while found := _PART.match(text, at):
@@ -111,9 +111,9 @@ def read_path(text: str) -> Path | None:
 
 
 def look_up(state: dict[str, Any], path: Path) -> tuple[Path, Any]:
-    """What stands at a path, with its whole path; ABSENT when nothing does.
+    """The full path and the value at it; ABSENT for none.
 
-    The first part is the name of a class; where there is one object, it may be left out.
+    The first part is the name of a class, and may be left out if there is only one object.
     """
     if path[0] not in state and len(state) == 1:
         path = (*state, *path)

@@ -1,4 +1,4 @@
-"""Playing calls on a world, never for longer than it may take."""
+"""Playing calls on a world, within a time limit."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .world import State
 from .world import World
 from .world import WorldSpec
 
-# Seconds that a world may take to answer a call.
+# Seconds for a call of a world.
 TIME_LIMIT_S = 10.0
-# As many times that to be made: the first one may have much to import and to read.
+# Making a world may take this many times as long, as it may have much to import and to read.
 _TO_BE_MADE = 6
 
 _T = TypeVar("_T")
 
 
 class Worker:
-    """A thread that does one thing after the other, and never keeps the process from ending.
+    """A daemon thread that runs functions one after the other.
 
-    Connections of a world, such as those to SQLite, may be used in the thread alone that opened them.
+    Some things of a world, such as SQLite connections, work only in the thread that opened them.
     """
 
     def __init__(self) -> None:
@@ -56,14 +56,14 @@ class Worker:
 
 
 class Calls(NamedTuple):
-    """Calls of one turn, and the tools that are offered in it."""
+    """The calls of a turn, and the tools that it offers."""
 
     calls: Sequence[ToolCall]
     offered: Collection[str]
 
 
 class Played(NamedTuple):
-    """What came of playing turns: the answers to the calls of each, and the states after them."""
+    """The answers to the calls of each turn, and the state after it."""
 
     answers: list[list[str]]
     states: list[State]
@@ -88,7 +88,7 @@ def play(spec: WorldSpec, turns: Sequence[Calls]) -> Played:
 
 
 def bounded(world: World, function: Callable[[], _T]) -> _T:
-    """What a function does with a world, in a thread of its own; WorldError when it takes too long."""
+    """Run a function of a world in its own thread. Raises WorldError when it takes too long."""
     worker = Worker()
     try:
         future = worker.submit(function)
@@ -108,7 +108,7 @@ def bounded(world: World, function: Callable[[], _T]) -> _T:
 
 
 def time_limit(world: World) -> float:
-    """Seconds that it may take for what it is at."""
+    """Seconds for what the world is doing now."""
     return TIME_LIMIT_S if world.begun else _TO_BE_MADE * TIME_LIMIT_S
 
 

@@ -46,7 +46,7 @@ def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _stand_in(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the method's parameters; pydantic looks up names in another module than theirs."""
+    """A function with the method's signature: pydantic looks up names in the wrong module."""
     signature = inspect.signature(method, eval_str=True)
 
     def stand_in() -> None: ...
@@ -60,7 +60,7 @@ def _stand_in(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _untitled(schema: Any) -> Any:
-    """Without pydantic's titles, which repeat the names. A property may be called `title`."""
+    """The schema without pydantic's titles, which repeat the names. A property may be called `title`."""
     if not isinstance(schema, dict):
         return schema
     kept = {k: v for k, v in schema.items() if k != "title" or not isinstance(v, str)}
@@ -77,7 +77,7 @@ def _untitled(schema: Any) -> Any:
 
 
 def _documentation(method: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """What a docstring says of the method, and under `Args:` of its parameters."""
+    """What a docstring says about the method, and under `Args:` about its parameters."""
     about: list[str] = []
     parameters: dict[str, str] = {}
     section = ""

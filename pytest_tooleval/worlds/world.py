@@ -1,7 +1,7 @@
-"""A world: objects made anew for a trial, whose public methods answer calls.
+"""A world: objects made anew for each trial, whose public methods answer calls.
 
-A world is code of the checkout and trusted, but what it is called with is a model's. What it raises is
-an answer to the model; what it cannot be used for at all is a `WorldError`.
+A world is trusted code, but its arguments come from a model. An exception of a method is an answer to
+the model; a `WorldError` means that the world cannot be used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ..text import printable
 from ..text import shorten
 from ..text import shown
 from ..writing import code_of
-from .output import taken_by
+from .output import captured_in
 from .plain import attributes
 from .plain import canonical
 from .plain import differences
@@ -46,7 +46,7 @@ from .plain import path_text
 from .plain import plain
 from .plain import without_addresses
 
-# What a model asks for may be as large as it likes.
+# A model may ask for anything, however large.
 MAX_ANSWER = 1024 * 1024
 _MAX_ERROR = 2000
 MAX_PRINTED = 10_000
@@ -56,8 +56,8 @@ _T = TypeVar("_T")
 State = dict[str, Any]
 
 _importing = threading.RLock()
-# In which state the first world of each kind began, in this process, and the hash of what it first
-# answered to a call, by the digest of all calls up to it.
+# In this process: the first state of the first world of each kind; and the hash of the first answer to a
+# call, by the digest of all calls up to it.
 _begun: dict[tuple[Callable[..., Any], str], State] = {}
 _answered: dict[bytes, int] = {}
 _KEEP = (
@@ -76,7 +76,7 @@ class WorldSpec:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What a cassette knows the world by that answered the calls of a whole run."""
+        """The world in the key of a cassette."""
         file = self.folder / f"{self.target.partition(':')[0]}.py"
         code = hashlib.sha256(code_of(file)).hexdigest()[:16] if file.is_file() else None
         return {"target": self.target, "args": dict(self.args), "code": code}
@@ -86,7 +86,7 @@ class World:
     """One world of one trial. `begin` it, use it and `close` it in one thread."""
 
     def __init__(self, spec: WorldSpec) -> None:
-        # What it is at, to be named when it takes too long, and how much it has begun.
+        # What it is doing, for the message when it takes too long, and how many calls it has begun.
         self.doing = f"{spec.target}()"
         self.begun = 0
         self.objects: tuple[object, ...] = ()
@@ -99,7 +99,7 @@ class World:
 
     def begin(self) -> World:
         """Make its objects. Raises WorldError."""
-        with taken_by(self._output):
+        with captured_in(self._output):
             factory = _load(self._spec)
             self.objects = _make(self._spec, factory)
         self.methods = {name: each for thing in self.objects for name, each in methods_of(thing).items()}
@@ -123,7 +123,7 @@ class World:
         return state
 
     def call(self, name: str, arguments: Mapping[str, Any] | None, offered: Collection[str]) -> str:
-        """The content of the message that answers a call, JSON unless the method returned a text."""
+        """The answer to a call: JSON, unless the method returned a text."""
         if arguments is None:
             return _error(NO_OBJECT)
         known = {each.casefold(): each for each in self.methods if each in offered}
@@ -135,9 +135,9 @@ class World:
         self.begun += 1
         try:
             given = copy.deepcopy(dict(arguments))
-            # In their order, which an answer may repeat.
+            # Unsorted, as an answer may repeat their order.
             self._past.update(repr((called, given)).encode())
-            with taken_by(self._output):
+            with captured_in(self._output):
                 result = method(called, given) if self._answers_all else method(**given)
                 if inspect.isawaitable(result):
                     self._loop = self._loop or asyncio.new_event_loop()
@@ -164,11 +164,11 @@ class World:
 
     @property
     def printed(self) -> str:
-        """What its code has printed so far, as much of it as is kept."""
+        """What its code has printed so far, shortened."""
         return shorten(clean(self._output.getvalue()), MAX_PRINTED)
 
     def with_printed(self, error: WorldError) -> str:
-        """An error with the last of what its code has printed, which is then shown nowhere else."""
+        """An error with the last of what its code has printed, which is shown nowhere else."""
         text = clean(str(error))
         printed = clean(self._output.getvalue()).strip()[-_MAX_PRINTED_LAST:]
         return f"{text} (it printed: {printable(printed)})" if printed else text
@@ -181,7 +181,7 @@ class World:
 def clean(value: _T) -> _T:
     """A text from a world, or other JSON, without secrets of the environment.
 
-    To be called before anything is cut: half of a secret would not be found to be one.
+    Call it before cutting a text: half of a secret would not be recognised.
     """
     return scrub_json(value, secret_values())  # type: ignore[no-any-return]
 
@@ -201,12 +201,12 @@ def _error(text: str) -> str:
 
 
 def is_error(content: str) -> bool:
-    """Whether an answer says no more than that something went wrong."""
+    """Whether an answer only reports an error."""
     return content.startswith('{"error": ')
 
 
 def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
-    """The public methods of an object, as it has them."""
+    """The public methods of an object."""
     names = [
         name
         for kind in reversed(type(thing).__mro__[:-1])
@@ -217,7 +217,7 @@ def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
 
 
 def named(error: BaseException) -> str:
-    """`ValueError: no such order`, without addresses, which differ each time."""
+    """`ValueError: no such order`, without addresses, which vary."""
     try:
         text = clean(without_addresses(str(error)))
     except Exception:
@@ -268,11 +268,11 @@ def _load(spec: WorldSpec) -> Callable[..., Any]:
 
 
 def _module(name: str, folder: Path) -> ModuleType:
-    """The module beside the suite, else any that can be imported."""
+    """The module next to the suite, else any that can be imported."""
     file = folder / f"{name}.py"
     if not file.is_file():
         return importlib.import_module(name)
-    # Two folders may each have a world of the same name, and `tooleval ui` outlives the code of one.
+    # Two folders may have worlds of the same name, and `tooleval ui` must notice edits.
     code = file.read_bytes()
     digest = hashlib.sha256(bytes(file.resolve()) + code).hexdigest()[:12]
     own = f"tooleval_world_{digest}_{name}"
@@ -284,7 +284,7 @@ def _module(name: str, folder: Path) -> ModuleType:
         module = importlib.util.module_from_spec(spec)
         sys.modules[own] = module
         try:
-            # Not from bytecode, which an edit of the same size in the same second leaves as it is.
+            # Bytecode would miss an edit of the same size in the same second.
             exec(compile(code, str(file), "exec"), vars(module))
         except BaseException:
             del sys.modules[own]
