@@ -84,18 +84,21 @@ def scrub(text: str, values: Iterable[str]) -> str:
     return _USERINFO.sub(f"{PLACEHOLDER}@", text)
 
 
-def scrub_json(value: Any, values: tuple[str, ...]) -> Any:
+def scrub_json(value: Any, values: tuple[str, ...], *, all_names: bool = False) -> Any:
     """A copy of a JSON value without these values in its texts and in the names of its members.
 
-    Names of only small letters stay, so that a key that is an ordinary word breaks no structure.
+    Unless `all_names`, names of only small letters stay, so that a key that is an ordinary word breaks
+    no structure.
     """
     if isinstance(value, str):
         return _without(value, values)
     if isinstance(value, list):
-        return [scrub_json(member, values) for member in value]
+        return [scrub_json(member, values, all_names=all_names) for member in value]
     if isinstance(value, dict):
         return {
-            name if _FIELD_NAME.fullmatch(name) else _without(name, values): scrub_json(member, values)
+            _without(name, values) if all_names or not _FIELD_NAME.fullmatch(name) else name: scrub_json(
+                member, values, all_names=all_names
+            )
             for name, member in value.items()
         }
     return value

@@ -1,4 +1,4 @@
-"""Agents of other libraries as models: each function makes the callable that a model's table names.
+"""Agents of other libraries as models. Each function makes the callable for a model's table:
 
     # my_agent.py
     from pytest_tooleval.agents import openai_agents
@@ -6,8 +6,8 @@
 
     answer = openai_agents(agent)
 
-The tools of the suite take the place of the agent's own, and none of those runs; with `run_tools=True`
-they do, and their calls are kept as they were.
+The tools of the suite replace the agent's own, which do not run. With `run_tools=True`, the agent's own
+tools run instead, and their calls are recorded.
 """
 
 from .adk_sdk import google_adk

@@ -24,9 +24,9 @@ _APP, _USER = "tooleval", "user"
 
 
 def google_adk(agent: Any, *, run_tools: bool = False) -> Model:
-    """Make a model from an `LlmAgent` of google-adk. With `run_tools` its own tools really run.
+    """Make a model from an `LlmAgent` of google-adk. With `run_tools`, its own tools run.
 
-    Otherwise it must have no sub-agents, which would have tools of their own.
+    Otherwise it must not have sub-agents, which have their own tools.
     """
     if agent.sub_agents and not run_tools:
         raise ValueError(f"the agent {agent.name!r} has sub-agents, whose tools would really run")
@@ -100,7 +100,7 @@ def _bound(tool: Tool, call_tool: CallTool) -> Any:
 
 
 def _response(content: str) -> Message:
-    """A tool's answer as Gemini has it: an object."""
+    """A tool's answer as an object, which Gemini requires."""
     try:
         found = json.loads(content)
     except ValueError:
@@ -116,7 +116,7 @@ def _instructing(system: str) -> Any:
 
 
 def _history(messages: Sequence[Message], name: str) -> list[tuple[str, Any]]:
-    """Who said what before, as contents of Gemini."""
+    """The earlier messages as authors and Gemini's contents."""
     from google.genai import types
 
     names = names_of_calls(messages)

@@ -27,7 +27,7 @@ _SERVER = "suite"
 
 
 def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
-    """Make a model from `ClaudeAgentOptions`. With `run_tools` its own tools really run.
+    """Make a model from `ClaudeAgentOptions`. With `run_tools`, its own tools run.
 
     Otherwise neither its MCP servers nor the tools of Claude Code are available. Claude sees a tool
     `mcp__SERVER__NAME` under that name, and any other as `mcp__suite__NAME`.
@@ -47,7 +47,7 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
             servers = _servers(tools, call_tool)
             change |= {"mcp_servers": servers, "strict_mcp_config": True, "tools": []}
             change |= {"allowed_tools": [f"mcp__{name}" for name in servers], "can_use_tool": None}
-        # What was said before is all that is known of it, and nothing is kept for later.
+        # Only the messages carry over between runs, and nothing is stored.
         change |= {"continue_conversation": False, "resume": None, "session_store": None}
         if before:
             session = _Session(before)
@@ -61,7 +61,7 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
 
 
 async def tools_of(options: Any) -> list[Message]:
-    """The functions of the MCP servers that run in the process."""
+    """The functions of the in-process MCP servers."""
     from mcp import Client
 
     offered = []
@@ -75,12 +75,12 @@ async def tools_of(options: Any) -> list[Message]:
 
 
 def _shown(name: str) -> str:
-    """The name of a tool that Claude sees."""
+    """The name under which Claude sees a tool."""
     return "mcp__{}__{}".format(*_parts(name))
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """The server and the tool that a name stands for."""
+    """The server and the tool in a name."""
     start, server, tool = [*name.split("__", 2), "", ""][:3]
     return (server, tool) if start == "mcp" and tool else (_SERVER, name)
 
@@ -103,7 +103,7 @@ def _servers(tools: Sequence[Tool], call_tool: CallTool) -> Message:
 
 
 def _prompt_with(prompt: Any, more: str) -> Any:
-    """The system prompt of the options, and then that of the case."""
+    """The system prompt of the options, followed by that of the case."""
     if not more:
         return prompt
     if not isinstance(prompt, dict):
@@ -115,7 +115,7 @@ def _prompt_with(prompt: Any, more: str) -> Any:
 
 
 class _Session:
-    """What was said before, as a session that Claude Code resumes; what it adds is not kept."""
+    """The earlier messages as a session that Claude Code resumes. It stores nothing new."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.id = str(uuid.uuid4())
@@ -159,8 +159,8 @@ def _rounds(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
 
     rounds: list[Message] = []
     spoken: object = None
-    # An answer comes in parts, and a tool may have ended before the last of them; an agent below has
-    # a parent.
+    # An answer comes in parts, and a tool may finish before the last part. Events of subagents have a
+    # parent.
     own = [event for event in events if getattr(event, "parent_tool_use_id", None) is None]
     for event in own:
         if isinstance(event, AssistantMessage):
@@ -192,15 +192,13 @@ def _rounds(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
 
 
 def _reason(result: Any) -> str:
-    return (
-        "it ended without a result"
-        if result is None
-        else result.result or "; ".join(result.errors or ())
-    )
+    if result is None:
+        return "it ended without a result"
+    return result.result or "; ".join(result.errors or ())
 
 
 def _usage(result: Any) -> Message:
-    """What the whole run took."""
+    """The tokens and the cost of the whole run."""
     took = result.usage or {}
     kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     prompt = sum(took.get(kind) or 0 for kind in kinds)

@@ -17,7 +17,7 @@ from .messages import used
 
 
 def crewai(agent: Any, *, run_tools: bool = False) -> Model:
-    """Make a model from a `crewai.Agent`. With `run_tools` its own tools really run."""
+    """Make a model from a `crewai.Agent`. With `run_tools`, its own tools run."""
     if not hasattr(agent, "kickoff_async") or not hasattr(agent, "role"):
         raise ValueError(f"expected a crewai.Agent, got {type(agent).__name__}; a crew has several")
 
@@ -27,8 +27,8 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         from crewai.events import LLMCallCompletedEvent
         from crewai.events import crewai_event_bus as bus
 
-        # The messages are all that is known from before. By its id the copy's requests are known, since
-        # CrewAI itself adds up the tokens of all runs at the time.
+        # Only the messages carry over between runs. The copy's own id identifies its requests, as CrewAI
+        # itself adds up the tokens of concurrent runs.
         change: dict[str, Any] = {"id": uuid.uuid4(), "memory": None}
         if tools is not None:
             bound = [_bound(tool, call_tool) for tool in tools]
@@ -61,21 +61,19 @@ _KEPT = ("role", "content", "tool_calls", "tool_call_id")
 
 
 def _with_usage(rounds: list[Message], answers: list[Any]) -> list[Message]:
-    """The run with what each answer of the model took, as far as they are its rounds."""
+    """The run with the tokens of each answer, if the answers match its rounds."""
     from crewai.types.usage_metrics import UsageMetrics
 
     replies = [message for message in rounds if message["role"] == "assistant"]
     if len(replies) == len(answers):
-        for reply, event in zip(replies, sorted(answers, key=_sequence), strict=True):
+        for reply, event in zip(
+            replies, sorted(answers, key=lambda event: event.emission_sequence or 0), strict=True
+        ):
             took = UsageMetrics.from_provider_dict(event.usage)
             if took is not None:
                 reply["usage"] = used(took.prompt_tokens, took.completion_tokens, took.reasoning_tokens)
             reply["finish_reason"] = event.finish_reason
     return rounds
-
-
-def _sequence(event: Any) -> int:
-    return event.emission_sequence or 0
 
 
 async def tools_of(agent: Any) -> list[Message]:
@@ -86,16 +84,12 @@ async def tools_of(agent: Any) -> list[Message]:
     return [tool["function"] for tool in tools]
 
 
-def _never(*_: Any) -> bool:
-    return False
-
-
 def _bound(tool: Tool, call_tool: CallTool) -> Any:
     from crewai.tools import BaseTool
     from pydantic import BaseModel
 
     class Arguments(BaseModel, extra="allow"):
-        """Whatever the model gives, and to the model the tool's own schema."""
+        """Accepts anything, and shows the model the tool's own schema."""
 
         @classmethod
         def model_json_schema(cls, *args: Any, **kwargs: Any) -> Message:
@@ -109,7 +103,7 @@ def _bound(tool: Tool, call_tool: CallTool) -> Any:
         name=tool.name,
         description=tool.description,
         args_schema=Arguments,
-        # Tools with a limit are run one after the other, as the model named them.
+        # CrewAI runs tools with a limit one after the other, in the order of the calls.
         max_usage_count=MOST_ROUNDS,
-        cache_function=_never,
+        cache_function=lambda *_: False,
     )

@@ -20,7 +20,7 @@ from .messages import without_calls
 
 
 def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = False) -> Model:
-    """Make a model from a graph that keeps `messages`. With `run_tools` its own tools really run.
+    """Make a model from a graph that keeps `messages`. With `run_tools`, its own tools run.
 
     Otherwise the graph stops before each `ToolNode`, or before `tools_node`, and continues with the
     answers. The suite must offer the tools that are built into the graph.
@@ -37,7 +37,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
 
         if tools is not None and own:
             _check_tools({tool.name for _, tool in own}, {tool.name for tool in tools})
-        # A memory of its own for each run: the messages are all that is known from before.
+        # Each run has its own memory, so that only the messages carry over.
         fresh = graph.copy(update={"checkpointer": InMemorySaver()})
         config = {"configurable": {"thread_id": "trial"}, "recursion_limit": 3 * MOST_ROUNDS}
         stops = [] if tools is None else nodes
@@ -59,7 +59,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
 
 
 async def tools_of(graph: Any) -> list[Message]:
-    """The functions that the graph offers to its model, as far as they are in a `ToolNode`."""
+    """The functions that the graph offers to its model from its `ToolNode`s."""
     from langchain_core.utils.function_calling import convert_to_openai_function
 
     return [convert_to_openai_function(tool) for _, tool in _tools(graph)]
@@ -99,7 +99,7 @@ def _check_tools(own: set[str], suite: set[str]) -> None:
 
 
 async def _answers(messages: Sequence[Any], call_tool: CallTool) -> list[Any]:
-    """What the calls of the last reply are answered that nobody has answered yet."""
+    """The answers to those calls of the last reply that have none yet."""
     from langchain_core.messages import ToolMessage
 
     last = max(index for index, message in enumerate(messages) if message.type == "ai")
@@ -114,14 +114,14 @@ async def _answers(messages: Sequence[Any], call_tool: CallTool) -> list[Any]:
 
 
 def _wire(message: Message, names: dict[str, str]) -> Message:
-    """A chat message as LangChain reads it, which wants the name of a tool in its answer."""
+    """A chat message for LangChain, which needs the name of the tool in an answer."""
     if message["role"] == "tool":
         return {**message, "name": names.get(message["tool_call_id"], "")}
     return message
 
 
 def _rounds(messages: Sequence[Any], asked: Sequence[Message]) -> list[Message]:
-    """The messages after those that were asked."""
+    """The new messages."""
     rounds: list[Message] = []
     said_before = sum(message["role"] in ("assistant", "tool") for message in asked)
     own = [message for message in messages if message.type in ("ai", "tool")][said_before:]
@@ -134,7 +134,7 @@ def _rounds(messages: Sequence[Any], asked: Sequence[Message]) -> list[Message]:
         took: Any = message.usage_metadata or {}
         details = took.get("output_token_details") or {}
         usage = used(took.get("input_tokens"), took.get("output_tokens"), details.get("reasoning"))
-        # Each provider's package has its own word for how an answer ended.
+        # Each provider's package names the finish reason differently.
         ends = {
             key: message.response_metadata[key]
             for key in ("finish_reason", "stop_reason", "done_reason")

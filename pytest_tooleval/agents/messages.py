@@ -1,4 +1,4 @@
-"""What the adapters share: the callable that they make, and chat messages read and written."""
+"""What the adapters share: making the callable, and reading and writing chat messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 Message = dict[str, Any]
-# A case counts the calls and ends a run that makes too many; libraries must not do so before.
+# A case limits the calls of a run; libraries must not do so earlier.
 MOST_ROUNDS = 1000
 _SYSTEM_ROLES = ("system", "developer")
 
@@ -29,15 +29,15 @@ class Tool:
     strict: bool
 
 
-# `call_tool(name, arguments)` answers a call: a text, in async code an awaitable of it.
+# `call_tool(name, arguments)` returns the answer to a call: a text, in async code an awaitable.
 CallTool = Callable[[str, object], Any]
 Model = Callable[[list[Message], list[Message], CallTool], Awaitable[list[Message]]]
-# The same with the tools of the suite; or None, for an agent that runs its own.
+# The same with the tools of the suite; None for an agent that runs its own.
 Run = Callable[[list[Message], "list[Tool] | None", CallTool], Awaitable[list[Message]]]
 
 
 def as_model(run: Run, run_tools: bool) -> Model:
-    """A model's callable. It returns what the assistant and the tools said after the messages."""
+    """A model's callable. It returns the messages of the assistant and the tools."""
 
     async def answer(
         messages: list[Message], tools: list[Message], call_tool: CallTool
@@ -56,7 +56,7 @@ def _tool(tool: Message) -> Tool:
 
 
 def text_of(message: Message) -> str:
-    """The text of a message. ValueError where it holds something else, such as a picture."""
+    """The text of a message. Raises ValueError for other contents, such as a picture."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
@@ -77,7 +77,7 @@ def names_of_calls(messages: Sequence[Message]) -> dict[str, str]:
 
 
 def prompted(messages: list[Message]) -> tuple[list[Message], str]:
-    """The messages before the last one, and the text of that one, which the user says."""
+    """The messages before the last one, and the text of the last one, which is the user's."""
     *before, last = messages
     if last["role"] != "user":
         raise ValueError("expected a prompt that ends with a text of the user")
@@ -105,12 +105,12 @@ def said(
 
 
 def told(id: str, content: object) -> Message:
-    """What a call was answered."""
+    """The answer to a call."""
     return {"role": "tool", "tool_call_id": id, "content": _json(content)}
 
 
 def used(prompt: int | None, completion: int | None, reasoning: int | None = None) -> Message:
-    """The tokens that an answer took."""
+    """The tokens of an answer."""
     details = {"reasoning_tokens": reasoning or 0}
     return {
         "prompt_tokens": prompt,
@@ -120,14 +120,14 @@ def used(prompt: int | None, completion: int | None, reasoning: int | None = Non
 
 
 def ended(messages: list[Message], output: object) -> list[Message]:
-    """The run, at the end of which the assistant says what the library made of its answer."""
+    """The run, with the library's final output as the last text of the assistant."""
     if not messages or messages[-1]["role"] == "tool" or messages[-1].get("tool_calls"):
         messages = [*messages, said("")]
     return [*messages[:-1], {**messages[-1], "content": _json(output)}]
 
 
 def without_calls(messages: list[Message], names: Collection[str]) -> list[Message]:
-    """The run without calls of what is no tool, such as the form of the output."""
+    """The run without calls of these names, which are not tools, such as an output schema."""
     gone = {id for id, name in names_of_calls(messages).items() if name in names}
     kept = []
     for message in messages:

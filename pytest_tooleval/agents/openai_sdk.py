@@ -20,9 +20,9 @@ from .messages import used
 
 
 def openai_agents(agent: Any, *, run_tools: bool = False) -> Model:
-    """Make a model from an `agents.Agent`. With `run_tools` its own tools really run.
+    """Make a model from an `agents.Agent`. With `run_tools`, its own tools run.
 
-    Otherwise it must have no handoffs, whose agents would have tools of their own.
+    Otherwise it must not have handoffs, whose agents have their own tools.
     """
     if agent.handoffs and not run_tools:
         raise ValueError(f"the agent {agent.name!r} has handoffs, whose tools would really run")
@@ -37,7 +37,7 @@ def openai_agents(agent: Any, *, run_tools: bool = False) -> Model:
         if tools is not None:
             own = agent.clone(tools=[_bound(tool, call_tool) for tool in tools], mcp_servers=[])
         asked = [item for message in messages for item in _items(message)]
-        # A call of a tool that there is not is the model's mistake, and no exception of the agent's.
+        # Calling an unknown tool is the model's mistake and must not raise.
         config = RunConfig(tracing_disabled=True, tool_not_found_behavior="return_error_to_model")
         result = await Runner.run(own, asked, max_turns=MOST_ROUNDS, run_config=config)
         return ended(_rounds(result), result.final_output)
@@ -91,7 +91,7 @@ def _items(message: Message) -> Iterable[Message]:
 
 
 def _rounds(run: Any) -> list[Message]:
-    """The responses of the model, each with what its calls were answered."""
+    """The responses of the model, each followed by the answers to its calls."""
     outputs = {
         item.raw_item["call_id"]: item.output
         for item in run.new_items

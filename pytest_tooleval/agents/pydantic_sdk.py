@@ -25,9 +25,9 @@ _OUTPUT = "(the output of the run)"
 
 
 def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
-    """Make a model from a `pydantic_ai.Agent`. With `run_tools` its own tools really run.
+    """Make a model from a `pydantic_ai.Agent`. With `run_tools`, its own tools run.
 
-    Further arguments, such as `deps`, go to its `run()`.
+    Further arguments, such as `deps`, are passed to its `run()`.
     """
 
     async def run(
@@ -48,7 +48,7 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
         with capture_run_messages() as made, agent.override(**replaced):
             try:
                 result = await agent.run(prompt, message_history=history or None, **run_arguments)
-            except UnexpectedModelBehavior:  # such as calls of tools that there are not, again and again
+            except UnexpectedModelBehavior:  # such as repeated calls of unknown tools
                 rounds = _rounds(made[len(history) :])
                 if not rounds:
                     raise
@@ -135,7 +135,7 @@ def _rounds(messages: Sequence[Any]) -> list[Message]:
 
 
 def _forms(result: Any) -> list[str]:
-    """The tool by which the model gave its output, if there is one."""
+    """The tool with which the model gave its output, if any."""
     try:
         messages = result.new_messages(output_tool_return_content=_OUTPUT)
     except (LookupError, ValueError):

@@ -1,4 +1,4 @@
-"""MCP servers: what they are, how to talk to them, and the tools they offer.
+"""MCP servers: how to reach them, and the tools they offer.
 
-Only this package imports the official SDK, and only when a server is really asked.
+Only this package imports the official SDK, and only to connect to a server.
 """

@@ -1,4 +1,4 @@
-"""An HTTP client for the SDK's transports that reads no more than it may."""
+"""An HTTP client for the SDK's transports, with limits on what it reads."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ..errors import McpError
 from .watch import Watch
 from .watch import too_large
 
-_READ_TIMEOUT_S = 300.0  # a stream of events may be silent for long; requests have their own limit
+_READ_TIMEOUT_S = 300.0  # an event stream may be silent for long; requests have their own limit
 
 
 def http_client(headers: Mapping[str, str], timeout_s: float, watch: Watch) -> httpx2.AsyncClient:
-    """A client that notes statuses on the watch, and raises McpError for answers that are too large."""
+    """A client that notes statuses on the watch, and raises McpError when an answer is too large."""
 
     async def look(response: httpx2.Response) -> None:
-        if response.request.method != "DELETE":  # which only says goodbye
+        if response.request.method != "DELETE":  # that only ends the session
             _look(response, watch)
 
     return httpx2.AsyncClient(
-        # Compressed answers could be a thousand times as large as what their limit counts.
+        # Unpacked, a compressed answer could be a thousand times larger than its limit.
         headers={**headers, "Accept-Encoding": "identity"},
         timeout=httpx2.Timeout(timeout_s, read=max(timeout_s, _READ_TIMEOUT_S)),
         event_hooks={"response": [look]},
@@ -45,7 +45,7 @@ class _Bounded(httpx2.AsyncByteStream):
     def __init__(self, stream: httpx2.AsyncByteStream, watch: Watch, *, is_stream: bool) -> None:
         self._stream = stream
         self._watch = watch
-        self._is_stream = is_stream  # of events, which the SDK bounds one by one
+        self._is_stream = is_stream  # of events, each of which the SDK limits
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0

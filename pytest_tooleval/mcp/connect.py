@@ -1,4 +1,4 @@
-"""A connection to an MCP server, over any transport, that ends cleanly whatever happens."""
+"""A connection to an MCP server over any transport."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from collections.abc import Awaitable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version
@@ -36,7 +35,7 @@ from .watch import too_large
 if TYPE_CHECKING:
     from mcp import Client
 
-NEEDED = (2, 3)  # of the SDK: before, it sent headers after redirects, and read events of any size
+NEEDED = (2, 3)  # the SDK's version: older ones send headers after redirects and read events of any size
 
 _SILENT = logging.NullHandler()
 
@@ -44,7 +43,7 @@ T = TypeVar("T")
 
 
 class Session:
-    """An open connection. Requests may be under way at the same time."""
+    """An open connection. Requests may run concurrently."""
 
     def __init__(self, client: Client, server: McpServer, watch: Watch) -> None:
         self._client = client
@@ -53,7 +52,7 @@ class Session:
 
     @property
     def name(self) -> str:
-        """The name that the server gives itself; empty when it gives none."""
+        """The name that the server gives itself, if any."""
         info = self._client.server_info
         return info.name if info is not None else ""
 
@@ -67,16 +66,16 @@ class Session:
         return self._client.server_capabilities.tools is not None
 
     async def tools_page(self, cursor: str | None = None) -> tuple[list[dict[str, Any]], str | None]:
-        """One page of tools as the protocol spells them (`name`, `inputSchema`, `annotations`, ...).
+        """One page of tools as the protocol has them (`name`, `inputSchema`, `annotations`, ...).
 
-        The second value is the cursor of the next page, None after the last one.
+        The second value is the cursor of the next page, None on the last one.
         """
         page = await self._asked(self._client.list_tools(cursor=cursor))
         tools = [tool.model_dump(by_alias=True, exclude_unset=True) for tool in page.tools]
         return tools, page.next_cursor
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """What a tool answers, as text; also when the tool itself says that it failed."""
+        """The answer of a tool as text, also when the tool reports an error."""
         result = await self._asked(self._client.call_tool(tool, dict(arguments)))
         data = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         text = content_text(data.get("content") or (), data.get("structuredContent"))
@@ -85,7 +84,7 @@ class Session:
         return text
 
     async def _asked(self, answer: Awaitable[T]) -> T:
-        """The answer to a request; McpError when there is none, or none that can be used."""
+        """The answer to a request. Raises McpError when there is no usable answer."""
         import anyio.lowlevel
         from mcp import MCPError
         from pydantic import ValidationError
@@ -93,13 +92,13 @@ class Session:
         try:
             return await answer
         except (MCPError, ValidationError) as error:
-            # What broke the connection cancels us here, and says more than that it has ended.
+            # If the connection broke, this is cancelled, and the cause is the better error.
             await anyio.lowlevel.checkpoint()
             raise explained(error, self._server, self._watch) from None
 
 
 def content_text(blocks: Sequence[Mapping[str, Any]], structured: object = None) -> str:
-    """The text of a tool's answer: its texts by line, other contents as JSON without their bytes."""
+    """A tool's answer as text: one line per text, other contents as JSON without their bytes."""
     texts = [
         str(block["text"])
         if block.get("type") == "text"
@@ -115,11 +114,11 @@ def content_text(blocks: Sequence[Mapping[str, Any]], structured: object = None)
 async def connect(
     server: McpServer, limits: Limits = LISTING, within_s: float = math.inf
 ) -> AsyncIterator[Session]:
-    """Connect, shake hands, and end the connection, or the server's process, when the block ends.
+    """Connect, and end the connection, or the server's process, when the block ends.
 
-    `timeout_s` of the server holds for the hand shake and for each request, `within_s` for the whole
-    block. McpError when the server cannot be reached, breaks off or is too slow; ConfigError when
-    the SDK or a variable is missing. Errors of the block itself come out as they are.
+    `timeout_s` of the server applies to the handshake and to each request, `within_s` to the whole
+    block. Raises McpError when the server cannot be reached, breaks off or is too slow, and ConfigError
+    when the SDK or a variable is missing. Errors of the block itself stay as they are.
     """
     check_sdk()
     import anyio
@@ -149,7 +148,7 @@ async def connect(
 
 
 def check_sdk() -> None:
-    """ConfigError with the cure when the SDK is not installed, or is too old."""
+    """Raise ConfigError when the SDK is missing or too old."""
     install = "pip install 'pytest-tooleval[mcp]'"
     try:
         found = version("mcp")
@@ -159,7 +158,7 @@ def check_sdk() -> None:
     if numbers < NEEDED:
         needed = ".".join(map(str, NEEDED))
         raise ConfigError(f"the MCP import needs mcp {needed} or newer, found {found}: {install}")
-    # Without a handler Python itself would print what the SDK logs, tracebacks and all.
+    # Without a handler, Python would print the SDK's log messages, including tracebacks.
     logging.getLogger("mcp").addHandler(_SILENT)
 
 
@@ -171,8 +170,9 @@ def _client(server: McpServer, watch: Watch) -> Client:
         if isinstance(message, Exception):
             _note_junk(message, watch)
 
+    transports = {"stdio": _stdio, "http": _http, "sse": _sse}
     return Client(
-        _transport(server, watch),
+        transports[server.transport](server, watch),
         read_timeout_seconds=server.timeout_s,
         message_handler=handle,
         client_info=Implementation(name="pytest-tooleval", version=__version__),
@@ -181,20 +181,14 @@ def _client(server: McpServer, watch: Watch) -> Client:
 
 
 def _note_junk(error: Exception, watch: Watch) -> None:
-    """Something came that is no message, such as what a server logs on stdout."""
+    """Note something that is not a message, such as a log line on stdout."""
     from pydantic import ValidationError
 
     if watch.junk is None and isinstance(error, ValidationError):
-        # Not the words of the error, which leave out the middle of what came, and so half of a secret.
+        # Not the error's text, which cuts the middle of the input, and maybe half of a secret.
         watch.junk = str(error.errors(include_url=False, include_context=False)[0]["input"])
     elif watch.junk is None:
         watch.junk = str(error)
-
-
-def _transport(server: McpServer, watch: Watch) -> AbstractAsyncContextManager[Any]:
-    if server.transport == "stdio":
-        return _stdio(server, watch)
-    return _http(server, watch) if server.transport == "http" else _sse(server, watch)
 
 
 @asynccontextmanager
@@ -209,7 +203,7 @@ async def _stdio(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
     process = StdioServerParameters(
         command=command,
         args=list(server.target[1:]),
-        env=server.env_values(),  # beside the SDK's own choice of safe ones
+        env=server.env_values(),  # in addition to the SDK's safe ones
     )
     async with stdio_client(process, errlog=watch.stderr) as streams:
         yield streams

@@ -1,4 +1,4 @@
-"""All tools of an MCP server, page by page, within limits."""
+"""Lists the tools of an MCP server, within limits."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MAX_TOOLS = 5000
 
 @dataclass(frozen=True)
 class Discovery:
-    """What a server says of itself, and its tools.
+    """The name, version and tools of a server.
 
-    Each tool is the protocol's object: `name`, `description`, `inputSchema` and, where the server
-    gives them, `title`, `outputSchema` and `annotations` (`readOnlyHint`, `destructiveHint`,
-    `idempotentHint`, `openWorldHint`).
+    Each tool is the protocol's object: `name`, `description`, `inputSchema` and optionally `title`,
+    `outputSchema` and `annotations` (`readOnlyHint`, `destructiveHint`, `idempotentHint`,
+    `openWorldHint`).
     """
 
     name: str
@@ -35,19 +35,19 @@ def discover_tools(server: McpServer) -> Discovery:
 
 
 async def discover(server: McpServer) -> Discovery:
-    """The tools of a server. The whole takes `timeout_s` of the server at most.
+    """The tools of a server, within its `timeout_s` in total.
 
-    McpError when the server cannot be reached, breaks the protocol or a limit, or has no tools;
-    ConfigError when the SDK or a variable is missing.
+    Raises McpError when the server cannot be reached, breaks the protocol or a limit, or has no tools,
+    and ConfigError when the SDK or a variable is missing.
     """
     async with connect(server, within_s=server.timeout_s) as session:
         return await listed(session, server)
 
 
 async def listed(session: Session, server: McpServer) -> Discovery:
-    """The tools that an open session lists. McpError as from `discover`; the time is the caller's.
+    """The tools of an open session, without a time limit. Raises McpError like `discover`.
 
-    Some servers repeat what they were sent, so nothing of it goes on from here.
+    Some servers echo the headers or variables they were sent, so those are removed.
     """
     if not session.offers_tools:
         raise about(server, "it offers no tools")

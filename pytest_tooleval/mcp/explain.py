@@ -1,4 +1,4 @@
-"""One clear line for whatever goes wrong between us and an MCP server."""
+"""Errors of MCP connections, explained in one line."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 _WORDS = 300
-_TOO_LONG = "byte limit"  # in the SDK's words for an event that is too large
+_TOO_LONG = "byte limit"  # part of the SDK's message for an event that is too large
 _NOT_MCP = "this may not be the address of an MCP server"
-# What the SDK says where a server says nothing itself.
+# The SDK's messages for answers without a text.
 _STAND_INS = ("Server returned an error response", "Not Found", "Session terminated")
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
-    """The errors inside of groups of errors, as task groups raise them."""
+    """The errors inside an exception group, as task groups raise it."""
     members = getattr(error, "exceptions", None)
     if not isinstance(members, tuple):
         yield error
@@ -34,7 +34,7 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def explained(error: BaseException, server: McpServer, watch: Watch) -> ToolevalError:
-    """The error as one of ours, with a message that names the server and holds no secret."""
+    """The error as a ToolevalError that names the server and contains no secret."""
     found = list(leaves(error))
     for leaf in found:
         if isinstance(leaf, ToolevalError) and leaf is not watch.problem:
@@ -50,7 +50,7 @@ def about(server: McpServer, what: str) -> McpError:
 
 
 def timed_out(server: McpServer, watch: Watch, seconds: float) -> McpError:
-    """The error for a server that took too long, or whose connection was given up."""
+    """The error for a server that took too long, or whose connection was ended."""
     if watch.problem is not None:
         return about(server, str(watch.problem))
     return about(
@@ -95,7 +95,7 @@ def _protocol_error(error: MCPError, server: McpServer, watch: Watch) -> str:
     from mcp_types import REQUEST_TIMEOUT
 
     said = server.shown(error.message, _WORDS)
-    # Servers use the code for errors of their own too.
+    # Servers also use this code for their own errors.
     if error.code == REQUEST_TIMEOUT and error.message.endswith(" timed out"):
         return f"no answer within {server.timeout_s:g} s ({server.time_limit}){_junk(server, watch)}"
     if watch.status is not None and watch.status >= 300:
@@ -152,7 +152,7 @@ def _junk(server: McpServer, watch: Watch) -> str:
 
 
 def _first(error: ValidationError) -> str:
-    """The place and the reason of the first thing that is wrong."""
+    """The place and the reason of the first validation error."""
     details = error.errors(include_url=False, include_context=False, include_input=False)
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in details[0]["loc"])
     more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""

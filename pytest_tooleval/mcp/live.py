@@ -1,4 +1,4 @@
-"""The MCP server of a suite's `tools_from`: its tools read at run time, and run for live chains."""
+"""The MCP server of a suite's `tools_from`: lists its tools, and runs them for live chains."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from .server import McpServer
 from .tools import as_functions
 from .watch import Limits
 
-# One answer; a whole trial may well take more than the listing of tools.
+# A trial may receive more than a listing of tools, so only each answer is limited.
 _LIMITS = Limits(message=1024 * 1024, total=None)
 _OUTDATED = "is not run, because the server"
 _ANEW = "--tooleval-record=all asks it for its tools again"
 
 
 class LiveMcp:
-    """A server with the tools that it listed. Sessions for chains are opened from it.
+    """A server and the tools that it listed.
 
     `tools` are OpenAI functions, under names that providers accept. `only` is the fingerprint of the
     tools that a session may run, None for any.
@@ -50,7 +50,7 @@ class LiveMcp:
         self.tools = functions.tools
         self._listed = tuple(entries)
         self._only = only
-        # Of two of one name the first, as in the functions.
+        # The first of two tools with one name, as in the functions.
         first = {entry["name"]: entry for entry in reversed(entries)}
         names = [tool["function"]["name"] for tool in functions.tools]
         self._entries = {n.casefold(): first[functions.originals.get(n, n)] for n in names}
@@ -61,19 +61,19 @@ class LiveMcp:
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits for all that a suite relies on.
+        """16 hex digits for what a suite relies on.
 
-        These are the tools as the models see them, and what decides which of them are run: the
-        server's own names, and the annotations.
+        That is the tools as models see them, and what decides whether they run: the server's own names
+        and the annotations.
         """
         own = [(e["name"], e.get("annotations") or {}) for e in self._entries.values()]
         return content_of_bytes(json.dumps([self.tools, own], sort_keys=True).encode())
 
     def has(self, tool: str, names: Sequence[str]) -> bool:
-        """Whether the names cover this tool of the server: itself, or `*` if it only reads.
+        """Whether the names include this tool of the server: by its name, or by `*` if it only reads.
 
-        That a tool changes nothing must be said by the server (`readOnlyHint`): MCP takes a tool
-        without annotations for a destructive one.
+        The server must say that a tool only reads (`readOnlyHint`): in MCP, a tool without annotations
+        is destructive.
         """
         entry = self._entries.get(tool.casefold())
         if entry is None:
@@ -84,10 +84,10 @@ class LiveMcp:
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[ToolSession]:
-        """A session of its own for one trial; a server that is a command is started for it.
+        """A session for one trial, with its own process if the server is a command.
 
-        It runs no tool that this server lists otherwise than the tools here are: those may be old, or
-        from a cassette that somebody has changed.
+        The tools here may be old, or from an edited cassette, so a tool runs only if the server still
+        lists it in a compatible way.
         """
         try:
             async with connect(self.server, _LIMITS) as session:
@@ -96,7 +96,7 @@ class LiveMcp:
             raise ModelError(str(error), kind="tool_server") from None
 
     async def _now(self, session: Session) -> LiveMcp:
-        """The server with the tools that it lists in this session. McpError if others are pinned."""
+        """The server with the tools of this session. Raises McpError if other tools are pinned."""
         import anyio
 
         with anyio.move_on_after(self.server.timeout_s):
@@ -114,9 +114,9 @@ class LiveMcp:
         )
 
     def original(self, tool: str, known: LiveMcp) -> str:
-        """The server's own name of a tool that may run by what is known of it.
+        """The server's own name of a tool that may run according to `known`.
 
-        McpError when there is none, or it does more than the known one said it does.
+        Raises McpError when the tool is gone, or no longer only reads.
         """
         old, new = known._entries[tool.casefold()], self._entries.get(tool.casefold())
         if new is None:
@@ -142,16 +142,16 @@ class _Calls:
             answer = await self._session.call(self._now.original(tool, self._known), arguments)
         except McpError as error:
             raise ModelError(f"{tool}: {error}", kind="tool_server") from None
-        # Some servers echo what they were called with, headers and variables among it.
+        # Some servers echo headers and variables.
         return self._now.server.scrubbed(answer)
 
 
 def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | None = None) -> LiveMcp:
     """The server of a suite with its tools: from the cassette, else from the server itself.
 
-    With `only`, a fingerprint, other tools are not recorded, and recorded ones make room for those of
-    the server if it may be asked. Raises McpError when the server cannot be used, ConfigError when the
-    source is wrong or the cassette holds no tools and none may be asked for.
+    With `only`, a fingerprint, other tools are not recorded, and recorded ones are read anew if asking
+    is allowed. Raises McpError when the server cannot be used, and ConfigError when the source is
+    invalid, or the tools are not recorded and asking is not allowed.
     """
     server = dataclasses.replace(
         McpServer.of(**source.model_dump()), time_limit='"timeout" in tools_from.mcp'

@@ -1,4 +1,4 @@
-"""Where an MCP server is, as plain data: from the command line, a suite or the page."""
+"""How to reach an MCP server, from the command line, a suite or the page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEFAULT_TIMEOUT_S = 30.0
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _NAME_OF_VARIABLE = "the name of an environment variable"
-# What may stand between a launcher and the name of what it launches.
+# Arguments between a launcher and the name of what it launches.
 _LAUNCHING = ("-y", "--yes", "-m", "-u", "run", "exec", "x", "dlx", "tool")
 _LONG = 500
 _SHORT_WORD = 5
@@ -38,12 +38,12 @@ _SHORT_WORD = 5
 
 @dataclass(frozen=True)
 class McpServer:
-    """A server and how to reach it. Secrets are not in here, only the names of their variables.
+    """A server and how to reach it. It holds no secrets, only the names of their variables.
 
-    `target` is the command with its arguments for `stdio`, else one URL. `headers` maps the name of
-    an HTTP header to the environment variable that holds its value; `env` are the variables that a
-    command gets beside the safe ones (`PATH`, `HOME` and such). `timeout_s` is for connecting, and
-    for each request; `time_limit` is how a user sets it.
+    `target` is the command with its arguments for `stdio`, else a URL. `headers` maps the name of an
+    HTTP header to the environment variable with its value; `env` are the variables that a command gets
+    in addition to the safe ones (`PATH`, `HOME` and such). `timeout_s` is for connecting, and for each
+    request; `time_limit` says how to set it.
     """
 
     transport: Transport
@@ -80,14 +80,14 @@ class McpServer:
 
     @property
     def label(self) -> str:
-        """How messages name the server: without most arguments, credentials and queries."""
+        """The server in messages: without most arguments, credentials and queries."""
         if self.transport == "stdio":
             return printable(shorten(" ".join(_telling(self.target))))
         parts = urlsplit(self.url)
         return printable(shorten(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", 200))
 
     def header_values(self) -> dict[str, str]:
-        """The headers with their values. ConfigError when a variable is not set, or not fit to send."""
+        """The headers with their values. Raises ConfigError when a variable is not set or not valid."""
         values = {}
         for name, variable in self.headers.items():
             value = os.environ.get(variable, "").strip()
@@ -104,7 +104,7 @@ class McpServer:
         return values
 
     def env_values(self) -> dict[str, str]:
-        """The variables for a command. ConfigError when one of them is not set."""
+        """The variables for a command. Raises ConfigError when one is not set."""
         missing = [name for name in self.env if name not in os.environ]
         if missing:
             raise ConfigError(f"not set in the environment: {', '.join(missing)}")
@@ -112,28 +112,30 @@ class McpServer:
 
     def shown(self, text: str, limit: int = _LONG) -> str:
         """Text from the server, such as an error, on one line and without any secret."""
-        # Scrubbed as a whole: half of a secret would not be found to be one.
+        # Scrub before cutting: half of a secret would not be recognised.
         return shorten(printable(" ".join(self.scrubbed(text)[: 20 * limit].split())), limit)
 
     def scrubbed(self, text: str) -> str:
-        """The text without the values of the variables and what a URL may hold."""
+        """The text without the values of the variables and the secrets in the URL."""
         return scrub(text, _longest_first({*self._sent(), *secret_values(self._variables)}))
 
     def scrubbed_data(self, data: Any) -> Any:
-        """A copy of a JSON value that the server sent, scrubbed in its texts and names of members.
+        """A copy of a JSON value from the server, without the secrets that the server was sent.
 
-        Only of what the server was sent, and of no short words: a tool must not read differently
-        because some password of the machine is an ordinary word.
+        Short words stay: a tool must not change because a password is an ordinary word.
         """
         values = {value for value in self._sent() if len(value) > _SHORT_WORD}
-        return _scrubbed_data(data, tuple(_longest_first({*values, *sent_values(None)})))
+        # Not `scrub`, which takes the word after "Basic" for credentials. All names, as `required`
+        # repeats those of `properties`.
+        found = tuple(_longest_first({*values, *sent_values(None)}))
+        return scrub_json(data, found, all_names=True)
 
     @property
     def _variables(self) -> list[str]:
         return [*self.headers.values(), *self.env]
 
     def _sent(self) -> set[str]:
-        """What the server may say that nobody else should read."""
+        """The secrets that the server was sent and may echo."""
         values = [os.environ.get(name, "").strip() for name in self._variables]
         values += [word for value in values for word in value.split() if len(word) > _SHORT_WORD]
         if self.transport != "stdio":
@@ -144,10 +146,7 @@ class McpServer:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What a cassette knows the server by, with names of variables in the place of secrets.
-
-        The time-out is left out, as it changes no answer.
-        """
+        """The server in the key of a cassette, with names of variables instead of secrets."""
         data: dict[str, Any] = {
             self.transport: list(self.target) if self.transport == "stdio" else self.url
         }
@@ -167,7 +166,7 @@ class McpServer:
         env: Sequence[str] | None = None,
         timeout: float | None = None,
     ) -> McpServer:
-        """The server that exactly one of the first three names, as in `tools_from` of a suite."""
+        """The server as in `tools_from` of a suite: exactly one of the first three is given."""
         named = {"stdio": stdio, "http": http, "sse": sse}
         ways = [way for way in TRANSPORTS if named[way] is not None]
         if len(ways) != 1:
@@ -180,22 +179,12 @@ class McpServer:
 
 
 def _longest_first(values: Iterable[str]) -> list[str]:
-    """A short one may be a part of a longer one, and would leave the rest of it."""
+    """Sorted, as a short value may be part of a longer one."""
     return sorted(values, key=len, reverse=True)
 
 
-def _scrubbed_data(data: Any, values: tuple[str, ...]) -> Any:
-    # Not `scrub`, which takes the word after "Basic" for credentials. Names all the same, as those of
-    # `properties` stand again in `required`.
-    if isinstance(data, list):
-        return [_scrubbed_data(member, values) for member in data]
-    if isinstance(data, dict):
-        return {scrub_json(k, values): _scrubbed_data(member, values) for k, member in data.items()}
-    return scrub_json(data, values)
-
-
 def _telling(command: tuple[str, ...]) -> list[str]:
-    """`npx @scope/server` of `npx -y @scope/server --key ...`: what follows may be a secret."""
+    """`npx @scope/server` of `npx -y @scope/server --key ...`, as later arguments may be secrets."""
     told = [os.path.basename(command[0]) or command[0]]
     for word in command[1:]:
         if word in _LAUNCHING:
@@ -207,9 +196,9 @@ def _telling(command: tuple[str, ...]) -> list[str]:
 
 
 def split_command(text: str, *, windows: bool = os.name == "nt") -> tuple[str, ...]:
-    """A command line as a shell would take it apart. ConfigError for a quote that is not closed.
+    """A command line split like a shell does. Raises ConfigError for an unclosed quote.
 
-    On Windows backslashes are plain characters, and only double quotes hold words together.
+    On Windows, backslashes are plain characters, and only double quotes group words.
     """
     try:
         if not windows:
@@ -232,5 +221,5 @@ def _check_url(target: tuple[str, ...]) -> None:
     except ValueError:
         is_good = False
     if not is_good or not url.isprintable() or " " in url:
-        # The address is not shown: what is wrong with it may be a key in the wrong place.
+        # The address is not shown, as it may contain a misplaced key.
         raise ConfigError("the address of an MCP server is a URL such as https://example.com/mcp")

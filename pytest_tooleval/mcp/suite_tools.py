@@ -1,4 +1,4 @@
-"""The tools that a suite's `tools_from` names, on their way into the loader."""
+"""Gives the loader the tools of a suite's `tools_from`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 
 class SuiteTools:
-    """Give `fetch` to the loader; then `live` is the server of a suite that has one, else None.
+    """Pass `fetch` to the loader; then `live` is the server of the suite, None if it has none.
 
-    `allowed` are the tools that the command line allows to run.
-    `drift` says in one line that the tools are not the pinned ones, where the suite only warns of
-    that, and is empty otherwise.
+    `allowed` are the tools that the command line allows to run. `drift` is a warning, maybe empty, that
+    the tools are not the pinned ones.
     """
 
     def __init__(self, cassette: Cassette | None, allowed: Sequence[str]) -> None:
@@ -34,8 +33,8 @@ class SuiteTools:
         self.drift = ""
 
     def fetch(self, source: ToolsFrom) -> Sequence[Mapping[str, Any]]:
-        """The tools as OpenAI functions. McpError when the server or its tools cannot be used."""
-        # The SDK is loaded only for a suite that needs it.
+        """The tools as OpenAI functions. Raises McpError when the server or its tools cannot be used."""
+        # Loads the SDK.
         from .live import read_tools
 
         try:
@@ -51,7 +50,7 @@ class SuiteTools:
         return server.tools
 
     def shared_state(self, suite: Suite) -> str:
-        """A warning that chains of this suite see each other's changes on its server; empty if not."""
+        """A warning that chains of this suite see each other's changes on the server; may be empty."""
         source = suite.tools_from
         if self.live is None or source is None or source.mcp.stdio is not None:
             return ""

@@ -1,4 +1,4 @@
-"""Suites made of what an MCP server lists, or brought up to date with it."""
+"""Makes suites from the tools of an MCP server, and updates them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def title_of(found: Discovery) -> str:
 
 
 def functions_of(found: Discovery, before: Any) -> Functions:
-    """The server's tools, under the names that the suite from before has for them."""
+    """The server's tools, under the names in the previous suite."""
     return as_functions(found.tools, metadata_of(before).get("mcp_names"))
 
 
 def suite_of(
     found: Discovery, functions: Functions, before: Any, title: str, *, drafts: bool
 ) -> tuple[dict[str, Any], Changes]:
-    """The suite, with the server's name and the names that had to change in its metadata."""
+    """The suite, whose metadata has the server's name and the changed names of tools."""
     suite, changes = update_suite(before, title, functions.tools, drafts)
     metadata = {key: value for key, value in metadata_of(suite).items() if key != "mcp_names"}
     metadata["mcp_server"] = found.name
@@ -38,6 +38,6 @@ def suite_of(
 
 
 def metadata_of(suite: Any) -> dict[str, Any]:
-    """A suite's metadata; empty where there is no suite, or none that can be read."""
+    """A suite's metadata; empty without a readable suite."""
     metadata = suite.get("metadata") if isinstance(suite, dict) else None
     return metadata if isinstance(metadata, dict) else {}

@@ -1,4 +1,4 @@
-"""Tools as an MCP server lists them to tools as a suite holds them, in OpenAI's format."""
+"""Converts an MCP server's tools into a suite's, which are in OpenAI's format."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..suite.source import MAX_DEPTH
 from ..text import printable
 from ..text import shorten
 
-_AROUND = 5  # levels of a suite around the parameters of a tool
+_AROUND = 5  # levels of a suite above the parameters of a tool
 _PLACE = "tools[0].function."
 
 
 @dataclass(frozen=True)
 class Functions:
-    """Tools in OpenAI's format; `originals` maps the names that had to change to the server's own.
+    """Tools in OpenAI's format; `originals` maps changed names to the server's own.
 
-    `left_out` says of each tool that no suite can hold which it is, and why.
+    `left_out` has a line for each tool that a suite cannot contain.
     """
 
     tools: tuple[dict[str, Any], ...]
@@ -36,10 +36,10 @@ class Functions:
 def as_functions(
     entries: Iterable[Mapping[str, Any]], known: Mapping[str, str] | None = None
 ) -> Functions:
-    """Functions for what a server lists; the input schemas stay whole.
+    """Functions for the tools of a server, with unchanged input schemas.
 
-    `known` are the `originals` of an earlier time, whose names are given again. A name that is
-    listed twice stands for the first of the two.
+    `known` are earlier `originals`, whose names are used again. Of two tools with one name, the first
+    counts.
     """
     left_out: list[str] = []
     distinct: dict[str, Mapping[str, Any]] = {}
@@ -70,7 +70,7 @@ def _function(entry: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _problem(tool: dict[str, Any]) -> str | None:
-    """Why no suite can hold a tool; None for one that a suite can."""
+    """Why a suite cannot contain a tool; None if it can."""
     if is_nested_deeper(tool["function"]["parameters"], MAX_DEPTH - _AROUND):
         return f"its input schema is nested deeper than {MAX_DEPTH - _AROUND} levels"
     try:

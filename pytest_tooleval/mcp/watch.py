@@ -1,4 +1,4 @@
-"""What passes between us and a server, noted for the sake of clear errors, and kept within limits."""
+"""Watches a connection, for clear errors and for limits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..errors import McpError
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes that one message may have, and over HTTP all of a connection; None is without end.
+    """The most bytes of a message, and over HTTP of the whole connection; None is no limit.
 
-    JSON takes ten to twenty times its size in memory once it is read.
+    Parsed JSON takes ten to twenty times its size in memory.
     """
 
     message: int
@@ -24,9 +24,9 @@ LISTING = Limits(message=8 * 1024 * 1024, total=64 * 1024 * 1024)
 
 
 class Watch:
-    """One connection: what the server's process or its HTTP answers said outside of the protocol.
+    """What the server's process or its HTTP answers said outside of the protocol.
 
-    `stderr` is a file for a process to write its errors to.
+    `stderr` is the file to which a process writes its errors.
     """
 
     def __init__(self, limits: Limits, stderr: TextIO) -> None:
@@ -36,13 +36,13 @@ class Watch:
         self.status: int | None = None  # of the last HTTP answer
         self.content_type = ""
         self.give_up: Callable[[], None] = lambda: None  # ends the connection
-        self.problem: McpError | None = None  # what is known to be wrong, whatever the SDK says
-        # The first thing that the server wrote and is no message. Whole, as half of a secret would not
-        # be found to be one; a message is bounded.
+        self.problem: McpError | None = None  # known, whatever the SDK says
+        # The first output of the server that is not a message. It is not cut, as half of a secret would
+        # not be recognised; the size of a message is limited.
         self.junk: str | None = None
 
     def broken(self, problem: McpError) -> McpError:
-        """Keep a problem and end the connection: the SDK passes over some errors that it meets."""
+        """Note a problem and end the connection, as the SDK ignores some errors."""
         if self.problem is None:
             self.problem = problem
         self.give_up()
