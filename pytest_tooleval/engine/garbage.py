@@ -11,6 +11,7 @@ import sys
 _SELDOM = 10_000
 
 _before: tuple[int, int, int] | None = None
+_frozen = False
 
 
 def collect_seldom(on: bool) -> None:
@@ -27,6 +28,26 @@ def collect_seldom(on: bool) -> None:
         if threshold[0] == _SELDOM:
             gc.set_threshold(*_before)
         _before = None
+
+
+def leave_out_what_is_there() -> None:
+    """Keep out of all collections what lives as long as the run: modules, suites, thousands of items.
+
+    pytest looks through everything twice when a run ends, while somebody waits for it.
+    """
+    global _frozen  # noqa: PLW0603
+    if not gc.get_freeze_count():  # else somebody has done so, and will undo it
+        _frozen = True
+        gc.freeze()
+
+
+def as_before() -> None:
+    """Undo both at the end of a run."""
+    global _frozen  # noqa: PLW0603
+    collect_seldom(False)
+    if _frozen:
+        _frozen = False
+        gc.unfreeze()
 
 
 @functools.cache

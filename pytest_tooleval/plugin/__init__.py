@@ -19,6 +19,7 @@ import pytest
 from . import bytecode  # noqa: F401  before all others
 
 # isort: split
+from ..engine import garbage
 from ..suite.discovery import SUITE_ENDING
 from .options import add_options
 from .settings import LEDGER
@@ -55,6 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.option.help or config.option.version:
         return
+    config.add_cleanup(garbage.as_before)  # the first to be added is called last, after pytest's own
     if not hasattr(config, "workerinput"):  # a worker of xdist sends its reports on as they are
         config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, whether or not there is a suite.

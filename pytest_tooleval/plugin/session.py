@@ -26,6 +26,7 @@ from msgspec import structs
 from .. import __version__
 from ..engine.garbage import collect_seldom
 from ..engine.garbage import leave_memory_at_exit
+from ..engine.garbage import leave_out_what_is_there
 from ..record.document import Document
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
@@ -111,6 +112,7 @@ class EvalSession:
         self.id = new_run_id(self._started)
         self._begin = time.monotonic()
         self.keeper: Keeper | None = None
+        collect_seldom(True)
         leave_memory_at_exit()
         if settings.history and not self._is_worker and _evaluates(config):
             self.keeper = Keeper(config.rootpath, self.about)
@@ -138,9 +140,11 @@ class EvalSession:
                 self.asking.require_keys(session.items)
                 for item in session.items:
                     self.asking.ahead(item)
+            # Other tests may leave garbage of what is there now, of which pytest tells at the end.
+            if self.selected == len(session.items):
+                leave_out_what_is_there()
             yield
         finally:
-            collect_seldom(False)
             self.asking.close()
 
     @pytest.hookimpl(tryfirst=True)

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tooleval.engine.garbage import as_before
 from pytest_tooleval.engine.garbage import collect_seldom
+from pytest_tooleval.engine.garbage import leave_out_what_is_there
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +44,22 @@ def test_what_the_user_sets_meanwhile_stays() -> None:
     gc.set_threshold(5, 5, 5)
     collect_seldom(False)
     assert gc.get_threshold()[0] == 5
+
+
+def test_what_is_left_out_is_put_back_at_the_end_by_who_left_it_out() -> None:
+    frozen = gc.get_freeze_count()
+    gc.unfreeze()
+    try:
+        leave_out_what_is_there()
+        assert gc.get_freeze_count()
+        as_before()
+        assert not gc.get_freeze_count()
+        gc.freeze()
+        leave_out_what_is_there()
+        as_before()
+        assert gc.get_freeze_count()
+    finally:
+        (gc.freeze if frozen else gc.unfreeze)()
 
 
 def test_at_the_end_modules_are_cleared_as_always(tmp_path: Path) -> None:
