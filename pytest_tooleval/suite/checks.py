@@ -1,8 +1,7 @@
-"""What needs more than one value to judge: duplicate ids, tools that are not defined, typos in names.
+"""Checks that need more than one value: duplicate ids, undefined tools, fields that exclude each other.
 
-The checks run on the parsed JSON and not on the models, so that they report together with pydantic's
-findings. They take nothing for granted: whatever has the wrong type is left to pydantic, except for
-fields that may hold several types, where one message from here replaces one for each type.
+They run on the parsed JSON, before the models exist, so that all problems are reported together.
+Values of the wrong type are left to pydantic.
 """
 
 from __future__ import annotations
@@ -16,19 +15,18 @@ from ..record.calls import is_number
 from ..record.metrics import BUDGETS
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
-from .explain import describe
 from .explain import listing
 from .explain import nearest
 from .explain import show
 from .fields import expected_at
 from .fields import matcher_findings
 from .fields import misspells
-from .fields import unknown_field
 from .fields import wrong_value
 from .mocks import mock_findings
 from .model import ANY_TOOL
 from .model import MAX_TRIALS
 from .model import NOTHING_JUDGES
+from .model import ROLES
 from .model import judges
 from .model import limits_of
 from .model import needed_of
@@ -43,6 +41,7 @@ from .turns import turns_of
 
 MAX_ID_LENGTH = 200
 
+_ONLY_MULTI_TURN = 'only for multi-turn cases; add "multi_turn": true, or remove this'
 _MULTI_TURN_FIELDS = ("max_rounds", "optimal_hops", "valid_prerequisites", "mock_responses")
 _TAG = re.compile(r"[^\W_][\w.+-]*")
 # pytest-timeout ends the whole run at its mark without an argument.
@@ -52,13 +51,13 @@ _RESERVED_TAGS = frozenset(
 _EXPRESSION_WORDS = frozenset(("and", "or", "not"))
 _TRANSPORTS = ("stdio", "http", "sse")
 _COUNTED_RULE = re.compile(r"[1-9][0-9]{0,5}/[1-9][0-9]{0,5}")
-_XFAIL_TYPES = {"reason": (str,), "strict": (bool, type(None))}
-_ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> Findings:
-    """Everything wrong with a parsed suite that pydantic cannot see, in no particular order."""
-    # The scorers name the built-in ones, too.
+    """Everything wrong with a parsed suite that pydantic cannot see, in no particular order.
+
+    `metrics` are the metrics of other scorers that thresholds may use; None allows any.
+    """
     known = None if metrics is None else tuple(dict.fromkeys((*METRICS, *metrics)))
     raw_tools = data.get("tools")
     yield from tool_list_findings(raw_tools, ("tools",))
@@ -67,11 +66,11 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
     suite_tools = ToolNames(raw_tools, "the suite")
     yield from source_findings(data)
     if data.get("tools_from") is not None:
-        # Unknown until the server is asked, who then stands for the suite's own list.
+        # The list is empty until the server has been asked.
         suite_tools = ToolNames(raw_tools, "the MCP server of tools_from")
         suite_tools.complete = bool(raw_tools)
     elif data.get("world") is not None and raw_tools is None:
-        suite_tools.complete = False  # it could not be made, which is said elsewhere
+        suite_tools.complete = False  # `with_world_tools` reports that the world failed
     yield from _live_tools(data, (), data, suite_tools)
     cases = data.get("test_cases")
     if not isinstance(cases, list):
@@ -81,7 +80,7 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         [tool for each in (data, *cases) for tool in _list_of(each, "tools")], "the suite or its cases"
     )
     everywhere.complete = everywhere.complete and suite_tools.complete
-    yield from _forbidden(data, (), everywhere, suite_scoring)
+    yield from _calls(data, (), everywhere, suite_scoring)
     for index, case in enumerate(cases):
         if not isinstance(case, dict):
             continue
@@ -107,16 +106,18 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         if not judges(limits_of(only_overall, *layers)):
             yield Finding((*loc, "thresholds") if "thresholds" in case else loc, NOTHING_JUDGES)
         yield from _pass_rule(case, loc, data)
-        yield from _forbidden(case, loc, tools, scoring)
         yield from _contradiction(case, loc, data)
         yield from _live_tools(case, loc, data, tools)
         if "tags" in case:
             yield from _tags(case["tags"], (*loc, "tags"))
-        yield from _skip_and_xfail(case, loc)
+        for field in ("skip", "xfail"):
+            if case.get(field) == "":
+                message = f"an empty reason; give a reason, write true, or remove {field}"
+                yield Finding((*loc, field), message)
 
 
 def check_ids(cases: list[Any], line_of: Callable[[Loc], int]) -> Findings:
-    """Ids that would break node ids, and ids that stand twice; `line_of` gives the line of a path."""
+    """Ids that would break node ids, and duplicate ids; `line_of` gives the line of a path."""
     first: dict[str, Loc] = {}
     for index, case in enumerate(cases):
         name = case.get("id") if isinstance(case, dict) else None
@@ -154,12 +155,11 @@ def _id_problem(name: str) -> str | None:
 def _turns(
     case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames, scoring: Any
 ) -> Findings:
-    """What turns share with cases; other cases must have a prompt."""
+    """The fields that turns share with cases; a case without turns needs a prompt."""
     for at, turn in turns_of(case):
         place = (*loc, *at)
         yield from _prompt(turn, place)
         yield from _calls(turn, place, tools, scoring)
-        yield from _forbidden(turn, place, tools, scoring)
         yield from _contradiction(turn, place, {**suite, **case})
     if not is_conversation(case) and "prompt" not in case and not misspells("case", "prompt", case):
         yield Finding((*loc, "prompt"), f"missing; expected {expected_at((*loc, 'prompt'))}")
@@ -170,47 +170,24 @@ def _prompt(case: dict[str, Any], loc: Loc) -> Findings:
     if isinstance(prompt, str):
         if not prompt.strip():
             yield Finding(at, "an empty prompt; write what the user says")
-    elif isinstance(prompt, list) and prompt:
-        for index, message in enumerate(prompt):
-            yield from _message(message, (*at, index))
+    elif isinstance(prompt, list):
         roles = [message.get("role") if isinstance(message, dict) else None for message in prompt]
-        if "user" not in roles and all(role in _ROLES for role in roles):
+        if prompt and "user" not in roles and all(role in ROLES for role in roles):
             yield Finding(at, 'no message from the user; add {"role": "user", "content": "..."}')
-    elif prompt is not None or ("prompt" in case and not is_conversation(case)):
+        for index, (role, message) in enumerate(zip(roles, prompt, strict=True)):
+            content = message.get("content") or "" if role == "user" else None
+            if isinstance(content, str) and not content.strip():
+                text = "an empty message from the user; write what the user says"
+                yield Finding((*at, index, "content"), text)
+    elif "prompt" in case and prompt is None and not is_conversation(case):
         yield Finding(at, wrong_value(at, prompt))
-
-
-def _message(message: Any, at: Loc) -> Findings:
-    if not isinstance(message, dict):
-        expected = 'a chat message such as {"role": "user", "content": "..."}'
-        yield Finding(at, f"expected {expected}, got {describe(message)}")
-        return
-    role = message.get("role")
-    if role not in _ROLES:
-        missing = "role" not in message
-        text = (
-            'missing; expected "user", "system" or another role'
-            if missing
-            else wrong_value((*at, "role"), role)
-        )
-        yield Finding((*at, "role"), text)
-    content = message.get("content")
-    if isinstance(content, list):
-        for index, part in enumerate(content):
-            if not isinstance(part, dict):
-                expected = 'a content part such as {"type": "text", "text": "..."}'
-                yield Finding((*at, "content", index), f"expected {expected}, got {describe(part)}")
-    elif content is not None and not isinstance(content, str):
-        yield Finding((*at, "content"), wrong_value((*at, "content"), content))
-    elif role == "user" and not (content or "").strip():
-        yield Finding((*at, "content"), "an empty message from the user; write what the user says")
 
 
 def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
     """`expected_tool` with `expected_params`, or `expected_calls`: exactly one of the two."""
     calls = case.get("expected_calls")
     if "expected_tool" in case:
-        yield from _tool_names(case["expected_tool"], (*loc, "expected_tool"), tools, nullable=True)
+        yield from _tool_names(case["expected_tool"], (*loc, "expected_tool"), tools)
         if calls is not None:
             message = "expected_calls cannot be combined with expected_tool; keep one of them"
             yield Finding((*loc, "expected_calls"), message, at_key=True)
@@ -237,15 +214,16 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
 
 
 def _calls(holder: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
-    """`expected_calls` of a case or a turn."""
-    for index, call in enumerate(_list_of(holder, "expected_calls")):
-        at = (*loc, "expected_calls", index)
-        if not isinstance(call, dict):
-            continue
-        if "tool" in call:
-            yield from _tool_names(call["tool"], (*at, "tool"), tools, nullable=False)
-        if isinstance(call.get("params"), dict):
-            yield from matcher_findings(call["params"], (*at, "params"), scoring)
+    """`expected_calls` and `forbidden_calls` of the suite, a case or a turn."""
+    for field in ("expected_calls", "forbidden_calls"):
+        for index, call in enumerate(_list_of(holder, field)):
+            at = (*loc, field, index)
+            if isinstance(call, dict):
+                yield from _tool_names(call.get("tool"), (*at, "tool"), tools)
+                if isinstance(call.get("params"), dict):
+                    yield from matcher_findings(call["params"], (*at, "params"), scoring)
+            elif field == "forbidden_calls":
+                yield from _tool_names(call, at, tools)
 
 
 def _list_of(holder: Any, field: str) -> list[Any]:
@@ -253,31 +231,8 @@ def _list_of(holder: Any, field: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _forbidden(holder: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
-    """`forbidden_calls` of the suite or a case."""
-    calls, at = holder.get("forbidden_calls"), (*loc, "forbidden_calls")
-    if calls is not None and calls != ANY_TOOL and not isinstance(calls, list):
-        yield Finding(at, wrong_value(at, calls))
-    for index, call in enumerate(_list_of(holder, "forbidden_calls")):
-        place = (*at, index)
-        if isinstance(call, str) and call:
-            yield from _tool_names(call, place, tools, nullable=False)
-        elif not isinstance(call, dict):
-            yield Finding(place, wrong_value(place, call))
-        else:
-            for name in call:
-                if name not in ("tool", "params"):
-                    yield Finding((*place, name), unknown_field("call", name, call), at_key=True)
-            yield from _tool_names(call.get("tool"), (*place, "tool"), tools, nullable=False)
-            params = call.get("params")
-            if isinstance(params, dict):
-                yield from matcher_findings(params, (*place, "params"), scoring)
-            elif params is not None:
-                yield Finding((*place, "params"), wrong_value((*place, "params"), params))
-
-
 def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findings:
-    """A tool that the case expects and forbids."""
+    """A tool that the case both expects and forbids."""
     holder = case if case.get("forbidden_calls") is not None else suite
     whole = [
         call.get("tool") if isinstance(call, dict) and not call.get("params") else call
@@ -303,25 +258,15 @@ def _is_misspelt(case: dict[str, Any]) -> bool:
     return any(misspells("case", name, case) for name in names)
 
 
-def _tool_names(value: Any, at: Loc, tools: ToolNames, *, nullable: bool) -> Findings:
-    """The name of a tool, or a non-empty list of names, all of them defined."""
-    if isinstance(value, str):
-        if not value:
-            yield Finding(at, wrong_value(at, value))
-        elif tools.lacks(value):
-            yield Finding(at, tools.complaint(value))
-    elif isinstance(value, list) and value:
-        for index, name in enumerate(value):
-            if not isinstance(name, str) or not name:
-                yield Finding((*at, index), f"expected the name of a tool, got {describe(name)}")
-            elif name == ANY_TOOL:
-                yield Finding(
-                    (*at, index), '"*" means any tool and cannot be in a list; write "*" alone'
-                )
-            elif tools.lacks(name):
-                yield Finding((*at, index), tools.complaint(name))
-    elif value is not None or not nullable:
-        yield Finding(at, wrong_value(at, value))
+def _tool_names(value: Any, at: Loc, tools: ToolNames) -> Findings:
+    """The name of a tool, or a list of names, all of them defined."""
+    if tools.lacks(value):
+        yield Finding(at, tools.complaint(value))
+    for index, name in enumerate(value if isinstance(value, list) else ()):
+        if name == ANY_TOOL:
+            yield Finding((*at, index), '"*" means any tool and cannot be in a list; write "*" alone')
+        elif tools.lacks(name):
+            yield Finding((*at, index), tools.complaint(name))
 
 
 def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
@@ -330,9 +275,8 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
         free = ("max_rounds", "mock_responses") if is_conversation(case) else ()
         given = [field for field in _MULTI_TURN_FIELDS if case.get(field) and field not in free]
         if given and not case.get("multi_turn") and not misspells("case", "multi_turn", case):
-            message = 'only for multi-turn cases; add "multi_turn": true, or remove this'
             for field in given:
-                yield Finding((*loc, field), message, at_key=True)
+                yield Finding((*loc, field), _ONLY_MULTI_TURN, at_key=True)
     elif case.get("expected_calls") is not None and not is_conversation(case):
         message = (
             "not allowed in a multi-turn case: a chain ends with one call; write expected_tool instead"
@@ -343,14 +287,12 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
             "a multi-turn case needs the tool that its chain ends with; name it, or remove multi_turn"
         )
         yield Finding((*loc, "expected_tool"), message)
-    prerequisites = case.get("valid_prerequisites")
-    if isinstance(prerequisites, list):
-        for index, name in enumerate(prerequisites):
-            if isinstance(name, str) and name and tools.lacks(name):
-                yield Finding((*loc, "valid_prerequisites", index), tools.complaint(name))
-            elif name == ANY_TOOL:
-                message = '"*" cannot be used here; name the tools that may be called along the way'
-                yield Finding((*loc, "valid_prerequisites", index), message)
+    for index, name in enumerate(_list_of(case, "valid_prerequisites")):
+        if tools.lacks(name):
+            yield Finding((*loc, "valid_prerequisites", index), tools.complaint(name))
+        elif name == ANY_TOOL:
+            message = '"*" cannot be used here; name the tools that may be called along the way'
+            yield Finding((*loc, "valid_prerequisites", index), message)
     mocks = case.get("mock_responses")
     if isinstance(mocks, dict):
         first: dict[str, str] = {}
@@ -358,11 +300,8 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
             at = (*loc, "mock_responses", name)
             other = first.setdefault(name.casefold(), name)
             if other != name:
-                yield Finding(
-                    at,
-                    f"the same tool as {show(other)} (upper and lower case are the same)",
-                    at_key=True,
-                )
+                message = f"the same tool as {show(other)}; names ignore case"
+                yield Finding(at, message, at_key=True)
             elif name == ANY_TOOL or tools.lacks(name):
                 yield Finding(at, tools.complaint(name), at_key=True)
             yield from mock_findings(answer, at, scoring)
@@ -383,15 +322,13 @@ def _thresholds(thresholds: Any, at: Loc, known: Collection[str] | None) -> Find
         else:
             names = (*(known or METRICS), *BUDGETS)
             near = nearest(metric, names)
-            message = (
-                "unknown "
-                f"metric{f', did you mean {near}?' if near else f'; expected one of {listing(names)}'}"
-            )
+            hint = f", did you mean {near}?" if near else f"; expected one of {listing(names)}"
+            message = f"unknown metric{hint}"
         yield Finding((*at, metric), message, at_key=True)
 
 
 def source_findings(data: dict[str, Any]) -> Findings:
-    """Exactly one way to the server."""
+    """`tools_from` must name exactly one server."""
     source = data.get("tools_from")
     server = source.get("mcp") if isinstance(source, dict) else None
     if not isinstance(server, dict):
@@ -401,9 +338,8 @@ def source_findings(data: dict[str, Any]) -> Findings:
     if len(named) != 1:
         got = " and ".join(named) or "none"
         yield Finding(at, f"expected one of stdio, http and sse, got {got}", at_key=True)
-    stdio = server.get("stdio")
-    if stdio is not None and (not isinstance(stdio, (str, list)) or not stdio):
-        yield Finding((*at, "stdio"), wrong_value((*at, "stdio"), stdio))
+    if server.get("stdio") == "":
+        yield Finding((*at, "stdio"), wrong_value((*at, "stdio"), ""))
 
 
 def _live_tools(holder: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames) -> Findings:
@@ -411,18 +347,16 @@ def _live_tools(holder: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: 
     if not isinstance(live, list) or not live:
         return
     if suite.get("tools_from") is None:
-        yield Finding(at, "there is no server to run them on; add tools_from to the suite", at_key=True)
+        yield Finding(at, "needs a server; add tools_from to the suite", at_key=True)
     elif loc and holder.get("multi_turn") is not True and not is_conversation(holder):
-        yield Finding(
-            at, 'only for multi-turn cases; add "multi_turn": true, or remove this', at_key=True
-        )
+        yield Finding(at, _ONLY_MULTI_TURN, at_key=True)
     for index, name in enumerate(live):
-        if isinstance(name, str) and name and tools.lacks(name):
+        if tools.lacks(name):
             yield Finding((*at, index), tools.complaint(name))
 
 
 def _pass_rule(holder: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findings:
-    """A rule K/N that cannot hold, written in this case or suite or in effect for it."""
+    """A rule K/N that no result can meet, or that contradicts `trials`; from this case or the suite."""
     rule = holder.get("pass") or suite.get("pass")
     needed = needed_of(rule) if isinstance(rule, str) and _COUNTED_RULE.fullmatch(rule) else None
     if needed is None:
@@ -435,7 +369,7 @@ def _pass_rule(holder: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findi
     elif isinstance(trials, int) and trials != needed[1] and {"pass", "trials"} & holder.keys():
         at = "pass" if "pass" in holder else "trials"
         yield Finding(
-            (*loc, at), f'"pass": "{rule}" needs {needed[1]} trials, got {trials}; leave trials out'
+            (*loc, at), f'"pass": "{rule}" needs {needed[1]} trials, got {trials}; remove trials'
         )
 
 
@@ -462,20 +396,3 @@ def _tags(tags: Any, at: Loc) -> Findings:
         seen.add(tag)
         if message is not None:
             yield Finding((*at, index), message)
-
-
-def _skip_and_xfail(case: dict[str, Any], loc: Loc) -> Findings:
-    for field in ("skip", "xfail"):
-        if field not in case:
-            continue
-        value, at = case[field], (*loc, field)
-        if field == "xfail" and isinstance(value, dict):
-            for key, inside in value.items():
-                if key not in _XFAIL_TYPES:
-                    yield Finding((*at, key), unknown_field("xfail", key, value), at_key=True)
-                elif not isinstance(inside, _XFAIL_TYPES[key]):
-                    yield Finding((*at, key), wrong_value((*at, key), inside))
-        elif not isinstance(value, (bool, str)):
-            yield Finding(at, wrong_value(at, value))
-        elif value == "":
-            yield Finding(at, f"an empty reason; give a reason, write true, or remove {field}")

@@ -1,4 +1,4 @@
-"""Dates and times as text in ISO 8601, with or without seconds and zone."""
+"""Dates and times in ISO 8601, with or without seconds and zone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Kind = Literal["date", "date-time", "time"]
 
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = "[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?(Z|z|[+-][0-9]{2}(:?[0-9]{2})?)?"
-# pydantic alone would also take a number in a string, as seconds since 1970.
+# pydantic alone would also accept a string of digits, as seconds since 1970.
 _FORMS: dict[Kind, re.Pattern[str]] = {
     "date": re.compile(_DAY),
     "date-time": re.compile(f"{_DAY}[Tt ]{_CLOCK}"),
@@ -22,14 +22,14 @@ _FORMS: dict[Kind, re.Pattern[str]] = {
 
 
 class Written(NamedTuple):
-    """What a text says: a date is its midnight, a time is of 2000-01-01."""
+    """A date, date-time or time; dates are at midnight, times on 2000-01-01."""
 
     kind: Kind
     at: datetime
 
 
 def read_date(text: object) -> Written | None:
-    """The date, date-time or time that a value is; None when it is none of them."""
+    """The date, date-time or time in a value; None if it is none of them."""
     if isinstance(text, str):
         for kind, form in _FORMS.items():
             if form.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Where suite files lie, and where nobody looks for them."""
+"""The names of suite files, and the folders that are not searched for them."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ UNSEARCHED = ("node_modules", "__pycache__", "site-packages", "venv")
 
 
 def is_searched(folder: str) -> bool:
-    """Whether suites are looked for in a folder of this name."""
+    """Whether to look for suites in a folder with this name."""
     return not folder.startswith(".") and folder not in UNSEARCHED

@@ -1,4 +1,4 @@
-"""Words for what is wrong in a suite file: values and paths as text, JSON errors in plain English."""
+"""Texts for messages about suite files: values, paths, and JSON errors in plain English."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _QUOTES = "'`‘’‚“”„«»"
 
 
 def show(value: Any, limit: int = 60) -> str:
-    """A value as JSON on one line: shortened, and without characters that a terminal obeys."""
+    """A value as JSON on one line, shortened and safe for a terminal."""
     if isinstance(value, str) and len(value) > limit:
         return show(value[:limit], limit + 2)[:-1] + f'{ELLIPSIS}"'
     try:
@@ -48,7 +48,7 @@ def describe(value: Any) -> str:
 
 
 def field_path(loc: Iterable[str | int]) -> str:
-    """A path as people write it: `test_cases[3].expected_params["first name"]`."""
+    """A path in JavaScript's notation: `test_cases[3].expected_params["first name"]`."""
     text = ""
     for part in loc:
         if isinstance(part, int):
@@ -61,11 +61,11 @@ def field_path(loc: Iterable[str | int]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that was probably meant; case and underscores do not count."""
+    """The known name that was probably meant, ignoring case and underscores."""
     return _nearest(name[:200], tuple(known))
 
 
-# A file with the same mistake in thousands of cases asks the same question as often.
+# A file may have the same mistake in thousands of cases.
 @functools.lru_cache(maxsize=256)
 def _nearest(name: str, known: tuple[str, ...]) -> str | None:
     plain = {other.casefold().replace("_", "").replace("-", ""): other for other in known}
@@ -82,10 +82,10 @@ def listing(names: Iterable[str], limit: int = 12) -> str:
 
 
 def explain_syntax(text: str, offset: int, reason: str) -> tuple[int, str]:
-    """What is wrong where `json` gave up, as an offset and a message.
+    """What is wrong where `json` failed, as an offset and a message.
 
-    `reason` is the message of `json.JSONDecodeError`; its wording and place differ between
-    versions of Python, so that the text itself is looked at first.
+    `reason` is the message of `json.JSONDecodeError`. Its wording and offset depend on the version of
+    Python, so the text itself is examined first.
     """
     at = _next_visible(text, offset)
     before = len(text[:at].rstrip()) - 1

@@ -1,4 +1,4 @@
-"""The fields of the format in words, and pydantic's complaints about them in plain English."""
+"""What each field of the format takes, in words, and pydantic's errors in these words."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from .model import Expectations
 from .model import ExpectedCall
 from .model import Function
 from .model import McpSource
+from .model import PromptMessage
 from .model import Suite
 from .model import TestCase
 from .model import Tool
@@ -27,7 +28,6 @@ from .model import ToolsFrom
 from .model import Turn
 from .model import User
 from .model import XFail
-from .modes import DEFAULT_MODE
 from .modes import MODES
 from .source import Finding
 from .source import Findings
@@ -39,16 +39,6 @@ if TYPE_CHECKING:
 Kind = Literal[
     "suite", "case", "turn", "user", "tool", "function", "call", "xfail", "message", "tools_from", "mcp"
 ]
-
-# Fields that may hold several types: pydantic reports once for each type, `suite.checks` once.
-UNIONS = {
-    "suite": ("forbidden_calls",),
-    "case": ("prompt", "expected_tool", "forbidden_calls", "expected_text", "skip", "xfail"),
-    "turn": ("prompt", "forbidden_calls", "expected_text"),
-    "call": ("tool",),
-    "message": ("content",),
-    "mcp": ("stdio",),
-}
 
 TOOL_EXAMPLE = '{"type": "function", "function": {"name": ..., "description": ..., "parameters": ...}}'
 _CALL = '{"tool": "get_weather", "params": {"city": "Paris"}}'
@@ -62,7 +52,6 @@ def _any_of(*names: str) -> str:
     return f"{', '.join(first)} or {last}"
 
 
-_TOOLS_FROM = 'an object such as {"mcp": {"stdio": "uvx mcp-server-time"}}'
 _SHARED = {
     "name": "a non-empty string",
     "description": "a string",
@@ -97,7 +86,7 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "$schema": "a string",
         "test_cases": "a list of cases",
         "system_prompt": "a string",
-        "tools_from": _TOOLS_FROM,
+        "tools_from": 'an object such as {"mcp": {"stdio": "uvx mcp-server-time"}}',
     },
     "case": {
         **_SHARED,
@@ -151,8 +140,8 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "stdio": "a command as a string, or a list of its words",
         "http": "a URL",
         "sse": "a URL",
-        "headers": 'an object such as {"Authorization": "MY_TOKEN"}, with names of variables',
-        "env": "a list of names of variables",
+        "headers": 'an object such as {"Authorization": "MY_TOKEN"}, with environment variables',
+        "env": "a list of names of environment variables",
         "timeout": "a number of seconds above 0",
     },
     "message": {
@@ -162,6 +151,11 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
 }
 _ITEMS = {
     "test_cases": 'an object such as {"prompt": "...", "expected_tool": "..."}',
+    "prompt": 'a chat message such as {"role": "user", "content": "..."}',
+    "content": 'a content part such as {"type": "text", "text": "..."}',
+    "expected_tool": "the name of a tool",
+    "tool": "the name of a tool",
+    "stdio": "a string",
     "tools": f"a tool, {TOOL_EXAMPLE}",
     "expected_calls": f"an object such as {_CALL}",
     "turns": 'an object such as {"prompt": "...", "expected_calls": [...]}',
@@ -169,8 +163,8 @@ _ITEMS = {
     "tags": "a string",
     "valid_prerequisites": "the name of a tool",
     "live_tools": "the name of a tool",
-    "env": "the name of a variable",
-    "headers": "the name of a variable",
+    "env": "the name of an environment variable",
+    "headers": "the name of an environment variable",
     "thresholds": "a number from 0 to 1, or null for no threshold",
     "forbidden_calls": 'the name of a tool, or an object such as {"tool": "pay", "params": {...}}',
 }
@@ -185,8 +179,9 @@ _MODELS: Mapping[Kind, type[BaseModel]] = {
     "xfail": XFail,
     "tools_from": ToolsFrom,
     "mcp": McpSource,
+    "message": PromptMessage,
 }
-# What people write for a field when they come from another tool, and too far off to be guessed.
+# Names from other tools, too different to be found by similarity.
 _ALIASES: Mapping[Kind, Mapping[str, str]] = {
     "suite": {"cases": "test_cases", "tests": "test_cases", "functions": "tools", "title": "name"},
     "case": {
@@ -228,14 +223,12 @@ _ELSEWHERE = {
     ): 'for the whole case, write "thresholds": {"max_calls": ...}; for a turn, move it into the turn',
     ("turn", "expected_tool"): 'a turn has expected_calls: [{"tool": ..., "params": {...}}]',
     ("turn", "expected_params"): 'a turn has expected_calls: [{"tool": ..., "params": {...}}]',
-    ("case", "description"): "a field of the suite; for remarks on a case use metadata",
+    ("case", "description"): "a field of the suite; put notes on a case into metadata",
 }
 
 
 def field_names(kind: Kind) -> list[str]:
     """The names that a file may use in an object of this kind."""
-    if kind not in _MODELS:
-        return list(EXPECTED[kind])
     fields = _MODELS[kind].model_fields
     shared = Expectations.model_fields  # pydantic has those of the base class first
     return [fields[name].alias or name for name in sorted(fields, key=lambda each: each in shared)]
@@ -244,42 +237,35 @@ def field_names(kind: Kind) -> list[str]:
 CASE_FIELDS = frozenset(field_names("case"))
 
 
+# Kinds by path, with 0 for every index: turns, cases and the suite, then the objects in one of them.
+_HOLDERS: Mapping[Loc, Kind] = {
+    ("test_cases", 0, "turns", 0): "turn",
+    ("test_cases", 0): "case",
+    (): "suite",
+}
+_INSIDE: Mapping[Loc, Kind] = {
+    ("prompt", 0): "message",
+    ("expected_calls", 0): "call",
+    ("forbidden_calls", 0): "call",
+    ("xfail",): "xfail",
+    ("user",): "user",
+    ("tools", 0): "tool",
+    ("tools", 0, "function"): "function",
+    ("tools_from",): "tools_from",
+    ("tools_from", "mcp"): "mcp",
+}
+
+
 def kind_at(loc: Loc) -> Kind | None:
-    """What kind of object stands at a path; None where the format leaves it to the user."""
-    if not loc:
-        return "suite"
-    if loc[0] == "test_cases" and len(loc) > 1:
-        rest = loc[2:]
-        if not rest:
-            return "case"
-        if rest == ("xfail",):
-            return "xfail"
-        if rest == ("user",):
-            return "user"
-        if rest[0] == "turns" and len(rest) > 1:
-            if len(rest) == 2:
-                return "turn"
-            rest = rest[2:]
-        if len(rest) == 2 and rest[0] in ("expected_calls", "forbidden_calls"):
-            return "call"
-        if len(rest) == 2 and rest[0] == "prompt":
-            return "message"
-        loc = rest
-    if loc[0] == "forbidden_calls" and len(loc) == 2:
-        return "call"
-    if loc == ("tools_from",):
-        return "tools_from"
-    if loc == ("tools_from", "mcp"):
-        return "mcp"
-    if loc[0] == "tools" and len(loc) == 2:
-        return "tool"
-    if loc[0] == "tools" and len(loc) == 3 and loc[2] == "function":
-        return "function"
-    return None
+    """The kind of object at a path; None for objects whose keys are up to the user."""
+    path = tuple(0 if isinstance(part, int) else part for part in loc)
+    start = next(start for start in _HOLDERS if path[: len(start)] == start)
+    inside = path[len(start) :]
+    return _INSIDE.get(inside) if inside else _HOLDERS[start]
 
 
 def expected_at(loc: Loc) -> str:
-    """What should stand at a path, in words."""
+    """What a path should hold, in words."""
     if not loc:
         return "an object with name, tools and test_cases"
     kind, last = kind_at(loc[:-1]), loc[-1]
@@ -290,8 +276,8 @@ def expected_at(loc: Loc) -> str:
     return "something else"
 
 
-def suggestion(kind: Kind, name: str, taken: Iterable[str] = ()) -> str | None:
-    """The field that was probably meant by an unknown one, unless the object has it already."""
+def suggestion(kind: Kind, name: str, taken: Iterable[str]) -> str | None:
+    """The field that an unknown one probably means, unless the object has it already."""
     known = [field for field in field_names(kind) if field not in taken]
     alias = _ALIASES.get(kind, {}).get(name)
     if alias is not None:
@@ -300,13 +286,13 @@ def suggestion(kind: Kind, name: str, taken: Iterable[str] = ()) -> str | None:
 
 
 def misspells(kind: Kind, field: str, found: Mapping[str, Any]) -> bool:
-    """Whether a field that is missing is there after all, under a wrong name."""
+    """Whether a missing field is there under a misspelt name."""
     known = field_names(kind)
     return any(suggestion(kind, name, found) == field for name in found if name not in known)
 
 
 def unknown_field(kind: Kind, name: str, found: Mapping[str, Any]) -> str:
-    """The message for a field that an object of this kind does not have."""
+    """The message for an unknown field of an object."""
     if (kind, name) in _ELSEWHERE:
         return _ELSEWHERE[kind, name]
     alias = _ALIASES.get(kind, {}).get(name)
@@ -326,48 +312,54 @@ def unknown_field(kind: Kind, name: str, found: Mapping[str, Any]) -> str:
 def model_findings(
     errors: Iterable[ErrorDetails], data: Any, said: Collection[Finding]
 ) -> list[Finding]:
-    """pydantic's errors about `data` as findings, without those that the checks have said better."""
+    """pydantic's errors about `data` as findings, without those that `suite.checks` reports itself."""
     covered = {found.loc for found in said if not found.at_key}
-    touched = {found.loc[:n] for found in said for n in range(len(found.loc) + 1)}
+    placed = [(error, *_place(error, data)) for error in errors]
+    # For a union, pydantic reports the types that do not match, and what is wrong inside one that does.
+    inner = {found.loc[:n] for found in said for n in range(len(found.loc) + 1)}
+    inner |= {loc[:n] for _, loc, _ in placed for n in range(len(loc))}
     findings: dict[Loc, Finding] = {}
-    for error in errors:
-        loc = _without_branches(error["loc"])
-        is_union = len(loc) < len(error["loc"])
+    for error, loc, parent in placed:
         if loc in findings or any(loc[:n] in covered for n in range(1, len(loc) + 1)):
             continue
-        if is_union and loc in touched:
+        if loc in inner and len(loc) < len(error["loc"]):
             continue
-        finding = _model_finding(loc, error, data)
+        finding = _model_finding(loc, error, parent)
         if finding is not None:
             findings[loc] = finding
     return list(findings.values())
 
 
-def _without_branches(loc: Loc) -> Loc:
-    """A path up to the first field that may hold several types: what follows is pydantic's own."""
-    for index, part in enumerate(loc):
-        kind = kind_at(loc[:index])
-        if kind is not None and part in UNIONS.get(kind, ()):
-            return loc[: index + 1]
-    return loc
+def _place(error: ErrorDetails, data: Any) -> tuple[Loc, Any]:
+    """The path of an error without pydantic's names of types, and the object that it leads into."""
+    *path, last = error["loc"]
+    loc: Loc = ()
+    for part in path:
+        if _holds(data, part):
+            loc, data = (*loc, part), data[part]
+    return ((*loc, last), data) if error["type"] == "missing" or _holds(data, last) else (loc, data)
 
 
-def _model_finding(loc: Loc, error: ErrorDetails, data: Any) -> Finding | None:
+def _holds(value: Any, part: str | int) -> bool:
+    return (
+        isinstance(value, list) if isinstance(part, int) else isinstance(value, dict) and part in value
+    )
+
+
+def _model_finding(loc: Loc, error: ErrorDetails, parent: Any) -> Finding | None:
     kind = kind_at(loc[:-1])
     if error["type"] in ("missing", "extra_forbidden") and kind is not None:
-        parent, name = data, str(loc[-1])
-        for part in loc[:-1]:
-            parent = parent[part]
+        name = str(loc[-1])
         if error["type"] == "extra_forbidden":
             return Finding(loc, unknown_field(kind, name, parent), at_key=True)
-        if misspells(kind, name, parent):
+        if kind != "message" and misspells(kind, name, parent):  # a message may have other fields
             return None
         return Finding(loc, f"missing; expected {expected_at(loc)}")
     return Finding(loc, wrong_value(loc, error["input"]))
 
 
 def wrong_value(loc: Loc, got: Any) -> str:
-    """The message for a value of the wrong type or out of its range."""
+    """The message for a value of the wrong type or out of range."""
     expected = expected_at(loc)
     return f"expected {expected}, got {describe(got)}{_hint(expected, got)}"
 
@@ -396,7 +388,6 @@ def _is_number(word: str) -> bool:
 
 
 def matcher_findings(params: dict[str, Any], at: Loc, scoring: Any) -> Findings:
-    """What is wrong with the matchers in a params object, which stands at `at`."""
-    mode = scoring if isinstance(scoring, str) else DEFAULT_MODE
-    for inside, message in matcher_problems(params, at, param_scoring=mode):
+    """What is wrong with the matchers in the params object at `at`."""
+    for inside, message in matcher_problems(params, at, patterns=scoring == "regex"):
         yield Finding(inside, message, at_key=message.startswith("unknown"))

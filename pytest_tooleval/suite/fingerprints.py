@@ -1,8 +1,8 @@
-"""Fingerprints: whether a case of one run is the same case as that of another run.
+"""Fingerprints, by which cases of two runs are recognised as the same case.
 
-The prompt and what is expected count, as the file has them. Tools, system prompt and sampling do not:
-whether a change of them made the model better or worse is what runs are compared for. Nor do tags,
-skips, weights, clusters, the number of trials, and what the command line sets.
+The prompt and the expectations in the file count. Tools, system prompt and sampling do not: runs are
+compared to see what a change of these does. Nor do tags, skips, weights, clusters, the number of trials,
+and what the command line sets.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def content_of_bytes(data: bytes) -> str:
 
 
 def content_of_case(suite: Suite, case: TestCase) -> str:
-    """16 hex digits for what the case asks and expects."""
+    """16 hex digits for the prompt and the expectations of a case."""
     prompt = case.prompt
     calls = case.expected_calls
     parts: list[Any] = [
@@ -43,7 +43,7 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
         parts += [case.max_rounds, case.optimal_hops, case.valid_prerequisites, case.mock_responses]
     if case.is_conversation:
         world = world_of(suite, case)
-        # Who plays the user is like the tools: runs are compared for it.
+        # Like tools, the model that plays the user does not count.
         user = case.user and case.user.model_dump(exclude={"model"})
         parts += [[turn.model_dump() for turn in case.turns or ()] or user, case.max_rounds]
         parts += [case.match, case.expected_state, case.expected_text, case.mock_responses]

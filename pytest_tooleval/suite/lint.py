@@ -1,4 +1,4 @@
-"""Warnings about a valid suite: what loads, and yet is probably not what was meant."""
+"""Warnings about a valid suite: parts that load but are probably mistakes."""
 
 from __future__ import annotations
 
@@ -43,42 +43,29 @@ if TYPE_CHECKING:
     from .model import TestCase
     from .model import Tool
 
-# Marks that widely used plugins act on.
+# Marks with a meaning in widely used plugins.
 _PLUGIN_MARKS = frozenset(
-    (
-        "anyio",
-        "asyncio",
-        "benchmark",
-        "django_db",
-        "flaky",
-        "order",
-        "trylast",
-        "tryfirst",
-        "xdist_group",
-    )
+    "anyio asyncio benchmark django_db flaky order trylast tryfirst xdist_group".split()
 )
 
 
 def lint_suite(suite: Suite, document: Document | None = None) -> list[Problem]:
     """Warnings, in the order of the file.
 
-    With the `document` that `load_document` gives, each warning has its exact place. Without it
-    the path is empty, the line is that of the case (1 for the suite's own fields), the column 1.
+    With the `document` from `load_document`, each warning has its exact place. Without it, the path is
+    empty, the line is that of the case (1 for fields of the suite), and the column is 1.
     """
     findings = list(_findings(suite))
     if document is not None:
         return document.problems(findings, limit=None)
+    lines: dict[Loc, int] = {
+        ("test_cases", index): case.line or 1 for index, case in enumerate(suite.test_cases)
+    }
     placed = [
-        Problem("", _line(suite, found.loc), 1, field_path(found.loc), found.message)
+        Problem("", lines.get(found.loc[:2], 1), 1, field_path(found.loc), found.message)
         for found in findings
     ]
     return sorted(placed, key=lambda problem: problem.line)
-
-
-def _line(suite: Suite, loc: Loc) -> int:
-    if len(loc) > 1 and loc[0] == "test_cases" and isinstance(loc[1], int):
-        return suite.test_cases[loc[1]].line or 1
-    return 1
 
 
 def _findings(suite: Suite) -> Findings:
@@ -113,13 +100,11 @@ def _findings(suite: Suite) -> Findings:
         if "efficiency" in (case.thresholds or ()) and not (
             named.get("overall", 1.0) or named.get("completion")
         ):
-            message = (
-                "a chain that gives up early can still be efficient; add a threshold for completion"
-            )
+            message = "a chain that stops early can still be efficient; add a threshold for completion"
             yield Finding((*loc, "thresholds", "efficiency"), message, at_key=True)
         for position, tag in enumerate(case.tags):
             if tag in _PLUGIN_MARKS:
-                message = f"the tag {show(tag)} is also a mark that a widely used plugin acts on"
+                message = f"the tag {show(tag)} is also the mark of a widely used plugin"
                 yield Finding((*loc, "tags", position), message)
         if case.multi_turn:
             yield from _chain(suite, case, loc, tools)
@@ -133,14 +118,14 @@ def _findings(suite: Suite) -> Findings:
 def _forbidden(
     calls: Forbidden | None, loc: Loc
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any], Loc]]:
-    """Forbidden tools with the params that make a call a forbidden one, and where those stand."""
+    """Forbidden tools, the params that make a call to them forbidden, and the path of these."""
     for index, call in enumerate(() if isinstance(calls, str) else calls or ()):
         if isinstance(call, ExpectedCall) and call.params:
             yield call.tools, call.params, (*loc, "forbidden_calls", index, "params")
 
 
 def _expected(case: TestCase, loc: Loc) -> Iterator[tuple[tuple[str, ...], dict[str, Any], Loc]]:
-    """Acceptable tools with the params expected of them, and where those stand."""
+    """Acceptable tools, the params expected of them, and the path of these."""
     if case.expected_params:
         yield case.expected_tools, case.expected_params, (*loc, "expected_params")
     yield from _expected_calls(case, loc)
@@ -158,7 +143,7 @@ def _expected_calls(of: Expectations, loc: Loc) -> Iterator[tuple[tuple[str, ...
 
 
 def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
-    """Names of tools and parameters; a tool that many cases repeat is reported once."""
+    """Warnings about tools; a tool repeated in many cases is reported once."""
     by_case: dict[str, str] = {}
     for index, tool in enumerate(tools):
         at = (*loc, index, "function", "name")
@@ -169,29 +154,24 @@ def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
         if tool.name in seen:
             continue
         seen.add(tool.name)
-        for inside, target in references(tool.function.parameters or {}):
+        parameters, place = _parameters(tool), (*loc, index, "function", "parameters")
+        for inside, target in references(parameters):
             if not target.startswith("#"):
-                place = (*loc, index, "function", "parameters", *inside)
-                message = (
-                    f"{show(target)} is another document, which is never fetched; copy it into $defs"
-                )
-                yield Finding(place, message)
-        required = (tool.function.parameters or {}).get("required")
-        for name in required if isinstance(required, list) else ():
-            if isinstance(name, str) and not _takes(tool, name):
-                place = (*loc, index, "function", "parameters", "required")
-                closed = (tool.function.parameters or {}).get("additionalProperties") is False
-                effect = "no call can be valid" if closed else "models are not told what it is"
+                message = f"{show(target)} is another document and never fetched; copy it into $defs"
+                yield Finding((*place, *inside), message)
+        for name in parameters.get("required", ()):
+            if not _takes(tool, name):
+                closed = parameters.get("additionalProperties") is False
+                effect = "no call can be valid" if closed else "models do not see what it is"
                 message = f"{show(name)} is required but is not a parameter: {effect}"
-                yield Finding(place, message)
+                yield Finding((*place, "required"), message)
         for trouble in troubles(tool.to_wire()["function"]):
             message = f"tool {show(tool.name)}: {trouble}"
-            place = (*loc, index, "function", *trouble.at)
-            yield Finding(place, message, at_key=trouble.at != ("name",))
+            yield Finding((*place[:-1], *trouble.at), message, at_key=trouble.at != ("name",))
 
 
 def _world(suite: Suite) -> Findings:
-    """Tools that are written out and are not as the methods of the world."""
+    """Tools in the suite that do not match the methods of the world."""
     if suite.world is None or suite.tools_from is not None:
         return
     spec = WorldSpec(suite.world, suite._folder, suite.world_args or {})
@@ -200,7 +180,7 @@ def _world(suite: Suite) -> Findings:
     except WorldError as error:
         yield Finding(("world",), str(error))
         return
-    if not made:  # it answers all calls itself
+    if not made:  # the world answers all calls itself
         return
     for index, tool in enumerate(suite.tools):
         at = ("tools", index, "function")
@@ -218,21 +198,22 @@ def _world(suite: Suite) -> Findings:
             yield Finding((*at, "parameters"), message)
 
 
+def _parameters(tool: Tool) -> dict[str, Any]:
+    return tool.function.parameters or {}
+
+
 def _properties(tool: Tool) -> Mapping[str, Any]:
-    properties = (tool.function.parameters or {}).get("properties")
-    return properties if isinstance(properties, dict) else {}
+    properties: Mapping[str, Any] = _parameters(tool).get("properties", {})
+    return properties
 
 
 def _impossible(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Findings:
-    """Cases that no model can pass, whatever it answers."""
+    """Cases that no model can pass."""
     choice = case.tool_choice or suite.tool_choice
     if case.expects_nothing and choice == "required":
         at = (*loc, "tool_choice") if case.tool_choice else loc
-        yield Finding(
-            at,
-            'tool_choice "required" forces a call, but none is expected; use "auto"',
-        )
-    # The tools of a server are not known before it is asked.
+        yield Finding(at, 'tool_choice "required" forces a call, but none is expected; use "auto"')
+    # The server's tools may not be known yet.
     awaits_tools = case.tools is None and suite.tools_from is not None
     if not case.expects_nothing and not tools and not awaits_tools:
         yield Finding(loc, "a call is expected, but there are no tools to call")
@@ -245,7 +226,7 @@ def _impossible(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Fi
         message = "any tool is expected, so this forbids nothing"
         yield Finding((*loc, "forbidden_calls"), message, at_key=True)
     if case.multi_turn and case.optimal_hops and case.max_rounds and case.optimal_hops > case.max_rounds:
-        message = f"fewer replies than the shortest chain has calls (optimal_hops {case.optimal_hops})"
+        message = f"fewer replies than calls in the shortest chain (optimal_hops {case.optimal_hops})"
         yield Finding((*loc, "max_rounds"), message)
 
 
@@ -262,7 +243,7 @@ def _why(metric: str) -> str:
 
 
 def _produces(suite: Suite, case: TestCase, metric: str) -> bool:
-    """Whether a case can have a value for a metric; metrics of other scorers always may."""
+    """Whether a case can have a score in a metric; in metrics of other scorers, it always can."""
     if metric in BUILT_IN and (case.is_conversation or metric in CONVERSATION):
         return case.is_conversation and metric in ("overall", "arguments_valid", *CONVERSATION)
     if metric == "no_extra_calls":
@@ -286,24 +267,24 @@ def _suite_thresholds(suite: Suite) -> Findings:
 def _chain(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Findings:
     live = suite.live_tools if case.live_tools is None else case.live_tools
     if ANY_TOOL in (live or ()):
-        return  # which tools only read is known to the server
+        return  # only the server knows its read-only tools
     answered = {name.casefold() for name in (*case.mock_responses, *(live or ()))}
     for index, name in enumerate(case.valid_prerequisites):
         if name.casefold() not in answered:
-            message = f"{show(name)} has no mock response; a call to it is answered with an error"
+            message = f"{show(name)} has no mock response, so a call to it gets an error"
             yield Finding((*loc, "valid_prerequisites", index), message)
     known = answered | {name.casefold() for name in (*case.valid_prerequisites, *case.expected_tools)}
     others = [tool.name for tool in tools if tool.name.casefold() not in known]
     if others and ANY_TOOL not in case.expected_tools:
         message = (
-            f"no mock response for {listing(others)}; a call is answered with an error: if that is "
-            'meant, mock it as one, such as {"error": "not found"}'
+            f"no mock response for {listing(others)}, so a call gets an error; if you want that, add "
+            'a mock such as {"error": "not found"}'
         )
         yield Finding((*loc, "mock_responses"), message, at_key=True)
 
 
 class _Schemas:
-    """Compares expected params with the schemas of their tools, building each validator once."""
+    """Compares expected params with the schemas of their tools; builds each validator once."""
 
     def __init__(self) -> None:
         self._validators: dict[int, Any] = {}
@@ -311,7 +292,7 @@ class _Schemas:
     def params(
         self, names: Iterable[str], params: dict[str, Any], at: Loc, tools: list[Tool]
     ) -> Findings:
-        """Params that none of the acceptable tools takes with the value that is expected."""
+        """Params that none of the acceptable tools accepts with the expected value."""
         wanted = {name.casefold() for name in names}
         acceptable = [tool for tool in tools if ANY_TOOL in wanted or tool.name.casefold() in wanted]
         if not acceptable:
@@ -329,7 +310,7 @@ class _Schemas:
                 yield Finding((*at, name), message)
 
     def _reason(self, tool: Tool, name: str, value: Any) -> str | None:
-        """Why a value breaks the schema of a parameter; None when it does not, or cannot be told."""
+        """Why a value breaks the schema of a parameter; None if it does not, or if that is unknown."""
         schema = _properties(tool).get(name)
         if not isinstance(schema, dict) or is_plainly_valid(schema, value):
             return None
@@ -340,13 +321,13 @@ class _Schemas:
             validator = self._validators[id(tool)] = _validator(tool.function.parameters)
         try:
             error = best_match(validator.descend(value, schema))
-        except Exception:  # a reference that cannot be followed, a pattern, a schema without an end
+        except Exception:  # an unknown reference, or an endlessly recursive schema
             return None
         return None if error is None else _reason_text(error)
 
 
 def _validator(schema: Any) -> Any:
-    """A validator that fetches nothing, and leaves patterns, which may be slow, to scoring."""
+    """A validator that fetches nothing and ignores patterns, which may be slow."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
     from referencing import Registry
@@ -365,16 +346,11 @@ def _reason_text(error: Any) -> str:
 
 
 def _takes(tool: Tool, name: str) -> bool:
-    parameters = tool.function.parameters or {}
-    if name in _properties(tool):
+    parameters = _parameters(tool)
+    # These may define further parameters.
+    if any(key in parameters for key in ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")):
         return True
-    # Schemas put together from others may define parameters in places that are not looked into.
-    if any(key in parameters for key in _OPEN_ENDED):
-        return True
-    return parameters.get("additionalProperties", False) is not False
-
-
-_OPEN_ENDED = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")
+    return name in _properties(tool) or parameters.get("additionalProperties", False) is not False
 
 
 def _untaken(name: str, tools: list[Tool]) -> str:
@@ -383,13 +359,12 @@ def _untaken(name: str, tools: list[Tool]) -> str:
     near = nearest(name, known)
     if near:
         return f"not a parameter of {owner}, did you mean {show(near)}?"
-    return f"not a parameter of {owner}" + (
-        f"; its parameters are {listing(known)}" if known else ", which has no parameters"
-    )
+    rest = f"; its parameters are {listing(known)}" if known else ", which has no parameters"
+    return f"not a parameter of {owner}{rest}"
 
 
 def _alternatives(expected: Any) -> list[Any]:
-    """All values that are right, where they can be listed."""
+    """All right values, if they can be listed."""
     key = matcher_key(expected)
     if key == OPTIONAL:
         return _alternatives(expected[OPTIONAL])
@@ -401,7 +376,7 @@ def _alternatives(expected: Any) -> list[Any]:
 
 
 def _literal(expected: Any) -> tuple[bool, Any]:
-    """Whether an expected value stands for one value only, and that value; most matchers do not."""
+    """Whether an expected value accepts a single value, and that value; most matchers accept more."""
     key = matcher_key(expected)
     if key == EXACT:
         return True, expected[EXACT]
@@ -413,8 +388,6 @@ def _literal(expected: Any) -> tuple[bool, Any]:
         members = [_literal(member) for member in expected]
         return all(literal for literal, _ in members), [value for _, value in members]
     if isinstance(expected, dict):
-        named = {name: _literal(member) for name, member in expected.items()}
-        return all(literal for literal, _ in named.values()), {
-            k: value for k, (_, value) in named.items()
-        }
+        literal, members = _literal([*expected.values()])
+        return literal, dict(zip(expected, members or (), strict=False))
     return True, expected

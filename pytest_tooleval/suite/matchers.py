@@ -1,8 +1,7 @@
-"""The matchers: which `$` keys there are, what they mean, and what may stand behind them.
+"""The matchers: their `$` keys, their meaning, and the operands that they take.
 
-A matcher is an object with one `$` key that stands in place of an expected value. Here is what may be
-written, so that a suite with a typo is refused when it is loaded and not when a model answers;
-`scoring.matchers` compares.
+A matcher is an object with one `$` key in place of an expected value. This module checks them when a
+suite is loaded; `scoring.matchers` compares.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from .dates import read_date
 from .explain import describe
 from .explain import nearest
 from .explain import show
-from .modes import DEFAULT_MODE
 from .patterns import pattern_problem
 from .tool_schemas import TYPES
 from .tool_schemas import is_type
@@ -43,15 +41,14 @@ TYPE = "$type"
 SCHEMA = "$schema"
 BOUNDS = {"$gte": "at least", "$lte": "at most", "$gt": "more than", "$lt": "less than"}
 
-# Each member may have to be compared with each of the model's.
-MAX_UNORDERED = 200
+MAX_UNORDERED = 200  # every member may have to be compared with every actual one
 
 
 class Matcher(NamedTuple):
-    """A matcher: an operand as an example, what it then matches (in Markdown), and what it takes.
+    """A matcher: an example of an operand, what it then matches (in Markdown), and what it takes.
 
-    `title` is what a menu calls it, between a parameter and the operand. `expected` says in words what
-    `takes` lets through. With `holds_values` the operand is an expected value itself, or a list of them.
+    `expected` describes what `takes` accepts. `title` is the entry in a menu, between the parameter and
+    the operand. With `holds_values`, the operand is an expected value or a list of them.
     """
 
     example: str
@@ -109,7 +106,7 @@ MATCHERS: Mapping[str, Matcher] = {
     ),
     ALL_OF: Matcher(
         "[a, b]",
-        "what every one of these values or matchers matches",
+        "a value that matches all of these values or matchers",
         "a non-empty list of values or matchers",
         lambda operand: _is_list(operand) and bool(operand),
         "matches all of (list)",
@@ -117,7 +114,7 @@ MATCHERS: Mapping[str, Matcher] = {
     ),
     NOT: Matcher(
         "a",
-        "anything but `a`; the key must be there",
+        "anything but `a`; the key must be present",
         "a value or matcher",
         _anything,
         "is not",
@@ -125,7 +122,7 @@ MATCHERS: Mapping[str, Matcher] = {
     ),
     OPTIONAL: Matcher(
         "a",
-        "`a`, and the key may be left out",
+        "`a`; the key may be absent",
         "a value or matcher",
         _anything,
         "may be absent, else equals",
@@ -133,17 +130,16 @@ MATCHERS: Mapping[str, Matcher] = {
     ),
     EXACT: Matcher(
         "a",
-        "the same JSON value of the same type, including upper and lower case; also the way to "
-        "expect an object that has "
-        "a `$` key",
+        "the same JSON value of the same type, with the same case; also the way to expect an object "
+        "that has a `$` key",
         "a value",
         _anything,
         "is exactly",
     ),
     REGEX: Matcher(
         '"^P"',
-        "a string in which the pattern is found",
-        "a regular expression that is not empty, as a string",
+        "a string in which the regular expression is found",
+        "a non-empty regular expression, as a string",
         lambda operand: isinstance(operand, str) and operand != "",
         "matches the pattern",
     ),
@@ -158,7 +154,7 @@ MATCHERS: Mapping[str, Matcher] = {
     ),
     UNORDERED: Matcher(
         "[a, b]",
-        "a list of just these values or matchers, in any order",
+        "a list of exactly these values or matchers, in any order",
         f"a list of at most {MAX_UNORDERED} values or matchers",
         lambda operand: _is_list(operand) and len(operand) <= MAX_UNORDERED,
         "has the items, in any order (list)",
@@ -170,7 +166,7 @@ MATCHERS: Mapping[str, Matcher] = {
     },
     APPROX: Matcher(
         '{"value": 3.14, "abs": 0.01}',
-        'a number within that distance; or `"rel": 0.01`, a share of the value',
+        'a number within that distance, or within `"rel": 0.01` of the value',
         'an object such as {"value": 3.14, "abs": 0.01}, with "abs", "rel" or both, at least 0',
         _is_tolerance,
         "is about",
@@ -178,8 +174,7 @@ MATCHERS: Mapping[str, Matcher] = {
     DATE: Matcher(
         '"2026-03-02"',
         "the same day (a date, or a date-time on it), instant (`2026-03-02T10:00Z`) or time (`10:00`), "
-        "however it is written in ISO 8601 with hyphens and colons; clocks compare unless both have "
-        "a zone",
+        "in any form of ISO 8601 with hyphens and colons; zones count only if both have one",
         "a date, date-time or time in ISO 8601, as a string",
         lambda operand: read_date(operand) is not None,
         "is the date",
@@ -187,21 +182,21 @@ MATCHERS: Mapping[str, Matcher] = {
     LEN: Matcher(
         "2",
         'a string, list or object of that length, or of a length that matches: `{"$len": {"$gte": 2}}`',
-        "a whole number of at least 0, or a matcher for it",
+        "a whole number of at least 0, or a matcher",
         _is_length,
         "has the length",
         holds_values=True,
     ),
     TYPE: Matcher(
         '"integer"',
-        "a value of that type in JSON Schema, or of one of a list of types; 5.0 is an integer, too",
+        "a value of that JSON Schema type, or of one of a list of types; 5.0 is also an integer",
         f"one of {', '.join(map(show, TYPES))}, or a list of them",
         is_type,
         "is of the type",
     ),
     SCHEMA: Matcher(
         "{...}",
-        "what is valid under this JSON Schema",
+        "a value that is valid under this JSON Schema",
         "a JSON Schema: an object, true or false",
         lambda operand: isinstance(operand, (dict, bool)),
         "is valid under the schema",
@@ -209,39 +204,35 @@ MATCHERS: Mapping[str, Matcher] = {
 }
 
 
+_AS_DATA = f'to expect data that has such a key, write {{"{EXACT}": {{...}}}}'
+
+
 def operand_problem(value: Mapping[str, Any], key: str) -> str | None:
-    """What is wrong with an object that has this `$` key, apart from what is inside its operand."""
+    """What is wrong with an object with this `$` key, except inside its operand."""
     matcher = MATCHERS.get(key)
     if matcher is None:
         near = nearest(key, MATCHERS)
         hint = f", did you mean {show(near)}?" if near else f"; expected one of {', '.join(MATCHERS)};"
-        return f'unknown matcher{hint} to expect data that has such a key, write {{"{EXACT}": {{...}}}}'
+        return f"unknown matcher{hint} {_AS_DATA}"
     if len(value) > 1 and value.keys() <= MATCHERS.keys():
         both = ", ".join(f'{{"{each}": ...}}' for each in value)
         return f'only one matcher is allowed here; to require all of them, write {{"$all_of": [{both}]}}'
     if len(value) > 1:
         others = ", ".join(show(other) for other in value if other != key)
-        return (
-            f'a matcher is an object with a "$" key and no other, got "{key}" and {others}; to '
-            f'expect data that has such a key, write {{"{EXACT}": {{...}}}}'
-        )
+        return f'a matcher is an object with a single key, got "{key}" and {others}; {_AS_DATA}'
     if not matcher.takes(value[key]):
         return f"expected {matcher.expected}, got {describe(value[key])}"
     return None
 
 
-def matcher_problems(value: Any, path: Path = (), *, param_scoring: str = DEFAULT_MODE) -> Found:
+def matcher_problems(params: Mapping[str, Any], path: Path = (), *, patterns: bool = False) -> Found:
     """What is wrong with the matchers in expected params, as pairs of a path and a message.
 
-    `value` is a whole params object: its own keys are the names of parameters, even those that
-    begin with `$`. Under `param_scoring="regex"` plain strings are patterns and must compile.
+    The keys of `params` are names of parameters, even if they begin with `$`. With `patterns`, plain
+    strings are regular expressions and must compile.
     """
-    patterns = param_scoring == "regex"
-    if isinstance(value, dict):
-        for name, expected in value.items():
-            yield from _value(expected, (*path, name), optional=True, patterns=patterns)
-    else:
-        yield from _value(value, path, optional=False, patterns=patterns)
+    for name, expected in params.items():
+        yield from _value(expected, (*path, name), optional=True, patterns=patterns)
 
 
 def _value(value: Any, path: Path, *, optional: bool, patterns: bool) -> Found:
@@ -267,10 +258,12 @@ def _matcher(value: dict[str, Any], key: str, path: Path, *, optional: bool, pat
         yield inside, problem
         return
     if key == OPTIONAL and not optional:
-        message = "means that a key may be absent, so it only works as the value of a key"
-        yield path, f'"{OPTIONAL}" {message}'
+        yield (
+            path,
+            f'"{OPTIONAL}" means that a key may be absent, so it only works as the value of a key',
+        )
     if MATCHERS[key].holds_values:
-        # What is contained is compared as it stands, under every mode.
+        # `$contains` compares text literally, also under `param_scoring: "regex"`.
         yield from _value(operand, inside, optional=False, patterns=patterns and key != CONTAINS)
     elif key == REGEX:
         yield from _pattern(operand, inside)

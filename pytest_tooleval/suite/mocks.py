@@ -1,8 +1,8 @@
 """The shape of mock responses: plain answers, `$sequence`, `$when` and `$exact`.
 
-A mock is any JSON value, given as the answer to every call. `{"$sequence": [...]}` answers the calls
-one after the other; `{"$when": [{"params": {...}, "answer": ...}]}` takes the first entry whose
-params match, and one without params, the last, takes the rest; `{"$exact": ...}` is the value itself.
+A mock is any JSON value: the answer to every call. `{"$sequence": [...]}` lists the answers in the order
+of the calls. `{"$when": [{"params": {...}, "answer": ...}]}` answers with the first entry whose params
+match; the last one may have no params. `{"$exact": ...}` is the value itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _EXACT_HINT = f'for an answer that looks like this, write {{"{EXACT}": {{...}}}}
 
 
 def mock_findings(answer: Any, at: Loc, scoring: Any) -> Findings:
-    """What is wrong with the answer of a mock, which stands at `at`."""
+    """What is wrong with the answer of the mock at `at`."""
     if not isinstance(answer, dict):
         return
     special = [key for key in answer if key in (SEQUENCE, WHEN, EXACT)]
@@ -33,30 +33,23 @@ def mock_findings(answer: Any, at: Loc, scoring: Any) -> Findings:
         yield Finding(at, f'"{special[0]}" must be the only key of the object; {_EXACT_HINT}')
     elif SEQUENCE in answer:
         if not isinstance(answer[SEQUENCE], list) or not answer[SEQUENCE]:
-            got = describe(answer[SEQUENCE])
-            yield Finding(
-                (*at, SEQUENCE), f"expected a non-empty list of answers, one for each call, got {got}"
-            )
+            message = f"expected a non-empty list of answers, got {describe(answer[SEQUENCE])}"
+            yield Finding((*at, SEQUENCE), message)
     elif WHEN in answer:
         yield from _when(answer[WHEN], (*at, WHEN), scoring)
     elif len(answer) == 1 and EXACT not in answer:
         (key,) = answer
         if key.startswith("$"):
             near = nearest(key, (SEQUENCE, WHEN, EXACT))
-            meant = (
-                f'unknown, did you mean "{near}"?'
-                if near
-                else f"unknown; a mock is a plain answer, {_MOCK}"
-            )
-            yield Finding((*at, key), f"{meant}; {_EXACT_HINT}", at_key=True)
+            hint = f', did you mean "{near}"?' if near else f"; a mock is a plain answer, {_MOCK}"
+            yield Finding((*at, key), f"unknown{hint}; {_EXACT_HINT}", at_key=True)
 
 
 def _when(entries: Any, at: Loc, scoring: Any) -> Findings:
     example = '{"params": {"city": "Paris"}, "answer": ...}'
     if not isinstance(entries, list) or not entries:
-        yield Finding(
-            at, f"expected a non-empty list of entries such as {example}, got {describe(entries)}"
-        )
+        message = f"expected a non-empty list of entries such as {example}, got {describe(entries)}"
+        yield Finding(at, message)
         return
     for index, entry in enumerate(entries):
         here = (*at, index)
@@ -67,15 +60,13 @@ def _when(entries: Any, at: Loc, scoring: Any) -> Findings:
             if key not in ("params", "answer"):
                 yield Finding((*here, key), "unknown field; expected params or answer", at_key=True)
         if "answer" not in entry:
-            yield Finding((*here, "answer"), "missing; expected what the tool answers, any JSON value")
+            yield Finding((*here, "answer"), "missing; expected the tool's answer, any JSON value")
         if "params" not in entry:
             if index < len(entries) - 1:
                 message = "an entry without params answers every call, so it must be the last"
                 yield Finding(here, message)
-        elif not isinstance(entry["params"], dict):
-            message = (
-                f"expected an object of parameter names and values, got {describe(entry['params'])}"
-            )
-            yield Finding((*here, "params"), message)
+        elif isinstance(params := entry["params"], dict):
+            yield from matcher_findings(params, (*here, "params"), scoring)
         else:
-            yield from matcher_findings(entry["params"], (*here, "params"), scoring)
+            message = f"expected an object of parameter names and values, got {describe(params)}"
+            yield Finding((*here, "params"), message)

@@ -1,7 +1,7 @@
 """The suite file as pydantic models, and `resolve`, which applies a suite's defaults to a case.
 
-The models check each value by itself. What needs more than one value to judge (duplicate ids, an
-expected tool that is not defined) is checked by `suite.load`, the door through which files come.
+The models check each value on its own. `suite.load`, which reads all files, also makes the checks that
+need several values (duplicate ids, undefined tools).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated
 from typing import Any
 from typing import Literal
+from typing import get_args
 
 from pydantic import BaseModel
 from pydantic import ConfigDict
@@ -28,6 +29,8 @@ from ..worlds.world import WorldSpec
 from .modes import DEFAULT_MODE
 from .modes import ParamScoring
 
+Role = Literal["system", "developer", "user", "assistant", "tool"]
+ROLES: tuple[Role, ...] = get_args(Role)
 ToolChoice = Literal["required", "auto", "none"]
 CallOrder = Literal["any", "strict"]
 Match = Literal["exact", "contains", "within", "state", "state+results"]
@@ -37,19 +40,18 @@ DEFAULT_THRESHOLDS: Mapping[str, float] = {
     "arguments_valid": 1.0,
     "no_extra_calls": 1.0,
 }
-# The leaderboard judges what `overall` judges, and nothing else. In a conversation a call that was
-# mended in the next round harms nobody.
+# BFCL judges what `overall` judges, and nothing else. In a conversation, an invalid call does no harm if
+# the model corrects it in the next round.
 ONLY_OVERALL: Mapping[str, float] = {"overall": 1.0}
 DEFAULT_MAX_ROUNDS = 10
 DEFAULT_STOP = "###STOP###"
 DEFAULT_MAX_TURNS = 20
-# What these find is wrong; what they do not find is not yet right.
+# Metrics that can show an answer to be wrong, but not to be right.
 BESIDE = ("arguments_valid", "no_extra_calls")
 NOTHING_JUDGES = (
-    "no threshold is left that can tell a right answer from a wrong one; keep one, such as "
-    '"overall": 0.8'
+    'no threshold can tell a right answer from a wrong one; keep at least one, such as "overall": 0.8'
 )
-# Beyond this somebody has mistyped: each trial of each case is kept in memory.
+# More is a typo: each trial of each case is kept in memory.
 MAX_TRIALS = 10_000
 ANY_TOOL = "*"
 
@@ -77,35 +79,37 @@ class Function(_Strict):
     parameters: dict[str, Any] | None = Field(
         None, description="A JSON Schema (draft 2020-12) of the arguments, of type object."
     )
-    strict: bool | None = Field(None, description="OpenAI's strict mode, passed on as it is.")
+    strict: bool | None = Field(None, description="OpenAI's strict mode, sent unchanged.")
 
 
 class Tool(_Strict):
     """A tool, in OpenAI's function calling format."""
 
     type: Literal["function"] = Field(description='Always "function".')
-    function: Function
+    function: Function = Field(description="The function that the model calls.")
 
     @property
     def name(self) -> str:
         return self.function.name
 
     def to_wire(self) -> dict[str, Any]:
-        """The tool as the chat API takes it: only what the suite gave."""
+        """The tool for the chat API, with only the fields that the suite has."""
         return self.model_dump(exclude_unset=True)
 
 
 class PromptMessage(BaseModel):
-    """A chat message in a prompt. Fields beyond these are passed on as they are."""
+    """A chat message in a prompt. Other fields are sent unchanged."""
 
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
 
-    role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | list[dict[str, Any]] | None = None
+    role: Role = Field(description="Who speaks.")
+    content: str | list[dict[str, Any]] | None = Field(
+        None, description="The text, or a list of content parts."
+    )
 
 
 class ExpectedCall(_Strict):
-    """One of several expected calls, or a call that is forbidden."""
+    """One of several expected calls, or a forbidden call."""
 
     tool: Name | Annotated[list[Name], Field(min_length=1)] = Field(
         description='The tool to call; a list of acceptable tools; or "*" for any tool.'
@@ -129,49 +133,49 @@ class Expectations(_Strict):
         None,
         description="Several expected calls; [] when nothing should be called. Excludes expected_tool.",
     )
-    call_order: CallOrder = Field("any", description="Whether expected_calls must come in their order.")
+    call_order: CallOrder = Field("any", description="Whether the order of expected_calls counts.")
     match: Match | None = Field(
         None,
         description=(
             "With turns, how calls compare with expected_calls: exact (the default), contains "
-            "(extra calls are allowed), within (only these are allowed), state (the world ends "
-            "up as if they had been made), state+results (and their answers were given). In the "
-            "case: the default for its turns."
+            "(extra calls are allowed), within (only these are allowed), state (they lead to the "
+            "same state of the world), state+results (and give the same answers). In the case: the "
+            "default for its turns."
         ),
     )
     forbidden_calls: Forbidden | None = Field(
         None,
-        description="Calls that fail the case, whatever else is right: tool names, "
+        description="Calls that fail the case, even if all else is right: tool names, "
         '{"tool": ..., "params": {...}} with matchers; or "*" for every tool that is not expected.',
     )
     expected_state: dict[str, Any] | None = Field(
         None,
         description=(
-            "With a world: expected values or matchers by path in its state, such as "
+            "With a world: expected values or matchers by their path in its state, such as "
             "orders.A1.refunded; after the turn, or at the end of the case."
         ),
     )
     expected_text: list[str | dict[str, Any]] | None = Field(
         None,
-        description="With turns: what the assistant must say: a text that it contains, "
+        description="With turns: what a message of the assistant must contain: a text, "
         '{"$regex": ...}, {"$number": ...} or {"$not": ...}; or a rubric for a judge, {"$judge": ...}.',
     )
 
     @property
     def rubrics(self) -> list[str]:
-        """What a judge has to look at."""
+        """The rubrics for a judge."""
         texts = self.expected_text or ()
         return [text["$judge"] for text in texts if isinstance(text, dict) and "$judge" in text]
 
 
 class Turn(Expectations):
-    """What the user says, and what is expected until the model has nothing more to call."""
+    """A message from the user, and what is expected until the model replies without a call."""
 
     prompt: str | Annotated[list[PromptMessage], Field(min_length=1)] = Field(
         description="The user's message, or a list of chat messages."
     )
     new_tools: list[Name] = Field(
-        default_factory=list, description="Tools that are withheld until this turn."
+        default_factory=list, description="Tools that are first offered in this turn."
     )
     max_calls: Annotated[int, Field(ge=0)] | None = Field(
         None, description="The most tool calls in this turn; for the whole case, see thresholds."
@@ -179,13 +183,13 @@ class Turn(Expectations):
 
 
 class User(_Strict):
-    """A model plays the user: each of its messages begins a turn."""
+    """A model that plays the user: each of its messages begins a turn."""
 
-    goal: Name = Field(description="Who the user is and what they want: all that the model is told.")
+    goal: Name = Field(description="Who the user is and what they want; the model's only instructions.")
     model: Name | None = Field(
-        None, description="The model that plays the user; default: that of --tooleval-user."
+        None, description="The model that plays the user; default: --tooleval-user."
     )
-    stop: Name = Field(DEFAULT_STOP, description="What the user says when it has reached its goal.")
+    stop: Name = Field(DEFAULT_STOP, description="What the user says when the goal is reached.")
     max_turns: Count = Field(
         DEFAULT_MAX_TURNS,
         description="The most messages from the user; a conversation that needs more is an error.",
@@ -193,19 +197,19 @@ class User(_Strict):
 
 
 class XFail(_Strict):
-    """An expected failure, with pytest's own meaning of the fields."""
+    """An expected failure; the fields are those of pytest's mark."""
 
-    reason: str = ""
-    strict: bool | None = None
+    reason: str = Field("", description="Why the case is expected to fail.")
+    strict: bool | None = Field(None, description="Whether an unexpected pass is a failure.")
 
 
 class TestCase(Expectations):
     """One test case: a prompt or several turns, and the calls that the model should make."""
 
-    __test__ = False  # the name looks like a test class to pytest
+    __test__ = False  # not a test class for pytest
 
     id: str | None = Field(
-        None, description="Stable name in the node id; without one, a slug of the prompt."
+        None, description="A stable name for the node id; default: a slug of the prompt."
     )
     prompt: str | Annotated[list[PromptMessage], Field(min_length=1)] | None = Field(
         None, description="The user's message, or a list of chat messages."
@@ -223,8 +227,8 @@ class TestCase(Expectations):
         None, description="Replaces the suite's tools for this case; [] is none."
     )
     tool_choice: ToolChoice | None = Field(None, description="Whether the model must call a tool.")
-    temperature: Temperature | None = None
-    max_tokens: Count | None = None
+    temperature: Temperature | None = Field(None, description="The sampling temperature of this case.")
+    max_tokens: Count | None = Field(None, description="The most tokens in an answer to this case.")
     thresholds: Thresholds | None = Field(
         None,
         description=(
@@ -246,18 +250,18 @@ class TestCase(Expectations):
     cluster: Name | None = Field(
         None,
         description=(
-            "A name shared by cases that ask the same thing in other words; intervals and tests "
-            "count them as one."
+            "A name shared by cases that ask the same thing in different words; intervals and "
+            "significance tests count them as one."
         ),
     )
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
 
     turns: Annotated[list[Turn], Field(min_length=1)] | None = Field(
         None,
-        description="In place of prompt: a conversation, in which the model calls until it is done.",
+        description="Instead of prompt: a conversation, in which the model calls until it is done.",
     )
     user: User | None = Field(
-        None, description="In place of turns: a model that plays the user until its goal is reached."
+        None, description="Instead of turns: a model that plays the user until the goal is reached."
     )
     world: WorldName | None = Field(None, description="The world of this case, as in the suite.")
     world_args: dict[str, Any] | None = Field(
@@ -277,7 +281,7 @@ class TestCase(Expectations):
     )
     live_tools: list[Name] | None = Field(
         None,
-        description="Tools that this chain really runs, on the server of the suite's tools_from, if "
+        description="Tools that this chain calls for real, on the server of the suite's tools_from, if "
         '--tooleval-allow-tools allows them: names, or "*" for all read-only tools.',
     )
 
@@ -290,7 +294,7 @@ class TestCase(Expectations):
 
     @property
     def is_conversation(self) -> bool:
-        """Whether the user says more than one prompt: by turns, or by a model that plays the user."""
+        """Whether the case has turns, or a model that plays the user."""
         return self.turns is not None or self.user is not None
 
     @property
@@ -305,11 +309,8 @@ class TestCase(Expectations):
     @property
     def expected_tools(self) -> tuple[str, ...]:
         """The acceptable tools of `expected_tool`; empty when it is null."""
-        if self.expected_tool is None:
-            return ()
-        return (
-            (self.expected_tool,) if isinstance(self.expected_tool, str) else tuple(self.expected_tool)
-        )
+        tool = self.expected_tool
+        return (tool,) if isinstance(tool, str) else tuple(tool or ())
 
 
 class McpSource(_Strict):
@@ -321,23 +322,25 @@ class McpSource(_Strict):
     http: Name | None = Field(None, description="The URL of a server over streamable HTTP.")
     sse: Name | None = Field(None, description="The URL of an older server over SSE.")
     headers: dict[str, Name] = Field(
-        default_factory=dict, description="HTTP headers; each value is the name of a variable."
+        default_factory=dict, description="HTTP headers; each value names an environment variable."
     )
-    env: list[Name] = Field(default_factory=list, description="Variables that the command gets.")
+    env: list[Name] = Field(
+        default_factory=list, description="Environment variables to pass to the command."
+    )
     timeout: Annotated[float, Field(gt=0.0)] | None = Field(
         None, description="Seconds for connecting and for each request; default 30."
     )
 
 
 class ToolsFrom(_Strict):
-    """A server that the suite's tools are read from when it is run."""
+    """A server that provides the suite's tools when the suite runs."""
 
     mcp: McpSource = Field(description="The MCP server.")
     pin: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = Field(
         None, description="The fingerprint of the tools that the cases were written for."
     )
     on_drift: Literal["error", "warn"] = Field(
-        "error", description="What to do when the server's tools are not the pinned ones."
+        "error", description="What to do if the server's tools are not the pinned ones."
     )
 
 
@@ -345,38 +348,60 @@ class Suite(_Strict):
     """A collection of tools and test cases."""
 
     schema_: str | None = Field(None, alias="$schema", description="For editors; ignored.")
-    name: Name
-    description: str = ""
-    tools: list[Tool] = Field(default_factory=list)
+    name: Name = Field(description="The name of the suite, shown in reports.")
+    description: str = Field("", description="What the suite is about.")
+    tools: list[Tool] = Field(
+        default_factory=list,
+        description="The tools offered to the model, in OpenAI's function calling format.",
+    )
     tools_from: ToolsFrom | None = Field(
-        None, description="Where the tools are read from at run time, in place of tools."
+        None, description="Instead of tools: a server to read them from when the suite runs."
     )
     live_tools: list[Name] | None = Field(
-        None, description="Tools that chains really run, on the server of tools_from, if allowed."
+        None, description="Tools that chains call for real, on the server of tools_from, if allowed."
     )
-    test_cases: list[TestCase]
+    test_cases: list[TestCase] = Field(description="The test cases.")
     world: WorldName | None = Field(
         None,
-        description='"module:name" of a class, or of a function that returns objects, in a module next '
-        "to the suite: "
-        "what cases with turns act on. Public methods are the tools, public attributes the state.",
+        description='What cases with turns act on: "module:name" of a class, or of a function that '
+        "returns objects, in a module next to the suite. Public methods are the tools, public "
+        "attributes the state.",
     )
     world_args: dict[str, Any] | None = Field(None, description="Arguments for the world.")
     system_prompt: str | None = Field(None, description="Put before every prompt.")
-    tool_choice: ToolChoice | None = None
-    temperature: Temperature | None = None
-    max_tokens: Count | None = None
-    param_scoring: ParamScoring | None = None
-    thresholds: Thresholds | None = None
-    forbidden_calls: Forbidden | None = None
-    trials: Trials | None = None
-    pass_rule: PassRule | None = Field(None, alias="pass")
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    tool_choice: ToolChoice | None = Field(
+        None,
+        description="Whether the model must call a tool; default: required, or auto for a case where "
+        "nothing should be called.",
+    )
+    temperature: Temperature | None = Field(
+        None, description="The sampling temperature of every case; default 0."
+    )
+    max_tokens: Count | None = Field(None, description="The most tokens in an answer.")
+    param_scoring: ParamScoring | None = Field(
+        None, description="How plain expected values compare; default: exact."
+    )
+    thresholds: Thresholds | None = Field(
+        None,
+        description="The lowest passing score by metric, and the most that a trial may use by budget; "
+        "null removes one. Default: overall, arguments_valid and no_extra_calls at 1.0; with bfcl only "
+        "overall.",
+    )
+    forbidden_calls: Forbidden | None = Field(
+        None, description="Calls that fail every case, as in a case."
+    )
+    trials: Trials | None = Field(
+        None, description="How many times the model is asked each case; default 1."
+    )
+    pass_rule: PassRule | None = Field(
+        None, alias="pass", description="How several trials of a case make one verdict; default: mean."
+    )
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
 
     _folder: Path = PrivateAttr(default=Path())
 
     def case(self, id: str) -> TestCase:
-        """The case with this id. Raises ToolevalError when there is none."""
+        """The case with this id. Raises ToolevalError if there is none."""
         for case in self.test_cases:
             if case.id == id:
                 return case
@@ -387,7 +412,7 @@ class Suite(_Strict):
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What the command line sets for every case; None leaves the suite's value, or the model's."""
+    """What the command line sets for every case; None keeps the value of the suite or the model."""
 
     tool_choice: ToolChoice | None = None
     temperature: float | None = None
@@ -400,9 +425,9 @@ class Overrides:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTurn:
-    """A turn with its prompt as messages, and the tools that are offered in it.
+    """A turn with its prompt as messages, and the tools offered in it.
 
-    Where a model plays the user, one without a prompt stands for each of them.
+    If a model plays the user, a single one without a prompt represents every turn.
     """
 
     turn: Turn
@@ -414,11 +439,10 @@ class ResolvedTurn:
 class ResolvedCase:
     """A case with the suite's defaults applied: what the engine runs and what scorers read.
 
-    `temperature` and `max_tokens` are None where neither case, suite nor command line sets them, and
-    `reasoning_effort` where the command line does not;
-    `pass_rule` is `mean`, `all`, `any` or `K/N` with N the trials; `live_tools` are those that really
-    run, if the command line allows them. `messages` are those before the first reply. `set_by` names
-    the parameters that the user has set, and where.
+    `temperature` and `max_tokens` are None if neither the command line, the case nor the suite sets
+    them, `reasoning_effort` if the command line does not. `pass_rule` is `mean`, `all`, `any` or `K/N`
+    with N trials. `live_tools` are the tools to call for real, if the command line allows them.
+    `messages` come before the first reply. `set_by` says which parameters the user has set, and where.
     """
 
     case: TestCase
@@ -444,22 +468,22 @@ class ResolvedCase:
 
     @property
     def max_rounds(self) -> int:
-        """How many replies a chain, or a turn, may take; a single-turn case takes one."""
+        """The most replies in a chain or a turn; 1 for a single-turn case."""
         return (self.case.max_rounds or DEFAULT_MAX_ROUNDS) if self.goes_on else 1
 
     @property
     def goes_on(self) -> bool:
-        """Whether calls are answered: the case is a chain or a conversation."""
+        """Whether the model gets answers to its calls: in a chain or a conversation."""
         return self.case.multi_turn or bool(self.turns)
 
     @property
     def forbids(self) -> bool:
-        """Whether a call is forbidden, in the case or in one of its turns."""
+        """Whether the case or one of its turns forbids a call."""
         return bool(self.forbidden_calls) or any(each.turn.forbidden_calls for each in self.turns)
 
     @property
     def rubrics(self) -> list[str]:
-        """What a judge has to look at, in turns and in the whole conversation."""
+        """The rubrics for a judge, of the turns and the case."""
         return [rubric for part in (*(t.turn for t in self.turns), self.case) for rubric in part.rubrics]
 
     @property
@@ -470,8 +494,8 @@ class ResolvedCase:
 def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) -> ResolvedCase:
     """Apply defaults: the command line wins over the case, the case over the suite.
 
-    Thresholds merge metric by metric over the default ones; null takes one away. Raises ConfigError
-    when none is left that `judges`, or when the number of trials is not the N of a rule `K/N`.
+    Thresholds merge metric by metric over the default ones; null removes one. Raises ConfigError if none
+    is left that `judges`, or if the number of trials is not the N of a rule `K/N`.
     """
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
@@ -486,7 +510,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         raise ConfigError(NOTHING_JUDGES)
     forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
     rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
-    # A rule K/N on the command line says how many trials, too.
+    # A rule K/N on the command line also sets the number of trials.
     of_rule = needed_of(over.pass_rule or "")
     trials = _first(over.trials, of_rule and of_rule[1], case.trials, suite.trials)
     default_choice: ToolChoice = "auto" if case.expects_nothing or case.is_conversation else "required"
@@ -538,7 +562,7 @@ def _turns(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:
 
 
 def limits_of(only_overall: bool, *layers: Mapping[str, float | None] | None) -> dict[str, float]:
-    """Thresholds and budgets, each from the last layer that names it."""
+    """Thresholds and budgets, each from the last layer that sets it."""
     merged: dict[str, float | None] = {}
     for layer in (ONLY_OVERALL if only_overall else DEFAULT_THRESHOLDS, *layers):
         merged.update(layer or {})
@@ -546,12 +570,12 @@ def limits_of(only_overall: bool, *layers: Mapping[str, float | None] | None) ->
 
 
 def judges(limits: Iterable[str]) -> bool:
-    """Whether thresholds tell a right answer from a wrong one."""
+    """Whether thresholds can tell a right answer from a wrong one."""
     return any(name not in BESIDE and name not in BUDGETS for name in limits)
 
 
 def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:
-    """Where each parameter is set that is not left to its default."""
+    """Where each parameter without its default value is set."""
     found: dict[str, str] = {}
     for name in ("tool_choice", "temperature", "max_tokens"):
         if getattr(over, name) is not None:
@@ -575,8 +599,8 @@ def _trials(trials: int | None, rule: str) -> int:
         return trials or 1
     if trials not in (None, needed[1]):
         raise ConfigError(
-            f'"pass": "{rule}" needs {needed[1]} trials, got {trials}; leave the number of trials '
-            f"out, or say how many of {trials} must pass (--tooleval-pass=K/{trials})"
+            f'"pass": "{rule}" needs {needed[1]} trials, got {trials}; remove the number of trials, or '
+            f"set how many of {trials} must pass (--tooleval-pass=K/{trials})"
         )
     return needed[1]
 

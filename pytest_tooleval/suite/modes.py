@@ -1,4 +1,4 @@
-"""The modes of `param_scoring`: how a plain expected value compares with the one that came."""
+"""The modes of `param_scoring`: how a plain expected value compares with the model's."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ ParamScoring = Literal[
 
 
 class Mode(NamedTuple):
-    """How a mode compares strings and numbers, in Markdown."""
+    """Which strings and numbers match, in Markdown."""
 
     strings: str
     numbers: str
 
 
 MODES: Mapping[ParamScoring, Mode] = {
-    "exact": Mode("equal, case ignored", "equal as numbers: 1 is 1.0"),
+    "exact": Mode("equal, ignoring case", "equal as numbers: 1 is 1.0"),
     "case_sensitive": Mode("equal", "as `exact`"),
-    "contains": Mode("the expected one is contained, case ignored", "as `exact`"),
+    "contains": Mode("contain the expected string, ignoring case", "as `exact`"),
     "numeric_tolerance": Mode(
-        "as `exact`", "within 1e-6 of the expected, relatively, or 1e-12 (`pytest.approx`)"
+        "as `exact`", "within a relative 1e-6 or an absolute 1e-12 (as in `pytest.approx`)"
     ),
     "regex": Mode(
-        "the expected one is a pattern that is found somewhere; anchor it with `^` and `$`", "as `exact`"
+        "contain a match of the expected regular expression; anchor it with `^` and `$`", "as `exact`"
     ),
-    "fuzzy": Mode("85 % alike, case ignored, with the same digits", "as `exact`"),
+    "fuzzy": Mode("at least 85 % similar, ignoring case, with the same digits", "as `exact`"),
     "bfcl": Mode(
-        "as the Berkeley Function Calling Leaderboard: without case, spaces and `, . / - _ * ^`",
-        "5 is only 5; 5.0 is also 5",
+        "equal, ignoring case, spaces and `, . / - _ * ^` (the Berkeley Function Calling Leaderboard)",
+        "5 matches only 5; 5.0 also matches 5",
     ),
 }
 DEFAULT_MODE: ParamScoring = "exact"

@@ -1,4 +1,4 @@
-"""Whether regular expressions of suites and tools can be used."""
+"""Whether the regular expressions in suites and tools compile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ def pattern_problem(pattern: str) -> str | None:
     import regex
 
     try:
-        # Not cached: of patterns that nobody has vetted, all would stay in memory.
+        # Uncached: `regex` would keep every pattern of every suite in memory.
         regex.compile(pattern, cache_pattern=False)
     except (regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
         return f"the regular expression does not compile: {str(error) or type(error).__name__}"

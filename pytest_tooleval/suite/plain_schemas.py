@@ -1,4 +1,4 @@
-"""The part of JSON Schema that most tools are content with, decided without jsonschema."""
+"""The part of JSON Schema that most tools use, checked without jsonschema."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ _PLAIN = {"type", "enum", "items", "properties", "required", "additionalProperti
 
 
 def is_plainly_valid(schema: Any, value: Any) -> bool:
-    """Whether there is no doubt that a value is valid; False where jsonschema has to be asked.
+    """Whether a value is certainly valid; if False, ask jsonschema.
 
-    Most tools need no more than this, and most calls are valid: they do without jsonschema, which takes
-    longer to load than all else that scoring does.
+    This is enough for most calls. They save the import of jsonschema, which takes longer than scoring.
     """
     if not isinstance(schema, dict) or not _PLAIN.issuperset(schema):
         return False

@@ -1,8 +1,8 @@
-"""What providers do not take of a tool: some refuse it, and of some the models are not shown all of it.
+"""The parts of a tool that some providers refuse or hide from the model.
 
-What is not shown is left out on the way: by our client for Anthropic, which refuses it, and by litellm
-(1.106.2) for Bedrock and Vertex AI, whose rules hold for all Gemini models over litellm. Descriptions,
-defaults and formats are passed over: scoring does not look at them either.
+Hidden parts are removed before sending: by our client for Anthropic, which refuses them, and by litellm
+(1.106.2) for Bedrock and Vertex AI, whose rules apply to all Gemini models over litellm. Descriptions,
+defaults and formats are ignored, as scoring does not use them either.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Provider = Literal["OpenAI", "Anthropic", "Gemini", "Vertex AI", "Bedrock"]
 
 
 class Trouble(NamedTuple):
-    """A part of a tool that some providers refuse (`refused`), or do not show to models (`hidden`).
+    """A part of a tool that some providers refuse (`refused`) or hide from the model (`hidden`).
 
-    `at` is its place in the tool's function, `safe` what all of them take instead.
+    `at` is its path in the tool's function, `safe` says what all providers accept.
     """
 
     at: Loc
@@ -40,7 +40,7 @@ class Trouble(NamedTuple):
             verb = "refuses" if len(self.refused) == 1 else "refuse"
             parts.append(f"{_all(self.refused)} {verb} {self.what}")
         if self.hidden:
-            parts.append(f"{_all(self.hidden)} models are not shown {'it' if parts else self.what}")
+            parts.append(f"{_all(self.hidden)} models do not see {'it' if parts else self.what}")
         return "; ".join(parts) + (f"; {self.safe}" if self.safe else "")
 
 
@@ -71,7 +71,7 @@ def _name(name: str) -> Iterator[Trouble]:
     if len(name) > 64:
         refused.append("Bedrock")
     if refused:
-        safe = "all take up to 64 letters, digits, _ and - that begin with a letter or _"
+        safe = "all accept up to 64 letters, digits, _ and -, beginning with a letter or _"
         yield Trouble(("name",), f"the name {show(name)}", safe, tuple(refused))
 
 
@@ -86,7 +86,7 @@ def _top(parameters: Mapping[str, Any]) -> Iterator[Trouble]:
     properties = parameters.get("properties")
     for name in properties if isinstance(properties, dict) else ():
         if not re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name):
-            safe = "it takes up to 64 letters, digits, _, . and -"
+            safe = "it accepts up to 64 letters, digits, _, . and -"
             at = ("parameters", "properties", name)
             yield Trouble(at, f"the parameter {show(name)}", safe, ("Anthropic",))
 
@@ -95,13 +95,13 @@ _HIDDEN = frozenset(
     "const oneOf allOf not prefixItems exclusiveMinimum exclusiveMaximum multipleOf uniqueItems "
     "patternProperties propertyNames contains if dependentRequired dependentSchemas".split()
 )
-_HIDDEN_INSIDE = _HIDDEN | {"additionalProperties", "then", "else"}
+_HIDDEN_INSIDE = _HIDDEN | {"additionalProperties", "then", "else"}  # schemas in these are hidden, too
 _SAYS_TYPE = _HIDDEN | {"type", "enum", "$ref", "anyOf", "properties", "required", "items"}
 _BESIDE_ANY_OF = frozenset("properties required items enum pattern minimum maximum".split())
 
 
 def _inside(schema: Any, at: Loc, strict: bool, hidden: bool = False) -> Iterator[Trouble]:
-    """What is wrong with a schema and those in it; `hidden`: not shown to models on Vertex AI anyway."""
+    """What is wrong with a schema and its subschemas; `hidden`: models on Vertex AI do not see it."""
     if isinstance(schema, bool):
         if not hidden:
             yield Trouble(at, f"{show(schema)} in place of a schema", "write {}", ("Vertex AI",))
@@ -118,14 +118,11 @@ def _inside(schema: Any, at: Loc, strict: bool, hidden: bool = False) -> Iterato
     for inside, inner in subschemas(schema):
         if inside == ("additionalProperties",) and isinstance(inner, bool):
             continue
-        is_hidden = (
-            hidden or inside[0] in _HIDDEN or inside[0] in ("additionalProperties", "then", "else")
-        )
-        yield from _inside(inner, (*at, *inside), strict, is_hidden)
+        yield from _inside(inner, (*at, *inside), strict, hidden or inside[0] in _HIDDEN_INSIDE)
 
 
 def _hidden(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
-    """What models on Vertex AI are not shown of a schema; of that at the top `_top` says what it can."""
+    """The parts of a schema that models on Vertex AI do not see, except those that `_top` reports."""
     top = len(at) == 1
     for key in schema:
         if key in _HIDDEN and not (top and key in ("oneOf", "allOf", "not")):
@@ -141,20 +138,20 @@ def _hidden(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
         )
     beside = [key for key in schema if key in _BESIDE_ANY_OF]
     if "anyOf" in schema and beside:
-        what = f'{listing(beside)} beside "anyOf"'
-        # Only the alternatives are sent, and Google refuses those that require what stands elsewhere.
+        what = f'{listing(beside)} next to "anyOf"'
+        # Only the alternatives are sent, and Google refuses those that require a property of the schema.
         refused: tuple[Provider, ...] = ("Vertex AI",) if _require_others(schema["anyOf"]) else ()
         yield Trouble((*at, beside[0]), what, "", refused, () if refused else ("Vertex AI",))
 
 
 def _require_others(alternatives: Any) -> bool:
-    """Whether some of the alternatives require properties that they do not have themselves."""
+    """Whether an alternative requires properties that it does not have itself."""
     objects = [one for one in alternatives if isinstance(one, dict)]
     return any({*one.get("required", ())} - {*one.get("properties", ())} for one in objects)
 
 
 def _strict(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
-    """What `strict` demands of an object."""
+    """What OpenAI's `strict` requires of an object."""
     if schema.get("additionalProperties") is not False:
         what = 'an object without "additionalProperties": false under "strict": true'
         yield Trouble(at, what, "", ("OpenAI",))

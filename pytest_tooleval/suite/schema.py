@@ -1,7 +1,6 @@
 """The published JSON Schema of the suite format, for editors and other tools.
 
-It is made from the models and says what one file, seen by itself, must look like. Checks that
-compare values with each other (names of tools, duplicate ids) are left to `suite.load`.
+It is made from the models. `suite.load` makes the checks that compare values, as of duplicate ids.
 """
 
 from __future__ import annotations
@@ -21,32 +20,6 @@ SCHEMA_ID = (
     "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/main/docs/tooleval.schema.json"
 )
 
-# Where the model has no description because the name says it to a reader of the code.
-_DESCRIPTIONS = {
-    "Suite.name": "The name of the suite, shown in reports.",
-    "Suite.description": "What the suite is about.",
-    "Suite.tools": "The tools offered to the model, in OpenAI's function calling format.",
-    "Suite.test_cases": "The test cases.",
-    "Suite.tool_choice": "Whether the model must call a tool; default: required, or auto for a case "
-    "where nothing should be called.",
-    "Suite.temperature": "The sampling temperature of every case; default 0.",
-    "Suite.max_tokens": "The most tokens in an answer.",
-    "Suite.param_scoring": "How plain expected values compare; default: exact.",
-    "Suite.thresholds": "The lowest passing score by metric, and the most that a trial may use "
-    "by budget; null removes one. Default: overall, arguments_valid and no_extra_calls at 1.0; with "
-    "bfcl overall alone.",
-    "Suite.forbidden_calls": "Calls that fail every case, as in a case.",
-    "Suite.trials": "How many times the model is asked each case; default 1.",
-    "Suite.pass": "How several trials of a case make one verdict; default: mean.",
-    "Suite.metadata": "Yours; never sent.",
-    "TestCase.temperature": "The sampling temperature of this case.",
-    "TestCase.max_tokens": "The most tokens in an answer to this case.",
-    "Tool.function": "The function that the model calls.",
-    "XFail.reason": "Why the case is expected to fail.",
-    "XFail.strict": "Whether an unexpected pass is a failure.",
-    "PromptMessage.role": "Who speaks.",
-    "PromptMessage.content": "The text, or a list of content parts.",
-}
 _VALUE = {"$ref": "#/$defs/ExpectedValue"}
 _VALUES = {"type": "object", "additionalProperties": _VALUE}
 
@@ -55,8 +28,10 @@ def suite_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a `*.tooleval.json` file."""
     made: dict[str, Any] = Suite.model_json_schema(by_alias=True)
     definitions: dict[str, Any] = made.pop("$defs")
-    for kind, definition in [("Suite", made), *definitions.items()]:
-        _describe(kind, definition)
+    for definition in (made, *definitions.values()):
+        # pydantic's titles repeat the names.
+        for part in (definition, *definition.get("properties", {}).values()):
+            part.pop("title", None)
     definitions.update(_matchers())
     definitions.update(_expected_texts())
     case = definitions["TestCase"]
@@ -64,7 +39,8 @@ def suite_schema() -> dict[str, Any]:
     definitions["ExpectedCall"]["properties"]["params"].update(_nullable(_VALUES))
     for holder in (case, definitions["Turn"]):
         _finish_expectations(holder["properties"])
-    _finish_tool(definitions)
+    parameters = definitions["Function"]["properties"]["parameters"]
+    parameters.update(_nullable({"type": "object", "properties": {"type": {"const": "object"}}}))
     for properties in (made["properties"], case["properties"]):
         properties["thresholds"].update(_thresholds())
     head = {
@@ -91,17 +67,6 @@ def schema_text() -> str:
     return json.dumps(suite_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _describe(kind: str, definition: dict[str, Any]) -> None:
-    """Descriptions for all fields, and without pydantic's titles, which repeat the names."""
-    definition.pop("title", None)
-    for name, field in definition.get("properties", {}).items():
-        field.pop("title", None)
-        # Beside $ref a description is allowed since draft 2019-09.
-        text = _DESCRIPTIONS.get(f"{kind}.{name}")
-        if text is not None:
-            field["description"] = text
-
-
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [schema, {"type": "null"}]}
 
@@ -115,26 +80,14 @@ def _finish_case(case: dict[str, Any]) -> None:
     )
     properties["tags"]["uniqueItems"] = True
     properties["tags"]["items"]["pattern"] = r"^[^\s_.+\-][^\s\[\](),:]*$"
-    no_calls = {"properties": {"expected_calls": {"type": "null"}}}
-    no_prompt = {"prompt": False, "expected_tool": False, "expected_params": {"type": "null"}}
+    null = {"type": "null"}
+    no_prompt = {"prompt": False, "expected_tool": False, "expected_params": null}
+    several = {"expected_calls": {"type": "array"}, "expected_tool": False, "expected_params": null}
     case["anyOf"] = [
-        {"required": ["prompt", "expected_tool"], **no_calls},
-        {
-            "required": ["turns"],
-            "properties": {**no_prompt, "user": {"type": "null"}},
-        },
-        {
-            "required": ["user"],
-            "properties": {**no_prompt, "turns": {"type": "null"}},
-        },
-        {
-            "required": ["prompt", "expected_calls"],
-            "properties": {
-                "expected_calls": {"type": "array"},
-                "expected_tool": False,
-                "expected_params": {"type": "null"},
-            },
-        },
+        {"required": ["prompt", "expected_tool"], "properties": {"expected_calls": null}},
+        {"required": ["turns"], "properties": {**no_prompt, "user": null}},
+        {"required": ["user"], "properties": {**no_prompt, "turns": null}},
+        {"required": ["prompt", "expected_calls"], "properties": several},
     ]
 
 
@@ -154,21 +107,12 @@ def _finish_expectations(properties: dict[str, Any]) -> None:
     properties["expected_text"].update(_nullable(texts))
 
 
-def _finish_tool(definitions: dict[str, Any]) -> None:
-    parameters = definitions["Function"]["properties"]["parameters"]
-    parameters.update(_nullable({"type": "object", "properties": {"type": {"const": "object"}}}))
-
-
 _TOLERANCE = {
     "type": "object",
     "properties": {
-        "value": {"type": "number", "description": "The number to be near to."},
+        "value": {"type": "number", "description": "The expected number."},
         "abs": {"type": "number", "minimum": 0, "description": "The largest distance."},
-        "rel": {
-            "type": "number",
-            "minimum": 0,
-            "description": "The largest distance, as a share of the value.",
-        },
+        "rel": {"type": "number", "minimum": 0, "description": "The largest relative distance."},
     },
     "required": ["value"],
     "anyOf": [{"required": ["abs"]}, {"required": ["rel"]}],
@@ -197,14 +141,14 @@ def _expected_texts() -> dict[str, Any]:
     text = {"type": "string", "pattern": r"\S"}
     said = [
         text,
-        _matcher("$regex", {"type": "string", "minLength": 1}, "A pattern that is found."),
-        _matcher("$number", {"type": "number"}, "A number that is said."),
-        _matcher("$not", {"$ref": "#/$defs/SaidText"}, "What is not said."),
+        _matcher("$regex", {"type": "string", "minLength": 1}, "A pattern that a message contains."),
+        _matcher("$number", {"type": "number"}, "A number that a message contains."),
+        _matcher("$not", {"$ref": "#/$defs/SaidText"}, "What no message contains."),
     ]
-    judge = _matcher("$judge", text, "A rubric by which a model judges what is said.")
+    judge = _matcher("$judge", text, "A rubric for a model that judges the messages.")
     return {
         "ExpectedText": {
-            "description": "What is said, or how it is judged.",
+            "description": "What the assistant says, or a rubric to judge it by.",
             "anyOf": [{"$ref": "#/$defs/SaidText"}, judge],
         },
         "SaidText": {
@@ -244,11 +188,8 @@ def _matchers() -> dict[str, Any]:
         "items": {
             "type": "object",
             "properties": {
-                "params": {
-                    **_VALUES,
-                    "description": "The params that a call must have; absent: any call.",
-                },
-                "answer": {"description": "What the tool answers, any JSON value."},
+                "params": {**_VALUES, "description": "The params of the call; absent: any call."},
+                "answer": {"description": "The tool's answer: any JSON value."},
             },
             "required": ["answer"],
             "additionalProperties": False,
@@ -257,7 +198,7 @@ def _matchers() -> dict[str, Any]:
     special = [
         _matcher(SEQUENCE, {"type": "array", "minItems": 1}, "The answers of the calls, in order."),
         _matcher(WHEN, when, "The answer of the first entry whose params match."),
-        _matcher(matchers.EXACT, True, "The answer itself, even if it looks like one of these."),
+        _matcher(matchers.EXACT, True, "The answer, even if it looks like one of these forms."),
     ]
     named = {
         "type": "object",
@@ -270,7 +211,7 @@ def _matchers() -> dict[str, Any]:
             "anyOf": [scalar, {"type": "array", "items": _VALUE}, plain, {"$ref": "#/$defs/Matcher"}],
         },
         "Matcher": {
-            "description": "Takes the place of an expected value, and says what matches.",
+            "description": "An object in place of an expected value that says what matches.",
             "oneOf": known,
         },
         "MockResponse": {

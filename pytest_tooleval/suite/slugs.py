@@ -1,4 +1,4 @@
-"""Ids for cases that have none: a slug of the prompt, so that adding other cases changes no id."""
+"""Ids for cases without one: a slug of the prompt, which does not change if cases are added."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from collections.abc import Iterable
 MAX_LENGTH = 50
 _HASH_LENGTH = 6
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
-# Windows takes these for devices, whatever comes after a full stop.
+# The names of devices on Windows, with any extension.
 DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)")
 _APOSTROPHES = str.maketrans("", "", "'’")
 
 
 def slug(prompt: str) -> str:
-    """The words of a prompt in lower case, joined by hyphens; empty when there are none.
+    """The words of a prompt in lower case, joined by hyphens; empty if there are none.
 
-    Longer prompts are cut at a word, and six digits of a checksum of the whole prompt follow, so
-    that prompts that begin alike get ids that do not depend on each other or on their order.
+    A long prompt is cut at a word, followed by six digits of a checksum of the whole prompt. So ids of
+    prompts with the same beginning do not depend on each other or on their order.
     """
     words = _words(prompt.lower().translate(_APOSTROPHES))
     whole = "-".join(words)
@@ -33,17 +33,16 @@ def slug(prompt: str) -> str:
 
 
 def file_stem(name: str, otherwise: str) -> str:
-    """What a file for something of this name is called on every system; `otherwise` without words."""
+    """A file name without its extension that every system allows; `otherwise` if there are no words."""
     stem = slug(name) or otherwise
     return f"{stem}-suite" if DEVICE.fullmatch(stem) else stem
 
 
 def assign_ids(prompts: Iterable[tuple[int, str]], taken: Collection[str]) -> list[str]:
-    """An id for each case, none of them in `taken` and no two alike.
+    """An id for each case, all different and none in `taken`.
 
-    A case is its position in the file, from 1, and its prompt. Without any letter or digit in the
-    prompt the id is `case-N`, N being the position; the second case with the same slug gets `-2`
-    behind it, the third `-3`.
+    A case is its position in the file, from 1, and its prompt. Without letters and digits in the prompt,
+    the id is `case-POSITION`. The second case with the same slug gets the suffix `-2`, the third `-3`.
     """
     used = set(taken)
     ids = []
@@ -63,7 +62,7 @@ def assign_ids(prompts: Iterable[tuple[int, str]], taken: Collection[str]) -> li
 def _words(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(text)
-    # Combining marks belong to the letter before them; `\w` would cut Hindi or Thai words apart.
+    # Combining marks belong to the letter before them; `\w` would split Hindi and Thai words.
     kept = (
         char if unicodedata.category(char)[0] in "LNM" else " "
         for char in unicodedata.normalize("NFC", text)

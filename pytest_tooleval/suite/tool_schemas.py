@@ -1,4 +1,7 @@
-"""Whether a JSON Schema (draft 2020-12) is one, and the `parameters` of a tool one of an object."""
+"""Checks that a JSON Schema (draft 2020-12) is valid, and that a tool's `parameters` are an object.
+
+They are made without jsonschema, whose import would take longer than loading the suite.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ LISTED = "anyOf oneOf allOf prefixItems".split()
 
 
 def subschemas(schema: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
-    """The schemas that stand directly in one, each with its path."""
+    """The direct subschemas of a schema, each with its path."""
     for key, value in schema.items():
         if key in ONE:
             yield (key,), value
@@ -42,7 +45,7 @@ def subschemas(schema: dict[str, Any]) -> Iterator[tuple[Loc, Any]]:
 
 
 def parts(schema: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
-    """A schema and all that are in it, with their paths."""
+    """A schema and all subschemas in it, with their paths."""
     yield at, schema
     if isinstance(schema, dict):
         for inside, inner in subschemas(schema):
@@ -50,7 +53,7 @@ def parts(schema: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
 
 
 def schema_findings(parameters: dict[str, Any], loc: Loc) -> Findings:
-    """What is wrong with a tool's `parameters`, which stand at `loc`."""
+    """What is wrong with a tool's `parameters` at `loc`."""
     kind = parameters.get("type", "object")
     if kind != "object":
         message = f'the parameters of a tool are an object: expected "object", got {describe(kind)}'
@@ -60,7 +63,7 @@ def schema_findings(parameters: dict[str, Any], loc: Loc) -> Findings:
 
 
 def json_schema_findings(root: dict[str, Any] | bool, loc: Loc) -> Findings:
-    """What is wrong with a JSON Schema, which stands at `loc`."""
+    """What is wrong with the JSON Schema at `loc`."""
     for at, schema in parts(root):
         if isinstance(schema, dict):
             for key, value in schema.items():
@@ -77,7 +80,7 @@ def json_schema_findings(root: dict[str, Any] | bool, loc: Loc) -> Findings:
 
 
 def _problem(key: str, value: Any) -> str | None:
-    """What is wrong with the value of a keyword; unknown ones take any value."""
+    """What is wrong with the value of a keyword; unknown keywords take any value."""
     if key in _KEYWORDS and not _KEYWORDS[key].takes(value):
         hint = _KEYWORDS[key].hint
         if key == "type" and isinstance(value, str):
@@ -97,7 +100,7 @@ class _Keyword(NamedTuple):
 
 
 def is_type(value: Any) -> bool:
-    """Whether it may stand behind `type`."""
+    """Whether this is a valid value of `type`."""
     if isinstance(value, str):
         return value in TYPES
     return _is_names(value) and bool(value) and all(name in TYPES for name in value)
@@ -129,13 +132,13 @@ def _is(kind: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, kind)
 
 
-_PREFIX_ITEMS = "; for a list of schemas, one for each place, write prefixItems"
+_PREFIX_ITEMS = "; for a list of schemas, one for each item, write prefixItems"
 _TEXTS = "$schema $id $ref $anchor $dynamicRef $dynamicAnchor $comment title description format".split()
 _COUNTS = (
     "minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split()
 )
 _FLAGS = "deprecated readOnly writeOnly uniqueItems".split()
-_NOT_A_FLAG = "; since draft 6 it is the limit itself and not a flag"
+_NOT_A_FLAG = "; since draft 6 it is the limit, not a flag"
 _KEYWORDS = {
     **dict.fromkeys(NAMED, _Keyword(_is(dict), "an object of names and schemas")),
     **dict.fromkeys(LISTED, _Keyword(_is_some, "a non-empty list of schemas")),
@@ -165,9 +168,9 @@ _TYPE_NAMES = {
 
 
 def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
-    """Every `$ref` of a schema, as its path and its target.
+    """The path and the target of every `$ref` in a schema.
 
-    What stands under an `$id` is left out: there, references are relative to another document.
+    Schemas with an `$id` are left out: their references are relative to another document.
     """
     elsewhere: list[Loc] = []
     for at, part in parts(schema):
@@ -180,9 +183,9 @@ def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
 
 
 def referred(schema: Any, target: str) -> Any:
-    """What a `$ref` such as `#/$defs/city` means in a schema; None when there is nothing."""
+    """The target of a `$ref` such as `#/$defs/city` or `#`; None if it does not exist."""
     value = schema
-    for part in unquote(target[2:]).split("/"):
+    for part in unquote(target).split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and name in value:
             value = value[name]

@@ -21,34 +21,26 @@ class ToolNames:
 
     def __init__(self, raw: Any, source: str) -> None:
         self.source = source
-        self.names: dict[str, str] = {}
-        self.complete = True
-        for tool in raw if isinstance(raw, list) else ():
-            name = _tool_name(tool)
-            if name is None:
-                self.complete = False
-            else:
-                self.names[name.casefold()] = name
-        if raw is not None and not isinstance(raw, list):
-            self.complete = False
+        found = [_tool_name(tool) for tool in raw] if isinstance(raw, list) else []
+        self.names = {name.casefold(): name for name in found if name is not None}
+        self.complete = (raw is None or isinstance(raw, list)) and None not in found
 
-    def lacks(self, name: str) -> bool:
-        return self.complete and name != ANY_TOOL and name.casefold() not in self.names
+    def lacks(self, name: Any) -> bool:
+        """Whether this is the name of a tool that is not in the list."""
+        is_name = isinstance(name, str) and name not in ("", ANY_TOOL)
+        return is_name and self.complete and name.casefold() not in self.names
 
     def complaint(self, name: str) -> str:
         if not self.names:
             return f"the tool {show(name)} is not defined: {self.source} has no tools; add it"
-        near = nearest(name, self.names.values())
-        rest = (
-            f", did you mean {show(near)}?"
-            if near
-            else f"; defined tools: {listing(self.names.values())}"
-        )
-        return f"the tool {show(name)} is not defined in {self.source}{rest}"
+        known = self.names.values()
+        near = nearest(name, known)
+        hint = f", did you mean {show(near)}?" if near else f"; defined tools: {listing(known)}"
+        return f"the tool {show(name)} is not defined in {self.source}{hint}"
 
 
 def _tool_name(tool: Any) -> str | None:
-    """The name, also of a tool in another format: that one is complained about as it is."""
+    """The name, also of a tool in another format, which `_tool_shape` reports."""
     if not isinstance(tool, dict):
         return None
     function = tool.get("function", tool)
@@ -57,7 +49,7 @@ def _tool_name(tool: Any) -> str | None:
 
 
 def tool_list_findings(tools: Any, loc: Loc) -> Findings:
-    """What is wrong with a list of tools, which stands at `loc`."""
+    """What is wrong with the list of tools at `loc`."""
     if not isinstance(tools, list):
         return
     first: dict[str, int] = {}
@@ -82,7 +74,7 @@ def tool_list_findings(tools: Any, loc: Loc) -> Findings:
 
 
 def _tool_shape(tool: Any) -> str | None:
-    """What is wrong with something that is no tool in OpenAI's format; None for one that is."""
+    """Why this is not a tool in OpenAI's format; None if it is one."""
     if not isinstance(tool, dict):
         return f"expected a tool, {TOOL_EXAMPLE}, got {describe(tool)}"
     if "function" in tool:

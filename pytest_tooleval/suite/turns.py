@@ -1,4 +1,4 @@
-"""What is wrong with conversations, beside what is wrong with any case."""
+"""Checks of the fields that only conversations have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .source import Findings
 from .source import Loc
 from .tools import ToolNames
 
-# Fields that only conversations have, and those that they do not have.
+# Fields that only conversations have, and fields that they cannot have.
 _WITH = ("match", "expected_state", "expected_text", "world", "world_args")
 _WITHOUT = ("prompt", "expected_tool", "expected_params", "multi_turn", "optimal_hops")
 _EXPECTED = ("expected_calls", "forbidden_calls", "expected_state", "expected_text", "max_calls")
@@ -33,7 +33,7 @@ def is_conversation(case: dict[str, Any]) -> bool:
 
 
 def turns_of(case: dict[str, Any]) -> Iterator[tuple[Loc, dict[str, Any]]]:
-    """The turns of a case that are objects, with their place in it."""
+    """The turns of a case that are objects, each with its path in the case."""
     turns = case.get("turns")
     for index, turn in enumerate(turns if isinstance(turns, list) else ()):
         if isinstance(turn, dict):
@@ -47,7 +47,7 @@ def turn_findings(
     if not is_conversation(case):
         for field in _WITH:
             if case.get(field) is not None:
-                message = 'only in conversations; write "turns": [{"prompt": ...}] in place of prompt'
+                message = 'only for conversations; write "turns": [{"prompt": ...}] instead of prompt'
                 yield Finding((*loc, field), message, at_key=True)
         return
     kind = "turns" if case.get("turns") is not None else "user"
@@ -65,9 +65,8 @@ def turn_findings(
     has_world = case.get("world") is not None or suite.get("world") is not None
     for field in ("mock_responses", "live_tools"):
         if has_world and case.get(field):
-            yield Finding(
-                (*loc, field), ("cannot be combined with a world, which answers all calls"), at_key=True
-            )
+            message = "cannot be combined with a world, which answers all calls"
+            yield Finding((*loc, field), message, at_key=True)
     parts = [((), case), *turns_of(case)]
     everywhere = (suite.get("forbidden_calls"), *(part.get(f) for _, part in parts for f in _EXPECTED))
     if case[kind] and all(value is None for value in everywhere):
@@ -85,7 +84,7 @@ def turn_findings(
     for at, turn in turns_of(case):
         for index, name in enumerate(turn.get("new_tools") or ()):
             place = (*loc, *at, "new_tools", index)
-            if isinstance(name, str) and name and (tools.lacks(name) or name == ANY_TOOL):
+            if tools.lacks(name) or name == ANY_TOOL:
                 yield Finding(place, tools.complaint(name))
             elif at[-1] == 0:
                 yield Finding(place, "already offered in the first turn; name it in a later one")
@@ -116,17 +115,17 @@ def _expectations(
 
 
 def unplayable(calls: Any, at: Loc) -> Findings:
-    """Expected calls that do not say which tool, or with which values, and so cannot be made."""
+    """Expected calls that cannot be made, as they do not name one tool or have matchers."""
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         if not isinstance(call, dict):
             continue
         if isinstance(call.get("tool"), list) or call.get("tool") == ANY_TOOL:
-            message = "this call is made on a world to see what it leads to; name one tool"
+            message = "the expected call is run on the world; name a single tool"
             yield Finding((*at, index, "tool"), message)
         params = call.get("params")
         for name, value in params.items() if isinstance(params, dict) else ():
             if _holds_matcher(value):
-                message = "this call is made on a world to see what it leads to; give a plain value"
+                message = "the expected call is run on the world; give a plain value"
                 yield Finding((*at, index, "params", name), message)
 
 
@@ -147,12 +146,12 @@ def _text(text: Any, at: Loc, keys: Sequence[str] = _TEXT_KEYS) -> Findings:
         return
     ((key, operand),) = text.items()
     if key == "$judge" and key not in keys:
-        message = "not allowed in $not, where a judge in doubt would let it pass; say it in the rubric"
+        message = "not allowed in $not, where it would pass if the judge is unsure; say it in the rubric"
         yield Finding((*at, key), message, at_key=True)
     elif key not in keys:
         near = nearest(key, keys)
-        meant = f"did you mean {show(near)}?" if near else f"expected {example}"
-        yield Finding((*at, key), f"unknown, {meant}", at_key=True)
+        hint = f", did you mean {show(near)}?" if near else f"; expected {example}"
+        yield Finding((*at, key), f"unknown{hint}", at_key=True)
     elif key == "$not":
         yield from _text(operand, (*at, key), _TEXT_KEYS[:-1])
     elif key == "$judge" and (not isinstance(operand, str) or not operand.strip()):

@@ -1,4 +1,4 @@
-"""The worlds of a suite file: the tools that they bring, as the suite's own."""
+"""The tools of a suite's worlds."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def with_world_tools(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[Finding]]:
-    """The data with the tools of its worlds where no others are given, and which cannot be made."""
+    """The data with the tools of its worlds where it has no others; and the worlds that failed."""
     findings: list[Finding] = []
 
-    def filled(holder: dict[str, Any], loc: Loc, *, has_tools: bool) -> dict[str, Any]:
-        target, args = holder.get("world"), holder.get("world_args")
-        if has_tools or not isinstance(target, str) or not _TARGET.fullmatch(target):
+    def filled(holder: Any, loc: Loc) -> Any:
+        target = holder.get("world") if isinstance(holder, dict) else None
+        if not isinstance(target, str) or not _TARGET.fullmatch(target) or _has_tools(holder):
             return holder
-        if args is None:
-            args = data.get("world_args")
+        args = data.get("world_args") if holder.get("world_args") is None else holder["world_args"]
         try:
             spec = WorldSpec(target, folder, args if isinstance(args, dict) else {})
             return {**holder, "tools": tools_of(spec)}
@@ -32,17 +31,14 @@ def with_world_tools(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any]
             findings.append(Finding((*loc, "world"), str(error)))
             return holder
 
-    def has_tools(holder: dict[str, Any]) -> bool:
-        return holder.get("tools") is not None or holder.get("tools_from") is not None
-
-    of_suite = has_tools(data)
-    data = filled(data, (), has_tools=of_suite)
     cases = data.get("test_cases")
-    if not isinstance(cases, list):
-        return data, findings
-    worlds = {"test_cases": list(cases)}
-    for index, case in enumerate(cases):
-        if isinstance(case, dict) and case.get("world") is not None:
-            loc = ("test_cases", index)
-            worlds["test_cases"][index] = filled(case, loc, has_tools=of_suite or has_tools(case))
-    return {**data, **worlds}, findings
+    if _has_tools(data):
+        return data, []
+    if isinstance(cases, list):
+        filled_cases = [filled(case, ("test_cases", index)) for index, case in enumerate(cases)]
+        data = {**data, "test_cases": filled_cases}
+    return filled(data, ()), findings
+
+
+def _has_tools(holder: dict[str, Any]) -> bool:
+    return holder.get("tools") is not None or holder.get("tools_from") is not None

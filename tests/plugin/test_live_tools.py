@@ -377,7 +377,7 @@ def test_cases_are_checked_against_the_servers_tools(live: Live) -> None:
             {"tools_from": {"mcp": {"stdoi": "x"}}},
             "*tools_from.mcp.stdoi: unknown field, did you mean stdio?",
         ),
-        ({"tools_from": None}, "*live_tools: there is no server to run them on; add tools_from*"),
+        ({"tools_from": None}, "*live_tools: needs a server; add tools_from*"),
         ({"tools_from": {"mcp": {"stdio": 5}}}, "*tools_from.mcp.stdio: expected a command*"),
     ],
 )

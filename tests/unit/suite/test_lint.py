@@ -76,19 +76,19 @@ def test_names_that_differ_only_in_case() -> None:
         (
             {"properties": {"my key": {"type": "string"}}},
             'properties["my key"]',
-            'tool "get_weather": Anthropic refuses the parameter "my key"; it takes up to 64 letters, '
+            'tool "get_weather": Anthropic refuses the parameter "my key"; it accepts up to 64 letters, '
             "digits, _, . and -",
         ),
         (
             {"anyOf": [{"required": ["city"]}]},
             "anyOf",
             'tool "get_weather": OpenAI refuses "anyOf" at the top of the parameters; Anthropic and '
-            "Bedrock models are not shown it",
+            "Bedrock models do not see it",
         ),
         (
             {"properties": {"days": {"type": "integer", "enum": [1, 2]}}},
             "properties.days.enum",
-            'tool "get_weather": Vertex AI models are not shown "enum" without "type": "string"',
+            'tool "get_weather": Vertex AI models do not see "enum" without "type": "string"',
         ),
         (
             {"properties": {"places": {"type": "array"}}},
@@ -265,7 +265,7 @@ def test_forbidden_calls_that_forbid_nothing() -> None:
 def test_an_efficiency_says_nothing_of_arriving() -> None:
     chain = {"multi_turn": True, "optimal_hops": 1, "mock_responses": {}}
     field = "test_cases[0].thresholds.efficiency"
-    assert "gives up" in warnings({**chain, "thresholds": {"overall": None, "efficiency": 1}})[field]
+    assert "stops early" in warnings({**chain, "thresholds": {"overall": None, "efficiency": 1}})[field]
     assert field not in warnings({**chain, "thresholds": {"efficiency": 1}})
     assert warnings({**chain, "thresholds": {"efficiency": 1, "completion": 1}}) == {}
 
@@ -295,7 +295,7 @@ def test_a_required_parameter_that_is_none() -> None:
     }
     del closed["additionalProperties"]
     (message,) = warnings({}, tools=[tool("get_weather", closed)]).values()
-    assert message.endswith("models are not told what it is")
+    assert message.endswith("models do not see what it is")
     assert warnings({}, tools=[tool("get_weather", {**closed, "additionalProperties": True})]) == {}
 
 
@@ -313,11 +313,11 @@ def test_chains_without_mocks() -> None:
         "mock_responses": {"LOCATE": {}},
     }
     assert warnings(chain, tools=tools) == {
-        "test_cases[0].valid_prerequisites[0]": '"search" has no mock response; '
-        "a call to it is answered with an error",
-        "test_cases[0].mock_responses": 'no mock response for "other"; a call is answered with an '
-        'error: if that is meant, mock it as one, such as {"error": "not found"}',
-        "test_cases[0].max_rounds": "fewer replies than the shortest chain has calls (optimal_hops 3)",
+        "test_cases[0].valid_prerequisites[0]": '"search" has no mock response, '
+        "so a call to it gets an error",
+        "test_cases[0].mock_responses": 'no mock response for "other", so a call gets an '
+        'error; if you want that, add a mock such as {"error": "not found"}',
+        "test_cases[0].max_rounds": "fewer replies than calls in the shortest chain (optimal_hops 3)",
     }
 
 

@@ -271,7 +271,7 @@ def test_a_field_of_another_place() -> None:
     found = problems(suite(case(system_prompt="x", description="y"), expected_tool="search"))
     assert found["expected_tool"] == "a field of a test case, not of the suite; move it into the cases"
     assert "make prompt a list that begins with" in found["test_cases[0].system_prompt"]
-    assert "use metadata" in found["test_cases[0].description"]
+    assert "into metadata" in found["test_cases[0].description"]
 
 
 # One case with one mistake each: the field, and what the message must say. The whole message is
@@ -432,7 +432,7 @@ MOCK_MISTAKES: list[tuple[Any, str, str]] = [
     ),
     ({"$when": {}}, ".$when", "expected a non-empty list of entries such as"),
     ({"$when": [3]}, ".$when[0]", "expected an object such as"),
-    ({"$when": [{"params": {}}]}, ".$when[0].answer", "missing; expected what the tool answers"),
+    ({"$when": [{"params": {}}]}, ".$when[0].answer", "missing; expected the tool's answer"),
     ({"$when": [{"answer": 1}, {"params": {}, "answer": 2}]}, ".$when[0]", "so it must be the last"),
     (
         {"$when": [{"params": 1, "answer": 2}]},
@@ -540,9 +540,7 @@ def test_a_mistake_in_a_tool(given: Any, field: str, message: str, in_case: bool
 def test_two_mocks_for_one_tool() -> None:
     found = problems(suite(case(multi_turn=True, mock_responses={"search": 1, "SEARCH": 2})))
     assert found == {
-        "test_cases[0].mock_responses.SEARCH": (
-            'the same tool as "search" (upper and lower case are the same)'
-        )
+        "test_cases[0].mock_responses.SEARCH": ('the same tool as "search"; names ignore case')
     }
 
 
@@ -615,7 +613,7 @@ def test_a_case_that_nothing_judges_is_a_problem() -> None:
     nothing = {"overall": None}  # a call of another tool breaks no other default threshold
     found = problems(suite(case(), case(prompt="B?", thresholds={**nothing, "max_calls": 3})))
     assert list(found) == ["test_cases[1].thresholds"]
-    assert "no threshold is left" in found["test_cases[1].thresholds"]
+    assert "no threshold can tell" in found["test_cases[1].thresholds"]
     bfcl = case(param_scoring="bfcl", thresholds={"overall": None})
     assert list(problems(suite(bfcl))) == ["test_cases[0].thresholds"]
 

@@ -79,7 +79,7 @@ def test_the_names_of_parameters_may_begin_with_a_dollar() -> None:
         ({"$optional": {"$optional": 1}}, ("$optional",), "only works as the value"),
         ({"$regex": 5}, ("$regex",), "as a string, got the number 5"),
         ({"$regex": "("}, ("$regex",), "does not compile"),
-        ({"$regex": ""}, ("$regex",), "expected a regular expression that is not empty"),
+        ({"$regex": ""}, ("$regex",), "expected a non-empty regular expression"),
         ({"$contains": ""}, ("$contains",), "an empty string or list is contained in everything"),
         ({"$contains": []}, ("$contains",), "an empty string or list is contained in everything"),
         ({"$contains": ["a", ""]}, ("$contains",), "an empty string or list is contained in everything"),
@@ -133,7 +133,7 @@ def test_plain_strings_are_patterns_only_under_regex_scoring() -> None:
     params = {"city": "(", "raw": {"$exact": "("}}
 
     assert list(matcher_problems(params)) == []
-    assert [path for path, _ in matcher_problems(params, param_scoring="regex")] == [("city",)]
+    assert [path for path, _ in matcher_problems(params, patterns=True)] == [("city",)]
 
 
 @given(JSON_VALUES)

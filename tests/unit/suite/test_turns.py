@@ -60,7 +60,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (
         turn(expected_text=[{"$not": {"$judge": "Is rude."}}]),
         "turns[1].expected_text[0].$not.$judge",
-        "a judge in doubt would let it pass",
+        "it would pass if the judge is unsure",
     ),
     (turn(expected_text=[{"$judge": " "}]), "turns[1].expected_text[0].$judge", "expected a rubric"),
     ({"user": {"goal": "x"}}, "user", "cannot be combined with turns; remove one of the two"),
@@ -71,7 +71,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (
         turn(match="state", expected_calls=[{"tool": "*"}]),
         "turns[1].expected_calls[0].tool",
-        "name one tool",
+        "name a single tool",
     ),
     (
         turn(match="state", expected_calls=[{"tool": "refund", "params": {"order": {"$regex": "A"}}}]),
@@ -94,7 +94,7 @@ def test_one_mistake_is_one_problem(
 
 def test_what_needs_turns_or_a_world(tmp_path: Path) -> None:
     plain = {"turns": None, "prompt": "Hi", "expected_calls": [CALL], "match": "contains"}
-    with pytest.raises(SuiteError, match=r"test_cases\[0\].match: only in conversations"):
+    with pytest.raises(SuiteError, match=r"test_cases\[0\].match: only for conversations"):
         parse(tmp_path, plain)
     tools = [{"type": "function", "function": {"name": "refund"}}]
     with pytest.raises(SuiteError, match="expected_state: needs a world"):
