@@ -48,7 +48,7 @@ def describe(value: Any) -> str:
 
 
 def field_path(loc: Iterable[str | int]) -> str:
-    """A path in JavaScript's notation: `test_cases[3].expected_params["first name"]`."""
+    """A path such as `test_cases[3].expected_params["first name"]`."""
     text = ""
     for part in loc:
         if isinstance(part, int):

@@ -166,7 +166,7 @@ MATCHERS: Mapping[str, Matcher] = {
     },
     APPROX: Matcher(
         '{"value": 3.14, "abs": 0.01}',
-        'a number within that distance, or within `"rel": 0.01` of the value',
+        'a number within that distance; `"rel": 0.01` allows 1 % of the value',
         'an object such as {"value": 3.14, "abs": 0.01}, with "abs", "rel" or both, at least 0',
         _is_tolerance,
         "is about",

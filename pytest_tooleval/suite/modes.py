@@ -21,12 +21,12 @@ class Mode(NamedTuple):
 MODES: Mapping[ParamScoring, Mode] = {
     "exact": Mode("equal, ignoring case", "equal as numbers: 1 is 1.0"),
     "case_sensitive": Mode("equal", "as `exact`"),
-    "contains": Mode("contain the expected string, ignoring case", "as `exact`"),
+    "contains": Mode("the expected string is contained, ignoring case", "as `exact`"),
     "numeric_tolerance": Mode(
         "as `exact`", "within a relative 1e-6 or an absolute 1e-12 (as in `pytest.approx`)"
     ),
     "regex": Mode(
-        "contain a match of the expected regular expression; anchor it with `^` and `$`", "as `exact`"
+        "the expected regular expression matches somewhere; anchor it with `^` and `$`", "as `exact`"
     ),
     "fuzzy": Mode("at least 85 % similar, ignoring case, with the same digits", "as `exact`"),
     "bfcl": Mode(
