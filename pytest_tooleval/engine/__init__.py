@@ -1,1 +1,1 @@
-"""The asyncio engine: asks models, keeps limits, returns transcripts. Knows no pytest."""
+"""The asyncio engine: asks models within limits and returns transcripts. Does not know pytest."""

@@ -1,4 +1,4 @@
-"""Trying out one model: which ways of asking work, and what was really sent."""
+"""Checks which parameters and kinds of questions work with a model."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _TWO = "What is the weather in Paris, and what is it in Rome? Call the tool for 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way of asking, and the `parameter` that it tries, if it is one.
+    """A way of asking; `parameter` is the one that it tests, if any.
 
-    `calls` is the number of calls that shows that it works, None for any from 1.
+    `calls` is the number of calls that it should give, None for at least 1.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Way:
 
 
 WAYS = (
-    # Defaults fall back where a model refuses them. All others are as if set by a user.
+    # Only the defaults fall back when a model refuses them.
     Way("the defaults", {"prompt": _ONE}, None),
     Way("tool_choice required", {"prompt": _ONE, "tool_choice": "required"}, None, "tool_choice"),
     Way("tool_choice auto", {"prompt": _ONE, "tool_choice": "auto"}, None, "tool_choice"),
@@ -71,7 +71,7 @@ WAYS = (
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What came of asking in one way: a reply, or the error in its place."""
+    """The result of a way of asking: a reply or an error."""
 
     way: Way
     reply: Reply | ModelError
@@ -80,7 +80,7 @@ class Tried:
     def works(self) -> bool:
         if isinstance(self.reply, ModelError):
             return False
-        # `max_tokens` under its new name is what was asked for.
+        # `max_tokens` sent under its new name still works.
         replaced = self.way.parameter in self.reply.fallbacks and self.way.parameter != "max_tokens"
         if self.reply.no_answer is not None or replaced:
             return False
@@ -89,7 +89,7 @@ class Tried:
 
 
 def try_out(spec: ModelSpec, timeout_s: float) -> Iterator[Tried]:
-    """Ask in each way, one request each; no more once the model turns out to be out of reach."""
+    """Ask once in each way, and stop when the model cannot be reached."""
     for way in WAYS:
         if way.parameter in spec.omit:
             continue
@@ -100,7 +100,7 @@ def try_out(spec: ModelSpec, timeout_s: float) -> Iterator[Tried]:
 
 
 def _reply(spec: ModelSpec, way: Way, timeout_s: float) -> Reply | ModelError:
-    # A runner of its own, so that what one way has learned is not taken for what another one sends.
+    # Its own runner, so that the fallbacks of one way do not affect the next.
     runner = Runner(timeout_s=timeout_s)
     try:
         found = settled(runner.submit(_trial(spec, way)))

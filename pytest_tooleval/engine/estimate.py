@@ -1,4 +1,4 @@
-"""What a run would ask and cost, worked out without asking."""
+"""Estimates how many questions a run asks and what they cost."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from .user import opening
 if TYPE_CHECKING:
     import tiktoken
 
-# Tokens of an answer: a short call at least; at most `max_tokens`, or this where none is set.
+# Tokens of an answer: at least a short call; at most `max_tokens`, or this if it is not set.
 _SHORT_ANSWER = 20
 _LONG_ANSWER = 500
-# Tokens of reasoning before an answer, at most: the budgets that litellm makes of efforts.
+# The most tokens of reasoning before an answer: litellm's budgets for efforts.
 _REASONING = {
     "none": 0,
     "minimal": 128,
@@ -50,9 +50,9 @@ _REASONING = {
     "xhigh": 8192,
     "max": 16384,
 }
-# What a message adds to its text.
+# Tokens of a message besides its text.
 _MESSAGE_TOKENS = 3
-# What a round of a chain adds to the next question: the call and the tool's answer.
+# Tokens that a round of a chain adds to the next question: the call and its answer.
 _ROUND_TOKENS = 150
 
 
@@ -61,7 +61,7 @@ class Estimate:
     """Sums for one model. `least` and `most` are US dollars, None when price or tokens are unknown.
 
     `calls` and `prompt_tokens` are for the shortest way through chains, `most_calls` and
-    `most_reasoning_tokens` for the longest; `replayed` questions are on a cassette and cost nothing.
+    `most_reasoning_tokens` for the longest; `replayed` trials are in a cassette and cost nothing.
     """
 
     model: str
@@ -75,26 +75,28 @@ class Estimate:
     most_usd: float | None = 0.0
     has_price: bool = True
 
-    def add(self, replayed: int) -> None:
-        self.cases += 1
-        self.replayed += replayed
-
 
 def estimate(
     asked: Iterable[tuple[ResolvedCase, ModelSpec, Cassette | None, ModelSpec | None]],
     judge: ModelSpec | None = None,
 ) -> list[Estimate]:
-    """One Estimate per model, in order of first appearance, then those of judges and played users.
+    """One Estimate per model, in order of first appearance, then those of judges and simulated users.
 
-    Each case comes with its model, its cassette, and the model that plays its user. Prompt tokens are
-    counted by the tokenizer of OpenAI's models (near, not exact, for those of others).
+    Each case comes with its model, its cassette, and the model that plays its user. OpenAI's tokenizer
+    counts the prompt tokens, which is approximate for other models.
     """
     sums: dict[str, Estimate] = {}
     others: dict[str, Estimate] = {}
+
+    def row_of(label: str, rows: dict[str, Estimate], replayed: int) -> Estimate:
+        row = rows.setdefault(label, Estimate(label))
+        row.cases += 1
+        row.replayed += replayed
+        return row
+
     for case, spec, cassette, player in asked:
-        row = sums.setdefault(spec.label, Estimate(spec.label))
         replayed = _replayed(case, spec, cassette, player)
-        row.add(replayed)
+        row = row_of(spec.label, sums, replayed)
         tools = [tool.to_wire() for tool in case.tools]
         user = case.case.user
         turns = user.max_turns if user else len(case.turns) or 1
@@ -104,25 +106,20 @@ def estimate(
         question = _Question(case.messages, tools, sampling_for(spec, case))
         _add(row, spec, case.trials - replayed, rounds, question)
         if user is not None and player is not None:
-            label = payer(player.label, "user")
-            row = others.setdefault(label, Estimate(label))
-            row.add(replayed)
+            row = row_of(payer(player.label, "user"), others, replayed)
             question = _Question(opening(user), (), sampling_for(player))
             _add(row, player, case.trials - replayed, (2, turns + 1), question)
         if judge is not None and case.rubrics:
-            label = payer(judge.label, "judge")
-            row = others.setdefault(label, Estimate(label))
-            row.add(replayed)
-            told = Transcript(case.messages)
+            row = row_of(payer(judge.label, "judge"), others, replayed)
             for rubric in case.rubrics:
-                messages = judge_messages(rubric, told)
+                messages = judge_messages(rubric, Transcript(case.messages))
                 question = _Question(messages, [VERDICT], sampling_for(judge), rounds)
                 _add(row, judge, case.trials - replayed, (1, 1), question)
     return [*sums.values(), *others.values()]
 
 
 class _Question(NamedTuple):
-    """What is asked first. `quoted` are the fewest and most rounds of another model that it quotes."""
+    """The first question. `quoted`: the fewest and most rounds of another model that it quotes."""
 
     messages: Sequence[Mapping[str, Any]]
     tools: Sequence[Mapping[str, Any]]
@@ -133,7 +130,7 @@ class _Question(NamedTuple):
 def _replayed(
     case: ResolvedCase, spec: ModelSpec, cassette: Cassette | None, player: ModelSpec | None
 ) -> int:
-    """Trials whose first question is on the cassette."""
+    """The trials whose first question is in the cassette."""
     if cassette is None or (case.case.user and player is None):
         return 0
     if case.case.user and player:
@@ -151,7 +148,7 @@ def _add(row: Estimate, spec: ModelSpec, trials: int, rounds: tuple[int, int], a
     row.calls += trials * fewest
     row.most_calls += trials * longest
     if not trials or spec.callable or spec.model == LEXICAL:
-        if trials and spec.callable:  # what an agent of the user's own asks its model, nobody here knows
+        if trials and spec.callable:  # unknown: the questions of the agent to its model
             row.least_usd = row.most_usd = None
             row.has_price = spec.input_price is not None and spec.output_price is not None
         return
@@ -159,7 +156,7 @@ def _add(row: Estimate, spec: ModelSpec, trials: int, rounds: tuple[int, int], a
     shortest, longer = (prompt + rounds * _ROUND_TOKENS for rounds in asked.quoted)
     reasoning = _reasoning_tokens(spec, sampling)
     answer = _LONG_ANSWER
-    if sampling.get("max_tokens"):  # for reasoning and answer together
+    if sampling.get("max_tokens"):  # reasoning and answer together
         reasoning = min(reasoning, int(sampling["max_tokens"]))
         answer = int(sampling["max_tokens"]) - reasoning
     least = _tokens(shortest, fewest, _SHORT_ANSWER)
@@ -174,7 +171,7 @@ def _add(row: Estimate, spec: ModelSpec, trials: int, rounds: tuple[int, int], a
 
 
 def _reasoning_tokens(spec: ModelSpec, sampling: Mapping[str, Any]) -> int:
-    """Tokens of the reasoning before an answer, at most."""
+    """The most tokens of reasoning before an answer."""
     thinking = sampling.get("thinking")
     if isinstance(thinking, Mapping) and isinstance(thinking.get("budget_tokens"), int):
         return int(thinking["budget_tokens"])
@@ -183,14 +180,14 @@ def _reasoning_tokens(spec: ModelSpec, sampling: Mapping[str, Any]) -> int:
         return _REASONING.get(sampling.get("reasoning_effort", "none"), 0)
     if not entry.get("supports_reasoning"):
         return 0
-    # Claude thinks when it is asked to, all others without being asked.
+    # Claude reasons only if asked, other models by default.
     asked = "claude" in spec.model and not entry.get("thinking_always_on")
     by_itself = entry.get("default_reasoning_effort", "none" if asked else "medium")
     return _REASONING.get(sampling.get("reasoning_effort", by_itself), 0)
 
 
 def _tokens(prompt: int, rounds: int, answer: int) -> tuple[int, int]:
-    """Prompt and completion tokens of a conversation that grows by a round each time."""
+    """Prompt and completion tokens of a conversation that grows with each round."""
     return rounds * prompt + _ROUND_TOKENS * rounds * (rounds - 1) // 2, rounds * answer
 
 
@@ -208,7 +205,7 @@ def count_tokens(asked: _Question) -> int:
 
 @functools.lru_cache
 def _tokens_of(text: str) -> int:
-    """Most cases of a suite have the same tools and system prompt."""
+    """Cached, as most cases of a suite have the same tools and system prompt."""
     return len(_encoding().encode_ordinary(text))
 
 
@@ -216,7 +213,7 @@ def _tokens_of(text: str) -> int:
 def _encoding() -> tiktoken.Encoding:
     import tiktoken
 
-    # With the file that litellm brings nothing is downloaded; importing litellm takes seconds.
+    # litellm ships the file, so that nothing is downloaded. Importing litellm would take seconds.
     found = importlib.util.find_spec("litellm")
     if found is not None and found.origin is not None:
         files = Path(found.origin).parent / "litellm_core_utils" / "tokenizers"
@@ -225,9 +222,9 @@ def _encoding() -> tiktoken.Encoding:
 
 
 def prices_of(spec: ModelSpec) -> tuple[float | None, float | None, float | None]:
-    """US dollars per million tokens of input, output and reasoning, None where unknown.
+    """US dollars per million tokens of input, output and reasoning; None when unknown.
 
-    The model's table says it, else litellm's list.
+    They are in the model's table, else in litellm's list.
     """
     if spec.input_price is not None and spec.output_price is not None:
         return spec.input_price, spec.output_price, spec.output_price

@@ -1,9 +1,9 @@
-"""What is sent in place of a default that a provider refuses: `auto` for `required`, no temperature.
+"""Fallbacks for defaults that a provider refuses: `auto` instead of `required`, no temperature.
 
-A fallback has one reason, the refusal, and holds for the model for the rest of the run. What the user
-has set is never changed: its refusal is an error. Three things are no change of what was asked:
-`max_tokens` under its new name, `auto` where a provider has no `none`, and an effort set for all models
-that can reason, where one cannot.
+The only reason for a fallback is a refusal, and it applies to the model for the rest of the run. What
+the user has set never changes: its refusal is an error. There are three exceptions: `max_tokens` is sent
+under its new name, `auto` replaces `none` if a provider has no `none`, and an effort for all models is
+left out for models that cannot reason.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from .models.spec import ModelSpec
 REASONING_OPTION = "--tooleval-reasoning"
 _EFFORT = "reasoning_effort"
 MAX_COMPLETION_TOKENS = "max_completion_tokens"
-# What goes in the place of a refused parameter; of all others nothing does.
+# What replaces a refused parameter; all others are left out.
 _INSTEAD: Mapping[str, str | None] = {"tool_choice": "auto", "max_tokens": MAX_COMPLETION_TOKENS}
 
-# A thinking mode excludes forced calls (DeepSeek, Claude); Google and Amazon have their own words.
+# A thinking mode excludes forced calls (DeepSeek, Claude). Google and Amazon phrase it differently.
 _NAMES_TOOL_CHOICE = re.compile(
     r"tool[ _-]?choice|thinking[ _-]?mode|forced? (tool|function)|function[ _]?calling[ _]?config",
     re.IGNORECASE,
 )
-# Groq answers so when the model did not obey: the model's failure, not a refusal.
+# Groq's answer when the model did not obey, which is the model's failure and not a refusal.
 _NOT_OBEYED = re.compile(r"tool_use_failed|did not call a tool", re.IGNORECASE)
 _REFUSED = re.compile(
     r"n[o']t (be )?(support|allow|permit|accept|recogni|available|specified|set|both)"
@@ -41,7 +41,7 @@ _REFUSED = re.compile(
     r"|may only|only \S+ is|only the default|must be|invalid|extra inputs|strictly",
     re.IGNORECASE,
 )
-# Tools have parameters, too, and one of them may be called temperature.
+# Tools also have parameters, and one may be called temperature.
 _ABOUT_TOOLS = re.compile(r"schema|propert|tools?[.\[]|function_declarations", re.IGNORECASE)
 _UNKNOWN = re.compile(
     r"n[o']t supported|unsupported|deprecated|unknown|unrecogni|unexpected", re.IGNORECASE
@@ -59,7 +59,7 @@ class ParameterRefused(ModelError):
         self.value = value
 
     def named(self, place: str, spec: ModelSpec) -> ModelError:
-        """The error of a parameter that the user has set in `place`, with ways out of it."""
+        """The error for a parameter that the user has set in `place`, with ways to fix it."""
         way = "leave it out" if place.startswith("--") else "remove it there"
         if spec.source and place != spec.source and self.parameter != "tool_choice":
             way += f', or set omit = ["{self.parameter}"] in {spec.source}'
@@ -68,7 +68,7 @@ class ParameterRefused(ModelError):
 
 
 def refused_parameter(status: int | None, text: str, sent: Mapping[str, object]) -> str | None:
-    """Which of the parameters sent a failed request was refused for, None if it was anything else."""
+    """The parameter for which a request was refused; None for another reason."""
     if status not in _STATUSES:
         return None
     forced = sent.get("tool_choice") in ("required", "none")
@@ -80,7 +80,7 @@ def refused_parameter(status: int | None, text: str, sent: Mapping[str, object])
         return None
     names = (name for name in sent if name not in ("tool_choice", "max_tokens"))
     found = next((name for name in names if _named(name).search(text)), None)
-    # A number of tokens that is too large is refused in other words than the parameter's name.
+    # Not if only the number of tokens is too large.
     renamed = "max_tokens" in sent and _named("max_tokens").search(text) and _UNKNOWN.search(text)
     return found or ("max_tokens" if renamed else None)
 
@@ -91,7 +91,7 @@ def _named(parameter: str) -> re.Pattern[str]:
 
 
 def fallback_text(parameter: str, sent: str | None) -> str:
-    """What was sent in place of a parameter, in words."""
+    """The fallback for a parameter, in words."""
     if parameter == "tool_choice":
         return f"asked with tool_choice '{sent}', because the model refuses the one of the case"
     if parameter == _EFFORT:
@@ -104,8 +104,8 @@ def fallback_text(parameter: str, sent: str | None) -> str:
 class Fallbacks:
     """What one model is known to refuse.
 
-    `set_by` names the parameters that the user has set, and where. `tried` holds what one question has
-    been refused for so far; all others learn of it when an answer came without it.
+    `set_by` maps the parameters that the user has set to the place. `tried` are the refusals of one
+    question so far; they apply to other questions once an answer confirms them.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -115,7 +115,7 @@ class Fallbacks:
     def apply(
         self, request: ChatRequest, set_by: Mapping[str, str], tried: Set[str] = frozenset()
     ) -> tuple[ChatRequest, dict[str, str | None]]:
-        """The request as this model takes it, and what stands in it in place of what (None: nothing)."""
+        """The request as this model accepts it, and the replaced parameters (None: left out)."""
         sent = sent_parameters(request)
         ignored = _ignored(self._spec, sent)
         refused = self._certain | tried | _listed(self._spec.model) | ignored
@@ -132,21 +132,21 @@ class Fallbacks:
         return (_replaced(request, instead) if instead else request), instead
 
     def learn(self, refusal: ParameterRefused, set_by: Mapping[str, str], tried: set[str]) -> None:
-        """Note a refusal in `tried`; an error if nothing can be done about it."""
+        """Note a refusal in `tried`. Raises if there is no fallback."""
         key = _key(refusal.parameter, refusal.value)
         if not _is_default(refusal.parameter, refusal.value, set_by):
             raise refusal.named(set_by[refusal.parameter], self._spec)
-        if key in tried:  # it was refused without it as well, so that was not the reason
+        if key in tried:  # also refused without it, so that was not the reason
             raise refusal
         tried.add(key)
 
     def confirm(self, tried: Set[str]) -> None:
-        """An answer came without what was refused, so that was the reason."""
+        """An answer came without these, so they were the reasons for the refusals."""
         self._certain |= tried
 
 
 def _key(parameter: str, value: object) -> str:
-    """What a refusal is of: of `tool_choice` one value, of all others the parameter."""
+    """What is refused: one value of `tool_choice`, else the whole parameter."""
     return f"{parameter} {value}" if parameter == "tool_choice" else parameter
 
 
@@ -168,7 +168,7 @@ def _replaced(request: ChatRequest, instead: Mapping[str, str | None]) -> ChatRe
 
 @functools.cache
 def _listed(model: str) -> frozenset[str]:
-    """What the model refuses by litellm's price list."""
+    """What the model refuses according to litellm's price list."""
     entry = listed(model) or {}
     flags = {"supports_sampling_params": "temperature", "supports_forced_tool_use": _FORCED}
     refused = {key for flag, key in flags.items() if entry.get(flag) is False}
@@ -178,7 +178,7 @@ def _listed(model: str) -> frozenset[str]:
 
 
 def _ignored(spec: ModelSpec, sent: Mapping[str, object]) -> frozenset[str]:
-    """What litellm would leave out without a word."""
+    """What litellm would silently leave out."""
     if spec.protocol or spec.callable:
         return frozenset()
     provider = spec.extra.get("custom_llm_provider") or provider_of(spec.model)

@@ -1,4 +1,4 @@
-"""Sparing the garbage collector work, a tenth of a whole run (docs/reference/benchmarks.md)."""
+"""Less garbage collection, which saves a tenth of a run (docs/reference/benchmarks.md)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 import gc
 import sys
 
-# Python collects after every 700 (since 3.14: 2,000) new objects; one question in flight is about 100.
+# Python collects after 700 (since 3.14: 2,000) new objects; a running question has about 100.
 _SELDOM = 10_000
 
 _before: tuple[int, int, int] | None = None
@@ -15,9 +15,9 @@ _frozen = False
 
 
 def collect_seldom(on: bool) -> None:
-    """Let the whole process collect less often, or as it did before.
+    """Make the whole process collect less often, or as before.
 
-    A collector that is off, or that somebody has set to be slower still, is left alone.
+    Changes nothing if the collector is off or already collects less often.
     """
     global _before  # noqa: PLW0603
     threshold = gc.get_threshold()
@@ -52,15 +52,15 @@ def as_before() -> None:
 
 @functools.cache
 def leave_memory_at_exit() -> None:
-    """Let the system take what the interpreter would take apart when it ends.
+    """Leave freeing the memory to the system instead of the interpreter.
 
-    That is a sixth of the CPU of a short run, and with litellm a second.
+    This saves a sixth of the CPU time of a short run, and a second with litellm.
     """
     atexit.register(_leave_memory)
 
 
 def _leave_memory() -> None:
-    # They live on, so that the interpreter clears each by itself: files are closed, `__del__` is called.
+    # The interpreter still clears modules, which closes files and calls `__del__`.
     modules: list[object] = [*sys.modules.values()]
     modules.append(modules)
     gc.freeze()

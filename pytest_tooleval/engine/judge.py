@@ -1,7 +1,7 @@
 """A judge: a model that is asked whether a conversation meets a rubric.
 
-It answers by a call, of which nothing is guessed: anything but one call with a reason and a verdict is
-an error. What it judges is hostile, and stands as JSON inside of tags that it cannot close.
+It must answer with one call with a reason and a verdict; anything else is an error. The conversation is
+hostile, so it is given as JSON between tags that it cannot close.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ def require_judge(case: ResolvedCase, judge: ModelSpec | None) -> None:
 async def with_verdicts(
     case: ResolvedCase, transcript: Transcript, judge: ModelSpec | None, ask: AskOne
 ) -> Transcript:
-    """The transcript with what the judge makes of it. Raises ModelError where that cannot be read."""
+    """The transcript with the judge's verdicts. Raises ModelError when one cannot be read."""
     if judge is None or not case.rubrics:
         return transcript
     try:
         rubrics = await asyncio.to_thread(to_judge, case, transcript)
     except CannotCompare:
-        return transcript  # said when the answer is scored
+        return transcript  # scoring reports it
     asked = (judge_one(rubric, transcript, judge, ask, turn) for turn, rubric in rubrics)
     return structs.replace(transcript, judged=tuple(await asyncio.gather(*asked)))
 
@@ -87,7 +87,7 @@ async def judge_one(
 ) -> Judged:
     """Ask the judge about one rubric, for a turn or for the whole conversation (0)."""
     messages = judge_messages(rubric, transcript, turn)
-    # Always the first trial: the same conversation gets the same verdict, and is paid for once.
+    # Always as the first trial, so that equal conversations are judged, and paid for, once.
     request = ChatRequest(messages, [VERDICT], "required", sampling_for(judge))
     with errors_of("judge", judge):
         reply = await ask(request, read_verdict)
@@ -96,15 +96,15 @@ async def judge_one(
 
 
 def judge_messages(rubric: str, transcript: Transcript, turn: int = 0) -> list[Message]:
-    """What the judge is asked: no text in the conversation can end it, or pass for the rubric."""
+    """The question to the judge. No text in the conversation can end it, or pose as the rubric."""
     what = f"what the assistant did in turn {turn}" if turn else "what the assistant did"
-    lines = "\n".join(_escaped(each) for each in _told(transcript, turn or None))
+    lines = "\n".join(_escaped(each) for each in _lines(transcript, turn or None))
     asked = f"The rubric, for {what}:\n\n{rubric}\n\n<conversation>\n{lines}\n</conversation>"
     return [{"role": "system", "content": _INSTRUCTIONS}, {"role": "user", "content": asked}]
 
 
-def _told(transcript: Transcript, turns: int | None) -> Iterator[dict[str, Any]]:
-    """Each message up to the end of a turn, without the system prompt."""
+def _lines(transcript: Transcript, turns: int | None) -> Iterator[dict[str, Any]]:
+    """The messages up to the end of a turn, without the system prompt."""
     said = [message for message in transcript.prompt if message.get("role") not in SYSTEM_ROLES]
     for number, rounds in enumerate(transcript.turns[:turns], 1):
         for round_ in rounds:
@@ -123,9 +123,9 @@ def _message(turn: int, message: Message) -> dict[str, Any]:
     return {"turn": turn, "role": str(message.get("role")), "text": text_of(message)}
 
 
-def _escaped(told: dict[str, Any]) -> str:
-    text = json.dumps(told, ensure_ascii=False)
-    text = text if text.isprintable() else json.dumps(told)
+def _escaped(line: dict[str, Any]) -> str:
+    text = json.dumps(line, ensure_ascii=False)
+    text = text if text.isprintable() else json.dumps(line)
     return text.replace("<", "\\u003c").replace(">", "\\u003e")
 
 

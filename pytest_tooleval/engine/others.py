@@ -1,4 +1,4 @@
-"""Judges and simulated users: models that are asked beside the one that is judged."""
+"""Judges and simulated users: models that are not judged themselves."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .clients.base import ChatRequest
 from .models.spec import ModelSpec
 
 Read = Callable[[Reply], object]
-# Asks, and keeps no answer that cannot be read.
+# Asks, and does not record an answer that cannot be read.
 AskOne = Callable[[ChatRequest, Read], Awaitable[Reply]]
 _TITLES = {"judge": "the judge", "user": "the user, played by"}
 
 
 @contextmanager
 def errors_of(role: Role, spec: ModelSpec) -> Iterator[None]:
-    """Say in errors whose they are: not those of the model that is judged."""
+    """Name the judge or the user in errors, as they are not those of the judged model."""
     try:
         yield
     except ModelError as error:

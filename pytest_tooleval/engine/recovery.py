@@ -1,10 +1,10 @@
-"""Calls that a model wrote as text, because it or its server does not speak the tools API.
+"""Recovers calls that a model wrote as text, because it or its server does not support the tools API.
 
-A call is recovered only if the whole reply is that call, or several, and each names a known tool:
-a model that explains a call in prose has not made one. Understood are, around the JSON object
-`{"name": ..., "arguments" or "parameters": {...}}`, one or more of them:
+The whole reply must consist of calls, and each must name a known tool: a call that is explained in prose
+does not count. A call is a JSON object `{"name": ..., "arguments" or "parameters": {...}}`, and one or
+several may be in:
 
-- nothing, or a list, or a fenced code block;
+- plain text, a list, or a fenced code block;
 - `<tool_call>...</tool_call>` (Hermes, Qwen), `<|tool_call|>...<|/tool_call|>` (Phi, Granite);
 - `[TOOL_CALLS]...` (Mistral), `<|python_tag|>...` (Llama);
 - `<function=NAME>{...}</function>` (Llama), with the arguments alone inside.
@@ -29,11 +29,11 @@ _OTHER_KEYS = {"name", "type", "id"}
 
 
 class _NotCalls(Exception):
-    """The text is something else than calls."""
+    """The text does not consist of calls."""
 
 
 def recover_calls(text: str, tool_names: Collection[str]) -> tuple[ToolCall, ...]:
-    """The calls that a reply consists of; empty when it is anything else. Never raises."""
+    """The calls in a reply that consists only of calls; otherwise empty. Never raises."""
     if len(text) > MAX_LENGTH:
         return ()
     try:
@@ -45,9 +45,9 @@ def recover_calls(text: str, tool_names: Collection[str]) -> tuple[ToolCall, ...
 
 
 def repair_call(call: ToolCall, tool_names: Collection[str]) -> ToolCall | None:
-    """The call that a model meant when it put a whole call as JSON into the function's name.
+    """The call that a model meant when it wrote a whole call as JSON into the function's name.
 
-    None when the name is no such thing. Arguments inside the name win over those beside it.
+    None when the name is something else. Arguments inside the name override the call's own.
     """
     known = {name.casefold() for name in tool_names}
     text = call.name.strip()
@@ -93,7 +93,7 @@ def _unfenced(text: str) -> str:
 
 
 def _tagged(text: str, start: str, end: str, *, attribute: bool = False) -> Iterator[tuple[str, str]]:
-    """The bodies between tags, and what stands in the opening tag; nothing may stand outside."""
+    """The bodies between tags, and the attribute of the opening tag. Nothing may be outside."""
     at = 0
     while at < len(text):
         if not text.startswith(start, at):
@@ -106,7 +106,7 @@ def _tagged(text: str, start: str, end: str, *, attribute: bool = False) -> Iter
                 raise _NotCalls
             name, at = text[at:close].strip().strip('"'), close + 1
         stop = text.find(end, at)
-        # The last closing tag is often a stop word, which servers cut off.
+        # The last closing tag is often a stop word, which servers remove.
         body, at = (text[at:], len(text)) if stop < 0 else (text[at:stop], stop + len(end))
         yield name, body
         while at < len(text) and text[at].isspace():
@@ -114,7 +114,7 @@ def _tagged(text: str, start: str, end: str, *, attribute: bool = False) -> Iter
 
 
 def _json_calls(text: str) -> Iterator[ToolCall]:
-    """Calls as JSON: one object, a list of them, or several objects one after the other."""
+    """Calls as JSON: an object, a list of objects, or several objects in a row."""
     if not text.startswith(("{", "[")):
         raise _NotCalls
     at = 0

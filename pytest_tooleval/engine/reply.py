@@ -1,4 +1,4 @@
-"""From a provider's message to a `Reply`: finding the calls in it."""
+"""Reads a provider's message as a `Reply`: finds the calls in it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .clients.base import ChatRequest
 
 
 def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply:
-    """Read an answer whose message may hold anything.
+    """Read an answer, whose message may contain anything.
 
-    Calls that a model wrote as text are recovered, unless it was told to call nothing.
+    Calls that the model wrote as text are recovered, unless it was told not to call.
     """
     message = dict(answer.message)
     tool_names = [tool["function"]["name"] for tool in request.tools]
@@ -42,7 +42,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
 
 
 def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply | tuple[Round, ...]:
-    """A reply, or all rounds of an agent that has run its own loop."""
+    """A reply, or all rounds of an agent with its own loop."""
     if answer.earlier is None:
         return read_reply(answer, request, cached=cached)
     return tuple(Round(read_reply(each, request, cached=cached), each.answers) for each in answer.rounds)
@@ -56,7 +56,7 @@ def _calls(
     if isinstance(raw, list) and raw:
         return _repaired(tuple(_native(call) for call in raw), tool_names)
     function = message.get("function_call")
-    if isinstance(function, Mapping):  # the chat API's older spelling
+    if isinstance(function, Mapping):  # the chat API's older field
         return _repaired((_native({"function": function}),), tool_names)
     text = text_of(message)
     if tool_choice != "none" and text.strip():

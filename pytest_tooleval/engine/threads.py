@@ -1,4 +1,4 @@
-"""Threads that never keep the process from ending."""
+"""Daemon threads, which never keep the process from ending."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ T = TypeVar("T")
 
 
 class DaemonThreads(concurrent.futures.ThreadPoolExecutor):
-    """Runs every task in a daemon thread of its own.
+    """Runs every task in its own daemon thread, without a limit on their number.
 
-    The interpreter waits for the threads of an ordinary pool when it exits, so one user's function
-    that hangs, or litellm's import under Ctrl-C, would hold pytest for as long as it takes. How
-    many run at a time is the caller's to limit. (asyncio takes only this class as its default.)
+    At exit, Python waits for the threads of an ordinary pool, so a function that hangs would block
+    pytest. asyncio accepts only a subclass of ThreadPoolExecutor as the default executor.
     """
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[T]:

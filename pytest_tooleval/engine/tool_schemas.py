@@ -1,4 +1,4 @@
-"""What a model's provider makes of the tools in a question."""
+"""Which parts of tool schemas a model's provider refuses or ignores."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SHOWN = 5
 
 
 class ToolSchemas:
-    """The tools as one model is sent them."""
+    """Checks the tools in questions to one model."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._providers = _providers(spec)
-        # Another host under a provider's protocol may take what the provider refuses.
+        # Another host with a provider's protocol may accept what the provider refuses.
         self._refuses = not spec.base or provider_of(spec.model) == "azure"
         self._known: dict[str, list[Trouble]] = {}
 
     def changes(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-        """What the model is not shown of which tool, as fallbacks. ModelError when one is refused."""
+        """The parts of schemas that the model is not shown, as fallbacks. ModelError if refused."""
         changes = {}
         for tool in tools if self._providers else ():
             function = tool["function"]
@@ -63,7 +63,7 @@ class ToolSchemas:
 
 
 def _providers(spec: ModelSpec) -> frozenset[Provider]:
-    """Whose rules hold for a model's tools; empty where none are known."""
+    """The providers whose rules apply to a model's tools; empty when unknown."""
     if spec.callable:
         return frozenset()
     provider = str(spec.extra.get("custom_llm_provider") or provider_of(spec.model))

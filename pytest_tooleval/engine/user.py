@@ -1,4 +1,4 @@
-"""A model that plays the user of a conversation: it is told its goal, and what was said."""
+"""A model that plays the user of a conversation, with a goal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..record.transcript import Message
 from ..record.transcript import PlayedUser
 from ..record.transcript import Reply
 from ..record.transcript import Round
+from ..record.transcript import sum_known
 from ..suite.model import ResolvedCase
 from ..suite.model import TestCase
 from ..suite.model import User
@@ -24,7 +25,7 @@ from .models.tables import resolve_models
 from .others import AskOne
 from .others import errors_of
 
-# Small models take the assistant's part, or stop at once, unless it is asked for in just this way.
+# With other words, small models play the assistant or stop at once.
 _INSTRUCTIONS = """\
 You play a user who writes to an assistant. When the user has got what they want, or it is clear that \
 they will not get it, you write {stop} and nothing else. Until then you write the user's next message \
@@ -42,7 +43,7 @@ _SILENT = "(nothing)"
 def user_of(
     case: TestCase, default: ModelSpec | None, tables: Callable[[], ModelTables]
 ) -> ModelSpec | None:
-    """The model that plays the user of a case, if one does. Raises ConfigError."""
+    """The model that plays the user of a case, if any. Raises ConfigError."""
     if case.user is None or case.user.model is None:
         return default if case.user else None
     return resolve_models([case.user.model], tables())[0]
@@ -51,7 +52,7 @@ def user_of(
 def played_user(
     case: ResolvedCase, spec: ModelSpec | None, ask: AskOne, trial: int
 ) -> SimulatedUser | None:
-    """Who plays the user of a case, if anybody does. Raises ModelError when no model is named for it."""
+    """The simulated user of a case, if it has one. Raises ModelError when no model is named."""
     if case.case.user is None:
         return None
     if spec is None:
@@ -64,13 +65,13 @@ def played_user(
 
 
 def opening(user: User) -> list[Message]:
-    """What the model that plays the user is asked first."""
+    """The first question to the model that plays the user."""
     goal = _INSTRUCTIONS.format(goal=user.goal, stop=user.stop)
     return [{"role": "system", "content": goal}, {"role": "user", "content": _FIRST}]
 
 
 class SimulatedUser:
-    """One conversation of a user that a model plays."""
+    """A user that a model plays, in one conversation."""
 
     def __init__(self, user: User, spec: ModelSpec, ask: AskOne, trial: int) -> None:
         self._user = user
@@ -82,9 +83,9 @@ class SimulatedUser:
         self._replies: list[Reply] = []
 
     async def says(self, rounds: Sequence[Round]) -> tuple[Message, ...] | None:
-        """What the user says after these rounds; None once it has reached its goal.
+        """What the user says after these rounds; None once the goal is reached.
 
-        Raises ModelError when it does not get there.
+        Raises ModelError when the goal is not reached in time.
         """
         if rounds:
             said = [each.reply.text for each in rounds[self._heard :] if each.reply.text.strip()]
@@ -103,7 +104,7 @@ class SimulatedUser:
         return ({"role": "user", "content": text},)
 
     def _read(self, reply: Reply) -> str | None:
-        """What the user says; None where it stops. Raises ModelError where that cannot be."""
+        """What the user says; None to stop. Raises ModelError if this makes no sense."""
         text = reply.text
         if reply.no_answer is not None:
             raise ModelError(printable(f"gave no answer: {reply.no_answer}"), kind="user")
@@ -125,8 +126,7 @@ class SimulatedUser:
 
     @property
     def played(self) -> PlayedUser:
-        """What is kept of it."""
-        costs = [reply.cost_usd for reply in self._replies]
-        cost = None if None in costs else sum(each or 0.0 for each in costs)
+        """The record of the user."""
+        cost = sum_known(reply.cost_usd for reply in self._replies)
         last = self._replies[-1].text if self._replies else ""
         return PlayedUser(self._spec.label, last if self._user.stop in last else "", cost)

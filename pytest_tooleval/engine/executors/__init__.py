@@ -1,1 +1,1 @@
-"""What answers the tool calls of a model."""
+"""Executors, which answer the tool calls of a model."""

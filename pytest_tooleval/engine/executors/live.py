@@ -1,9 +1,9 @@
-"""Tools that really run: a multi-turn case may send calls to a server in place of mocks.
+"""Live tools: a multi-turn case may send calls to a server instead of mocks.
 
-A tool runs if the suite wants it and the command line allows it. What the server answers is kept on
-the cassette like a model's answer, so that a replay needs neither server nor permission. Each trial
-has a session of its own, opened with the first call that is not recorded. As a server may remember the
-calls before, the trial then begins anew and runs those, too.
+A tool runs if the suite names it and the command line allows it. The server's answers are recorded in
+the cassette like those of a model, so a replay needs neither server nor permission. Each trial has its
+own session, opened for the first call that is not recorded. As the server may remember earlier calls,
+the trial then restarts and runs those too.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ class ToolSession(Protocol):
     """An open connection to a server."""
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """The text that answers a call. Raises ModelError of the kind `tool_server`."""
+        """The answer to a call. Raises ModelError of the kind `tool_server`."""
         ...
 
 
 class ToolServer(Protocol):
-    """A server that tools can be run on."""
+    """A server that runs tools."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What a cassette knows the server by, without credentials."""
+        """The server in the key of a cassette, without credentials."""
         ...
 
     def has(self, tool: str, names: Sequence[str]) -> bool:
-        """Whether the names cover this tool of the server: itself, or `*` if it only reads."""
+        """Whether the names include this tool of the server: by its name, or by `*` if it only reads."""
         ...
 
     def session(self) -> AbstractAsyncContextManager[ToolSession]:
@@ -57,7 +57,7 @@ class ToolServer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The server of a suite's live tools, those that the command line allows, and the cassette."""
+    """The server of a suite's live tools, the tools that the command line allows, and the cassette."""
 
     server: ToolServer
     allowed: Sequence[str] = ()
@@ -65,17 +65,17 @@ class Live:
 
 
 class BeginAnew(Exception):
-    """A call is not recorded, but earlier ones of the trial are: the trial must run those, too.
+    """A call is not recorded, but earlier ones of the trial are, and the trial must run those too.
 
-    What the model has said stays recorded, so it is asked again only if the server answers otherwise.
+    The model's answers stay recorded, so it is asked again only if the server answers differently.
     """
 
 
 class LiveTools:
     """The live tools of one trial of a model; `close` ends its session.
 
-    `refusal` says why nothing may be asked that is not recorded, neither the model nor the server,
-    and is empty when all that the case may call is allowed.
+    `refusal` says why only recorded answers of model and server may be used; it is empty when all tools
+    of the case are allowed.
     """
 
     def __init__(
@@ -95,10 +95,9 @@ class LiveTools:
         return self._live.server.has(tool, self._wanted)
 
     async def answer(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> str:
-        """What the server answers a call that was made after these messages.
+        """The server's answer to a call that was made after these messages.
 
-        Raises BeginAnew, once, when earlier calls were answered from the cassette and this one is not
-        on it.
+        Raises BeginAnew, once, when earlier calls are in the cassette and this one is not.
         """
         asked = self._question(call, messages)
         key = key_of(asked)
@@ -122,18 +121,18 @@ class LiveTools:
         return content
 
     async def run(self, call: ToolCall) -> str:
-        """What the server answers, whatever is recorded."""
+        """The server's answer, without the cassette."""
         if self._session is None:
             self._session = await self._stack.enter_async_context(self._live.server.session())
         return await self._session.call(call.name, call.arguments or {})
 
     @property
     def known_by(self) -> dict[str, Any]:
-        """What may change what is answered, as far as it is known beforehand."""
+        """What may change the answers, as far as it is known in advance."""
         return {"mcp": dict(self._live.server.identity), "tools": sorted(self._wanted)}
 
     def _question(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        # The same call may be answered differently after other calls, so all that was said counts.
+        # The answer may depend on earlier calls, so all messages are part of the question.
         return {
             "mcp": dict(self._live.server.identity),
             "tool": call.name,
@@ -145,7 +144,7 @@ class LiveTools:
         }
 
     async def close(self) -> None:
-        """End the session, if there is one. Must run in the task that made the calls."""
+        """End the session, if there is one. Call it in the task that made the calls."""
         await self._stack.aclose()
 
 
@@ -158,7 +157,7 @@ def _refusal(live: Live, case: ResolvedCase) -> str:
         if server.has(tool.name, case.live_tools)
         and not server.has(tool.name, live.allowed)
         and tool.name.casefold() not in mocked
-        # The call that ends a chain is scored and not run.
+        # The call that ends a chain is scored, but not run.
         and (case.turns or not is_expected(tool.name, case))
     ]
     if not missing:

@@ -1,12 +1,12 @@
-"""What mocks answer to a model's calls in a multi-turn case.
+"""Mocks, which answer a model's calls in a multi-turn case.
 
 A mock in `mock_responses` is
 
 - any JSON value: the answer to every call of that tool;
-- `{"$sequence": [a, b, ...]}`: the first call is answered `a`, the second `b`; the last repeats;
+- `{"$sequence": [a, b, ...]}`: `a` answers the first call, `b` the second; the last one repeats;
 - `{"$when": [{"params": {...}, "answer": a}, ..., {"answer": z}]}`: the first entry whose params
-  match the arguments answers; params may hold matchers, an entry without params always matches;
-- `{"$exact": value}`: `value` as it stands, for data that has one of the keys above.
+  match the arguments answers; params may contain matchers, an entry without params always matches;
+- `{"$exact": value}`: `value` itself, for data with one of the keys above.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ...suite.model import ResolvedCase
 
 
 class Mocks:
-    """The mocks of one trial. Keeps count of calls for `$sequence`."""
+    """The mocks of one trial. Counts calls for `$sequence`."""
 
     def __init__(self, case: ResolvedCase) -> None:
         self._case = case
-        # In a conversation those of the turn.
+        # In a conversation, the tools of the turn.
         self.offered = case.tools
         self._mocks = {name.casefold(): mock for name, mock in case.case.mock_responses.items()}
         self._calls: dict[str, int] = {}
@@ -35,11 +35,11 @@ class Mocks:
         return tool.casefold() in self._mocks and self.offers(tool)
 
     def offers(self, tool: str) -> bool:
-        """Whether the tool is offered by now; outside of conversations it always is."""
+        """Whether the tool is offered in this turn; outside of conversations it always is."""
         return not self._case.turns or tool.casefold() in {each.name.casefold() for each in self.offered}
 
     def answer(self, call: ToolCall) -> str:
-        """The content of the tool message: a text as it is, everything else as JSON."""
+        """The content of the tool message: a text unchanged, anything else as JSON."""
         value = self._value(call)
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 

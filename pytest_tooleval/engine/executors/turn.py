@@ -1,4 +1,4 @@
-"""What answers an agent that calls its tools itself, as a model's calls are answered."""
+"""Answers the calls of an agent with its own loop, as a model's calls are answered."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from .live import LiveTools
 from .mocks import Mocks
 from .worlds import WorldTools
 
-# More calls than any case with one turn needs.
+# More calls than any single-turn case needs.
 _MOST_CALLS = 50
-# A model is asked no more after such a call; an agent goes on, and an error would make it try again.
+# After such a call a model is not asked again, but an agent continues, and would retry after an error.
 _NOT_RUN = '{"status": "accepted; the tool is not run in this test"}'
 
 
 class TurnTools:
-    """The tools of one turn, the turns counted from 0.
+    """The tools of one turn; `number` counts from 0.
 
-    A call that ends a chain, and every call where there is neither chain nor conversation, is scored and
-    not run.
+    Calls that end a chain, and all calls outside of chains and conversations, are scored, but not run.
     """
 
     def __init__(
@@ -62,13 +61,13 @@ class TurnTools:
         return await asyncio.to_thread(mocks.answer, call)
 
     async def ends(self, call: ToolCall) -> bool:
-        """Whether the run ends with a call, which is not answered."""
+        """Whether this call ends the run, unanswered."""
         case = self._case
         return case.forbids and await asyncio.to_thread(is_lost, case, [call], self._number)
 
     @property
     def known_by(self) -> Mapping[str, Any]:
-        """What may change the answers, for the cassette."""
+        """What may change the answers, for the key of the cassette."""
         case = self._case
         known_by: dict[str, Any] = {}
         of_turn = case.turns[self._number].turn.forbidden_calls if case.case.turns else None
@@ -86,10 +85,10 @@ class TurnTools:
 
 
 def is_lost(case: ResolvedCase, calls: Sequence[ToolCall], turn: int) -> bool:
-    """Whether a call was made that is forbidden: no tool runs it, and no error that follows hides it."""
+    """Whether a call is forbidden: then no tool runs, and no later error can hide it."""
     before, now = Reply(message={}), Reply(message={}, calls=tuple(calls))
     rounds = (Round(reply, (), ({"role": "user"},)) for reply in (*[before] * turn, now))
     try:
         return forbidden_in(case, Transcript((), tuple(rounds))) is not None
     except CannotCompare:
-        return True  # said when the answer is scored
+        return True  # scoring reports it

@@ -1,4 +1,4 @@
-"""Tools that are the methods of a world: each trial has one of its own, made with its first call."""
+"""Tools that are methods of a world. Each trial makes its own world with its first call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WorldTools:
         self._worker: Worker | None = None
 
     async def answer(self, call: ToolCall, offered: Collection[str]) -> str:
-        """What the world answers. Raises ModelError when it cannot be used."""
+        """The world's answer. Raises ModelError when the world cannot be used."""
         try:
             if self._worker is None:
                 self._worker = Worker()
@@ -40,7 +40,7 @@ class WorldTools:
 
     async def _within(self, worker: Worker, work: Callable[[], _T]) -> _T:
         future = asyncio.wrap_future(worker.submit(work))
-        # `wait` and not `wait_for`: nothing can stop a thread.
+        # Not `wait_for`, as nothing can stop a thread.
         finished, _ = await asyncio.wait([future], timeout=time_limit(self._world))
         if not finished:
             raise too_slow(self._world)

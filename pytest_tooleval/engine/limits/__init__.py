@@ -1,1 +1,1 @@
-"""How much may be asked: slots, pace, retries, money."""
+"""Limits on requests: concurrency, pace, retries, money."""

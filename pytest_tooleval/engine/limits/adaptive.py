@@ -1,9 +1,9 @@
-"""How many requests one model stands: found out by doubling, and taken back when it says 429.
+"""Finds out how many concurrent requests a model allows.
 
-The scheme of TCP's slow start and of inspect_ai's adaptive concurrency: begin with a few, double
-after each full round of answers; on a 429 cut by a fifth, once per episode, and from then on grow
-by a tenth. An episode lasts as long as `Retry-After` says, else 15 seconds. A failing server (5xx)
-only pauses the growth.
+As in TCP's slow start and inspect_ai's adaptive concurrency, the limit starts low and doubles after each
+full round of answers. A 429 cuts it by a fifth, once per episode, and from then on it grows by a tenth.
+An episode lasts as long as `Retry-After` says, else 15 seconds. A failing server (5xx) only pauses the
+growth.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EPISODE_S = 15.0
 
 
 class AdaptiveSlots(Slots):
-    """Slots of one model; their number moves between 1 and `most`."""
+    """The slots of one model, from 1 to `most`."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.limit = min(START, most)
@@ -33,7 +33,7 @@ class AdaptiveSlots(Slots):
         self._growth_from = 0.0
 
     def answered(self) -> None:
-        """An answer came: after a full round of them, allow more."""
+        """Count an answer. After a full round of answers, allow more requests."""
         self._answers += 1
         if self._answers < self.limit or self.limit >= self._most or self._clock() < self._growth_from:
             return
@@ -41,7 +41,7 @@ class AdaptiveSlots(Slots):
         self._set(min(self._most, wider))
 
     def failed(self, error: ModelError) -> None:
-        """A request failed: allow less if the model is asked too fast, and do not grow for a while."""
+        """Pause the growth, and allow fewer requests if the failure was throttling."""
         if error.kind not in ("rate_limit", "handles", "server"):
             return
         now = self._clock()

@@ -1,4 +1,4 @@
-"""File handles: every connection is one, and a process may not open many."""
+"""File handles: each connection needs one, and the system limits them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import contextlib
 import os
 import sys
 
-# For all that is no connection: cassettes, the history, reports, libraries, the tests beside us.
+# For everything else: cassettes, the history, reports, libraries, other tests.
 _SPARE = 64
 
 
 def most_in_flight(wanted: int) -> int:
-    """How many of so many requests at a time there are handles for; raises the limit if need be."""
-    if sys.platform == "win32":  # no limit is known
+    """How many of the `wanted` connections can be open; raises the process's limit if needed."""
+    if sys.platform == "win32":  # without such a limit
         return wanted
     import resource
 

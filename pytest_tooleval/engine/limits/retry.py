@@ -1,4 +1,4 @@
-"""When and how long to wait before asking again: exponential back-off with full jitter."""
+"""Retries with exponential back-off and full jitter."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Bounds on retrying one request; times in seconds.
+    """Limits on retrying one request; times in seconds.
 
-    The wait before attempt n+1 is drawn evenly from 0 to `min(longest, base * 2**(n-1))`: "full
-    jitter" of https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. A
-    `Retry-After` is waited for in full, unless all waits would exceed `total`. A throttled request
-    may be tried more often than a failing one, one that timed out less often.
+    The wait before attempt n+1 is random, from 0 to `min(longest, base * 2**(n-1))`: the "full jitter"
+    of https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. A `Retry-After` is
+    obeyed, unless all waits would exceed `total`. Throttled requests are retried more often than
+    failing ones, and time-outs less often.
     """
 
     attempts: int = 6
@@ -33,7 +33,7 @@ class RetryPolicy:
     total: float = 300.0
 
     def most(self, error: ModelError) -> int:
-        """How often a request that met this error may be tried."""
+        """The most attempts after this error."""
         if error.kind == "rate_limit":
             return self.rate_limit_attempts
         return self.timeout_attempts if error.kind == "timeout" else self.attempts
@@ -41,7 +41,7 @@ class RetryPolicy:
     def wait(self, attempt: int, error: ModelError, rng: random.Random) -> float:
         """Seconds to wait after failed attempt number `attempt` (from 1)."""
         jitter = rng.uniform(0.0, min(self.longest, self.base * 2.0 ** min(attempt - 1, 60)))
-        # The jitter keeps requests that were told the same moment from coming back all at once.
+        # The jitter spreads requests that were given the same time.
         return jitter if error.retry_after is None else error.retry_after + min(jitter, 1.0)
 
 
@@ -52,14 +52,14 @@ async def with_retries(
     give_up: Callable[[ModelError, int], bool] = lambda error, attempt: False,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> T:
-    """Call `ask` until it answers; the last ModelError, naming the attempts, when it does not.
+    """Call `ask` until it answers. Raises the last ModelError, with the number of attempts.
 
-    `give_up(error, attempt)`, asked after every failed attempt, may end it early, for instance when
-    the whole endpoint is known to be unreachable.
+    `give_up(error, attempt)`, called after each failed attempt, may end the retries early, for instance
+    when the endpoint is known to be unreachable.
     """
-    waited, begin = 0.0, time.monotonic()
-    attempt = 1
+    waited, begin, attempt = 0.0, time.monotonic(), 0
     while True:
+        attempt += 1
         try:
             return await ask()
         except ModelError as error:
@@ -71,7 +71,6 @@ async def with_retries(
                 raise _exhausted(error, attempt, time.monotonic() - begin) from None
         await sleep(pause)
         waited += pause
-        attempt += 1
 
 
 def _exhausted(error: ModelError, attempts: int, seconds: float) -> ModelError:
@@ -82,6 +81,6 @@ def _exhausted(error: ModelError, attempts: int, seconds: float) -> ModelError:
         f"{error.message} ({tried}{asked})",
         kind=error.kind,
         retry_after=error.retry_after,
-        # A wait of many minutes is a quota: every other case of the model would meet it too.
+        # A wait of many minutes is a quota, which all other cases of the model would meet too.
         fatal=error.fatal or (error.retry_after or 0.0) > 300,
     )

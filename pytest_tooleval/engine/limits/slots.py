@@ -1,4 +1,4 @@
-"""How many requests may be under way, and how many may begin in a minute."""
+"""Limits on concurrent requests, and on requests and tokens per minute."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from contextlib import asynccontextmanager
 
 
 class Slots:
-    """A semaphore that serves the lowest priority number first.
+    """A semaphore that serves the lowest priority number first. Belongs to one event loop.
 
-    Later rounds of an early case go before the first round of a late one, so that items can
-    report in order. Belongs to one event loop.
+    So later rounds of an early case come before the first round of a late one, and items can report in
+    order.
     """
 
     def __init__(self, count: int) -> None:
@@ -42,7 +42,7 @@ class Slots:
         try:
             await turn
         except asyncio.CancelledError:
-            # Cancelled after the slot was handed over: pass it on.
+            # Cancelled after it got the slot: pass the slot on.
             if turn.done() and not turn.cancelled():
                 self._release()
             raise
@@ -52,7 +52,7 @@ class Slots:
         self._hand_over()
 
     def resize(self, change: int) -> None:
-        """Add slots, or take some away; those in use are taken when they are given back."""
+        """Add slots, or remove some. Slots in use are removed when they are released."""
         self._free += change
         self._hand_over()
 
@@ -65,10 +65,10 @@ class Slots:
 
 
 class Pace:
-    """At most so many requests and tokens in any 60 seconds; None is no limit.
+    """Limits requests and tokens in any 60 seconds; None is no limit.
 
-    Tokens are known only after an answer, so a request waits while the last minute's answers have
-    used the budget up; one burst may overshoot it by what is in flight.
+    Tokens are known only after an answer, so requests wait while the answers of the last minute use up
+    the limit, and concurrent requests may exceed it.
     """
 
     WINDOW_S = 60.0
@@ -87,7 +87,7 @@ class Pace:
         self._turn = asyncio.Lock()
 
     async def wait(self, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        """Return when one more request may begin, and count it. Sleeps by `pause`, which may raise."""
+        """Wait until one more request may begin, and count it. Sleeps with `pause`, which may raise."""
         if self._requests_per_minute is None and self._tokens_per_minute is None:
             return
         async with self._turn:
@@ -108,7 +108,7 @@ class Pace:
             self._tokens.popleft()
         delay = 0.0
         if self._requests_per_minute is not None:
-            # Spread evenly as well: a minute's worth at once is refused by per-second limits.
+            # Spread evenly as well, because of limits per second.
             gap = self.WINDOW_S / self._requests_per_minute
             if self._starts:
                 delay = max(delay, self._starts[-1] + gap - now)

@@ -1,4 +1,4 @@
-"""Money: what a run has spent, and the point where it stops asking."""
+"""What a run has spent, and may spend."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 
 
 
 class Spending:
-    """What the answers of a run cost, counted as they come, whatever becomes of them.
+    """The cost of the answers of a run, including discarded ones. Belongs to one event loop.
 
-    At most `most_usd` dollars may be spent; None is no limit. A price is known only when an answer has
-    come, so requests under way when the limit is reached are still paid for. Processes that work on one
-    run share a ledger, a file to which each appends a line for each answer. Belongs to one event loop.
+    `most_usd` is the limit in dollars, None for none. A price is known only after the answer, so
+    requests that are running when the limit is reached are still paid for. The processes of a run share
+    a ledger, a file with a line for each answer.
     """
 
     def __init__(self, most_usd: float | None = None, ledger: Path | None = None) -> None:
         self._most_usd = most_usd
         self._ledger = ledger
         self._read = 0
-        # Of what is spent, by the labels of the models, what stands in no ledger, and what does.
+        # By label of the model: spending outside of the ledger, and in it.
         self.apart: dict[str, Spent] = {}
         self._shared: dict[str, Spent] = {}
 
     @property
     def by_model(self) -> Mapping[str, Spent]:
-        """By the labels of the models; of all processes that share the ledger."""
-        self._read_on()
+        """Spending by label of the model, over all processes that share the ledger."""
+        self._read_ledger()
         return add_up(self._shared, self.apart)
 
-    def _read_on(self) -> None:
+    def _read_ledger(self) -> None:
         if self._ledger is not None and self._ledger.exists():
             with self._ledger.open("rb") as file:
                 file.seek(self._read)
@@ -46,7 +46,7 @@ class Spending:
             if whole:
                 self._read += len(whole) + 1
                 for line in whole.splitlines():
-                    with contextlib.suppress(ValueError):  # what a full disk took of a line
+                    with contextlib.suppress(ValueError):  # a line that a full disk cut
                         _count(self._shared, *json.loads(line))
 
     def check(self) -> None:
@@ -62,7 +62,7 @@ class Spending:
             )
 
     def add(self, model: str, cost_usd: float | None) -> None:
-        """Count an answer of the model with this label; None is an unknown price."""
+        """Count an answer of the model with this label. None is an unknown price."""
         if self._ledger is not None and self._ledger.parent.is_dir():
             with contextlib.suppress(OSError), contextlib.closing(Appender()) as ledger:
                 ledger.append(self._ledger, f"{json.dumps([model, cost_usd])}\n".encode())

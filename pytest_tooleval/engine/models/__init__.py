@@ -1,1 +1,1 @@
-"""Which models there are, and what they cost."""
+"""Models and their prices."""

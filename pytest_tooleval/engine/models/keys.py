@@ -1,4 +1,4 @@
-"""In which environment variables litellm looks for the keys of providers, said without importing it."""
+"""The environment variables in which litellm looks for API keys, without importing litellm."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ import os
 from .prices import provider_of
 from .spec import ModelSpec
 
-# Those whose only way in is a key. Of several variables any will do; the first is the usual one.
+# Providers that need a key. Any of several variables will do; the first is the usual one.
 _VARIABLES = {
-    "ai21": ("AI21_API_KEY",),
+    provider: (f"{provider.upper()}_API_KEY",)
+    for provider in "ai21 baseten cerebras codestral dashscope deepinfra deepseek groq minimax mistral "
+    "moonshot nebius novita nvidia_nim openai sambanova zai".split()
+} | {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_FEDERATION_RULE_ID"),
-    "baseten": ("BASETEN_API_KEY",),
-    "cerebras": ("CEREBRAS_API_KEY",),
-    "codestral": ("CODESTRAL_API_KEY",),
     "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
     "cohere_chat": ("COHERE_API_KEY", "CO_API_KEY"),
-    "dashscope": ("DASHSCOPE_API_KEY",),
-    "deepinfra": ("DEEPINFRA_API_KEY",),
-    "deepseek": ("DEEPSEEK_API_KEY",),
     "fireworks_ai": (
         "FIREWORKS_API_KEY",
         "FIREWORKS_AI_API_KEY",
@@ -26,19 +23,10 @@ _VARIABLES = {
         "FIREWORKS_AI_TOKEN",
     ),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "groq": ("GROQ_API_KEY",),
     "meta_llama": ("LLAMA_API_KEY",),
-    "minimax": ("MINIMAX_API_KEY",),
-    "mistral": ("MISTRAL_API_KEY",),
-    "moonshot": ("MOONSHOT_API_KEY",),
-    "nebius": ("NEBIUS_API_KEY",),
-    "novita": ("NOVITA_API_KEY",),
-    "nvidia_nim": ("NVIDIA_NIM_API_KEY",),
-    "openai": ("OPENAI_API_KEY",),
     "openrouter": ("OPENROUTER_API_KEY", "OR_API_KEY"),
     "perplexity": ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
     "replicate": ("REPLICATE_API_KEY", "REPLICATE_API_TOKEN"),
-    "sambanova": ("SAMBANOVA_API_KEY",),
     "together_ai": (
         "TOGETHERAI_API_KEY",
         "TOGETHER_API_KEY",
@@ -46,14 +34,13 @@ _VARIABLES = {
         "TOGETHER_AI_TOKEN",
     ),
     "xai": ("XAI_API_KEY", "XAI_OAUTH_TOKEN_DIR"),
-    "zai": ("ZAI_API_KEY",),
 }
 
 
 def key_variable(spec: ModelSpec) -> str | None:
-    """The variable that holds, or should hold, the key for a model; None where that is not known.
+    """The variable for the key of a model; None when unknown.
 
-    Of several it is the one that is set, else the usual one.
+    If there are several, it is the first that is set, else the usual one.
     """
     if spec.api_key_env or spec.api_base:
         return spec.api_key_env

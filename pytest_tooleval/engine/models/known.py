@@ -1,4 +1,4 @@
-"""Which names litellm knows, read from its data files: importing it takes seconds."""
+"""The names that litellm knows, from its data files, as importing it takes seconds."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .prices import price_list
 
 
 def unserved(name: str) -> str | None:
-    """Why litellm cannot tell which provider serves this name; None when it can.
+    """Why litellm does not know a provider for this name; None if it does.
 
-    litellm takes seconds to import, so its own data files are asked first, and litellm itself only
-    about other providers, and names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
+    As litellm takes seconds to import, its data files come first, and litellm itself is only asked about
+    other providers and names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
     """
     if name in known_models():
         return None
@@ -43,7 +43,7 @@ def _litellm_accepts(name: str) -> bool:
 
 @functools.cache
 def known_models() -> tuple[str, ...]:
-    """The model names in litellm's price list, read without importing litellm."""
+    """The model names in litellm's price list."""
     return tuple(price_list())
 
 
@@ -56,6 +56,6 @@ def known_providers() -> tuple[str, ...]:
 
 
 def near(name: str, names: Sequence[str]) -> str:
-    """`, did you mean ...?` with up to three names alike; empty without one."""
+    """`, did you mean ...?` with up to three similar names; empty without any."""
     found = difflib.get_close_matches(name, list(names), n=3, cutoff=0.6)
     return f", did you mean {' or '.join(found)}?" if found else ""

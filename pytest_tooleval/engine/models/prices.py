@@ -1,4 +1,4 @@
-"""What litellm's price list says of a model, and what an answer cost, without importing litellm."""
+"""litellm's price list and the cost of answers, without importing litellm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ABOVE = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 
 
 def data_file(name: str) -> Mapping[str, Any]:
-    """An object that litellm ships as JSON; empty when it cannot be read."""
+    """A JSON file of litellm's; empty when it cannot be read."""
     spec = importlib.util.find_spec("litellm")
     if spec is None or spec.origin is None:
         return {}
@@ -28,25 +28,25 @@ def data_file(name: str) -> Mapping[str, Any]:
 
 @functools.cache
 def price_list() -> Mapping[str, Any]:
-    """litellm's entry per model name. Takes about 10 ms once."""
+    """litellm's entries by model. Takes about 10 ms the first time."""
     return data_file("model_prices_and_context_window_backup.json")
 
 
 def listed(model: str) -> Mapping[str, Any] | None:
-    """litellm's entry for a model named as litellm has it, with or without its provider in front."""
+    """litellm's entry for a model, with or without its provider in the name."""
     model = "/".join(part for part in model.split("/") if part != "responses")
     entry = price_list().get(model)
     if entry is None:
         provider, _, name = model.partition("/")
         entry = price_list().get(name)
-        # The list tells some providers' ways apart: vertex_ai-language-models, bedrock_converse.
+        # Some providers have several entries: vertex_ai-language-models, bedrock_converse.
         if not isinstance(entry, dict) or not str(entry.get("litellm_provider")).startswith(provider):
             return None
     return entry if isinstance(entry, dict) else None
 
 
 def provider_of(model: str) -> str:
-    """Whom litellm asks for a model of this name: its list knows those without a prefix."""
+    """litellm's provider for a model, from the name's prefix or else from litellm's list."""
     prefix, slash, _ = model.partition("/")
     if slash:
         return "openai" if prefix == "responses" else prefix
@@ -54,7 +54,7 @@ def provider_of(model: str) -> str:
 
 
 def openai_price(model: str) -> Mapping[str, Any] | None:
-    """The entry of a model as OpenAI sells it, by its name without the prefix `openai/`."""
+    """OpenAI's own entry for a model, by its name without the prefix `openai/`."""
     for name in (model, f"openai/{model}"):
         entry = price_list().get(name)
         if isinstance(entry, dict) and entry.get("litellm_provider") == "openai":
@@ -63,15 +63,15 @@ def openai_price(model: str) -> Mapping[str, Any] | None:
 
 
 def token_count(value: object) -> int | None:
-    """A count of tokens as a provider reports it; None when it says nothing (0, or no number)."""
+    """A provider's count of tokens; None if it is 0 or not a number."""
     usable = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53
     return value if usable and isinstance(value, int) else None
 
 
 def usage_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The `usage` of a chat answer, with hidden reasoning among the completion tokens.
+    """The `usage` of a chat answer, with reasoning included in the completion tokens, as OpenAI counts.
 
-    So OpenAI counts; others (xAI, Google) count it beside them, which shows in the total.
+    Others (xAI, Google) count it separately, which shows in the total.
     """
     usage = document.get("usage")
     usage = dict(usage) if isinstance(usage, Mapping) else {}
@@ -85,18 +85,18 @@ def usage_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reasoning_tokens(usage: Mapping[str, Any]) -> int | None:
-    """The completion tokens that went into reasoning; None when the provider says nothing of them."""
+    """The completion tokens for reasoning; None when unknown."""
     details = usage.get("completion_tokens_details")
     count = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
     return 0 if count == 0 else token_count(count)
 
 
-# No answer costs more; a provider that says so is not believed.
+# No answer costs more, whatever a provider says.
 _MOST_USD = 1e6
 
 
 def told_cost(usage: Mapping[str, Any]) -> float | None:
-    """What the provider itself says the answer cost (OpenRouter), in US dollars."""
+    """The cost in US dollars that the provider reports (OpenRouter)."""
     cost = usage.get("cost")
     if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < _MOST_USD:
         return float(cost)
@@ -104,11 +104,10 @@ def told_cost(usage: Mapping[str, Any]) -> float | None:
 
 
 def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float | None:
-    """The price of one answer in US dollars, None when it cannot be told.
+    """The cost of an answer in US dollars, None when unknown.
 
-    Every prompt token costs the input price, the lower one if the provider had it cached, the higher
-    one if it was put into the cache; every completion token the output price, those of reasoning their
-    own one if they have one. Long prompts have their own prices. `usage` is the chat API's object.
+    Prompt tokens that the provider read from its cache or wrote into it, reasoning tokens, and long
+    prompts may have their own prices. `usage` is the chat API's object.
     """
     prompt = token_count(usage.get("prompt_tokens"))
     completion = token_count(usage.get("completion_tokens")) or 0
@@ -138,7 +137,7 @@ def _rate(price: Mapping[str, Any], name: str, otherwise: float) -> float:
 
 
 def _tier(price: Mapping[str, Any], prompt_tokens: int) -> str:
-    """The ending of the price's keys that holds for a prompt of this length."""
+    """The suffix of the price's keys for a prompt of this length."""
     bounds = [int(found[1]) for key in price if (found := _ABOVE.match(key))]
     reached = [bound for bound in bounds if prompt_tokens > bound * 1000]
     return f"_above_{max(reached)}k_tokens" if reached else ""

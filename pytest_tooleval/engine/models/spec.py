@@ -1,4 +1,4 @@
-"""What to call under a model's label."""
+"""What a model's label stands for."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from .traits import needs_responses
 
 LEXICAL = "baseline/lexical"
 
-# Sampling parameters that a model's table may set by name; everything else goes under `extra`.
+# The sampling parameters of a model's table; all others go under `extra`.
 SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "thinking")
-# How much a model may reason before it answers, by OpenAI's names, which litellm translates.
+# How much a model reasons before it answers, in OpenAI's terms, which litellm translates.
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
-# The protocols for which there is a client of our own.
+# The protocols of our own clients.
 Protocol = Literal["openai", "anthropic", "gemini"]
-# Parameters of litellm itself: whoever sets one of these means litellm.
+# Parameters of litellm itself, which select litellm.
 _LITELLM_EXTRAS = frozenset(
     "additional_drop_params allowed_openai_params api_version custom_llm_provider organization".split()
 )
-# What our clients translate of a table's `extra`; the rest is left to litellm.
+# The `extra` parameters that our clients translate; any other one selects litellm.
 _TRANSLATED: Mapping[str, frozenset[str]] = {
     "anthropic": frozenset({"extra_headers", "extra_body", "stop", "top_k", "parallel_tool_calls"}),
     "gemini": frozenset({"extra_headers", "extra_body", "stop", "top_k"}),
 }
-# Where the environment may name another address than the provider's own.
+# Environment variables for another address than the provider's own.
 _BASES = {
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
     "azure": ("AZURE_API_BASE",),
@@ -48,10 +48,10 @@ _BASES = {
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """What to call under a label. Holds the name of the key's variable, never the key.
+    """A model and how to ask it. It has the name of the key's variable, never the key.
 
-    `requests_per_minute`, `tokens_per_minute` and `max_concurrency` are upper limits, None for
-    none; `timeout` is in seconds per call. `omit` names parameters that must never be sent.
+    `requests_per_minute`, `tokens_per_minute` and `max_concurrency` are limits, None for none; `timeout`
+    is in seconds per call. The parameters in `omit` are never sent.
     """
 
     label: str
@@ -74,12 +74,12 @@ class ModelSpec:
 
     @property
     def protocol(self) -> Protocol | None:
-        """In which protocol our own clients ask it; None where litellm does."""
+        """The protocol of our own client; None if litellm asks the model."""
         if self.api is not None:
             return "openai" if self.api == "openai" else None
         litellms = _LITELLM_EXTRAS.intersection(self.extra)
         provider = provider_of(self.model)
-        if provider == "azure":  # whose Responses API has no versions
+        if provider == "azure":  # its Responses API has no versions
             return "openai" if self._over_azures_responses and litellms <= {"api_version"} else None
         if provider == "openai":
             return None if litellms else "openai"
@@ -91,14 +91,14 @@ class ModelSpec:
 
     @property
     def base(self) -> str | None:
-        """The address that is asked: the table's or the environment's; None for the provider's own."""
+        """The address in the table or the environment; None for the provider's own."""
         if self.api_base or not self.protocol:
             return self.api_base
         return os.environ.get(self.base_variable, "").strip() or None
 
     @property
     def base_variable(self) -> str:
-        """Where the environment names the address, or would."""
+        """The environment variable for the address."""
         azure = self.api is None and provider_of(self.model) == "azure"
         names = _BASES["azure" if azure else self.protocol or "openai"]
         return next((name for name in names if os.environ.get(name, "").strip()), names[0])
@@ -108,30 +108,30 @@ class ModelSpec:
 
     @property
     def _logs_in(self) -> bool:
-        """Whether litellm gets Anthropic's key by a login of its own."""
+        """Whether litellm gets Anthropic's key by logging in."""
         keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
         given = self.api_key_env or self.api_base or any(map(os.environ.get, keys))
         return not given and bool(os.environ.get("ANTHROPIC_FEDERATION_RULE_ID"))
 
     @property
     def _over_azures_responses(self) -> bool:
-        """Whether Azure wants it so, and there is a key: without one litellm knows how to log in."""
+        """Whether Azure needs it and there is a key; without a key, litellm can log in."""
         key = self.api_key_env or (not self.api_base and os.environ.get("AZURE_API_KEY"))
         wanted = self.model.startswith("azure/responses/") or needs_responses(self.model)
         return bool(key) and wanted
 
     @functools.cached_property
     def identity(self) -> str:
-        """What is asked, apart from its label: part of the cassette's key.
+        """The model in the key of a cassette.
 
-        Of an agent its module's source is a part, so that changed code is asked anew.
+        For an agent it includes a hash of its module, so that changed code is asked again.
         """
         if not self.callable:
             return self.model
         return f"callable:{self.callable}{_fingerprint(self.callable, self.folder)}"
 
     def part(self, count: int, number: int) -> ModelSpec:
-        """The model with part `number` (from 0) of its limits cut into `count` parts."""
+        """The model with part `number` (from 0) of its limits, which are divided by `count`."""
 
         def own(limit: int | None) -> int | None:
             return None if limit is None else share(limit, count, number)
@@ -145,12 +145,12 @@ class ModelSpec:
 
     @property
     def place(self) -> str:
-        """Where a user would change this model."""
+        """Where this model is configured."""
         return self.source or f"--tooleval-model={self.label}"
 
 
 def share(total: int, count: int, number: int) -> int:
-    """Part `number` (from 0) of `total` cut into `count` parts that differ by at most 1; at least 1."""
+    """Part `number` (from 0) of `total` in `count` parts, which differ by at most 1; at least 1."""
     return max(1, total // count + (number < total % count))
 
 

@@ -1,4 +1,4 @@
-"""Which models there are: an alias from the config table, the built-in baseline, or a litellm name."""
+"""Finds models by name: in the config table, the built-in baseline, or litellm's names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .spec import ModelSpec
 
 @dataclass(frozen=True)
 class ModelTables:
-    """The `models` tables of a config file, with the text they came from for naming lines."""
+    """The `models` tables of a config file, with its text for naming lines."""
 
     path: Path | None = None
     text: str = ""
@@ -41,10 +41,10 @@ class ModelTables:
     tables: Mapping[str, Any] = field(default_factory=dict)
 
     def place(self, name: str, key: str | None = None) -> str:
-        """`file:line:column` of a model's table, or of a key in it, as well as it can be found."""
+        """`file:line:column` of a model's table or of a key in it, or as much as can be found."""
         if self.path is None:
             return ""
-        # tomllib gives no positions; the header is found as people write it.
+        # tomllib gives no positions, so the usual spellings of the header are searched for.
         table = rf"{re.escape(self.prefix)}models\s*\.\s*[\"']?{re.escape(name)}[\"']?"
         header = re.compile(rf"^[ \t]*\[\s*{table}\s*(\.[^\]]*)?\]", re.MULTILINE)
         found = header.search(self.text)
@@ -63,9 +63,9 @@ class ModelTables:
 
 
 def read_tables(folder: Path) -> ModelTables:
-    """Read `tooleval.toml` in `folder`, or else `[tool.tooleval]` of the pyproject.toml there.
+    """Read `tooleval.toml` in `folder`, or else `[tool.tooleval]` of its pyproject.toml.
 
-    Both at once are refused, as it would be unclear which one holds.
+    Both at once are an error.
     """
     own, project = folder / "tooleval.toml", folder / "pyproject.toml"
     in_project = _tables(project, "tool.tooleval.") if project.is_file() else ModelTables()
@@ -118,7 +118,7 @@ _Variable = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_]\w*$")]
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True):
-    """What `[models.NAME]` may hold."""
+    """The keys of `[models.NAME]`."""
 
     model: str | None = None
     callable: _Target | None = None
@@ -141,8 +141,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     output_price: float | None = None
 
 
-# In place of msgspec's words, where those would not say what is expected. What was got is never shown:
-# it may be the key itself.
+# Replaces msgspec's messages where those are not clear. The value is never shown, as it may be the key.
 _EXPECTED = {
     "api": 'expected "openai" or "litellm"',
     "reasoning_effort": f"expected one of {', '.join(EFFORTS)}",
@@ -151,7 +150,7 @@ _EXPECTED = {
     "api_key_env": "expected the name of an environment variable, such as OPENAI_API_KEY",
 }
 _SECRETS = re.compile(r"api[-_]?key|authorization|token$|secret|password", re.IGNORECASE)
-# What belongs to the case or to the engine, or makes models incomparable.
+# These belong to the case or the engine, or would make models incomparable.
 _NOT_EXTRA = frozenset(
     "messages tools tool_choice functions function_call model stream n api_base base_url timeout "
     "num_retries max_retries drop_params mock_response".split()
@@ -159,7 +158,7 @@ _NOT_EXTRA = frozenset(
 
 
 def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
-    """The model defined by `[models.NAME]`; ConfigError naming the key when the table is wrong."""
+    """The model defined by `[models.NAME]`. Raises ConfigError with the wrong key."""
     table = tables.tables[name]
 
     def fail(message: str, key: str | None = None) -> ConfigError:
@@ -198,7 +197,7 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     model, api = table.get("model", ""), table.get("api")
     if api is not None:
         _check_api(table, fail)
-    # A server that is asked directly may call its models what it likes.
+    # A server that is asked directly may give its models any name.
     if model and model != LEXICAL and api != "openai" and (reason := unserved(model)):
         raise fail(f"model: {reason}", "model")
     own = {key: value for key, value in table.items() if key not in SAMPLING}
@@ -239,8 +238,7 @@ def _check_api(table: Mapping[str, Any], fail: Callable[[str, str], ConfigError]
 def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]:
     """The models named on the command line or in the ini file, in order, each once.
 
-    Raises ConfigError for a name that is neither in the tables, nor built in, nor known to
-    litellm; and for a label that cannot stand in a node id.
+    Raises ConfigError for an unknown name, and for a label that cannot be part of a node id.
     """
     specs: dict[str, ModelSpec] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""What is known of a model before it is asked."""
+"""What is known about a model before it is asked."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _GEMINI_3 = re.compile(r"gemini-([3-9]|\d\d)")
 
 
 def needs_responses(model: str) -> bool:
-    """Whether OpenAI (or Azure) serves this model of its own, or tools for it, at `/responses` alone.
+    """Whether OpenAI (or Azure) offers this model of its own, or its tools, only at `/responses`.
 
-    From gpt-5.4 on reasoning and tools together are had there only.
+    From gpt-5.4 on, this is true for reasoning together with tools.
     """
     entry = listed(model) or {}
     chat = "/v1/chat/completions" in entry.get("supported_endpoints", ["/v1/chat/completions"])
@@ -23,11 +23,11 @@ def needs_responses(model: str) -> bool:
 
 
 def reasons(model: str) -> bool | None:
-    """Whether a model can reason before it answers, by litellm's list; None when it does not know it."""
+    """Whether a model can reason before it answers, by litellm's list; None when unknown."""
     entry = listed(model)
     return None if entry is None else entry.get("supports_reasoning") is True
 
 
 def wants_warmth(model: str) -> bool:
-    """Whether the provider warns of temperatures below 1 for a model: Google does from Gemini 3 on."""
+    """Whether the provider advises against temperatures below 1, as Google does from Gemini 3 on."""
     return _GEMINI_3.search(model) is not None
