@@ -68,7 +68,15 @@ def _schema(type: object, file: str, title: str) -> dict[str, Any]:
 
 def schema_text(schema: dict[str, Any]) -> str:
     """A schema as the text of its file."""
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    ordered = json.loads(json.dumps(schema), object_hook=_null_last)
+    return json.dumps(ordered, indent=2, ensure_ascii=False) + "\n"
+
+
+def _null_last(node: dict[str, Any]) -> dict[str, Any]:
+    """The order of a union's types, which differs between versions of msgspec."""
+    if "anyOf" in node:
+        node["anyOf"].sort(key=lambda each: each.get("type") == "null")
+    return node
 
 
 def words_text() -> str:
