@@ -137,6 +137,7 @@ def eval_session(config: pytest.Config) -> EvalSession:
     """The plugin's state in this run, made when it is first needed."""
     session = config.stash.get(_session_key, None)
     if session is None:
+        garbage.collect_seldom(True)  # there is none in what is imported now
         from .session import EvalSession
         from .sigterm import OrderlyEnd
         from .terminal import Terminal
@@ -151,9 +152,9 @@ def eval_session(config: pytest.Config) -> EvalSession:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
     if not file_path.name.endswith(SUITE_ENDING):
         return None
+    evals = eval_session(parent.config)
     from .collection import SuiteFile
 
-    evals = eval_session(parent.config)
     if file_path.is_relative_to(parent.config.rootpath):
         return SuiteFile.from_parent(parent, path=file_path, evals=evals)
     # Outside the root folder pytest names a file by what was given on the command line, or not at all,

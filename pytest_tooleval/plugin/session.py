@@ -112,7 +112,6 @@ class EvalSession:
         self.id = new_run_id(self._started)
         self._begin = time.monotonic()
         self.keeper: Keeper | None = None
-        collect_seldom(True)
         leave_memory_at_exit()
         if settings.history and not self._is_worker and _evaluates(config):
             self.keeper = Keeper(config.rootpath, self.about)
