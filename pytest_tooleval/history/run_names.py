@@ -37,7 +37,7 @@ _GOOD_LOOKED_AT = 100
 
 
 def find_run(
-    connection: sqlite3.Connection, place: str, name: str, holding: Collection[tuple[str, str]] = ()
+    connection: sqlite3.Connection, place: str, name: str, holding: Collection[tuple[str, str]]
 ) -> str:
     """The id of the run that a name means.
 

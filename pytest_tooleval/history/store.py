@@ -179,10 +179,10 @@ class History:
         with self._database.reading() as connection:
             return read_trend(connection, dead, name, model, limit)
 
-    def trends_for(self, document: RowsDocument, limit: int = 30) -> Trends:
+    def trends_for(self, document: RowsDocument) -> Trends:
         """The pass rates of a document's suites and models up to its run, for the HTML report."""
         with self._database.reading() as connection:
-            return read_trends(connection, document, limit)
+            return read_trends(connection, document)
 
     def expired(self, *, keep: int = 0, older_than: timedelta | None = None) -> list[str]:
         """The ids of finished runs without a tag, newest first, except the newest `keep` runs and

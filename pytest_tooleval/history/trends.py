@@ -23,6 +23,7 @@ from .summaries import RUN_COLUMNS
 from .summaries import stored_run
 
 _SHOWN = 8
+_REPORTED_RUNS = 30
 
 # The number of cases of the suite, and whether some of them are missing or have no answer.
 _WHOLE_PARTS = "MAX(suite_cases), SUM(outcome != 'error') < MAX(suite_cases)"
@@ -164,7 +165,7 @@ def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPo
     )
 
 
-def read_trends(connection: sqlite3.Connection, document: RowsDocument, limit: int) -> Trends:
+def read_trends(connection: sqlite3.Connection, document: RowsDocument) -> Trends:
     """The pass rates of the suites and models of a document, over its run and earlier ones."""
     models = {row.model for row in document.models}
     files: dict[str, set[str]] = {}
@@ -177,7 +178,7 @@ def read_trends(connection: sqlite3.Connection, document: RowsDocument, limit: i
         WHERE started <= ? AND number IN (SELECT run FROM suites WHERE name IN {names})
         ORDER BY started DESC, number DESC LIMIT ?
         """,
-        (document.run.started, *files, limit),
+        (document.run.started, *files, _REPORTED_RUNS),
     ).fetchall()[::-1]
     series: dict[tuple[str, str], tuple[dict[int, float], dict[int, float]]] = {}
     for number, *_ in runs:

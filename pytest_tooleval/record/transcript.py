@@ -129,13 +129,11 @@ class Transcript(Struct, frozen=True, gc=False):
     user: Annotated[PlayedUser | None, doc("Who played the user; null if the case says it all.")] = None
 
     @classmethod
-    def from_calls(
-        cls, calls: Iterable[ToolCall | Mapping[str, Any]] | None, prompt: Sequence[Message] = ()
-    ) -> Transcript:
+    def from_calls(cls, calls: Iterable[ToolCall | Mapping[str, Any]] | None) -> Transcript:
         """A transcript of one reply with these calls."""
         made = tuple(ToolCall.coerce(call) for call in calls or ())
         message = {"role": "assistant", "content": None}
-        return cls(tuple(prompt), (Round(Reply(message=message, calls=made, format="native")),))
+        return cls(rounds=(Round(Reply(message=message, calls=made, format="native")),))
 
     @classmethod
     def from_messages(cls, messages: Iterable[Message], given: Sequence[Message] = ()) -> Transcript:

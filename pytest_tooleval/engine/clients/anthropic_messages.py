@@ -1,8 +1,7 @@
-"""Our own client for Anthropic's Messages API, in terms of the chat API.
+"""Our own client for Anthropic's Messages API, which translates from and to the chat API.
 
-What the chat API has no place for are the blocks of an answer: thinking with its signature goes into
-`thinking_blocks`, as in litellm, and an answer that cannot be made anew from its message stays in it
-as a whole, under `BLOCKS`, so that it goes back unchanged.
+Thinking with its signature goes into `thinking_blocks`, as in litellm. If the blocks of an answer cannot
+be restored from the message, it keeps them under `BLOCKS`, so that they are sent back unchanged.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ ANTHROPIC = "https://api.anthropic.com"
 Block = dict[str, Any]
 
 _VERSION = "2023-06-01"
-# The API wants a limit; of a model without a known one this holds, and beside a budget for thinking.
+# The API requires a limit. This is for models whose limit is unknown, and on top of a thinking budget.
 _MAX_TOKENS = 4096
-# Refused at the top of a tool's schema.
+# Refused at the top level of a tool's schema.
 _NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf")
 _BUDGETS = {
     "minimal": 1024,
@@ -76,9 +75,9 @@ class AnthropicClient(HttpClient):
 
 
 def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The body of `POST /v1/messages` that asks what this one of `POST /chat/completions` asks.
+    """The body of `POST /v1/messages` for one of `POST /chat/completions`.
 
-    `listed` is litellm's entry for the model; one that is not listed is taken for a new one.
+    `listed` is litellm's entry for the model; a model without one is treated as new.
     """
     rest = dict(chat)
     names = _names(rest.get("tools", ()))
@@ -89,7 +88,7 @@ def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> 
     if system:
         body["system"] = system
     if not tools:
-        # Calls may not be shown to a model without tools.
+        # Messages with calls need their tools.
         used = {block["name"]: None for block in _blocks_of(messages, "tool_use")}
         tools = [{"name": name, "input_schema": {"type": "object"}} for name in used]
         choice = {"type": "none"} if tools else None
@@ -107,7 +106,7 @@ def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> 
 
 
 def _names(tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What each tool is called here, where names have letters, digits, _ and - only."""
+    """The name of each tool here, where names have only letters, digits, _ and -."""
     own = dict.fromkeys(tool["function"]["name"] for tool in tools)
     names: dict[str, str] = {}
     for name in own:
@@ -140,13 +139,13 @@ def _choice(choice: str | None, parallel: bool | None) -> dict[str, Any] | None:
 
 
 def _thinking(thinking: Any, effort: str | None, listed: Mapping[str, Any]) -> dict[str, Any]:
-    """How much to think: by a budget of tokens, or by an effort where a model has no budgets."""
+    """How much to think: a budget of tokens, or an effort for models without budgets."""
     adaptive = not listed or listed.get("supports_adaptive_thinking") is True
     budgets = not adaptive or listed.get("supports_legacy_thinking") is True
     if effort is not None and effort != "none":
         if not adaptive:
             return {"thinking": {"type": "enabled", "budget_tokens": _BUDGETS[effort]}}
-        # Without `display` what was thought comes back empty.
+        # Without `display`, the thinking in the answer is empty.
         return {
             "thinking": {"type": "adaptive", "display": "summarized"},
             "output_config": {"effort": "low" if effort == "minimal" else effort},
@@ -166,9 +165,9 @@ def _thinking(thinking: Any, effort: str | None, listed: Mapping[str, Any]) -> d
 def _conversation(
     messages: Sequence[Mapping[str, Any]], names: Mapping[str, str]
 ) -> tuple[list[Block], list[Block]]:
-    """The system's prompt, and what was said by turns of the user and the assistant.
+    """The system prompt, and alternating turns of user and assistant.
 
-    Only what the system says first is its prompt; later it speaks as a user does.
+    Only system messages at the start are the system prompt; later ones become user messages.
     """
     system: list[Block] = []
     turns: list[Block] = []
@@ -182,7 +181,7 @@ def _conversation(
         elif blocks:
             turns.append({"role": role, "content": blocks})
     for turn in turns:
-        # Results must come first.
+        # The API requires results first.
         if turn["role"] == "user":
             turn["content"].sort(key=lambda block: block["type"] != "tool_result")
     return system, turns
@@ -228,12 +227,12 @@ def _part(part: Mapping[str, Any]) -> Block:
 
 
 def chat_document(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The answer of the chat API that says what this one of the Messages API says."""
+    """The answer of the chat API for one of the Messages API."""
     content = document.get("content")
     if not isinstance(content, list):
         return dict(document)
     known = [_kept(block) for block in content if isinstance(block, dict)]
-    # An empty text would be refused on the way back.
+    # The API refuses an empty text when it is sent back.
     blocks = [block for block in known if block.get("type") != "text" or str(block.get("text")).strip()]
     message = _message(blocks, {sent: name for name, sent in names.items()})
     if [*_said(message, names)] != blocks:
@@ -247,13 +246,13 @@ def chat_document(document: Mapping[str, Any], names: Mapping[str, str]) -> dict
 
 
 def _kept(block: Block) -> Block:
-    """The block without what says nothing: nulls, and that the model itself makes the call."""
+    """The block without nulls and without the default `caller`."""
     direct = {"caller": {"type": "direct"}}
     return {key: value for key, value in block.items() if value is not None and {key: value} != direct}
 
 
 def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any]:
-    """The assistant's message that these blocks of an answer make."""
+    """The assistant's message for the blocks of an answer."""
     thoughts = [block for block in blocks if block.get("type") in ("thinking", "redacted_thinking")]
     calls = [
         call_of(
@@ -273,7 +272,7 @@ def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any
 
 
 def _usage(usage: object, blocks: Sequence[Block]) -> dict[str, Any]:
-    """The chat API's figures: prompts that were cached, or are from now on, count among the prompt's."""
+    """The chat API's figures, where tokens read from or written to the cache are prompt tokens."""
     if not isinstance(usage, Mapping):
         return {}
     fresh, created, cached = (

@@ -1,4 +1,4 @@
-"""What the engine asks of a model's client, whichever library stands behind it."""
+"""The interface of the clients: requests and answers."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from ...record.transcript import Message
 from ...record.transcript import Taken
 from ..models.spec import ModelSpec
 
-# No chat answer is longer, unpacked.
+# The longest answer that is read, uncompressed.
 MOST_BYTES = 32 * 1024 * 1024
 
 
 class Executor(Protocol):
-    """What answers the calls of an agent that makes them itself."""
+    """Answers the calls of an agent with its own loop."""
 
     most_calls: int
-    """How many calls one run may make."""
+    """The most calls of a run."""
 
     async def answer(self, call: ToolCall) -> str: ...
 
     async def ends(self, call: ToolCall) -> bool:
-        """Whether a run ends with a call, which is not answered."""
+        """Whether this call ends the run, unanswered."""
         ...
 
     @property
     def known_by(self) -> Mapping[str, Any]:
-        """What may change its answers, for the cassette."""
+        """What may change the answers, for the key of the cassette."""
         ...
 
 
@@ -40,11 +40,10 @@ class Executor(Protocol):
 class ChatRequest:
     """One question to a model, without credentials.
 
-    `tools` are chat API objects; with none of them no `tool_choice` is sent either. `sampling`
-    holds temperature, max_tokens and whatever else the model's table sets; only what is in it is
-    sent. Values of `extra_headers` are only stand-ins for those in the model's table, since questions
-    are recorded. `trial` tells repeated questions apart and is not sent. `executor` is for agents that
-    run their own loop.
+    `tools` are chat API objects; without tools no `tool_choice` is sent. `sampling` contains
+    temperature, max_tokens and other parameters of the model's table; no other parameter is sent. The
+    values of `extra_headers` are replaced by hashes, as questions are recorded. `trial` distinguishes
+    repeated questions and is not sent. `executor` is for agents with their own loop.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -56,13 +55,13 @@ class ChatRequest:
 
 
 def sent_parameters(request: ChatRequest) -> dict[str, object]:
-    """What is sent beside messages and tools, and may be refused; headers are no parameters."""
+    """The parameters besides messages and tools, which may be refused, without headers."""
     sent: dict[str, object] = {
         name: value
         for name, value in request.sampling.items()
         if name not in ("extra_headers", "extra_body")
     }
-    # `auto` is the default where there are tools; some models refuse the parameter itself.
+    # `auto` is the default with tools, and some models refuse the parameter.
     if request.tools and request.tool_choice != "auto":
         sent["tool_choice"] = request.tool_choice
     return sent
@@ -77,13 +76,13 @@ def headers_of(spec: ModelSpec, request: ChatRequest) -> dict[str, str]:
 
 
 class ChatAnswer(Taken, frozen=True):
-    """What came back: the assistant's message as the provider sent it, and what it took.
+    """The assistant's message as the provider sent it, with time, tokens and cost.
 
-    Where an answer ended otherwise than it should, `finish_reason` is the provider's own word for it,
-    and `finish_message` what else it said.
+    If the answer did not end normally, `finish_reason` is the provider's own term, and `finish_message`
+    its explanation.
 
-    An agent that runs its own loop answers with a whole run: `earlier` are its rounds before this one
-    (None: it answered like a model), `answers` what the calls of a round were answered.
+    An agent with its own loop answers with a whole run: `earlier` are the rounds before this one (None:
+    it answered like a model), `answers` the answers to the calls of a round.
     """
 
     message: dict[str, Any]
@@ -98,7 +97,7 @@ class ChatAnswer(Taken, frozen=True):
 
 
 def text_in(document: Mapping[str, Any], field: str) -> str | None:
-    """A field of a provider's document if it is a text."""
+    """A field of a provider's document, None if it is not a text."""
     value = document.get(field)
     return value if isinstance(value, str) else None
 
@@ -109,8 +108,8 @@ class ChatClient(Protocol):
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
         """Ask once, without retrying.
 
-        Raises `ModelError` when no answer could be had, `ParameterRefused` when the provider refuses
-        one of `sent_parameters(request)`.
+        Raises `ModelError` when there is no answer, and `ParameterRefused` when the provider refuses one
+        of `sent_parameters(request)`.
         """
         ...
 

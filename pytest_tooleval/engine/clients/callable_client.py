@@ -1,4 +1,4 @@
-"""A Python function as a model: people's own agents, asked the same questions."""
+"""A Python function as a model, such as a user's own agent."""
 
 from __future__ import annotations
 
@@ -34,30 +34,29 @@ _LEAST_S = 0.01
 
 
 class CallableClient:
-    """Calls `function(messages, tools)`: sync in a thread, async on a loop of its own.
+    """Calls `function(messages, tools)`: in a thread, or if it is async on an event loop of its own.
 
-    Its own loop, so that an agent which blocks holds up no other model and can be timed out. While one
-    call blocks it, the time of the others stands still.
+    With its own loop, an agent that blocks does not affect other models and can time out. While one
+    call blocks the loop, the time of the others stands still.
 
-    The function returns the assistant's message: a dict in the chat API's shape, a text, or an
-    object with `model_dump()` (litellm's and openai's messages and whole responses). If it has
-    parameters named `tool_choice`, `trial` or as a sampling parameter (`temperature`, ...), it is
-    given those too.
+    The function returns the assistant's message: a dict as in the chat API, a text, or an object with
+    `model_dump()` (messages and whole responses of litellm and openai). If it has parameters named
+    `tool_choice`, `trial` or like a sampling parameter (`temperature`, ...), it also gets those.
 
-    With a parameter named `call_tool` it runs its own loop: the calls that it makes with it are the
-    trajectory, and what it returns is the answer. A list of messages is a whole run, too.
+    A function with a parameter named `call_tool` runs its own loop: its calls of that are the
+    trajectory, and its result is the answer. A list of messages is also a whole run.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
-        # What could not be loaded stays an error: a world may put its folder on the path meanwhile.
+        # An error stays one, even if a world adds its folder to the path meanwhile.
         self._function: Callable[..., Any] | ModelError | None = None
         self._loading = asyncio.Lock()
         self._clock: LoopClock | None = None
 
     @property
     def problem(self) -> str:
-        """What to say of the function, if anything."""
+        """A warning about the function, if any."""
         is_blocked = self._clock is not None and self._clock.is_blocked
         return f"{self._spec.callable} {BLOCKS} ({self._spec.place})" if is_blocked else ""
 
@@ -89,13 +88,13 @@ class CallableClient:
 
             def left() -> float:
                 seconds = timeout_s - share.seconds
-                # Time stands still while others block, and must not be waited for in tiny steps.
+                # Time stands still while others block, so the rest could be tiny.
                 return 0.0 if share.stuck(timeout_s) or seconds < _LEAST_S else seconds
 
             try:
                 if own is not None:
                     await own.serve(call, left)
-                # `wait` and not `wait_for`: that would wait for a function which swallows cancellation.
+                # Not `wait_for`, which waits for a function that swallows cancellation.
                 while own is None and not call.done() and left() > 0:
                     await asyncio.wait([call], timeout=left())
                 finished, blocked = call.done(), share.stuck(BLOCKS_S)
@@ -116,15 +115,12 @@ class CallableClient:
             )
         result, error = (None, asyncio.CancelledError()) if call.cancelled() else call.result()
         if isinstance(error, ModelError):
-            # What it has called may have changed what the tools answer.
-            again = error.retryable and not (own and own.rounds)
-            raise (
-                error
-                if again == error.retryable
-                else ModelError(error.message, kind=error.kind, fatal=error.fatal)
-            )
+            # Its calls may have changed what the tools answer.
+            error.retryable = error.retryable and not (own and own.rounds)
+            raise error
         if error is not None:
-            raise ModelError(self._describe(error), kind="callable")
+            text = f"{self._spec.callable} raised {named(error)}{raised_at(error)}"
+            raise ModelError(one_line(text, self._spec), kind="callable")
         answer = read_result(self._spec, result, request.messages, latency_s)
         answer = answer if own is None else own.run_of(answer)
         deaf = "reasoning_effort" in offered and "reasoning_effort" not in keywords
@@ -135,23 +131,18 @@ class CallableClient:
             loop = asyncio.new_event_loop()
             loop.set_default_executor(DaemonThreads())
             self._clock = LoopClock(loop)
-            # A daemon: an agent that hangs must not keep the process from ending.
+            # A daemon, as an agent that hangs must not keep the process from ending.
             name = f"tooleval-{self._spec.callable}"
             threading.Thread(target=_run, args=(loop,), name=name, daemon=True).start()
         return self._clock
 
     async def close(self) -> None:
-        """Cancel what the agent is doing, give it a moment to notice, and end its loop."""
+        """Cancel the agent, give it a moment to react, and end its loop."""
         if self._clock is not None:
             loop = self._clock.loop
             ended = asyncio.run_coroutine_threadsafe(_cancel_all(), loop)
             await asyncio.wait([asyncio.wrap_future(ended)], timeout=0.5)
             loop.call_soon_threadsafe(loop.stop)
-
-    def _describe(self, error: BaseException) -> str:
-        """One line that names the exception and the line of the user's code that raised it."""
-        text = f"{self._spec.callable} raised {named(error)}{raised_at(error)}"
-        return one_line(text, self._spec)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
@@ -173,8 +164,7 @@ async def _outcome(
 ) -> tuple[Any, BaseException | None]:
     """What the function returned or raised.
 
-    Nothing is raised here: SystemExit in a task would end the event loop, and StopIteration cannot
-    pass through a future.
+    Never raises: SystemExit in a task would end the event loop, and a future cannot hold StopIteration.
     """
 
     def run() -> tuple[Any, BaseException | None]:
@@ -193,10 +183,9 @@ async def _outcome(
 
 
 def load_callable(spec: ModelSpec) -> Callable[..., Any]:
-    """Import what `callable = "module:function"` names; modules beside the config file are found.
+    """Import the `callable = "module:function"` of a model; the config file's folder is searched too.
 
-    A class is instantiated, and the instance called. Raises a fatal ModelError saying what is
-    missing.
+    A class is instantiated. Raises a fatal ModelError that says what is missing.
     """
     target = spec.callable or ""
     path = target.partition(":")[2]
@@ -220,7 +209,7 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
 
 
 def import_object(target: str, folder: Path | None) -> Any:
-    """What `module:object` names; modules in the folder are found. LookupError says what is missing."""
+    """Import `module:object`, also from this folder. LookupError says what is missing."""
     module_name, _, path = target.partition(":")
     if folder is not None and str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
@@ -237,7 +226,7 @@ def import_object(target: str, folder: Path | None) -> Any:
 
 
 def _where(module_name: str, folder: Path, error: BaseException) -> str:
-    """Where a module was looked for that is not there, and where there is one of its name."""
+    """For a missing module: where it was searched for, and where a module of its name is."""
     if not isinstance(error, ModuleNotFoundError) or error.name != module_name:
         return ""
     inside = [file for depth in ("*", "*/*") for file in folder.glob(f"{depth}/{module_name}.py")]
@@ -254,12 +243,16 @@ def _is_async(function: Callable[..., Any]) -> bool:
     )
 
 
-def _accepted(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """What the function has named parameters for; `**kwargs` takes everything."""
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     try:
-        parameters = inspect.signature(function).parameters
+        return inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
+
+
+def _accepted(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords for which the function has parameters; `**kwargs` takes all."""
+    parameters = _parameters(function)
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return dict(offered)
     further = list(parameters)[2:]
@@ -267,12 +260,6 @@ def _accepted(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[
 
 
 def _takes(function: Callable[..., Any], name: str) -> bool:
-    """Whether the function has a parameter of this name itself."""
-    try:
-        parameter = inspect.signature(function).parameters.get(name)
-    except (TypeError, ValueError):
-        return False
-    return parameter is not None and parameter.kind not in (
-        parameter.VAR_KEYWORD,
-        parameter.VAR_POSITIONAL,
-    )
+    """Whether the function itself has a parameter of this name."""
+    found = _parameters(function).get(name)
+    return found is not None and found.kind not in (found.VAR_KEYWORD, found.VAR_POSITIONAL)

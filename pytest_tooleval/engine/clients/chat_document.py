@@ -1,4 +1,4 @@
-"""The chat API's document, read by one reader for all ways to a model: any part of it may be odd."""
+"""Reads the chat API's document, any part of which may be malformed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_chat(
     latency_s: float,
     tidied: Callable[[dict[str, Any]], dict[str, Any]] = lambda message: message,
 ) -> ChatAnswer:
-    """Take the message and the figures out of a chat document, and of the provider's own behind it.
+    """The answer in a chat document; `document` is the provider's original.
 
     `price` is the entry of litellm's list. Raises ModelError when there is no message.
     """
@@ -51,7 +51,7 @@ def read_chat(
 
 
 def _without_nulls(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The message without fields that hold nothing, which strict servers refuse to take back."""
+    """The message without null fields, which strict servers refuse when they are sent back."""
     kept = {key: value for key, value in message.items() if value is not None}
     kept.setdefault("content", None)
     kept.setdefault("role", "assistant")
@@ -69,7 +69,7 @@ def _without_nulls(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _finish_reason(reason: object, message: Mapping[str, Any]) -> str:
-    """The reason as given; servers that say `stop` after calls mean `tool_calls`."""
+    """The reason, but `tool_calls` if a server says `stop` after calls."""
     if reason in (None, "stop", ""):
         return "tool_calls" if message.get("tool_calls") else "stop"
     return str(reason)

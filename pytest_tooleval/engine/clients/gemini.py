@@ -1,7 +1,7 @@
-"""Our own client for Google's generateContent (the Gemini API), in terms of the chat API.
+"""Our own client for Google's generateContent (the Gemini API); translates from and to the chat API.
 
-Tools are declared by their JSON Schema as it stands. A call's thought signature goes where litellm has
-it; an answer that cannot be made anew from its message stays in it as a whole, under `PARTS`.
+Tools keep their JSON Schema. A call's thought signature goes where litellm has it. If the parts of an
+answer cannot be restored from the message, the message keeps them under `PARTS`.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _RENAMED = {
 _MODES = {"required": "ANY", "none": "NONE"}
 _BUDGETS = {"none": 0, "minimal": 512, "low": 1024, "medium": 2048, "high": 4096}
 _UP_TO_2 = re.compile(r"gemini-[12]\b")
-# Google's own word for calls that none of its models has made.
+# Google's placeholder for the signature of a call that its models did not make.
 _UNSIGNED = base64.b64encode(b"skip_thought_signature_validator").decode()
-# Ids of our own for calls that came without one.
+# The prefix of our ids, for calls without one.
 _OURS = "call_"
 
 
@@ -76,7 +76,7 @@ class GeminiClient(HttpClient):
 
 
 def generate_body(chat: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """The body of `generateContent` that asks what this one of `POST /chat/completions` asks."""
+    """The body of `generateContent` for one of `POST /chat/completions`."""
     older = bool(_UP_TO_2.match(model))
     texts = [text_of(each) for each in chat["messages"] if each["role"] in SYSTEM_ROLES]
     system = [{"text": text} for text in texts if text.strip()]
@@ -102,7 +102,7 @@ def _declaration(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _thinking(thinking: Any, effort: str | None, model: str, older: bool) -> dict[str, Any]:
-    """How much to think: older models have a budget of tokens, later ones levels."""
+    """How much to think: older models have a budget of tokens, newer ones have levels."""
     if effort is not None:
         if effort not in _BUDGETS:
             said = f"Gemini models have no reasoning_effort {effort!r}"
@@ -120,7 +120,7 @@ def _thinking(thinking: Any, effort: str | None, model: str, older: bool) -> dic
 
 
 def _contents(messages: Sequence[Mapping[str, Any]], older: bool) -> list[dict[str, Any]]:
-    """What was said, by turns of the user and the model; answers of tools are a turn of their own."""
+    """The messages as turns of user and model; answers of tools are their own turn."""
     contents: list[dict[str, Any]] = []
     names: dict[object, str] = {}
     before = None
@@ -138,7 +138,7 @@ def _contents(messages: Sequence[Mapping[str, Any]], older: bool) -> list[dict[s
 
 
 def _parts(message: Mapping[str, Any], names: dict[object, str], older: bool) -> Iterator[Part]:
-    """The parts of a message; `names` tells by id what calls were of."""
+    """The parts of a message; `names` collects the tools by the id of the call."""
     if message["role"] == "assistant":
         for call in map(ToolCall.coerce, message.get("tool_calls") or ()):
             names[call.id] = call.name
@@ -166,14 +166,14 @@ def _said(message: Mapping[str, Any], older: bool = False) -> Iterator[Part]:
 
 
 def _signed(parts: Sequence[Part]) -> Iterator[Part]:
-    """The parts with a word in place of a signature that the first call lacks."""
+    """The parts, with a placeholder if the first call has no signature."""
     first = next((part for part in parts if "functionCall" in part), None)
     for part in parts:
         yield {"thoughtSignature": _UNSIGNED, **part} if part is first else part
 
 
 def _id_of(id: object, older: bool) -> dict[str, object]:
-    """The id of a call if it is one that the model gave; older models take none."""
+    """The id of a call, if the model gave it; older models refuse ids."""
     return {} if older or not id or str(id).startswith(_OURS) else {"id": id}
 
 
@@ -195,9 +195,9 @@ def _part(part: Mapping[str, Any]) -> Part:
 
 
 def chat_document(document: Mapping[str, Any], ours: str) -> dict[str, Any]:
-    """The answer of the chat API that says what this one of generateContent says.
+    """The answer of the chat API for one of generateContent.
 
-    `ours` begins the ids of calls that came without one.
+    `ours` is the prefix of ids for calls without one.
     """
     candidates, feedback = document.get("candidates"), document.get("promptFeedback")
     candidate = candidates[0] if isinstance(candidates, list) and candidates else None
@@ -217,7 +217,7 @@ def chat_document(document: Mapping[str, Any], ours: str) -> dict[str, Any]:
 
 
 def _message(parts: Sequence[Part], ours: str) -> dict[str, Any]:
-    """The assistant's message that these parts of an answer make."""
+    """The assistant's message for the parts of an answer."""
     message: dict[str, Any] = {
         "role": "assistant",
         "content": joined(part.get("text") for part in parts if not part.get("thought")) or None,
@@ -239,7 +239,7 @@ def _call(part: Part, ours: str) -> dict[str, Any]:
 
 
 def _usage(usage: object) -> dict[str, Any]:
-    """The chat API's figures; what tools of Google's own read counts among the prompt."""
+    """The chat API's figures; tokens of Google's own tools are prompt tokens."""
     if not isinstance(usage, Mapping):
         return {}
     prompt, by_tools = (

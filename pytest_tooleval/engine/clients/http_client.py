@@ -1,6 +1,6 @@
-"""What our own clients have in common: a question sent over aiohttp, and an answer or an error read.
+"""The base of our own clients, with aiohttp.
 
-A protocol adds its address and headers, and translates between its own documents and the chat API's.
+A protocol adds its address and headers, and translates between its documents and the chat API's.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from .transport import connection_error
 from .transport import not_json
 from .transport import tool_arguments
 
-# Servers commonly drop an idle connection after 5 s; a question on one just dropped would be lost.
+# Many servers close an idle connection after 5 s, and a question sent at that moment would be lost.
 _KEEP_IDLE_S = 4.0
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class Answered(NamedTuple):
-    """What came over the wire, and how long it took."""
+    """An HTTP response and its latency."""
 
     status: int
     headers: Mapping[str, str]
@@ -59,9 +59,9 @@ class Answered(NamedTuple):
 
 
 class HttpClient(ABC):
-    """One model behind an address, without streaming and without retries.
+    """One model at an address, without streaming and retries.
 
-    `base` is the address that answers, `price` the entry of litellm's list.
+    `base` is the address, `price` the entry of litellm's list.
     """
 
     def __init__(self, spec: ModelSpec, base: str, price: Mapping[str, Any] | None) -> None:
@@ -77,18 +77,18 @@ class HttpClient(ABC):
 
     @abstractmethod
     def _own_headers(self) -> dict[str, str]:
-        """What says who asks, and in which version of the protocol."""
+        """The headers for the key and the version of the protocol."""
 
     @abstractmethod
     def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
-        """The protocol's body for a question to the chat API."""
+        """The protocol's body for one of the chat API."""
 
     @abstractmethod
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
-        """The chat API's document for one of the protocol, of whatever shape it came."""
+        """The chat API's document for one of the protocol, which may be malformed."""
 
     def _message(self, message: dict[str, Any]) -> dict[str, Any]:
-        """The assistant's message with all in its place."""
+        """A hook to change the assistant's message."""
         return message
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
@@ -127,7 +127,7 @@ class HttpClient(ABC):
         chat = self._chat(document, request)
         error = chat.get("error") or document.get("error")
         if error and (not isinstance(error, Mapping) or any(error.values())):
-            # Some gateways (OpenRouter) report the failure of the provider behind them with a 200.
+            # Some gateways (OpenRouter) report errors of the provider behind them with a 200.
             code = error.get("code") if isinstance(error, Mapping) else None
             status = code if isinstance(code, int) else 422
             text = json.dumps({"error": error}, ensure_ascii=False)
@@ -139,7 +139,7 @@ class HttpClient(ABC):
         if address is None:
             raise self._no_address()
         self._proxy = _proxy_for(address)
-        # How many are asked at a time is the engine's business, hence no limit here.
+        # The engine limits the number of concurrent requests.
         connector = aiohttp.TCPConnector(
             limit=0,
             ttl_dns_cache=300,
@@ -162,11 +162,11 @@ class HttpClient(ABC):
         body = self._translated(chat)
         more = request.sampling.get("extra_body")
         for name, value in more.items() if isinstance(more, Mapping) else ():
-            # Who adds a field to an object, such as Gemini's generationConfig, keeps the others.
+            # Fields are added to an object, such as Gemini's generationConfig.
             own = body.get(name)
             adds = isinstance(own, dict) and isinstance(value, Mapping)
             body[name] = {**(own or {}), **value} if adds else value
-        # A model may write lone surrogates, which UTF-8 cannot carry back to it.
+        # A model may write lone surrogates, which UTF-8 cannot encode.
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace")
 
@@ -192,7 +192,7 @@ class HttpClient(ABC):
         )
 
     def _refused(self, status: int, text: str, answered: Answered, request: ChatRequest) -> ChatAnswer:
-        """Raise what the status and the text mean; return an answer if one is in the refusal."""
+        """The answer in an error response, if it has one; otherwise raises its error."""
         said = self._clean(text)
         answer = refused_answer(status, text, said, answered.latency_s)
         if answer is not None:
@@ -207,7 +207,7 @@ class HttpClient(ABC):
 
 
 async def _read_all(response: aiohttp.ClientResponse) -> bytes:
-    """The body, unpacked, as long as it is of a size that a chat answer can have."""
+    """The uncompressed body. Raises ModelError if it is too long."""
     parts, size = [], 0
     async for part in response.content.iter_any():
         size += len(part)
@@ -219,7 +219,7 @@ async def _read_all(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _parsed(answered: Answered, clean: Callable[[str], str]) -> Mapping[str, Any]:
-    """The document that came; empty where it is no object."""
+    """The JSON document; empty if it is not an object."""
     try:
         parsed: object = json.loads(answered.data)
     except (ValueError, RecursionError):
@@ -228,7 +228,7 @@ def _parsed(answered: Answered, clean: Callable[[str], str]) -> Mapping[str, Any
 
 
 def _address(url: str) -> SplitResult | None:
-    """The parts of an address that can be asked; None for another text."""
+    """The parts of a valid address; None for any other text."""
     try:
         address = urlsplit(url)
         known = address.scheme in ("http", "https") and address.hostname and address.port != 0
@@ -258,7 +258,7 @@ def _proxy_for(address: SplitResult) -> str | None:
 
 
 def _certificates() -> ssl.SSLContext:
-    """Whom to trust: SSL_CERT_FILE, else certifi's list, as in litellm."""
+    """The trusted certificates: SSL_CERT_FILE, else certifi's, as in litellm."""
     file = os.environ.get("SSL_CERT_FILE", "")
     if not os.path.exists(file):
         import certifi

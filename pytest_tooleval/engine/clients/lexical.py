@@ -1,8 +1,8 @@
-"""`baseline/lexical`: a model without network, key or weights, the floor every real one should beat.
+"""`baseline/lexical`: a model without network, key or weights, which every real model should beat.
 
-It calls the tool whose name and description share most words with the prompt, rare words counting
-more, and fills parameters from enums, numbers, quoted texts and names in the prompt. The same
-question always gets the same answer.
+It calls the tool whose name and description have the most words in common with the prompt, where rare
+words count more, and fills parameters from enums, numbers, quoted texts and names in the prompt. It is
+deterministic.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.\d{1,15})
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\w)'([^']+)'(?!\w)")
 # One or more capitalised words, with small connecting words between them.
 _PROPER = re.compile(r"[A-Z][\w'’-]*(?:(?: (?:of|de|la|the) | |, (?=[A-Z]{2}\b))[A-Z][\w'’-]*)*")
-# What follows a preposition, for prompts that write names in lower case.
+# A phrase after a preposition, for prompts with names in lower case.
 _PHRASE = re.compile(
     r"\b(?:in|at|to|for|from|of|about|with|is) (?:the |a |an )?([^,.?!\d]+?)"
     r"(?=[,.?!]|$| (?:in|at|to|for|from|of|on|about|with|and|is)\b)"
@@ -46,25 +46,25 @@ _NEAR = 25  # characters between a parameter's word and its value, for one that 
 
 
 class LexicalClient:
-    """The baseline behind the same protocol as every other model."""
+    """The client of the baseline."""
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
         return ChatAnswer(lexical_message(request.messages, request.tools, request.tool_choice), "stop")
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing to close."""
 
 
 def lexical_message(
     messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], tool_choice: str
 ) -> dict[str, Any]:
-    """The assistant's message: one call, or a text where nothing fits and nothing must be called."""
+    """The assistant's message: a call, or a text if no tool fits and no call is required."""
     prompt = _last_user_text(messages)
     called = [
         call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()
     ]
     functions = [tool["function"] for tool in tools]
-    # In a chain, what was called already has been answered: go on to the next best tool.
+    # In a chain, continue with the best tool that was not called yet.
     candidates = [f for f in functions if f["name"] not in called] or functions
     best = _best(prompt, candidates) if tool_choice != "none" else None
     if best is None and candidates and tool_choice == "required":
@@ -91,7 +91,7 @@ def _last_user_text(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Lower-case words without the commonest ones and without their endings."""
+    """The stems of the words, in lower case, without common words."""
     words = [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", text))]
     return [_stem(word) for word in words if word not in _COMMON]
 
@@ -104,8 +104,8 @@ def _stem(word: str) -> str:
 
 
 def _best(prompt: str, functions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The function with the largest weighted overlap; the first of equals; None without any overlap."""
-    asked = sorted(set(_words(prompt)))  # a fixed order, so that sums round the same everywhere
+    """The function with the largest weighted overlap; the first of equals; None if there is none."""
+    asked = sorted(set(_words(prompt)))  # in a fixed order, so that sums are rounded alike
     fields = [_fields(function) for function in functions]
     seen_in: dict[str, int] = {}
     for names, texts, parameters in fields:
@@ -141,10 +141,10 @@ def _properties(parameters: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def fill_parameters(prompt: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments found in the prompt: each number, date, quoted text and name is used once, in order.
+    """Arguments from the prompt, where each number, date, quoted text and name is used once, in order.
 
-    Required parameters take what is left over; optional ones only what the prompt points at: an
-    enum's value, or a value right beside a word of the parameter's name.
+    Required parameters take any value that is left, optional ones only a mentioned enum value, or a
+    value next to a word of the parameter's name.
     """
     return _fill(_Found(prompt), parameters)
 
@@ -161,7 +161,7 @@ def _fill(found: _Found, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Found:
-    """Numbers, dates and texts of a prompt with their places, handed out once each."""
+    """Numbers, dates and texts of a prompt with their places, each of which is used once."""
 
     def __init__(self, prompt: str) -> None:
         self.words = [(m.start(), _stem(m.group().lower())) for m in _WORD.finditer(prompt)]
@@ -179,7 +179,7 @@ class _Found:
         return bool(words) and words <= own
 
     def take(self, values: list[tuple[int, str]], name: str, required: bool) -> str | None:
-        """The value nearest to a word of the parameter's name, else, if required, the first left."""
+        """The value nearest to a word of the parameter's name; if required, else the first one left."""
         wanted = {*_words(name), *name.lower().split("_")}
         places = [at for at, word in self.words if word in wanted]
         near = min(
@@ -195,7 +195,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _proper_names(prompt: str) -> Iterator[tuple[int, str]]:
-    """Capitalised phrases that do not merely begin a sentence."""
+    """Capitalised phrases, except words that only begin a sentence."""
     for match in _PROPER.finditer(prompt):
         text, start = match.group(), match.start()
         before = prompt[:start].rstrip()
@@ -214,7 +214,7 @@ def _begins(first: str, rest: str) -> bool:
 
 
 def _is_possessive(prompt: str, start: int, text: str) -> bool:
-    """`Paris's weather`, and not `Luigi's` at the end of a phrase, which is the whole name."""
+    """True for `Paris's weather`, not for `Luigi's` at the end, which is the whole name."""
     return re.match(r" [a-z]", prompt[start + len(text) :]) is not None and not _DATE.match(
         prompt, start + len(text) + 1
     )

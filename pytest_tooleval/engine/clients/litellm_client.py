@@ -55,11 +55,11 @@ _loaded: Any = None
 
 
 def load_litellm() -> Any:
-    """Import and quieten litellm: seconds of CPU the first time."""
+    """Import and configure litellm, which takes seconds the first time."""
     global _loaded  # noqa: PLW0603
     with _load_lock:
         if _loaded is None:
-            # Without this, litellm fetches its price list from the network while it is imported.
+            # Without this, litellm downloads its price list during the import.
             os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
             try:
                 import litellm
@@ -75,7 +75,7 @@ def load_litellm() -> Any:
             # Dropping parameters silently would make models incomparable.
             litellm.drop_params = False
             litellm.num_retries = 0
-            # With httpx, which a run without litellm does not need.
+            # Imports httpx, which a run without litellm does not need.
             from .litellm_connections import guard_connections
 
             guard_connections(litellm)
@@ -88,18 +88,18 @@ def load_litellm() -> Any:
 def load_before_asking() -> None:
     """Import litellm on the thread that runs the tests.
 
-    Filters of warnings belong to the whole process, and pytest sets them for each test on that thread.
-    Only there can they be set aside for the import and put back in order.
+    Warning filters are global, and pytest sets them for each test on that thread, so only there can the
+    import change and restore them.
     """
-    with warnings.catch_warnings(), contextlib.suppress(ModelError):  # who asks raises it again
+    with warnings.catch_warnings(), contextlib.suppress(ModelError):  # asking raises it again
         warnings.simplefilter("ignore")
         litellm = load_litellm()
-        # Pydantic builds the types of an answer with the first one, and warns of dozens of fields.
+        # For the first answer, pydantic builds its types and warns about dozens of fields.
         litellm.ModelResponse()
 
 
 def guard_logs() -> None:
-    """Take away litellm's own way to the terminal: it logs what providers say, as they say it."""
+    """Keep litellm's logs, which have unescaped texts of providers, off the terminal."""
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("LiteLLM")]:
         logger = logging.getLogger(name)
         for handler in logger.handlers[:]:
@@ -107,32 +107,32 @@ def guard_logs() -> None:
                 handler, logging.FileHandler
             ):
                 logger.removeHandler(handler)
-        # Without any handler, logging itself would write warnings to stderr.
+        # Without any handler, logging would write warnings to stderr.
         logger.addHandler(logging.NullHandler())
         logger.addFilter(ScrubFilter())
 
 
 class LitellmClient:
-    """One model behind litellm's `acompletion`, without streaming and without litellm's retries."""
+    """One model with litellm's `acompletion`, without streaming and litellm's retries."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
         found = key_from(self._spec, key_variable(self._spec))
-        # What it has not been given, litellm reads from the environment.
+        # litellm itself reads the usual variable from the environment.
         key = found if self._spec.api_key_env else None
         litellm = _loaded or await asyncio.get_running_loop().run_in_executor(None, load_litellm)
         from .litellm_connections import open_session
 
         self._check_provider(key)
         open_session(litellm)
-        # litellm takes out of schemas what a provider does not know, and the next round sends them anew.
+        # A copy, as litellm removes from schemas what a provider does not support.
         arguments = copy.deepcopy(self._arguments(request, key, timeout_s))
         native = arguments["logger_fn"] = _Native()
         begin = time.perf_counter()
         try:
-            # Some of litellm's paths ignore `timeout`, hence the second clock around it.
+            # Some of litellm's code ignores `timeout`.
             response = await asyncio.wait_for(litellm.acompletion(**arguments), timeout_s + 1.0)
         except asyncio.TimeoutError:
             raise timed_out(timeout_s) from None
@@ -166,7 +166,7 @@ class LitellmClient:
             "timeout": timeout_s,
             "max_retries": 0,
             "num_retries": 0,
-            # litellm would import its MCP gateway (and the `mcp` package) for every request with tools.
+            # Otherwise litellm imports its MCP gateway and `mcp` for requests with tools.
             "_skip_mcp_handler": True,
             **tool_arguments(request),
         }
@@ -177,13 +177,12 @@ class LitellmClient:
         if key is not None:
             arguments["api_key"] = key
         elif self._spec.api_base:
-            # Without a key litellm would take the one of the provider from the environment, and that
-            # must not travel to another host by accident.
+            # Otherwise litellm would send the provider's key in the environment to another host.
             arguments["api_key"] = "none"
         return arguments
 
     def _check_provider(self, key: str | None) -> None:
-        """Refuse what cannot be kept from telling another host more than it is meant to know."""
+        """Refuse providers whose connections cannot be secured."""
         named = self._spec.extra.get("custom_llm_provider") or provider_of(self._spec.model)
         if named == "aiohttp_openai":
             raise ModelError(
@@ -202,9 +201,9 @@ class LitellmClient:
             )
 
     def _answer_in(self, error: Exception, native: _Native, latency_s: float) -> ChatAnswer | None:
-        """What an exception of litellm tells of the model; None when it is an error."""
+        """The answer of the model in an exception of litellm; None if it is really an error."""
         ending = ending_of(native.document())
-        if ending is not None:  # litellm stumbles over a blocked prompt of Gemini without figures
+        if ending is not None:  # litellm fails for a blocked prompt of Gemini without usage
             message = {"role": "assistant", "content": None}
             return ChatAnswer(message, ending.reason, latency_s=latency_s, finish_message=ending.message)
         status = getattr(error, "status_code", None)
@@ -219,7 +218,7 @@ class LitellmClient:
         if not isinstance(document, dict):
             return None
         with contextlib.suppress(ModelError):
-            # The message may be sound where litellm stumbles over a call or a figure.
+            # The message may be valid even if litellm fails to parse a call or a figure.
             return read_chat(document, document, listed(self._spec.model), latency_s)
         return None
 
@@ -243,7 +242,7 @@ class LitellmClient:
         headers = getattr(error, "litellm_response_headers", None) or getattr(
             getattr(error, "response", None), "headers", None
         )
-        # Of its own failures litellm tells the whole traceback.
+        # Messages about litellm's own failures include a traceback.
         text = self._clean(str(error).partition("Traceback (most recent call last)")[0])
         if refused and provider_of(self._spec.model) == "azure" and wants_responses(text):
             deployment = self._spec.model.removeprefix("azure/")
@@ -278,11 +277,11 @@ class LitellmClient:
         )
 
     def _clean(self, text: str) -> str:
-        """One line, without secrets and without the class names that litellm puts in front."""
+        """One line, without secrets and without litellm's class names."""
         return _LITELLM_TALK.sub("", one_line(text, self._spec))
 
 
-# Of these litellm reads a token, or logs in, even where it is given a key.
+# For these, litellm reads a token or logs in, even with a key.
 _LOGINS = frozenset(
     "azure azure_text chatgpt gdc gigachat github_copilot oci sap vertex_ai vertex_ai_beta "
     "watsonx watsonx_text".split()
@@ -290,23 +289,23 @@ _LOGINS = frozenset(
 
 
 _MCP = "pytest-tooleval[mcp]"
-# What to install where litellm lacks a module.
+# What to install if a module is missing.
 _PACKAGES = {"mcp": _MCP, "google": "litellm[google]", "vertexai": "litellm[google]", "boto3": "boto3"}
 
 
 def _status(error: Exception) -> int | None:
-    """The status that came; None for a failure of litellm itself, which it calls a 500."""
+    """The status of the response; None for a failure of litellm itself, which it calls a 500."""
     innermost = chain(error)[-1]
     status = getattr(getattr(innermost, "response", None), "status_code", None)
     if status is None:
         status = getattr(error, "status_code", None)
         if not isinstance(status, int) or (status == 500 and not hasattr(innermost, "status_code")):
-            # A bare exception holds the words of a 200 that is an error, which has no other status.
+            # litellm raises a bare Exception for an error in a response with status 200.
             return 422 if type(innermost) is Exception else None
     return status if isinstance(status, int) else None
 
 
-# Class names in front, an advice behind, and the way to drop parameters, which we refuse.
+# Class names at the start, and advice at the end, such as to drop parameters.
 _LITELLM_TALK = re.compile(
     r"^(litellm\.)?((\w+Error|Timeout( Error)?): (litellm\.)?)*(\w+(Exception|Error)( \w+Error)? - )?"
     r"|\.? Handle with `litellm\.\w+`\.?$"
@@ -314,7 +313,7 @@ _LITELLM_TALK = re.compile(
 )
 
 
-# What litellm says, with a traceback or an advice in the text, of a 200 that is no chat answer.
+# litellm's messages for a 200 that is not a chat answer.
 _NO_MESSAGE = re.compile(
     r"Invalid response object|Empty or invalid response|Error converting to valid response"
     r"|provider returned 'choices' that is not a list|Unable to get json response"
@@ -323,7 +322,7 @@ _NO_MESSAGE = re.compile(
 
 
 class _Native:
-    """The provider's own document: a `logger_fn`, which litellm calls with all that it knows."""
+    """A `logger_fn` for litellm that keeps the provider's original document."""
 
     def __init__(self) -> None:
         self._text: object = None
@@ -332,7 +331,7 @@ class _Native:
         self._text = details.get("original_response")
 
     def document(self) -> object:
-        """The document, or None where litellm has kept no JSON of it."""
+        """The document; None if there is no valid JSON."""
         try:
             return json.loads(self._text) if isinstance(self._text, str) else None
         except (ValueError, RecursionError):
@@ -340,7 +339,7 @@ class _Native:
 
 
 def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
-    """Take the message and the figures out of litellm's response object."""
+    """The answer in litellm's response object."""
     try:
         choice = response.choices[0]
         message = choice.message.model_dump(exclude_none=True)
@@ -349,7 +348,7 @@ def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
     message.setdefault("content", None)
     fields = message.get("provider_specific_fields")
     if isinstance(fields, dict) and not any(fields.values()):
-        # litellm adds this empty field itself; strict servers refuse it when it is sent back.
+        # litellm adds this empty field, and strict servers refuse it when it is sent back.
         del message["provider_specific_fields"]
     found = getattr(response, "usage", None)
     usage = usage_of({"usage": found.model_dump() if found else None})
@@ -369,7 +368,7 @@ def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
 
 
 def _cost(response: Any) -> float | None:
-    """litellm's price, or None: it reports an unknown price as 0."""
+    """litellm's price; None when unknown, which litellm reports as 0."""
     hidden = getattr(response, "_hidden_params", None)
     cost = hidden.get("response_cost") if isinstance(hidden, Mapping) else None
     return float(cost) if isinstance(cost, (int, float)) and cost > 0 else None

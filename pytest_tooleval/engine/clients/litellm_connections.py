@@ -1,8 +1,7 @@
-"""The connections of litellm: no redirect is followed, and no answer is read without an end.
+"""Makes litellm's connections follow no redirects and limit the size of answers.
 
-litellm makes a client for each provider and puts it into a cache, asks over `aclient_session` where it
-uses the openai library, and over `sync_transport` in threads. All three can be set, and behind each is
-httpx, which has event hooks.
+litellm has a cache with a client for each provider, `aclient_session` for the openai library, and
+`sync_transport` for threads. All three can be set and use httpx, which has event hooks.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from .provider_errors import redirected
 from .provider_errors import size_of
 from .provider_errors import too_long
 
-_kept: list[object] = []  # a handler that goes closes its client
+_kept: list[object] = []  # a handler closes its client when it is freed
 
 
 def guard_connections(litellm: Any) -> None:
-    """Let every connection that litellm makes from now on be checked. ModelError where it cannot be."""
+    """Check every new connection of litellm. Raises ModelError if that is impossible."""
     from litellm.caching.llm_caching_handler import LLMClientCache
     from litellm.llms.custom_httpx.http_handler import get_async_httpx_client
 
@@ -45,7 +44,7 @@ def guard_connections(litellm: Any) -> None:
 
 
 def open_session(litellm: Any) -> None:
-    """Give litellm a client for the openai library, if it has none that is open."""
+    """Give litellm a client for the openai library, unless it has an open one."""
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
     if litellm.aclient_session is None or litellm.aclient_session.is_closed:
@@ -56,7 +55,7 @@ def open_session(litellm: Any) -> None:
 
 
 async def close_connections(litellm: Any) -> None:
-    # All models share them, and are closed at the same time.
+    # All models share them and close at the same time.
     if litellm.aclient_session.is_closed:
         return
     await litellm.aclient_session.aclose()
@@ -65,15 +64,15 @@ async def close_connections(litellm: Any) -> None:
 
 
 def _hook(handler: Any) -> None:
-    """Add the hooks to the client of a handler, if it is one."""
+    """Add the hooks to the client of a handler, if this is one."""
     client = getattr(handler, "client", None)
     if isinstance(client, httpx.AsyncClient):
         client.event_hooks = {"request": [_ask_unpacked], "response": [_read]}
-        handler.event_hooks = client.event_hooks  # for when the handler makes its client anew
+        handler.event_hooks = client.event_hooks  # for new clients of the handler
 
 
 class _Transport(httpx.BaseTransport):
-    """For the providers that litellm asks without asyncio; all its clients share one."""
+    """For the providers that litellm asks without asyncio; all clients share it."""
 
     def __init__(self) -> None:
         self._client = httpx.Client(event_hooks={"request": [_ask], "response": [_read_in_thread]})
@@ -87,7 +86,7 @@ def _is_hooked(handler: Any) -> bool:
 
 
 def _ask(request: httpx.Request) -> None:
-    # What comes packed could be a thousand times as large as what is counted.
+    # Unpacked, a compressed answer could be a thousand times larger than counted.
     request.headers["Accept-Encoding"] = "identity"
 
 
@@ -96,7 +95,7 @@ async def _ask_unpacked(request: httpx.Request) -> None:
 
 
 async def _read(response: httpx.Response) -> None:
-    """Read the whole answer; ModelError if it is none to be read."""
+    """Read the whole answer. Raises ModelError if it must not be read."""
     body = bytearray()
     try:
         _check(response)
@@ -105,7 +104,7 @@ async def _read(response: httpx.Response) -> None:
             _extend(body, part)
     finally:
         await response.stream.aclose()  # type: ignore[union-attr]
-    response.stream = httpx.ByteStream(_told(response, bytes(body)))
+    response.stream = httpx.ByteStream(_kept_body(response, bytes(body)))
 
 
 def _read_in_thread(response: httpx.Response) -> None:
@@ -118,7 +117,7 @@ def _read_in_thread(response: httpx.Response) -> None:
             _extend(body, part)
     finally:
         response.stream.close()  # type: ignore[union-attr]
-    response.stream = httpx.ByteStream(_told(response, bytes(body)))
+    response.stream = httpx.ByteStream(_kept_body(response, bytes(body)))
 
 
 def _check(response: httpx.Response) -> None:
@@ -134,8 +133,8 @@ def _extend(body: bytearray, part: bytes) -> None:
     body += part
 
 
-def _told(response: httpx.Response, body: bytes) -> bytes:
-    """The answer; of a text that is none only its size, because litellm would search it for long."""
+def _kept_body(response: httpx.Response, body: bytes) -> bytes:
+    """The body; only its size for a long error text, as litellm would take long to search it."""
     is_answer = not response.is_error and _is_json(body)
     return body if is_answer or len(body) <= LONGEST_TEXT else size_of(body).encode()
 

@@ -1,4 +1,4 @@
-"""What a chat message holds, for protocols that have it in parts of their own."""
+"""Parts of chat messages, for protocols with their own kinds of parts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _DATA = re.compile(r"data:([^;,]+)[^,]*;base64,(.*)", re.DOTALL)
 
 
 def parts_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The parts of a message's content; without empty texts, which are refused."""
+    """The parts of a message's content, without empty texts, which providers refuse."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     return [part for part in parts if part.get("type") != "text" or str(part.get("text")).strip()]
 
 
 def data_in(part: Mapping[str, Any]) -> tuple[str, str] | str:
-    """What an image or a file holds: its type and its data, or its address; ModelError for others."""
+    """The type and data of an image or a file, or its URL. Raises ModelError for other parts."""
     held = part.get(str(part.get("type")))
     if isinstance(held, Mapping):
         held = held.get("url") or held.get("file_data")
@@ -37,12 +37,12 @@ def data_in(part: Mapping[str, Any]) -> tuple[str, str] | str:
 
 
 def input_of(call: ToolCall) -> object:
-    """A call's arguments for protocols that have them as an object; what is none stays as it came."""
+    """A call's arguments for protocols with objects; invalid ones stay a text."""
     return call.arguments if call.arguments is not None else call.raw_arguments or {}
 
 
 def call_of(id: object, name: object, input: object) -> dict[str, Any]:
-    """The chat API's call, where a protocol has the arguments as an object."""
+    """The chat API's call for one of a protocol with objects as arguments."""
     arguments = json.dumps(input, ensure_ascii=False)
     function = {"name": str(name or ""), "arguments": arguments}
     return {"id": str(id or ""), "type": "function", "function": function}

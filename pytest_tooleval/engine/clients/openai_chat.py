@@ -1,4 +1,4 @@
-"""Our own client for OpenAI and servers that speak its protocols: aiohttp, and nothing slow to load."""
+"""Our own client for OpenAI and servers with its protocols."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _THOUGHTS = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>(.*)", re.DOTALL)
 class OpenAIClient(HttpClient):
     """One model behind `POST {api_base}/chat/completions`.
 
-    Models that are served at `/responses` alone, or take tools there alone, are asked there: those
-    known for it from the start, any other one as soon as it says so.
+    Models that are offered, or accept tools, only at `/responses` are asked there: known ones from the
+    start, others as soon as an error says so.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -59,7 +59,7 @@ class OpenAIClient(HttpClient):
                 return self._answer(answered, request)
 
     def _learns(self, refusal: str, responses: bool, encrypted: bool) -> bool:
-        """Whether a question was refused for its form; all are asked in another one from now on."""
+        """Whether the form of the question was refused; later questions have another form then."""
         if not responses and wants_responses(refusal):
             self._responses = True
         elif responses and encrypted and _REFUSES_ENCRYPTED.search(refusal):
@@ -90,7 +90,7 @@ class OpenAIClient(HttpClient):
         return chat_document(document) if self._responses else document
 
     def _message(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Thoughts that stand before the answer go into `reasoning_content`, as in litellm."""
+        """Move thinking from the start of the text to `reasoning_content`, like litellm."""
         content = message["content"]
         if "reasoning_content" in message or "reasoning" in message or not isinstance(content, str):
             return message
@@ -99,7 +99,7 @@ class OpenAIClient(HttpClient):
 
 
 def _named(model: str, provider: str) -> tuple[str, bool]:
-    """The name that the server knows, and whether the prefix `responses/` asks for that API."""
+    """The server's name of the model, and whether the prefix `responses/` selects that API."""
     name = model.removeprefix(provider)
     return name.removeprefix("responses/"), name.startswith("responses/")
 
@@ -113,5 +113,5 @@ def _is_openai(base: str) -> bool:
 
 
 def _azure(resource: str) -> str:
-    """Where a resource takes OpenAI's own questions, in an API without versions."""
+    """The address of OpenAI's API without versions at an Azure resource."""
     return re.sub(r"(/openai(/v1)?)?/*$", "/openai/v1", resource, count=1) if resource else ""

@@ -1,8 +1,7 @@
-"""OpenAI's Responses API in terms of its chat API: a question there and an answer back.
+"""Translates between OpenAI's Responses API and its chat API.
 
-The rest of the package knows the chat API only. What the chat API has no place for, the items of the
-answer with the model's encrypted reasoning, stays in the message under `ITEMS`, so that it can go
-back unchanged.
+The message keeps the items of the answer, with the model's encrypted reasoning, under `ITEMS`, so that
+they can be sent back unchanged.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from typing import Any
 
 from ...record.endings import ending_of
 
-# The field of an assistant's message that holds the `output` of the answer it was made of.
+# The field of an assistant's message with the `output` of the answer.
 ITEMS = "responses_output"
 
 Item = dict[str, Any]
 
-# Parameters that have another name here; the last two hold it in an object.
+# Parameters with another name here, and parameters that are inside of an object here.
 _RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
 _NESTED = {"reasoning_effort": ("reasoning", "effort"), "verbosity": ("text", "verbosity")}
 _TEXTS = ("output_text", "text")
@@ -32,15 +31,15 @@ _REFUSAL = re.compile(
 
 
 def wants_responses(refusal: str) -> bool:
-    """Whether chat completions (OpenAI, Azure) refused a model, or tools for it, as not served there."""
+    """Whether chat completions (OpenAI, Azure) refused a model, or its tools, as not available there."""
     return bool(_REFUSAL.search(refusal))
 
 
 def responses_body(chat: Mapping[str, Any], *, encrypted: bool) -> dict[str, Any]:
-    """The body of `POST /responses` that asks what this one of `POST /chat/completions` asks.
+    """The body of `POST /responses` for one of `POST /chat/completions`.
 
-    Nothing is kept at the provider. With `encrypted` the model's reasoning comes back in a form that
-    only the provider can read; a model that does not reason refuses it.
+    The provider stores nothing. With `encrypted`, the answer includes the model's encrypted reasoning; a
+    model without reasoning refuses this.
     """
     body: dict[str, Any] = {"store": False}
     if encrypted:
@@ -64,7 +63,7 @@ def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     function = tool.get("function")
     if not isinstance(function, Mapping):
         return dict(tool)
-    # Without a word on `strict` the chat API is lenient, and this one makes every parameter required.
+    # The default of `strict` is false in the chat API, and true here.
     return {"type": "function", "parameters": None, "strict": False, **function}
 
 
@@ -84,7 +83,7 @@ def _input_items(message: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def _own_items(message: Mapping[str, Any]) -> list[Item]:
-    """The items that the message was made of; none where it was changed since."""
+    """The original items of the message; none if the message has changed since."""
     items = message.get(ITEMS)
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return []
@@ -95,12 +94,12 @@ def _own_items(message: Mapping[str, Any]) -> list[Item]:
 
 
 def _is_lost(item: Item) -> bool:
-    """Whether an item is a mere reference to reasoning, which the provider did not keep."""
+    """Whether an item only refers to reasoning, which the provider did not store."""
     return item.get("type") == "reasoning" and not (item.get("encrypted_content") or item.get("content"))
 
 
 def _without_nulls(item: Item) -> Item:
-    """The item without fields that hold nothing, which are refused on the way back."""
+    """The item without null fields, which the API refuses when they are sent back."""
     return {name: value for name, value in item.items() if value is not None}
 
 
@@ -119,7 +118,7 @@ def _rebuilt_items(message: Mapping[str, Any]) -> Iterator[Item]:
 
 
 def _parts(content: object, text: str) -> object:
-    """A message's content with its parts as they are called here; `text` is the type of a text."""
+    """A message's content with this API's parts; `text` is the type of a text part."""
     if not isinstance(content, list):
         return content
     return [_part(part, text) if isinstance(part, dict) else part for part in content]
@@ -142,7 +141,7 @@ def _part(part: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def chat_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer of the chat API that says what this one of the Responses API says."""
+    """The answer of the chat API for one of the Responses API."""
     error = document.get("error")
     if isinstance(error, Mapping):
         error = {**error, "code": _STATUS.get(str(error.get("code")), error.get("code"))}
@@ -158,7 +157,7 @@ def chat_document(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chat_message(items: Sequence[object]) -> dict[str, Any]:
-    """The assistant's message that these items of an answer make."""
+    """The assistant's message for the items of an answer."""
     known = [item for item in items if isinstance(item, dict)]
     said = [item for item in known if item.get("type") == "message"]
     texts, refusals, thoughts = (
@@ -181,7 +180,7 @@ def chat_message(items: Sequence[object]) -> dict[str, Any]:
 
 
 def _thoughts(items: Iterable[Item]) -> Iterator[str]:
-    """What may be read of the model's reasoning: a summary or, of open models, all of it."""
+    """The readable reasoning of the model: a summary or, for open models, all of it."""
     for item in items:
         yield from _texts([item], "summary", "text", ("summary_text",))
         yield from _texts([item], "content", "text", ("reasoning_text",))

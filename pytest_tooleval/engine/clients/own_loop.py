@@ -1,4 +1,4 @@
-"""`call_tool`, for an agent that runs its own loop: its calls are answered, and are its trajectory."""
+"""`call_tool`, for agents with their own loop: answers their calls, and records the trajectory."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from msgspec import structs
 from ...errors import ModelError
 from ...record.calls import MAX_DEPTH
 from ...record.calls import ToolCall
+from ...record.transcript import sum_known
 from .base import MOST_BYTES
 from .base import ChatAnswer
 from .base import Executor
@@ -26,13 +27,13 @@ _Waiting = concurrent.futures.Future[str]
 
 
 class RunIsOver(asyncio.CancelledError):
-    """Raised in an agent that calls a tool after its run has ended, and passes `except Exception`."""
+    """Raised in an agent that calls a tool after its run; not caught by `except Exception`."""
 
 
 class OwnLoop:
-    """The calls of one run of an agent, made from any thread or event loop, answered one by one.
+    """The calls of one run of an agent, from any thread or event loop, answered one by one.
 
-    All is answered in the task that awaits `serve`, since sessions of tool servers are bound to one.
+    The task that awaits `serve` answers them, as a session of a tool server belongs to one task.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -49,9 +50,9 @@ class OwnLoop:
         self._since = time.perf_counter()
 
     def call_tool(self, name: str = "", arguments: object = None, **others: object) -> Any:
-        """Call a tool: the text of its answer, in async code an awaitable of it.
+        """Call a tool. Returns the text of its answer; in async code, an awaitable.
 
-        `arguments` are an object, or the JSON text that a model wrote.
+        `arguments` are a dict, or the JSON text that a model wrote.
         """
         if others or not name:
             given = ", ".join([repr(name)] * bool(name) + [f"{each}=..." for each in others])
@@ -85,7 +86,7 @@ class OwnLoop:
             raise self._misused(message) from None
 
     def _misused(self, message: str) -> TypeError:
-        # Frameworks show what a tool raises to the model, which is not to blame.
+        # Frameworks would show the exception to the model, which is not to blame.
         self.error = ModelError(message, kind="callable")
         return TypeError(message)
 
@@ -97,7 +98,7 @@ class OwnLoop:
             self._woken.set()
 
     async def serve(self, agent: asyncio.Future[Any], left: Callable[[], float]) -> None:
-        """Answer calls until the agent has ended, is stopped, or has no seconds left."""
+        """Answer calls until the agent ends, is stopped, or has no time left."""
         agent.add_done_callback(lambda _: self._woken.set())
         while self._waiting or not agent.done():
             if self._waiting:
@@ -148,36 +149,36 @@ class OwnLoop:
         future.set_result(content)
 
     def end(self) -> None:
-        """Whoever still waits for an answer, or calls from now on, is told that the run is over."""
+        """Raise RunIsOver in all waiting and later calls."""
         self._over = True
         while self._waiting:
             self._waiting.popleft()[2].set_exception(RunIsOver())
 
     def run_of(self, answer: ChatAnswer) -> ChatAnswer:
-        """The whole run, of which this is what the agent returned.
+        """The whole run of an agent that returned this answer.
 
-        An agent that returned its rounds, with all the calls in them, is taken by its word: what was
-        said beside the calls, what each round took, and calls that its library refused are known to it
-        alone. Otherwise the calls are the rounds, and what all of it took stands in the last one.
+        If the agent returned its rounds with all its calls, those count: only the agent knows the other
+        texts, the tokens of each round, and calls that its library refused. Otherwise each call is a
+        round, and the last round has the tokens and cost of the run.
         """
-        told = self._in_rounds_of(answer)
-        if told is not None:
-            return told
-        took: dict[str, Any] = {}
-        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd"):
-            parts = [getattr(each, name) for each in answer.rounds]
-            took[name] = None if None in parts else sum(parts)
-        nothing: dict[str, Any] = {name: 0 for name, value in took.items() if value is not None}
+        returned = self._in_rounds_of(answer)
+        if returned is not None:
+            return returned
+        names = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
+        sums: dict[str, Any] = {
+            name: sum_known(getattr(each, name) for each in answer.rounds) for name in names
+        }
+        nothing: dict[str, Any] = {name: 0 for name, value in sums.items() if value is not None}
         earlier = tuple(structs.replace(each, **nothing) for each in self.rounds)
         latency_s = time.perf_counter() - self._since
-        return structs.replace(answer, earlier=earlier, latency_s=latency_s, **took)
+        return structs.replace(answer, earlier=earlier, latency_s=latency_s, **sums)
 
     def _in_rounds_of(self, answer: ChatAnswer) -> ChatAnswer | None:
-        """The rounds that the agent returned, with the answers that were given; None if calls lack."""
+        """The rounds that the agent returned, with the given answers; None if calls are missing."""
         made = [(_as_json(each.message["tool_calls"][0]), each.answers[0]) for each in self.rounds]
         found, rounds = 0, []
         for each in answer.rounds:
-            answers = {str(told.get("tool_call_id")): told for told in each.answers}
+            answers = {str(message.get("tool_call_id")): message for message in each.answers}
             for call in each.message.get("tool_calls") or ():
                 if found < len(made) and made[found][0] == _as_json(call):
                     answers[str(call.get("id"))] = {**made[found][1], "tool_call_id": call.get("id")}
@@ -189,13 +190,13 @@ class OwnLoop:
         return structs.replace(last, earlier=tuple(earlier))
 
     def unfinished(self) -> ChatAnswer:
-        """The run of an agent that was stopped: by a call too many, or by one that ends the run."""
+        """The run of an agent that was stopped, by too many calls or by one that ends the run."""
         *earlier, last = self.rounds
         return structs.replace(last, earlier=tuple(earlier))
 
 
 def _as_json(call: Mapping[str, Any]) -> tuple[object, object]:
-    """The name and the arguments of a call, whatever the spelling of their JSON."""
+    """The name and the parsed arguments of a call."""
     function = call["function"]
     arguments = function.get("arguments")
     try:
@@ -205,7 +206,7 @@ def _as_json(call: Mapping[str, Any]) -> tuple[object, object]:
 
 
 class _Later:
-    """An answer to come. It knows whether anybody waits for it."""
+    """An awaitable answer, which notes when it is awaited."""
 
     def __init__(self, future: _Waiting, unawaited: dict[_Later, str]) -> None:
         self._future = future

@@ -1,7 +1,6 @@
-"""What a provider's refusal means: from a status and a text to a `ModelError`.
+"""Turns the status and text of a provider's error into a `ModelError`.
 
-The rules are not of one library: they read what OpenAI, Anthropic, Google, Groq, OpenRouter and
-local servers say over HTTP.
+The rules cover OpenAI, Anthropic, Google, Groq, OpenRouter and local servers, with any client.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import urljoin
 
@@ -35,7 +33,7 @@ _MISSING_KEY = re.compile(
     r"|credentials (were )?not (found|provided)|CredentialsError\b",
     re.IGNORECASE | re.DOTALL,
 )
-# In the words of Anthropic and Google, Bedrock, Ollama, and others.
+# As Anthropic, Google, Bedrock, Ollama and others phrase it.
 _OVERLOADED = re.compile(
     r"overloaded|unable to process your request|server (is )?(too )?busy|(at|over) capacity|high demand",
     re.IGNORECASE,
@@ -52,18 +50,18 @@ _NO_MONEY = re.compile(
     r"insufficient[ _](quota|balance|credits?|funds)|credit balance|spend(ing)? limit", re.IGNORECASE
 )
 _DAILY = re.compile(r"per[ _-]?day|daily|\b[rt]pd\b", re.IGNORECASE)
-# Google's text for a limit per minute speaks of quota and billing as well.
+# Google's text for a limit per minute also mentions quota and billing.
 _PER_MINUTE = re.compile(r"per[ _-]?(minute|min|second)\b|PerMinute|\b[rt]pm\b", re.IGNORECASE)
 _QUOTA = re.compile(r"exceeded your current quota|billing", re.IGNORECASE)
 _RETRY_IN = re.compile(r"(?:retryDelay\W{1,10}|retry in |try again in )(\d{1,9}(?:\.\d{1,20})?)(ms|s)\b")
-# The rules look no further than this into a text.
+# The rules read only this much of a text.
 _READ = 8_000
-# Nobody wrote a longer text than this, and litellm looks for secrets in it for seconds per megabyte.
+# No error text is longer, and litellm takes seconds per megabyte to search it for secrets.
 LONGEST_TEXT = 2**17
 
 
 def one_line(text: str, spec: ModelSpec) -> str:
-    """What a provider said, on one line and without secrets; only its size if it is huge."""
+    """A provider's text on one line without secrets; only its size if it is huge."""
     if len(text) > LONGEST_TEXT:
         return size_of(text)
     return " ".join(scrub(text, secret_values([spec.api_key_env])).split())
@@ -74,7 +72,7 @@ def size_of(text: str | bytes) -> str:
 
 
 def redirected(url: str, location: str) -> ModelError:
-    """Nobody has said that keys and prompts may go to this other address, so they do not."""
+    """The error for a redirect, which is not followed with keys and prompts."""
     try:
         target = urljoin(url, location)
     except ValueError:
@@ -101,14 +99,14 @@ def provider_error(
     status: int | None,
     text: str,
     *,
-    sent: Mapping[str, object] = MappingProxyType({}),
+    sent: Mapping[str, object] = {},
     retry_after: float | None = None,
 ) -> ModelError:
-    """The error for a request that came back with `status` (None when it was never sent).
+    """The error for a response with `status`, None when the request was not sent.
 
-    `text` is what the provider said, on one line and without secrets; `sent` the parameters sent.
+    `text` is the provider's text, on one line and without secrets; `sent` are the parameters.
     """
-    # Read from JSON, a text may hold what was written in another way before.
+    # Parsed from JSON, the text may contain secrets that were escaped before.
     sentence = spoken(text)
     said = shorten(one_line(sentence, spec), 500)
     text = text[:_READ]
@@ -143,12 +141,12 @@ def provider_error(
 
 
 def spoken(text: str) -> str:
-    """The sentence in a provider's error body, or the whole text when there is none."""
+    """The message in a provider's error body, or else the whole text."""
     body = _object_in(text)
     error = body.get("error")
     behind = error.get("metadata") if isinstance(error, dict) else None
     if isinstance(behind, dict) and isinstance(behind.get("raw"), str) and behind["raw"].strip():
-        # OpenRouter's own sentence says no more than that the provider behind it has failed.
+        # OpenRouter's own message only says that the provider behind it failed.
         return f"{behind.get('provider_name', 'the provider')}: {spoken(behind['raw'])}"
     said = (error.get("message") if isinstance(error, dict) else error, body.get("message"))
     sentences = (s for s in (*said, body.get("detail")) if isinstance(s, str) and s.strip())
@@ -156,10 +154,10 @@ def spoken(text: str) -> str:
 
 
 def refused_answer(status: object, text: str, said: str, latency_s: float) -> ChatAnswer | None:
-    """The answer that an error status stands for; None where it is an error.
+    """The answer of the model in a response with an error status; None if it is really an error.
 
-    What the model wrote when a provider (Groq) refused it as no valid call, and a prompt or an answer
-    that a filter stopped, say something of the model. `said` is the text on one line, without secrets.
+    Groq refuses invalid calls, and filters block prompts and answers: both are results of the model.
+    `said` is the text on one line, without secrets.
     """
     said = spoken(said)
     error = _object_in(text).get("error")
@@ -175,13 +173,13 @@ def refused_answer(status: object, text: str, said: str, latency_s: float) -> Ch
 
 
 def _words(error: object, said: str) -> str:
-    """What an error says, with its codes: not what it repeats of the question."""
+    """The message of an error and its codes, without what it repeats of the question."""
     codes = [error.get(key) for key in ("code", "type")] if isinstance(error, dict) else []
     return " ".join([said, *(code for code in codes if isinstance(code, str))])
 
 
 def _object_in(text: str) -> dict[str, Any]:
-    """The first JSON object in a text, empty when there is none."""
+    """The first JSON object in a text; empty if there is none."""
     start = text.find("{")
     if start < 0:
         return {}
@@ -193,7 +191,7 @@ def _object_in(text: str) -> dict[str, Any]:
 
 
 def _is_quota(status: int, text: str) -> bool:
-    """Whether waiting for seconds cannot help: the day's share or the money is used up."""
+    """Whether a daily limit or the money is used up, so that waiting for seconds cannot help."""
     if _NO_MONEY.search(text):
         return True
     if status != 429 or _PER_MINUTE.search(text):
@@ -214,7 +212,7 @@ def _credentials_help(spec: ModelSpec) -> str:
 
 
 def _wait_in(text: str) -> float | None:
-    """Seconds to wait as a text gives them ("retry in 34.1s"), the shape Google and OpenAI use."""
+    """The seconds to wait in a text of Google or OpenAI ("retry in 34.1s")."""
     found = _RETRY_IN.search(text)
     if found is None:
         return None
@@ -222,7 +220,7 @@ def _wait_in(text: str) -> float | None:
 
 
 def retry_after_s(headers: Mapping[str, str] | None, now: float | None = None) -> float | None:
-    """Seconds from a `Retry-After` header, which holds seconds or an HTTP date (RFC 9110, 10.2.3)."""
+    """The seconds in a `Retry-After` header, which has seconds or an HTTP date (RFC 9110, 10.2.3)."""
     value = headers.get("retry-after") if headers is not None else None
     if value is None:
         return None

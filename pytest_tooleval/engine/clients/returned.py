@@ -1,4 +1,4 @@
-"""What a Python function that is used as a model returned, read as an answer."""
+"""Reads what a Python function that is used as a model returns."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from .base import ChatAnswer
 def read_result(
     spec: ModelSpec, result: object, prompt: Sequence[Mapping[str, Any]], latency_s: float
 ) -> ChatAnswer:
-    """The function's result as an answer; a ModelError that shows the expected shapes otherwise.
+    """The function's result as an answer. Raises ModelError, with the expected forms, for anything else.
 
-    A list is a whole run: what the assistant said and its tools answered, maybe after the prompt.
+    A list is a whole run: the messages of the assistant and its tools, perhaps after the prompt.
     """
     if not isinstance(result, (list, tuple)):
         return _read_message(spec, result, latency_s)
@@ -48,14 +48,14 @@ def read_result(
     *earlier, last = [in_order(each) for each in rounds]
     for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd"):
         if getattr(last, name) is not None and all(getattr(each, name) is None for each in earlier):
-            earlier = [structs.replace(each, **{name: 0}) for each in earlier]  # it is the whole run's
+            earlier = [structs.replace(each, **{name: 0}) for each in earlier]  # it is for the whole run
     return structs.replace(last, earlier=tuple(earlier), latency_s=latency_s)
 
 
 def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The messages after those that the agent was asked with, if it returned them, too.
+    """The messages after the prompt, if the agent returned that too.
 
-    It may have put its own system prompt before them, so the messages of the user are counted.
+    The agent may have added its own system prompt, so the messages of the user are counted.
     """
     roles = [message.get("role") if isinstance(message, dict) else None for message in messages]
     if roles and roles[0] in (*SYSTEM_ROLES, "user"):
@@ -67,18 +67,18 @@ def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) ->
 
 
 def in_order(answer: ChatAnswer) -> ChatAnswer:
-    """What the calls were answered, in the order of the calls; tools may end in any."""
+    """The answer, with the answers to its calls in the order of the calls."""
     calls = answer.message.get("tool_calls") or ()
     order = {str(call.get("id")): index for index, call in enumerate(calls)}
 
-    def place(told: Message) -> int:
-        return order.get(str(told.get("tool_call_id")), len(order))
+    def place(message: Message) -> int:
+        return order.get(str(message.get("tool_call_id")), len(order))
 
     return structs.replace(answer, answers=tuple(sorted(answer.answers, key=place)))
 
 
 def _plain(spec: ModelSpec, result: Any) -> Any:
-    """What was returned as JSON, which it is recorded and reported as."""
+    """The result as JSON types, as it is recorded and reported."""
     try:
         plain = result
         if not isinstance(result, (str, Mapping)) and hasattr(result, "model_dump"):
@@ -94,7 +94,7 @@ def _unexpected(spec: ModelSpec, shown: object, more: str = "") -> ModelError:
 
 
 def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object = None) -> ChatAnswer:
-    """A message as an answer; an error shows what was returned: the list that it is of, or itself."""
+    """A message as an answer. Errors show `shown`, the list with the message, or else the message."""
     shown = result if shown is None else shown
     usage: Mapping[str, Any] = {}
     result = _plain(spec, result)
@@ -108,8 +108,8 @@ def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object 
         result = {"content": result}
     if not isinstance(result, dict) or not (ending or {"content", "tool_calls"} & set(result)):
         raise _unexpected(spec, shown)
-    told = result.pop("usage", None)
-    usage = usage or (told if isinstance(told, dict) else {})
+    own = result.pop("usage", None)
+    usage = usage or (own if isinstance(own, dict) else {})
     message = {"content": None, **result, "role": "assistant"}
     if message.get("tool_calls"):
         message["tool_calls"] = _calls(spec, message["tool_calls"])
@@ -134,9 +134,9 @@ _EXPECTED = (
 
 
 def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
-    """The calls in the chat API's shape; the short `{"name", "arguments"}` is taken, too.
+    """The calls in the chat API's form; the short `{"name", "arguments"}` is also accepted.
 
-    Another framework's shape must not be scored as a call of nothing.
+    Another framework's form is an error, as it must not be scored as a call without a name.
     """
     if not isinstance(calls, list):
         raise _unexpected(spec, {"tool_calls": calls})
@@ -148,17 +148,13 @@ def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
             short = {"name": call["name"], "arguments": call.get("arguments")}
             read.append({"id": call.get("id"), "type": "function", "function": short})
         else:
-            raise ModelError(
-                one_line(
-                    f"{spec.callable} returned tool_calls[{index}] as {_shown(call)}; {_EXPECTED}", spec
-                ),
-                kind="callable",
-            )
+            text = f"{spec.callable} returned tool_calls[{index}] as {_shown(call)}; {_EXPECTED}"
+            raise ModelError(one_line(text, spec), kind="callable")
     return read
 
 
 def _is_chats(call: Any) -> bool:
-    """Whether it has the chat API's shape, whatever the model wrote into it: null is a call, too."""
+    """Whether it has the chat API's form, even with invalid contents: null counts as a call."""
     if call is None:
         return True
     return isinstance(call, dict) and isinstance(call.get("function", ""), (dict, NoneType))

@@ -1,4 +1,4 @@
-"""Whose time is it? Calls on one event loop, of which one may block it while the others wait."""
+"""Measures the time of calls on one event loop, of which one may block the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 BLOCKS = "blocks the event loop; use a plain def, or max_concurrency = 1"
-# A step that takes longer blocks the loop. A few calls may, for instance by what they import.
+# A longer step blocks the loop. A few calls may do that, for instance to import something.
 BLOCKS_S = 0.1
 _TOLD_AFTER = 3
 
@@ -19,12 +19,12 @@ _share: ContextVar[Share | None] = ContextVar("_share", default=None)
 
 
 class LoopClock:
-    """How long the tasks on an event loop have it, and for which call."""
+    """How long the tasks of each call run on an event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.taken_s = 0.0
-        # The call whose step it is, and since when.
+        # The running step: its call and its start.
         self.step: tuple[Share | None, float] | None = None
         self._open = 0
         self._blocking: set[Share] = set()
@@ -36,11 +36,11 @@ class LoopClock:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether several calls have kept others waiting."""
+        """Whether several calls have blocked others."""
         return len(self._blocking) >= _TOLD_AFTER
 
     def run(self, step: Callable[..., Any], *given: object) -> Any:
-        """Run one step of a task, and note how long it takes."""
+        """Run one step of a task and measure it."""
         share, begin = _share.get(), time.perf_counter()
         self.step = share, begin
         if share is not None:
@@ -61,7 +61,7 @@ class LoopClock:
 
 
 class _Timed(Coroutine[Any, Any, Any]):
-    """A coroutine whose steps a clock runs; to whoever looks at it, it is the coroutine itself."""
+    """A coroutine whose steps a clock runs. It looks like the coroutine itself."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], clock: LoopClock) -> None:
         self._coroutine = coroutine
@@ -84,7 +84,7 @@ class _Timed(Coroutine[Any, Any, Any]):
 
 
 class Share:
-    """One call's part of the time. Made, entered and read by whoever waits for the call."""
+    """The time of one call. Only the one who waits for the call uses it."""
 
     def __init__(self, clock: LoopClock) -> None:
         self.taken_s = 0.0
@@ -93,7 +93,7 @@ class Share:
         self._taken_before = 0.0
 
     def __enter__(self) -> Share:
-        _share.set(self)  # the tasks of the call take it along
+        _share.set(self)  # the tasks of the call inherit it
         self._clock.opened(1)
         return self
 
@@ -107,7 +107,7 @@ class Share:
 
     @property
     def seconds(self) -> float:
-        """How long the call has taken, less what others had the loop for."""
+        """How long the call has taken, without the time that others had the loop."""
         if self._begin is None:
             return 0.0
         now, step = time.perf_counter(), self._clock.step
@@ -117,6 +117,6 @@ class Share:
         return now - self._begin - others
 
     def stuck(self, seconds: float) -> bool:
-        """Whether somebody has had the loop for longer, so that nothing is to be waited for."""
+        """Whether a step has blocked the loop for longer than this."""
         step = self._clock.step
         return step is not None and time.perf_counter() - step[1] > seconds

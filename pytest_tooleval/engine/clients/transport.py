@@ -1,4 +1,4 @@
-"""What all clients share: the key, the question as it is sent, broken connections."""
+"""What all clients share: keys, parts of the request, connection errors."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ..models.spec import ModelSpec
 from .base import ChatRequest
 from .openai_responses import ITEMS
 
-# The fields of an assistant's message that hold the answer it was made of, as the provider gave it.
+# Fields of an assistant's message with the provider's original answer.
 BLOCKS, PARTS = "anthropic_content", "gemini_parts"
 _NATIVE = (ITEMS, BLOCKS, PARTS)
 
-# Names of classes of aiohttp, httpx and the openai library, so that none of them is imported here.
+# Names of classes of aiohttp, httpx and the openai library, which need not be imported then.
 _TIMEOUTS = {"Timeout", "TimeoutError", "TimeoutException"}
 _NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
 _BROKEN_CONNECTION = {"TransportError", "ClientError", "OSError"}
 
 
 def key_from(spec: ModelSpec, variable: str | None) -> str | None:
-    """The API key in an environment variable; None when none is named, ModelError when it is empty."""
+    """The API key in an environment variable, if one is named. Raises ModelError when it is empty."""
     if variable is None:
         return None
     key = os.environ.get(variable, "").strip()
@@ -44,7 +44,7 @@ def key_from(spec: ModelSpec, variable: str | None) -> str | None:
 
 
 def missing_key(spec: ModelSpec) -> str | None:
-    """What is said of a model whose key is known to be missing."""
+    """The message for a model whose key is missing; None if it is not known to be."""
     try:
         key_from(spec, None if spec.callable else key_variable(spec))
     except ModelError as error:
@@ -53,7 +53,7 @@ def missing_key(spec: ModelSpec) -> str | None:
 
 
 def tool_arguments(request: ChatRequest) -> dict[str, Any]:
-    """`tools` and `tool_choice`, as far as they are sent."""
+    """`tools` and `tool_choice`, unless they are left out."""
     if not request.tools:
         return {}
     arguments: dict[str, Any] = {"tools": [dict(tool) for tool in request.tools]}
@@ -63,10 +63,9 @@ def tool_arguments(request: ChatRequest) -> dict[str, Any]:
 
 
 def for_chat(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The messages as the chat API takes them, with all that belongs to the model's reasoning.
+    """The messages for the chat API, with the model's reasoning and without other protocols' fields.
 
-    litellm moves `reasoning_details` (OpenRouter) to a place from where they would not go back.
-    What other protocols have in a field of their own means nothing here.
+    litellm moves `reasoning_details` (OpenRouter) to a field that would not be sent back.
     """
     sent = []
     for message in messages:
@@ -79,7 +78,7 @@ def for_chat(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def encodable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages with lone surrogates replaced, which a model may write but UTF-8 cannot carry."""
+    """The messages without lone surrogates, which a model may write but UTF-8 cannot encode."""
     text = json.dumps(messages, ensure_ascii=False).encode("utf-8", "replace")
     replaced: list[dict[str, Any]] = json.loads(text)
     return replaced
@@ -93,14 +92,14 @@ def connection_error(
     *,
     refused: bool = False,
 ) -> ModelError | None:
-    """What went wrong between here and `where`, or None when the provider itself has refused.
+    """The error of a connection to `where`; None when the provider itself refused.
 
-    Reads the classes of the error and its causes by name. `clean` makes one line without secrets;
-    `refused` tells that a status of 4xx came, which is then the reason.
+    The classes of the error and its causes are known by name. `clean` makes one line without secrets;
+    `refused`: there was a 4xx status, which then is the reason.
     """
     causes = chain(error)
     classes = {base.__name__ for cause in causes for base in type(cause).__mro__}
-    # A 408 or 504 becomes a Timeout in litellm, too, but there the server has answered.
+    # litellm also raises Timeout for a 408 or 504, but then the server has answered.
     if classes & _TIMEOUTS and "HTTPStatusError" not in classes:
         return timed_out(timeout_s)
     if refused:
@@ -150,8 +149,8 @@ def chain(error: BaseException) -> list[BaseException]:
 
 
 def _innermost(causes: list[BaseException]) -> str:
-    """The innermost cause that says something, without the request's details."""
-    # aiohttp shows the parts of an answer that broke off, and gives the server's fault a 400.
+    """The text of the innermost cause that has one."""
+    # aiohttp calls a broken answer a 400.
     texts = [re.sub(r"^400, message:\s*", "", str(cause)) for cause in causes]
     said = [text for text in texts if text and not text.startswith("<")]
     return said[-1] if said else type(causes[-1]).__name__
