@@ -46,15 +46,15 @@ Gap = Literal[
     "text_not_looked_at",
 ]
 GAPS: Mapping[Gap, str] = {
-    "threshold": "a metric is lower, and no threshold asks for more",
-    "params_not_scored": "`expected_params` or `params` is not given, so no argument is looked at",
+    "threshold": "a metric is lower, but no threshold requires it",
+    "params_not_scored": "`expected_params` or `params` is not given, so no argument is checked",
     "argument_not_named": "the expected parameters do not name the argument",
-    "undeclared_arguments": "the tool's schema declares no parameters, or is no object with any",
-    "equal_calls": "expected calls are alike, so that one call made twice meets two of them",
+    "undeclared_arguments": "the tool's schema declares no parameters",
+    "equal_calls": "two expected calls are alike, so one call made twice satisfies both",
     "hops_not_counted": "without `optimal_hops` a chain may take any number of calls",
     "any_calls": 'any number of calls is right (`expected_tool: "*"`, `bfcl`)',
-    "free_calls": "further calls are free in the turn, destructive ones among them",
-    "calls_not_looked_at": "neither the turn nor the case looks at calls or state",
+    "free_calls": "the turn allows further calls, even destructive ones",
+    "calls_not_looked_at": "neither the turn nor the case checks calls or state",
     "text_not_looked_at": "neither the turn nor the case expects calls, state or text",
 }
 
