@@ -111,6 +111,15 @@ class ModelError(ToolevalError):
         self.fatal = fatal
 
 
+def error_text(error: BaseException) -> str:
+    """`ValueError: no such city`, or only the type."""
+    try:
+        text = str(error)
+    except Exception:  # a user's exception
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 def raised_at(error: BaseException) -> str:
     """` at FILE:LINE` of the user's code that raised, or that called a library that raised."""
     frames = [

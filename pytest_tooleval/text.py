@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -55,6 +56,12 @@ def json_text(value: Any, limit: int = 80) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 case`, `2 cases`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def first_few(texts: Sequence[str], most: int = 8) -> str:
+    """`a, b, c and 2 more`."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 def score_text(value: float | None) -> str:

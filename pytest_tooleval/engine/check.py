@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,30 +43,24 @@ class Way:
     """
 
     name: str
-    case: dict[str, Any]
-    calls: int | None
     parameter: str = ""
-    sampling: dict[str, Any] = dataclasses.field(default_factory=dict)
+    case: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    calls: int | None = None
+    sampling: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
+_AUTO = {"tool_choice": "auto"}
 WAYS = (
     # Only the defaults fall back when a model refuses them.
-    Way("the defaults", {"prompt": _ONE}, None),
-    Way("tool_choice required", {"prompt": _ONE, "tool_choice": "required"}, None, "tool_choice"),
-    Way("tool_choice auto", {"prompt": _ONE, "tool_choice": "auto"}, None, "tool_choice"),
-    Way("tool_choice none", {"prompt": _ONE, "tool_choice": "none"}, 0, "tool_choice"),
-    Way("parallel calls", {"prompt": _TWO, "tool_choice": "auto"}, 2),
-    Way(
-        "temperature 0", {"prompt": _ONE, "tool_choice": "auto", "temperature": 0.0}, None, "temperature"
-    ),
-    Way(
-        "max_tokens 2000",
-        {"prompt": _ONE, "tool_choice": "auto", "max_tokens": 2000},
-        None,
-        "max_tokens",
-    ),
-    Way("top_p 0.9", {"prompt": _ONE, "tool_choice": "auto"}, None, "top_p", {"top_p": 0.9}),
-    Way("seed 7", {"prompt": _ONE, "tool_choice": "auto"}, None, "seed", {"seed": 7}),
+    Way("the defaults"),
+    Way("tool_choice required", "tool_choice", {"tool_choice": "required"}),
+    Way("tool_choice auto", "tool_choice", _AUTO),
+    Way("tool_choice none", "tool_choice", {"tool_choice": "none"}, 0),
+    Way("parallel calls", case={**_AUTO, "prompt": _TWO}, calls=2),
+    Way("temperature 0", "temperature", {**_AUTO, "temperature": 0.0}),
+    Way("max_tokens 2000", "max_tokens", {**_AUTO, "max_tokens": 2000}),
+    Way("top_p 0.9", "top_p", _AUTO, sampling={"top_p": 0.9}),
+    Way("seed 7", "seed", _AUTO, sampling={"seed": 7}),
 )
 
 
@@ -113,8 +108,7 @@ def _reply(spec: ModelSpec, way: Way, timeout_s: float) -> Reply | ModelError:
 
 
 def _trial(spec: ModelSpec, way: Way) -> Trial:
-    suite = Suite.model_validate(
-        {"name": "check", "tools": [_WEATHER], "test_cases": [{**way.case, "expected_tool": "*"}]}
-    )
+    case = {"prompt": _ONE, "expected_tool": "*", **way.case}
+    suite = Suite.model_validate({"name": "check", "tools": [_WEATHER], "test_cases": [case]})
     own = dataclasses.replace(spec, sampling={**spec.sampling, **way.sampling})
     return Trial(resolve(suite, suite.test_cases[0]), own)

@@ -12,11 +12,10 @@ from ..suite.explain import field_path
 from ..suite.provider_schemas import Provider
 from ..suite.provider_schemas import Trouble
 from ..suite.provider_schemas import troubles
+from ..text import first_few
 from ..text import printable
 from .models.prices import provider_of
 from .models.spec import ModelSpec
-
-_SHOWN = 5
 
 
 class ToolSchemas:
@@ -40,10 +39,8 @@ class ToolSchemas:
             hidden = [one for one in found if self._providers & {*one.hidden}]
             if hidden:
                 fields = [field_path(one.at[1:]) or field_path(one.at) for one in hidden]
-                more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
-                changes[f"tools.{printable(function['name'])}"] = (
-                    f"a schema without {', '.join(fields[:_SHOWN])}{more}"
-                )
+                without = f"a schema without {first_few(fields, 5)}"
+                changes[f"tools.{printable(function['name'])}"] = without
         return changes
 
     def _troubles(self, function: Mapping[str, Any]) -> list[Trouble]:

@@ -10,7 +10,7 @@ from ..record.transcript import Message
 from ..record.transcript import PlayedUser
 from ..record.transcript import Reply
 from ..record.transcript import Round
-from ..record.transcript import sum_known
+from ..record.transcript import sum_if_known
 from ..suite.model import ResolvedCase
 from ..suite.model import TestCase
 from ..suite.model import User
@@ -127,6 +127,6 @@ class SimulatedUser:
     @property
     def played(self) -> PlayedUser:
         """The record of the user."""
-        cost = sum_known(reply.cost_usd for reply in self._replies)
+        cost = sum_if_known(reply.cost_usd for reply in self._replies)
         last = self._replies[-1].text if self._replies else ""
         return PlayedUser(self._spec.label, last if self._user.stop in last else "", cost)

@@ -8,11 +8,11 @@ from collections.abc import Collection
 
 from ..errors import ToolevalError
 from ..text import counted
+from ..text import first_few
 from ..text import local_time
 from ..text import printable
 
 _NAMED = re.compile(r"(?P<word>latest|good)(?::(?P<branch>[^~]+))?(?:~(?P<back>[0-9]{1,9}))?")
-_SHOWN = 8
 # Runs that pytest ended early (interrupted, internal error, wrong usage) are not compared with.
 _COMPLETE = "finished AND (exitstatus IS NULL OR exitstatus IN (0, 1))"
 _ANSWERED = (
@@ -138,8 +138,9 @@ def _with_most(
 
 
 def _listed(rows: list[tuple[str, str, str | None]]) -> str:
-    shown = ", ".join(
-        f"{id} ({local_time(started)}{'' if branch is None else f', {printable(branch)}'})"
-        for id, started, branch in rows[:_SHOWN]
+    return first_few(
+        [
+            f"{id} ({local_time(started)}{'' if branch is None else f', {printable(branch)}'})"
+            for id, started, branch in rows
+        ]
     )
-    return shown + (f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else "")

@@ -16,13 +16,13 @@ from ..record.document import RowsDocument
 from ..record.results import Outcome
 from ..record.run import Git
 from ..record.run import Status
+from ..text import first_few
 from ..text import printable
 from .summaries import MEAN_PARTS
 from .summaries import PASS_PARTS
 from .summaries import RUN_COLUMNS
 from .summaries import stored_run
 
-_SHOWN = 8
 _REPORTED_RUNS = 30
 
 # The number of cases of the suite, and whether some of them are missing or have no answer.
@@ -221,13 +221,13 @@ def _check_one_file(
     what = "a suite" if case is None else "a case"
     raise ToolevalError(
         f"{len(files)} files have {what} {printable(name)}; name one of "
-        + _names(files[:_SHOWN], "" if case is None else f"::{case}")
+        + _names(files, "" if case is None else f"::{case}")
     )
 
 
 def _names(rows: Iterable[tuple[str]], after: str = "") -> str:
-    """The only column of these rows, safe to show, each followed by `after`."""
-    return ", ".join(printable(f"{name}{after}") for (name,) in rows)
+    """The first names in these rows, safe to show, each followed by `after`."""
+    return first_few([printable(f"{name}{after}") for (name,) in rows])
 
 
 def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | None]:
@@ -241,7 +241,7 @@ def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | N
     if len(found) == 1:
         return (found[0][0], None), name
     if found:
-        names = _names(found[:_SHOWN], f"::{name}")
+        names = _names(found, f"::{name}")
         raise ToolevalError(f"{len(found)} suites have a case {printable(name)}; name one of {names}")
     left, separator, right = name.rpartition("::")
     suite = _suite_called(connection, left) if separator else None
@@ -254,11 +254,9 @@ def _resolve(connection: sqlite3.Connection, name: str) -> tuple[_Suite, str | N
     ):
         return suite, right
     suites = connection.execute("SELECT DISTINCT name FROM suites ORDER BY name").fetchall()
-    names = _names(suites[:_SHOWN]) or "none"
-    more = f" and {len(suites) - _SHOWN} more" if len(suites) > _SHOWN else ""
     raise ToolevalError(
         f"no run has a suite or case {printable(name)}; expected a case's id, SUITE::CASE, or a suite: "
-        f"{names}{more}"
+        + (_names(suites) or "none")
     )
 
 

@@ -23,7 +23,7 @@ from .endings import NoAnswerCategory
 from .fields import doc
 from .transcript import Measures
 from .transcript import Transcript
-from .transcript import sum_known
+from .transcript import sum_if_known
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
 # docs/reference/metrics.md says what each means.
@@ -117,7 +117,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         """What `metrics.BUDGETS` limits, by the name of the budget; None when unknown."""
         return {
             "max_calls": self.calls_made,
-            "max_tokens_used": sum_known((self.prompt_tokens, self.completion_tokens)),
+            "max_tokens_used": sum_if_known((self.prompt_tokens, self.completion_tokens)),
             "max_cost_usd": self.cost_usd,
             "max_latency_s": self.latency_s,
         }

@@ -189,7 +189,7 @@ class Transcript(Struct, frozen=True, gc=False):
     def others_cost_usd(self) -> float | None:
         """The cost of the judge and of the model that played the user. None: unknown, or neither."""
         costs = [each.cost_usd for each in self.judged]
-        return sum_known([*costs, self.user.cost_usd] if self.user else costs)
+        return sum_if_known([*costs, self.user.cost_usd] if self.user else costs)
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -241,18 +241,18 @@ def measures_of(transcript: Transcript) -> Measures:
         tool_choice=replies[-1].tool_choice if replies else None,
         temperature=replies[-1].temperature if replies else None,
         fallbacks={name: sent for reply in replies for name, sent in reply.fallbacks.items()},
-        latency_s=sum_known(reply.latency_s for reply in replies),
-        prompt_tokens=sum_known(reply.prompt_tokens for reply in replies),
-        completion_tokens=sum_known(reply.completion_tokens for reply in replies),
-        reasoning_tokens=sum_known(reply.reasoning_tokens for reply in replies),
-        cost_usd=sum_known(reply.cost_usd for reply in replies),
+        latency_s=sum_if_known(reply.latency_s for reply in replies),
+        prompt_tokens=sum_if_known(reply.prompt_tokens for reply in replies),
+        completion_tokens=sum_if_known(reply.completion_tokens for reply in replies),
+        reasoning_tokens=sum_if_known(reply.reasoning_tokens for reply in replies),
+        cost_usd=sum_if_known(reply.cost_usd for reply in replies),
         cached=bool(replies) and all(reply.cached for reply in replies),
         served_model=replies[-1].served_model if replies else None,
         system_fingerprint=replies[-1].system_fingerprint if replies else None,
     )
 
 
-def sum_known(values: Iterable[_Number | None]) -> _Number | None:
+def sum_if_known(values: Iterable[_Number | None]) -> _Number | None:
     """The sum; None when a value is unknown or there is none."""
     all_values = list(values)
     known = [value for value in all_values if value is not None]

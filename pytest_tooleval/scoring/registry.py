@@ -12,6 +12,7 @@ import msgspec
 
 from ..errors import ConfigError
 from ..errors import ScoringError
+from ..errors import error_text
 from ..errors import raised_at
 from ..record.metrics import BUILT_IN
 from ..record.metrics import METRICS
@@ -101,8 +102,7 @@ def run_scorer(scorer: Scorer, case: ResolvedCase, transcript: Transcript) -> di
     try:
         scores = scorer.score(case, transcript)
     except Exception as error:
-        raised = f"{type(error).__name__}: {error}{raised_at(error)}"
-        raise ScoringError(f"{place} raised {raised}") from error
+        raise ScoringError(f"{place} raised {error_text(error)}{raised_at(error)}") from error
     if not isinstance(scores, Mapping):
         raise ScoringError(
             f"{place} returned {scores!r:.200}, "

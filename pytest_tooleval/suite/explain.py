@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..text import ELLIPSIS
+from ..text import first_few
 from ..text import printable
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
@@ -76,9 +77,7 @@ def _nearest(name: str, known: tuple[str, ...]) -> str | None:
 
 def listing(names: Iterable[str], limit: int = 12) -> str:
     """Names in quotes, `"a", "b" and 3 more`."""
-    every = list(names)
-    text = ", ".join(show(name) for name in every[:limit])
-    return text if len(every) <= limit else f"{text} and {len(every) - limit} more"
+    return first_few([show(name) for name in names], limit)
 
 
 def explain_syntax(text: str, offset: int, reason: str) -> tuple[int, str]:

@@ -31,6 +31,7 @@ from typing import TypeVar
 import msgspec
 
 from ..errors import WorldError
+from ..errors import error_text
 from ..record.calls import NO_OBJECT
 from ..secrets import scrub_json
 from ..secrets import secret_values
@@ -218,11 +219,7 @@ def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
 
 def named(error: BaseException) -> str:
     """`ValueError: no such order`, without addresses, which vary."""
-    try:
-        text = clean(without_addresses(str(error)))
-    except Exception:
-        text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return clean(without_addresses(error_text(error)))
 
 
 def _make(spec: WorldSpec, factory: Callable[..., Any]) -> tuple[object, ...]:

@@ -16,14 +16,14 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import ModelError
+from ...errors import error_text
 from ...errors import raised_at
 from ..models.spec import ModelSpec
 from ..threads import DaemonThreads
 from .base import ChatAnswer
 from .base import ChatRequest
 from .own_loop import OwnLoop
-from .returned import named
-from .returned import one_line
+from .returned import callable_error
 from .returned import read_result
 from .shares import BLOCKS
 from .shares import BLOCKS_S
@@ -119,8 +119,8 @@ class CallableClient:
             error.retryable = error.retryable and not (own and own.rounds)
             raise error
         if error is not None:
-            text = f"{self._spec.callable} raised {named(error)}{raised_at(error)}"
-            raise ModelError(one_line(text, self._spec), kind="callable")
+            text = f"{self._spec.callable} raised {error_text(error)}{raised_at(error)}"
+            raise callable_error(self._spec, text)
         answer = read_result(self._spec, result, request.messages, latency_s)
         answer = answer if own is None else own.run_of(answer)
         deaf = "reasoning_effort" in offered and "reasoning_effort" not in keywords
@@ -191,8 +191,7 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
     path = target.partition(":")[2]
 
     def fail(reason: str) -> ModelError:
-        text = one_line(f"callable {target!r} of {spec.place}: {reason}", spec)
-        return ModelError(text, kind="callable", fatal=True)
+        return callable_error(spec, f"callable {target!r} of {spec.place}: {reason}", fatal=True)
 
     try:
         found = import_object(target, spec.folder)
@@ -202,7 +201,7 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
         try:
             found = found()
         except (Exception, SystemExit) as error:
-            raise fail(f"{path}() raised {named(error)}") from None
+            raise fail(f"{path}() raised {error_text(error)}") from None
     if not callable(found):
         raise fail(f"{path!r} cannot be called; name a function, a method or a class with __call__")
     return found  # type: ignore[no-any-return]
@@ -217,7 +216,7 @@ def import_object(target: str, folder: Path | None) -> Any:
         found: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         more = _where(module_name, folder, error) if folder is not None else ""
-        raise LookupError(f"cannot import {module_name!r}: {named(error)}{more}") from None
+        raise LookupError(f"cannot import {module_name!r}: {error_text(error)}{more}") from None
     for name in path.split("."):
         found = getattr(found, name, None)
     if found is None:

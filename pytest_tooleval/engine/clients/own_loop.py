@@ -17,7 +17,7 @@ from msgspec import structs
 from ...errors import ModelError
 from ...record.calls import MAX_DEPTH
 from ...record.calls import ToolCall
-from ...record.transcript import sum_known
+from ...record.transcript import sum_if_known
 from .base import MOST_BYTES
 from .base import ChatAnswer
 from .base import Executor
@@ -166,7 +166,7 @@ class OwnLoop:
             return returned
         names = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
         sums: dict[str, Any] = {
-            name: sum_known(getattr(each, name) for each in answer.rounds) for name in names
+            name: sum_if_known(getattr(each, name) for each in answer.rounds) for name in names
         }
         nothing: dict[str, Any] = {name: 0 for name, value in sums.items() if value is not None}
         earlier = tuple(structs.replace(each, **nothing) for each in self.rounds)

@@ -11,17 +11,17 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import ModelError
+from ...errors import error_text
 from ...record.endings import ending_of
 from ...record.transcript import SYSTEM_ROLES
 from ...record.transcript import Message
-from ...secrets import scrub
-from ...secrets import secret_values
 from ...text import shorten
 from ..models.prices import reasoning_tokens
 from ..models.prices import token_count
 from ..models.prices import told_cost
 from ..models.spec import ModelSpec
 from .base import ChatAnswer
+from .provider_errors import one_line
 
 
 def read_result(
@@ -85,12 +85,16 @@ def _plain(spec: ModelSpec, result: Any) -> Any:
             plain = result.model_dump(exclude_none=True)
         return json.loads(json.dumps(plain))
     except (Exception, RecursionError) as error:
-        raise _unexpected(spec, result, f" ({named(error)})") from None
+        raise _unexpected(spec, result, f" ({error_text(error)})") from None
 
 
 def _unexpected(spec: ModelSpec, shown: object, more: str = "") -> ModelError:
-    text = f"{spec.callable} returned {_shown(shown)}; {_EXPECTED}{more}"
-    return ModelError(one_line(text, spec), kind="callable")
+    return callable_error(spec, f"{spec.callable} returned {_shown(shown)}; {_EXPECTED}{more}")
+
+
+def callable_error(spec: ModelSpec, text: str, *, fatal: bool = False) -> ModelError:
+    """The error for a function that cannot be used, on one line and without secrets."""
+    return ModelError(shorten(one_line(text, spec), 1000), kind="callable", fatal=fatal)
 
 
 def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object = None) -> ChatAnswer:
@@ -149,7 +153,7 @@ def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
             read.append({"id": call.get("id"), "type": "function", "function": short})
         else:
             text = f"{spec.callable} returned tool_calls[{index}] as {_shown(call)}; {_EXPECTED}"
-            raise ModelError(one_line(text, spec), kind="callable")
+            raise callable_error(spec, text)
     return read
 
 
@@ -162,12 +166,3 @@ def _is_chats(call: Any) -> bool:
 
 def _shown(value: object) -> str:
     return f"{type(value).__name__} {shorten(repr(value), 120)}"
-
-
-def named(error: BaseException) -> str:
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def one_line(text: str, spec: ModelSpec) -> str:
-    return shorten(" ".join(scrub(text, secret_values([spec.api_key_env])).split()), 1000)
