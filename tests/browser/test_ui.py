@@ -69,15 +69,15 @@ def by_case(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_an_empty_folder_says_what_to_do(site: Site) -> None:
-    assert "no suites in this folder" in site.page.locator(".empty").inner_text()
+    assert "No suites yet" in site.page.locator(".empty").inner_text()
     site.page.locator(".empty").get_by_role("link", name="New Suite").click()
     site.page.get_by_role("heading", name="New suite").wait_for()
     site.go("history")
-    assert "No run has been kept" in site.page.locator(".empty").inner_text()
+    assert "No runs yet" in site.page.locator(".empty").inner_text()
     site.go("trend")
-    assert "No run has been kept" in site.page.locator(".empty").inner_text()
+    assert "No runs yet" in site.page.locator(".empty").inner_text()
     site.go("run")
-    assert "no suite with cases" in site.page.locator(".empty").inner_text()
+    assert "No suite has cases" in site.page.locator(".empty").inner_text()
 
 
 def test_a_suite_made_in_the_page_runs_there_and_in_pytest_to_the_same_scores(site: Site) -> None:
@@ -113,14 +113,14 @@ def test_a_suite_made_in_the_page_runs_there_and_in_pytest_to_the_same_scores(si
 
 def test_an_import_with_problems_writes_nothing_and_a_good_one_every_byte(site: Site) -> None:
     site.go("import")
-    site.page.get_by_label("Or its text").fill('{"name": "x",\n "test_cases": [{"promt": "y"}]}')
+    site.page.get_by_label("Or paste its text").fill('{"name": "x",\n "test_cases": [{"promt": "y"}]}')
     site.page.get_by_role("button", name="Import", exact=True).click()
     alert = site.page.get_by_role("alert").inner_text()
     assert "did you mean prompt?" in alert
     assert "line 2" in alert
     assert list(site.folder.glob("*.tooleval.json")) == []
     site.complaints.clear()  # Chromium notes each answer of 422
-    site.page.get_by_label("Or its text").fill(SEED)
+    site.page.get_by_label("Or paste its text").fill(SEED)
     site.page.get_by_role("button", name="Import", exact=True).click()
     site.page.locator("h1", has_text="Weather API Suite").wait_for()
     assert site.text("weather-api-suite.tooleval.json") == SEED
@@ -214,7 +214,7 @@ def test_the_json_view_and_the_forms_keep_in_step(seeded: Site) -> None:
     seeded.type_whole(seeded.editor_text().replace("Renamed", "Again"))
     expect(seeded.field("name")).to_have_value("Again")
     seeded.type_whole("{")
-    seeded.page.get_by_text("The text is no JSON object").wait_for()
+    seeded.page.get_by_text("The form needs a JSON object").wait_for()
     seeded.page.locator(".findings .jump").first.wait_for()
     seeded.type_whole(SEED)
     seeded.page.locator("[data-item]").first.wait_for()
@@ -297,7 +297,7 @@ def test_cases_are_added_doubled_moved_and_deleted(seeded: Site) -> None:
     page.locator('[data-item="2"]').wait_for()
     assert page.evaluate("document.activeElement.closest('[data-item]').dataset.item") == "1"
     seeded.field("test_cases[1].prompt").fill("The copy")
-    page.locator('[data-path="test_cases[1]"]').get_by_role("button", name="Move down this case").click()
+    page.locator('[data-path="test_cases[1]"]').get_by_role("button", name="Move this case down").click()
     page.locator('[data-path="test_cases[0]"]').get_by_role("button", name="Delete this case").click()
     page.get_by_role("button", name="Add a case").click()
     seeded.field("test_cases[2].prompt").fill("The new one")
@@ -309,7 +309,7 @@ def test_cases_are_added_doubled_moved_and_deleted(seeded: Site) -> None:
 def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> None:
     seeded.go("suite/weather.tooleval.json")
     seeded.open_item("test_cases[0]")
-    choice = seeded.page.get_by_label("The model should make")
+    choice = seeded.page.get_by_label("Expected answer")
     choice.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp"):
         seeded.page.keyboard.press(key)
@@ -330,9 +330,9 @@ def test_another_expectation_changes_the_fields_of_the_case(seeded: Site) -> Non
     case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
     assert case == {"prompt": PARIS, "expected_tool": None}
     # What was dropped comes back, wherever the case stands now, and to it alone.
-    seeded.page.get_by_role("button", name="Move down this case").click()
+    seeded.page.get_by_role("button", name="Move this case down").click()
     seeded.open_item("test_cases[0]")
-    first, second = (seeded.page.get_by_label("The model should make").nth(i) for i in (0, 1))
+    first, second = (seeded.page.get_by_label("Expected answer").nth(i) for i in (0, 1))
     first.select_option("none")
     second.select_option("call")
     first.select_option("call")
@@ -346,7 +346,7 @@ def test_a_conversation_has_a_form_of_its_own(site: Site) -> None:
         shutil.copy(_EXAMPLE / name, site.folder / name)
     before = site.text("refunds.tooleval.json")
     site.go("suite/refunds.tooleval.json")
-    expect(site.page.get_by_text("The tools are those of the world desk:Desk.")).to_be_visible()
+    expect(site.page.get_by_text("The world desk:Desk defines the tools.")).to_be_visible()
     site.open_item("test_cases[0]")
     turns = site.field("test_cases[0].turns")
     written = turns.input_value()
@@ -355,7 +355,7 @@ def test_a_conversation_has_a_form_of_its_own(site: Site) -> None:
     problem = site.page.locator('[data-path="test_cases[0].turns"]')
     expect(problem).to_contain_text("did you mean max_calls?")
     turns.fill(written)
-    choice = site.page.get_by_label("The model should make")
+    choice = site.page.get_by_label("Expected answer")
     choice.select_option("none")
     expect(site.field("test_cases[0].prompt")).to_have_value("I want my money back for order A1.")
     choice.select_option("turns")
@@ -370,24 +370,24 @@ def test_the_tools_that_a_case_may_expect_are_those_of_now(seeded: Site) -> None
     choice = seeded.page.get_by_role("combobox", name="Expected tool")
     seeded.open_item("tools[0]")
     seeded.field("tools[0].function.name").fill("get_weather_2")
-    expect(choice.locator("option")).to_have_text(["add another …", "get_weather_2"])
+    expect(choice.locator("option")).to_have_text(["add another…", "get_weather_2"])
     seeded.page.get_by_role("button", name="Delete this tool").click()
-    expect(choice.locator("option")).to_have_text(["no other tool"])
+    expect(choice.locator("option")).to_have_text(["no other tools"])
 
 
 def test_a_case_added_under_a_filter_is_seen(site: Site) -> None:
     page = site.page
     site.write("counted.tooleval.json", counted(30))
     site.go("suite/counted.tooleval.json")
-    page.get_by_label("Filter the cases").fill("case-7")
+    page.get_by_label("Filter cases").fill("case-7")
     page.get_by_role("button", name="Add a case").click()
-    expect(page.get_by_label("Filter the cases")).to_have_value("")
+    expect(page.get_by_label("Filter cases")).to_have_value("")
     assert page.evaluate("document.activeElement.closest('[data-item]').dataset.item") == "30"
     expect(site.field("test_cases[30].prompt")).to_be_visible()
-    page.get_by_label("Filter the cases").fill("case-2")
+    page.get_by_label("Filter cases").fill("case-2")
     site.open_item("test_cases[20]")
     page.locator('[data-path="test_cases[20]"]').get_by_role("button", name="Delete this case").click()
-    expect(page.get_by_label("Filter the cases")).to_have_value("case-2")
+    expect(page.get_by_label("Filter cases")).to_have_value("case-2")
     focused = page.evaluate("document.activeElement.textContent")
     assert focused.endswith("case-21Weather 21 · get_weather")
 
@@ -405,7 +405,7 @@ def test_a_file_that_is_gone_is_made_again_once(seeded: Site) -> None:
     seeded.field("name").fill("Mine")
     (seeded.folder / "weather.tooleval.json").unlink()
     page.get_by_role("button", name="Save", exact=True).click()
-    again = page.get_by_role("button", name="Make the file again")
+    again = page.get_by_role("button", name="Create the file again")
     again.evaluate("(button) => { button.click(); button.click(); }")
     page.locator(".state", has_text=re.compile("^saved$")).wait_for()
     page.wait_for_load_state("networkidle")
@@ -419,7 +419,7 @@ def test_broken_json_in_a_field_is_not_saved_and_not_lost(seeded: Site) -> None:
     seeded.open_item("test_cases[0]")
     seeded.page.get_by_text("As JSON").click()
     seeded.field("test_cases[0].expected_params").fill('{"city": ')
-    seeded.page.get_by_text("not JSON yet").wait_for()
+    seeded.page.get_by_text("invalid JSON").wait_for()
     seeded.page.get_by_role("button", name="Save", exact=True).click()
     assert "Not saved" in seeded.page.get_by_role("alert").inner_text()
     assert seeded.field("test_cases[0].expected_params").input_value() == '{"city": '
@@ -440,14 +440,14 @@ def test_two_editors_at_once_get_a_choice_and_no_lost_update(seeded: Site) -> No
     assert '"name": "Mine"' in conflict.locator(".plus").first.inner_text()
     assert "They tested" in conflict.locator(".minus").all_inner_texts()[-1]
     assert seeded.text("weather.tooleval.json") == theirs
-    page.get_by_role("button", name="Go on editing").click()
+    page.get_by_role("button", name="Keep editing").click()
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_role("button", name="Take theirs").click()
+    page.get_by_role("button", name="Discard my changes").click()
     assert seeded.field("description").input_value() == "They tested tool calling"
     seeded.field("name").fill("Mine again")
     seeded.write("weather.tooleval.json", SEED)
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_role("button", name="Save mine over theirs").click()
+    page.get_by_role("button", name="Overwrite with my version").click()
     page.locator(".state", has_text=re.compile("^saved$")).wait_for()
     assert json.loads(seeded.text("weather.tooleval.json"))["name"] == "Mine again"
     seeded.complaints.clear()  # Chromium notes each answer of 409
@@ -471,7 +471,7 @@ def test_a_deleted_suite_is_gone_only_after_a_yes(seeded: Site) -> None:
     page = seeded.page
     seeded.go("suite/weather.tooleval.json")
     page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Cancel").click()
     assert (seeded.folder / "weather.tooleval.json").exists()
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Delete the file").click()
@@ -720,7 +720,7 @@ def test_two_runs_are_compared_and_the_trend_is_drawn(seeded: Site) -> None:
     expect(boxes).to_have_count(2)
     boxes.nth(0).check()
     boxes.nth(1).check()
-    page.get_by_role("link", name="Compare the two").click()
+    page.get_by_role("link", name="Compare selected").click()
     page.locator(".verdict-line").wait_for()
     page.get_by_text("All metrics").click()
     overall = page.get_by_role("row", name=re.compile("^overall")).inner_text().split()
@@ -777,7 +777,7 @@ def test_an_answer_is_accepted_as_expected(seeded: Site) -> None:
     seeded.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
     page.get_by_role("button", name="Accept this answer").click()
     page.locator("dialog .plus", has_text="Rome").wait_for()
-    page.get_by_role("button", name="Write it").click()
+    page.get_by_role("button", name="Update suite").click()
     expect(page.locator("dialog")).to_have_count(0)
     case = json.loads(seeded.text("weather.tooleval.json"))["test_cases"][0]
     assert case["expected_params"] == {"city": "Rome"}
@@ -801,7 +801,7 @@ def test_no_answer_to_a_simulated_user_is_accepted(site: Site) -> None:
     run = site.run("bot", file="s.tooleval.json")
     site.go(f"runs/{run}?case=s.tooleval.json%3A%3Aplayed")
     site.page.get_by_role("button", name="Accept this answer").click()
-    site.page.locator("dialog", has_text="goes another way each time").wait_for()
+    site.page.locator("dialog", has_text="differs each time").wait_for()
     assert site.text("s.tooleval.json") == before
 
 
@@ -815,8 +815,8 @@ def test_a_run_that_passed_its_gate_is_marked_so_and_a_tag_is_seen(seeded: Site)
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
     strict, loose = rows.all()
-    expect(strict).to_contain_text("✗ 1/2 passed1 failed, 1 of these tolerated · 1 gate failed")
-    expect(loose).to_contain_text("✓ 1/2 passed1 failed, 1 of these tolerated")
+    expect(strict).to_contain_text("✗ 1/2 passed1 failed, 1 tolerated · 1 gate failed")
+    expect(loose).to_contain_text("✓ 1/2 passed1 failed, 1 tolerated")
     expect(loose.locator(".tag")).to_have_text("@v1")
     seeded.go("compare")
     expect(page.get_by_label("Old run", exact=True).locator("option:checked")).to_have_text(
@@ -834,7 +834,7 @@ def test_a_deleted_run_is_gone_and_told_in_words(seeded: Site) -> None:
     seeded.go("history")
     seeded.page.get_by_role("button", name="Delete the run of").click()
     seeded.page.get_by_role("button", name="Delete the run", exact=True).click()
-    seeded.page.get_by_text("No run has been kept").wait_for()
+    seeded.page.get_by_text("No runs yet").wait_for()
     assert seeded.history() == []
     seeded.go(f"runs/{run}")
     expect(seeded.page.get_by_role("alert")).to_contain_text("There are no runs yet")
@@ -846,7 +846,7 @@ def test_a_lost_server_is_told_in_words(seeded: Site) -> None:
     seeded.page.context.set_offline(True)
     seeded.field("name").fill("Mine")
     seeded.page.get_by_role("button", name="Save", exact=True).click()
-    seeded.page.get_by_text("The server does not answer").first.wait_for()
+    seeded.page.get_by_text("No response from the server").first.wait_for()
     assert seeded.field("name").input_value() == "Mine"
     seeded.complaints.clear()  # Chromium notes each request that fails
 
@@ -918,7 +918,7 @@ def test_many_cases_keep_the_page_responsive(site: Site) -> None:
     # On a slow machine that others use too; what people feel is far below.
     assert page.evaluate("window.longest") < 1500
     site.go("suite/many.tooleval.json")
-    page.get_by_label("Filter the cases").fill("case-1321")
+    page.get_by_label("Filter cases").fill("case-1321")
     page.locator(".item-head", has_text="case-1321").click()
     site.field("test_cases[1321].prompt").fill("changed")
     site.save()

@@ -1,5 +1,5 @@
 // @ts-check
-// What a model answered as what its case expects: written to the suite once somebody has seen the difference.
+// Make a model's answer the expected one, after showing how that changes the suite.
 
 import { call, suitePath } from "./api.js";
 import { announce, errorBox } from "./controls.js";
@@ -14,7 +14,7 @@ import { prettyJson } from "./page/json.js";
 const EXPECTED = ["expected_tool", "expected_params", "expected_calls"];
 
 /**
- * Show what would change in the suite, and write it if that is wanted.
+ * Show how the suite would change, and offer to write it.
  * @param {Row} row
  * @param {WholeTrial} trial
  */
@@ -27,41 +27,41 @@ export async function accept(row, trial) {
   try {
     const { text, etag, suite, ids } = await call("GET", suitePath(row.file));
     const place = ids.indexOf(row.case);
-    if (place < 0) throw new Error(`${row.file} has no case ${shown(row.case)} any more`);
+    if (place < 0) throw new Error(`${row.file} no longer has a case ${shown(row.case)}`);
     const changed = accepted(text, place, suite.test_cases[place], trial);
     const message = el("div", {});
-    const write = button("Write it", async () => {
+    const write = button("Update suite", async () => {
       try {
         await call("PUT", suitePath(row.file), { body: { text: changed }, etag });
-        announce("Written");
+        announce("Suite updated");
         close();
       } catch (error) {
-        message.replaceChildren(errorBox(error, "Not written"));
+        message.replaceChildren(errorBox(error, "Could not update the suite"));
       }
     }, { class: "main" });
     write.toggleAttribute("disabled", changed === text);
     dialog.append(
-      el("h2", {}, "Accept this answer as expected"),
+      el("h2", {}, "Accept this answer"),
       el("p", {}, "This changes ", isolated(row.file), ", case ", isolated(row.case), ":"),
-      lineDifference(text, changed, "What changes in the suite"),
+      lineDifference(text, changed, "Changes of the suite"),
       message,
-      el("div", { class: "row end-row" }, write, button("Leave it", close)),
+      el("div", { class: "row end-row" }, write, button("Cancel", close)),
     );
   } catch (error) {
-    dialog.append(errorBox(error, "This answer cannot be accepted"), button("Close", close));
+    dialog.append(errorBox(error, "Cannot accept this answer"), button("Close", close));
   }
 }
 
 /**
- * The text of a suite in which a case expects the calls of a trial; of a chain, its last call.
+ * The text of the suite with the calls of a trial as the expected ones of a case; of a chain, its last call.
  * @param {string} text
  * @param {number} place of the case
  * @param {any} item the case
  * @param {WholeTrial} trial
  */
 function accepted(text, place, item, trial) {
-  if (item.turns) throw new Error("a conversation is accepted turn by turn, in the suite editor");
-  if (item.user) throw new Error("a conversation with a simulated user goes another way each time: say what it expects in the suite editor");
+  if (item.turns) throw new Error("set the expected calls of a conversation in the suite editor, turn by turn");
+  if (item.user) throw new Error("a conversation with a simulated user differs each time; set its expectations in the suite editor");
   const made = (trial.transcript?.rounds ?? []).flatMap(({ reply }) => reply.calls);
   const calls = item.multi_turn ? made.slice(-1) : made;
   const broken = calls.find((each) => each.arguments === null);

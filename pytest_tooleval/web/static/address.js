@@ -1,11 +1,11 @@
 // @ts-check
-// The part of the address behind the #: which page is shown, and what is chosen on it.
+// The address after the #: the page, and the state of the page.
 
-/** The address of the page that is shown. */
+/** The address of the current page. */
 export const address = { hash: "" };
 
 /**
- * Note in the address what is chosen on this page, without a new visit.
+ * Write the page's state to the address, without a new visit.
  * @param {string} hash
  */
 export function replaceHash(hash) {
@@ -14,7 +14,7 @@ export function replaceHash(hash) {
 }
 
 /**
- * The same, and Back leads to what was chosen before.
+ * The same, and Back returns to the state before.
  * @param {string} hash
  */
 export function pushHash(hash) {
@@ -27,9 +27,7 @@ export function go(hash) {
   location.hash = hash;
 }
 
-/**
- * @param {string} file
- */
+/** @param {string} file */
 export function suiteHash(file) {
   return "#/suite/" + encodeURIComponent(file);
 }

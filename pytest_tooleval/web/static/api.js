@@ -1,11 +1,11 @@
 // @ts-check
-// Requests to the API, and its errors as one kind of exception.
+// Requests to the API.
 
 /**
  * @typedef {{file: string, line: number, column: number, field: string, message: string}} Problem
  */
 
-/** What the API answered instead of what was asked for. `status` is 0 when no answer came. */
+/** An error of the API. `status` is 0 if there was no response. */
 export class ApiError extends Error {
   /**
    * @param {number} status
@@ -22,7 +22,7 @@ export class ApiError extends Error {
 }
 
 /**
- * The JSON of an answer; null for one without content. ApiError else.
+ * The JSON of a response; null for one without content. Throws ApiError.
  * @param {string} method
  * @param {string} path
  * @param {{body?: unknown, etag?: string, signal?: AbortSignal, read?: (text: string) => any}} [options]
@@ -39,19 +39,19 @@ export async function call(method, path, { body, etag, signal, read = JSON.parse
     response = await fetch(path, { method, headers, body: sent, signal });
     text = await response.text();
   } catch (error) {
-    if (signal && signal.aborted) throw error;
-    throw new ApiError(0, "The server does not answer. Is tooleval ui still running?");
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, "No response from the server. Is tooleval ui still running?");
   }
   /** @type {any} */
   let data = null;
   try {
     data = text ? read(text) : null;
   } catch {
-    throw new ApiError(response.status, `The server answered with something else than JSON (${response.status}).`);
+    throw new ApiError(response.status, `Expected JSON from the server, got something else (status ${response.status}).`);
   }
   if (response.ok) return data;
-  const error = (data && data.error) || {};
-  throw new ApiError(response.status, error.message || `The server answered ${response.status}.`, error.problems || [], data || {});
+  const error = data?.error ?? {};
+  throw new ApiError(response.status, error.message || `The server responded with status ${response.status}.`, error.problems || [], data || {});
 }
 
 /**
@@ -62,8 +62,18 @@ export function suitePath(file) {
   return "/api/suites/" + file.split("/").map(encodeURIComponent).join("/");
 }
 
+/** The address of a run in the history. @param {string} id */
+export function historyPath(id) {
+  return `/api/history/${encodeURIComponent(id)}`;
+}
+
+/** The address of a run that the server started. @param {string} id */
+export function runPath(id) {
+  return `/api/tool-eval/${encodeURIComponent(id)}`;
+}
+
 /**
- * A query from the values that are there.
+ * A query string; empty values are left out.
  * @param {Record<string, string | number | null | undefined>} values
  */
 export function query(values) {

@@ -1,8 +1,8 @@
 // @ts-check
-// Which two runs, and on which models, are compared.
+// Comparison of two runs.
 
 import { replaceHash, runHash } from "./address.js";
-import { call, query } from "./api.js";
+import { call, historyPath, query } from "./api.js";
 import { emptyState, errorBox, field, pageHead, select } from "./controls.js";
 import { comparisonNodes } from "./page/comparison.js";
 import { lineDifference } from "./page/difference.js";
@@ -19,7 +19,7 @@ export async function show({ place, params, isGone }) {
   const runs = await call("GET", "/api/history" + query({ limit: LIMIT }));
   if (isGone()) return;
   if (runs.length < 2) {
-    place.append(emptyState("A comparison needs two runs in the history.", link("#/run", "Run a suite", { class: "button main" })));
+    place.append(emptyState("You need two runs in the history to compare.", link("#/run", "Run a suite", { class: "button main" })));
     return;
   }
   const now = params.get("new") || runs[0].id;
@@ -28,13 +28,13 @@ export async function show({ place, params, isGone }) {
 }
 
 /**
- * The run before that has a suite and a model of this one; else one of its models; else just the run before.
+ * The latest older run with a suite and a model of this one, else with a model of it, else any.
  * @param {any[]} runs newest first
  * @param {string} now
  * @returns {Promise<string>}
  */
 async function runBefore(runs, now) {
-  const document = await call("GET", `/api/history/${encodeURIComponent(now)}`).catch(() => null);
+  const document = await call("GET", historyPath(now)).catch(() => null);
   const file = document?.suites[0]?.file;
   const models = document?.models.map((/** @type {any} */ row) => row.model) ?? [];
   const alike = file ? await call("GET", "/api/history" + query({ suite: file, limit: LIMIT })).catch(() => []) : [];
@@ -48,7 +48,7 @@ class ComparePage {
   /**
    * @param {HTMLElement} place
    * @param {any[]} runs newest first
-   * @param {[string, string]} chosen the old one and the new one
+   * @param {[string, string]} chosen the old and the new run
    * @param {URLSearchParams} params
    * @param {() => boolean} isGone
    */
@@ -60,8 +60,8 @@ class ComparePage {
     for (const id of [old, now]) if (!runs.some((run) => run.id === id)) options.push([id, id]);
     this.old = select(options, old);
     this.now = select(options, now);
-    this.oldModel = select([["", "the same models"]]);
-    this.newModel = select([["", "the same models"]]);
+    this.oldModel = select([["", "same models"]]);
+    this.newModel = select([["", "same models"]]);
     this.wanted = [params.get("old_model") || "", params.get("new_model") || ""];
     this.result = el("div", { class: "comparison", "aria-live": "polite" });
     const modelFields = el("details", { class: "wide" }, el("summary", {}, "Compare two different models"), el("div", { class: "form" }, field("Model of the old run", this.oldModel), field("Model of the new run", this.newModel)));
@@ -83,7 +83,7 @@ class ComparePage {
     [[this.old, this.oldModel], [this.now, this.newModel]].forEach(([run, control], i) => {
       const models = this.runs.find((each) => each.id === run.value)?.models || [];
       const options = models.map((/** @type {string} */ model) => el("option", { value: model }, shown(model)));
-      control.replaceChildren(el("option", { value: "" }, "the same models"), ...options);
+      control.replaceChildren(el("option", { value: "" }, "same models"), ...options);
       control.value = models.includes(this.wanted[i]) ? this.wanted[i] : "";
     });
   }
@@ -93,10 +93,10 @@ class ComparePage {
     const asked = query({ old: this.old.value, new: this.now.value, ...(a && b ? { old_model: a, new_model: b } : {}) });
     replaceHash(`#/compare${asked}`);
     if (Boolean(a) !== Boolean(b)) {
-      this.result.replaceChildren(el("p", { class: "muted" }, "Choose a model of both runs."));
+      this.result.replaceChildren(el("p", { class: "muted" }, "Choose a model for each run."));
       return;
     }
-    this.result.replaceChildren(el("p", { class: "muted" }, "Comparing …"));
+    this.result.replaceChildren(el("p", { class: "muted" }, "Comparing…"));
     try {
       const comparison = await call("GET", "/api/history/compare" + asked);
       const caseHref = (/** @type {string} */ _, /** @type {string} */ id, /** @type {string} */ model) => `${runHash(comparison.new.id)}?${new URLSearchParams({ q: id, model })}`;
@@ -104,24 +104,23 @@ class ComparePage {
       if (this.isGone() || location.hash !== `#/compare${asked}`) return;
       this.result.replaceChildren(...comparisonNodes(comparison, links, "h2"));
     } catch (error) {
-      if (!this.isGone()) this.result.replaceChildren(errorBox(error, "These runs cannot be compared"));
+      if (!this.isGone()) this.result.replaceChildren(errorBox(error, "Could not compare these runs"));
     }
   }
 }
 
 /**
- * What shows the answers of a case in both runs: of each the first trial that did not pass, or the first.
+ * Shows the answers to a case in both runs: of each the first trial that did not pass, else the first.
  * @param {any} comparison
  */
 function answersOf({ old, new: now, cases }) {
   /** @type {Map<string, Promise<any>>} */
   const documents = new Map();
   const answer = async (/** @type {string} */ run, /** @type {string} */ suite, /** @type {string} */ id, /** @type {string} */ model) => {
-    const path = `/api/history/${encodeURIComponent(run)}`;
-    const loading = documents.get(run) ?? call("GET", path);
+    const loading = documents.get(run) ?? call("GET", historyPath(run));
     documents.set(run, loading);
     const row = (await loading).cases.find((/** @type {any} */ each) => each.suite === suite && each.case === id && each.model === model);
-    const whole = await call("GET", `${path}/cases${query({ nodeid: row.nodeid })}`, { read: exactJson });
+    const whole = await call("GET", `${historyPath(run)}/cases${query({ nodeid: row.nodeid })}`, { read: exactJson });
     const trial = whole.trials.find((/** @type {any} */ each) => !each.passed) ?? whole.trials[0];
     return trial ? answerText(trial) : "";
   };
@@ -132,7 +131,7 @@ function answersOf({ old, new: now, cases }) {
       const texts = await Promise.all([answer(old.id, before[0], before[1], model.old), answer(now.id, each.suite, each.case, model.new)]);
       return [lineDifference(texts[0], texts[1], `Answers of ${shown(model.new)} to ${shown(each.case)}`)];
     } catch (error) {
-      return [errorBox(error, "The answers cannot be read")];
+      return [errorBox(error, "Could not load the answers")];
     }
   };
 }

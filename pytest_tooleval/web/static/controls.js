@@ -1,5 +1,5 @@
 // @ts-check
-// What pages are made of beside the pieces of a report: headings, fields, messages, questions.
+// Building blocks beyond those of the report: headings, fields, messages, dialogs.
 
 import { button, el, link, outcomeText, shown, shownNodes } from "./page/dom.js";
 
@@ -7,14 +7,13 @@ import { button, el, link, outcomeText, shown, shownNodes } from "./page/dom.js"
 
 let serial = 0;
 
-/** A name for an element that others refer to. */
 export function newId() {
   serial += 1;
   return `id-${serial}`;
 }
 
 /**
- * The beginning of a page: its heading, which gets the focus, and what stands beside it.
+ * The head of a page: its heading, which gets the focus, and buttons.
  * @param {Node | string} title
  * @param {...(Node | string | null)} actions
  */
@@ -23,19 +22,16 @@ export function pageHead(title, ...actions) {
   return el("div", { class: "page-head" }, heading, el("div", { class: "row" }, ...actions));
 }
 
-/**
- * Say something to those who do not see the page.
- * @param {string} text
- */
+/** For screen readers. @param {string} text */
 export function announce(text) {
   const place = document.getElementById("spoken");
   if (place) place.textContent = shown(text);
 }
 
 /**
- * An error in words, with the places it names.
+ * An error message with its problems.
  * @param {unknown} error
- * @param {string} [what] what could not be done
+ * @param {string} [what] failed
  */
 export function errorBox(error, what = "") {
   const message = error instanceof Error ? error.message : String(error);
@@ -51,22 +47,22 @@ export function errorBox(error, what = "") {
 }
 
 /**
- * What pytest wrote, if it wrote something.
+ * The output of pytest, if any.
  * @param {string} [text] safe to show
  * @param {boolean} [isOpen]
  */
 export function outputBox(text, isOpen = false) {
   if (!text) return null;
   const written = el("pre", { tabindex: 0 }, text);
-  const box = el("details", { class: "output", open: isOpen ? "" : null }, el("summary", {}, "What pytest wrote"), written);
-  // What went wrong stands at the end.
+  const box = el("details", { class: "output", open: isOpen ? "" : null }, el("summary", {}, "pytest output"), written);
+  // Errors are at the end.
   box.addEventListener("toggle", () => written.scrollTo(0, written.scrollHeight));
   return box;
 }
 
 /**
- * What is not there, as a sentence: the field of the request and the names of runs that scripts may
- * use are no news to somebody who clicked. "" for other errors.
+ * A "not found" error without what only matters to scripts: the field, and the names that runs have there.
+ * "" for other errors.
  * @param {any} error
  */
 function missing(error) {
@@ -91,7 +87,7 @@ export function problemNodes(problem) {
 }
 
 /**
- * A control with its label, a hint, and a place for messages.
+ * A control with a label, a hint and a slot for messages.
  * @param {string} label
  * @param {HTMLElement} control
  * @param {{hint?: string, wide?: boolean}} [options]
@@ -142,7 +138,7 @@ export function select(options, value = "") {
 }
 
 /**
- * A box to tick, with its label.
+ * A checkbox with a label.
  * @param {Node | string} label
  * @param {boolean} checked
  * @param {(checked: boolean) => void} [action]
@@ -155,10 +151,10 @@ export function checkbox(label, checked, action) {
 }
 
 /**
- * Ask before something happens that cannot be undone. The value of the button, "" when it was closed.
+ * A dialog for what cannot be undone. Resolves to the value of the button, "" if closed.
  * @param {string} title
  * @param {string} text
- * @param {[string, string][]} choices pairs of value and label; the last is the careful one
+ * @param {[string, string][]} choices pairs of value and label; the last is the safe one
  * @returns {Promise<string>}
  */
 export function ask(title, text, choices) {
@@ -178,7 +174,6 @@ export function ask(title, text, choices) {
 }
 
 /**
- * What to say where there is nothing yet.
  * @param {string} text
  * @param {...Node} actions
  */
@@ -186,14 +181,12 @@ export function emptyState(text, ...actions) {
   return el("div", { class: "empty" }, el("p", {}, text), el("div", { class: "row" }, ...actions));
 }
 
-/** What to say where runs would stand. */
 export function noRuns() {
-  const words = "No run has been kept yet. Run a suite here, or with pytest in this folder.";
-  return emptyState(words, link("#/run", "Run a suite", { class: "button main" }));
+  return emptyState("No runs yet. Run a suite here, or with pytest in this folder.", link("#/run", "Run a suite", { class: "button main" }));
 }
 
 /**
- * A function that runs a while after its last call.
+ * Runs a function once, some time after the last call.
  * @param {() => void} action
  * @param {() => number} wait in milliseconds
  */

@@ -1,12 +1,12 @@
 // @ts-check
-// The runs that were kept, those of pytest and of this page.
+// The history of runs, of pytest and of this page.
 
 import { runHash } from "./address.js";
-import { call, query } from "./api.js";
+import { call, historyPath, query } from "./api.js";
 import { announce, ask, emptyState, errorBox, input, noRuns, pageHead } from "./controls.js";
-import { resultOf } from "./result.js";
-import { button, el, isolated, link, listTable, moment, outcomeText, shown } from "./page/dom.js";
+import { button, capitalized, el, isolated, link, listTable, moment, numberCell, outcomeText, shown } from "./page/dom.js";
 import { UNKNOWN, countText, momentText, plural, scoreText, secondsText, usdText } from "./page/numbers.js";
+import { earlyEnd } from "./page/summary.js";
 
 const STEP = 50;
 const MOST = 1000;
@@ -23,17 +23,17 @@ class HistoryPage {
     this.isGone = isGone;
     this.limit = STEP;
     this.loads = 0;
-    /** @type {any[]} those listed, newest first */
+    /** @type {any[]} newest first */
     this.runs = [];
-    /** @type {string[]} the ids that are ticked */
+    /** @type {string[]} ids */
     this.ticked = [];
-    this.compare = link("#/compare", "Compare the two", { class: "button" });
+    this.compare = link("#/compare", "Compare runs", { class: "button" });
     this.filters = ["suite", "model", "branch"].map((name) => {
-      const control = input({ type: "search", placeholder: `any ${name}`, spellcheck: "false", "data-name": name });
+      const control = input({ type: "search", placeholder: `any ${name}`, spellcheck: "false", name });
       control.addEventListener("change", () => void this.load());
       return control;
     });
-    const labels = this.filters.map((control) => el("label", {}, metric(control.dataset.name), control));
+    const labels = this.filters.map((control) => el("label", {}, capitalized(control.name), control));
     const form = el("form", { class: "toolbar", role: "search" }, ...labels, el("button", { type: "submit" }, "Filter"));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -47,7 +47,7 @@ class HistoryPage {
   }
 
   async load() {
-    const filters = Object.fromEntries(this.filters.map((control) => [control.dataset.name, control.value.trim()]));
+    const filters = Object.fromEntries(this.filters.map((control) => [control.name, control.value.trim()]));
     this.loads += 1;
     const loads = this.loads;
     try {
@@ -56,7 +56,7 @@ class HistoryPage {
       this.messages.replaceChildren();
       this.draw(runs, Object.values(filters).some(Boolean));
     } catch (error) {
-      if (!this.isGone()) this.messages.replaceChildren(errorBox(error, "The history cannot be read"));
+      if (!this.isGone()) this.messages.replaceChildren(errorBox(error, "Could not load the history"));
     }
   }
 
@@ -66,7 +66,7 @@ class HistoryPage {
     this.ticked = this.ticked.filter((id) => runs.some((run) => run.id === id));
     this.showCompare();
     if (runs.length === 0) {
-      this.list.replaceChildren(isFiltered ? emptyState("No run fits. The names have to be whole.") : noRuns());
+      this.list.replaceChildren(isFiltered ? emptyState("No runs match. Enter full names.") : noRuns());
       this.more.replaceChildren();
       return;
     }
@@ -90,22 +90,22 @@ class HistoryPage {
     });
     const { outcome, words } = resultOf(run);
     const result = run.status === "running" ? el("span", {}, "● running") : outcomeText(outcome, words);
-    const bad = [run.failed && plural(run.failed, "failed", "failed"), run.errors && `${countText(run.errors)} without an answer`, run.tolerated && `${countText(run.tolerated)} of these tolerated`].filter(Boolean);
+    const bad = [run.failed && plural(run.failed, "failed", "failed"), run.errors && `${countText(run.errors)} without an answer`, run.tolerated && `${countText(run.tolerated)} tolerated`].filter(Boolean);
     const gates = run.gates_failed > 0 && plural(run.gates_failed, "gate failed", "gates failed");
     const under = [bad.join(", "), gates].filter(Boolean).join(" · ");
-    const commit = run.git ? [el("code", {}, shown(run.git.commit.slice(0, 8))), el("small", { class: "under" }, isolated(run.git.branch || ""), run.git.dirty ? " + changes" : "")] : [UNKNOWN];
+    const commit = run.git ? [el("code", {}, shown(run.git.commit.slice(0, 8))), el("small", { class: "under" }, isolated(run.git.branch || ""), run.git.dirty ? ", uncommitted changes" : "")] : [UNKNOWN];
     const remove = button("Delete", () => void this.remove(run), { "aria-label": `Delete the run of ${momentText(run.started)}` });
     return el(
       "tr",
       {},
       el("td", {}, tick),
-      el("th", { scope: "row", class: "when" }, link(runHash(run.id), moment(run.started)), ...run.tags.map(tagNode), el("small", { class: "under" }, shown(run.id)), el("small", { class: "under" }, secondsText(run.duration_s))),
+      el("th", { scope: "row", class: "when" }, link(runHash(run.id), moment(run.started)), ...run.tags.map((/** @type {string} */ tag) => el("span", { class: "tag" }, "@", shown(tag))), el("small", { class: "under" }, shown(run.id)), el("small", { class: "under" }, secondsText(run.duration_s))),
       el("td", {}, isolated(fewOf(run.suites))),
       el("td", {}, isolated(fewOf(run.models))),
       el("td", { class: "number strong" }, scoreText(run.pass_rate)),
       el("td", {}, result, el("small", { class: "under" }, under)),
-      el("td", { class: "number" }, scoreText(run.overall)),
-      el("td", { class: "number" }, usdText(run.cost_usd)),
+      numberCell(scoreText(run.overall)),
+      numberCell(usdText(run.cost_usd)),
       el("td", {}, ...commit),
       el("td", {}, remove),
     );
@@ -115,26 +115,21 @@ class HistoryPage {
     const ready = this.ticked.length === 2;
     const [now, old] = this.runs.map((run) => run.id).filter((id) => this.ticked.includes(id));
     this.compare.setAttribute("href", ready ? `#/compare${query({ old, new: now })}` : "#/compare");
-    this.compare.textContent = ready ? "Compare the two" : "Compare runs";
+    this.compare.textContent = ready ? "Compare selected" : "Compare runs";
   }
 
   /** @param {any} run */
   async remove(run) {
-    const answer = await ask("Delete this run?", `The run of ${momentText(run.started)} with ${plural(run.cases, "result")} will be gone from the history.`, [["delete", "Delete the run"], ["", "Keep it"]]);
+    const answer = await ask("Delete this run?", `This deletes the run of ${momentText(run.started)} with ${plural(run.cases, "result")} from the history.`, [["delete", "Delete the run"], ["", "Cancel"]]);
     if (answer !== "delete") return;
     try {
-      await call("DELETE", `/api/history/${encodeURIComponent(run.id)}`);
+      await call("DELETE", historyPath(run.id));
       announce("Deleted");
       await this.load();
     } catch (error) {
-      this.messages.replaceChildren(errorBox(error, "Not deleted"));
+      this.messages.replaceChildren(errorBox(error, "Could not delete the run"));
     }
   }
-}
-
-/** The name by which the command line knows a run. @param {string} name */
-function tagNode(name) {
-  return el("span", { class: "tag" }, "@", shown(name));
 }
 
 /** @param {string[]} names */
@@ -142,7 +137,16 @@ function fewOf(names) {
   return names.length ? names.slice(0, 4).join(", ") + (names.length > 4 ? " …" : "") : UNKNOWN;
 }
 
-/** @param {string | undefined} name */
-function metric(name = "") {
-  return name[0].toUpperCase() + name.slice(1);
+/**
+ * The result of a run in a few words. Tolerated cases do not fail a run, and an incomplete run is an error.
+ * @param {any} run
+ */
+export function resultOf(run) {
+  const asked = run.cases - run.skipped;
+  const passed = `${countText(run.passed)}/${countText(asked)} passed`;
+  const words = asked ? passed : run.skipped ? `${countText(run.skipped)} skipped` : "no results";
+  const end = run.status === "running" ? "" : earlyEnd(run);
+  if (end) return { outcome: "error", words: `${words} · ${end}` };
+  if (run.failed + run.errors > run.tolerated) return { outcome: run.errors ? "error" : "failed", words };
+  return { outcome: run.gates_failed ? "failed" : asked ? "passed" : "skipped", words };
 }

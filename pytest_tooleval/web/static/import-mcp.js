@@ -1,5 +1,5 @@
 // @ts-check
-// Import from MCP: where a server is, a look at its tools, and a suite of them.
+// Import from MCP: choose a server, preview its tools, and save them as a suite.
 
 import { go, suiteHash } from "./address.js";
 import { call } from "./api.js";
@@ -23,16 +23,16 @@ export async function show({ place, isGone }) {
   const way = select(WAYS, "http");
   const target = input({ required: "", spellcheck: "false" });
   const env = input({ spellcheck: "false", placeholder: "API_KEY, REGION" });
-  const name = input({ placeholder: "the server's own name" });
-  const file = input({ placeholder: "made from the name", spellcheck: "false" });
-  const drafts = checkbox("Draft a test case for each tool (skipped until its prompt is written)", true);
+  const name = input({ placeholder: "the server's name" });
+  const file = input({ placeholder: "from the name", spellcheck: "false" });
+  const drafts = checkbox("Draft a test case for each tool (skipped until you write its prompt)", true);
   const headers = headerRows();
   const messages = el("div", {});
   const preview = el("section", { "aria-label": "Tools found" });
   const find = /** @type {HTMLButtonElement} */ (el("button", { type: "submit", class: "main" }, "Find tools"));
   const targetField = field("URL", target, { wide: true });
-  const envField = field("Environment variables", env, { hint: "Names only: the command gets these from where tooleval ui was started." });
-  const headersField = el("fieldset", { class: "field wide" }, el("legend", {}, "Headers"), headers.node, el("small", {}, "Each value is read from an environment variable, so that no secret is typed here or stored."));
+  const envField = field("Environment variables", env, { hint: "Names only. The values come from the environment of tooleval ui." });
+  const headersField = el("fieldset", { class: "field wide" }, el("legend", {}, "Headers"), headers.node, el("small", {}, "Each value comes from an environment variable, so that no secret is typed or stored here."));
   const into = el("div", { class: "field" });
   const intoList = await suiteChoice();
   if (isGone()) return;
@@ -72,7 +72,7 @@ export async function show({ place, isGone }) {
     if (isSending) return;
     isSending = true;
     find.disabled = true;
-    messages.replaceChildren(el("p", { class: "muted" }, save ? "Saving …" : "Asking the server for its tools …"));
+    messages.replaceChildren(el("p", { class: "muted" }, save ? "Saving…" : "Asking the server for its tools…"));
     try {
       const found = await call("POST", "/api/import/mcp", { body: body(save) });
       if (isGone()) return;
@@ -85,7 +85,7 @@ export async function show({ place, isGone }) {
     } catch (error) {
       if (isGone()) return;
       if (!save) preview.replaceChildren();
-      messages.replaceChildren(errorBox(error, save ? "The suite was not saved" : "No tools were found"));
+      messages.replaceChildren(errorBox(error, save ? "Could not save the suite" : "Could not get the tools"));
     }
     find.disabled = false;
     isSending = false;
@@ -99,7 +99,7 @@ export async function show({ place, isGone }) {
     envField,
     into,
     field("Suite name", name),
-    field("Save as", file, { hint: "Ends in .tooleval.json. May stay empty." }),
+    field("Save as", file, { hint: "Must end in .tooleval.json. Optional." }),
     el("div", { class: "field wide" }, drafts.node),
     messages,
     el("div", { class: "row wide" }, find, link("#/suites", "Cancel", { class: "button" })),
@@ -112,14 +112,14 @@ export async function show({ place, isGone }) {
   place.append(pageHead("Import from MCP"), form, preview);
 }
 
-/** The suites that the tools may go into. */
+/** The suites that can be updated. */
 async function suiteChoice() {
   const suites = await call("GET", "/api/suites");
   const rows = suites.filter((/** @type {any} */ row) => row.name !== null);
   return select([["", "a new suite"], ...rows.map((/** @type {any} */ row) => [row.file, `${row.name} (${row.file})`])]);
 }
 
-/** Pairs of a header's name and an environment variable, as many as wanted. */
+/** Pairs of a header and an environment variable. */
 function headerRows() {
   const list = el("div", { class: "pairs" });
   const add = () => {
@@ -165,10 +165,10 @@ function previewOf(found, save, isUpdate) {
   const list = (/** @type {string} */ title, /** @type {string[]} */ lines) =>
     lines.length > 0 && el("div", {}, el("h3", {}, title), el("ul", {}, ...lines.map((line) => el("li", {}, shownNodes(line)))));
   return [
-    el("h2", {}, `${plural(found.tools.length, "tool")} of `, el("bdi", {}, shownNodes(found.server.name)), " ", el("small", {}, shownNodes(found.server.version || ""))),
+    el("h2", {}, `${plural(found.tools.length, "tool")} from `, el("bdi", {}, shownNodes(found.server.name)), " ", el("small", {}, shownNodes(found.server.version || ""))),
     el("ul", { class: "tool-list card" }, ...tools),
     list("Left out", found.left_out),
-    list("What would change", found.changes),
+    list("Changes", found.changes),
     el("div", { class: "row" }, button(isUpdate ? "Update the suite" : "Save as a new suite", save, { class: "main" })),
   ].filter((each) => each !== false);
 }

@@ -1,12 +1,12 @@
 // @ts-check
-// What may stand at a place of a suite's text, by the format's JSON Schema and the suite's own tools.
-// The text is being typed, so it need not be JSON: the place is found by what stands before it.
+// Completions for a suite's text, from the format's JSON Schema and the suite's own tools. The text is being
+// typed and may be invalid JSON, so the place is found from the text before it.
 
 import { shown } from "./page/dom.js";
 
 /** @import { Path } from "./json-text.js" */
 /**
- * A place in the text: the path to the value, or to the object whose key it is, and the token that is there.
+ * A place in the text: the path of the value, or of the object whose key it is, and the token there.
  * @typedef {{path: Path, isKey: boolean, start: number, end: number, isText: boolean, keys: string[]}} Place
  * @typedef {Record<string, any>} Schema
  * @typedef {{label: string, displayLabel: string, detail?: string, info?: string, type: string, raw: string, boost?: number}} Option
@@ -46,7 +46,7 @@ export function placeAt(text, at) {
       else top.key = Number(top.key) + 1;
     } else if (isText && top?.isKey) {
       top.key = token.replace(/^"|"$/g, "");
-      // What is being typed is not there yet.
+      // The key being typed does not count.
       if (!isHere) top.keys.push(top.key);
     }
     if (place && stack.length < depth) break;
@@ -55,7 +55,7 @@ export function placeAt(text, at) {
   return /** @type {Place} */ (/** @type {unknown} */ (place));
 }
 
-/** A schema, and those that it refers to or chooses from. @param {Schema} root @param {any} schema @returns {Schema[]} */
+/** A schema with those that it refers to. @param {Schema} root @param {any} schema @returns {Schema[]} */
 function whole(root, schema) {
   if (typeof schema !== "object" || schema === null) return [];
   const others = [schema.$ref && root.$defs[schema.$ref.split("/").at(-1)], ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
@@ -71,18 +71,18 @@ export function schemasAt(root, path) {
 }
 
 /** @param {any} data @param {Path} path */
-function valueAt(data, path) {
+export function valueAt(data, path) {
   return path.reduce((/** @type {any} */ value, key) => value?.[key], data);
 }
 
-/** The functions of the tools that a place may name. @param {any} data @param {Path} path @returns {any[]} */
-function toolsAt(data, path) {
+/** The functions of the tools that a place can name. @param {any} data @param {Path} path @returns {any[]} */
+export function toolsAt(data, path) {
   const own = path[0] === "test_cases" ? valueAt(data, [...path.slice(0, 2), "tools"]) : undefined;
   const tools = Array.isArray(own) ? own : data?.tools;
   return (Array.isArray(tools) ? tools : []).map((tool) => tool?.function).filter((tool) => typeof tool?.name === "string");
 }
 
-/** The parameters of the tool whose expected arguments an object holds; null elsewhere. @param {any} data @param {Path} path of the object @returns {Schema | null} */
+/** The parameters of the tools whose expected arguments an object contains; null elsewhere. @param {any} data @param {Path} path of the object @returns {Schema | null} */
 function parametersAt(data, path) {
   const beside = { expected_params: "expected_tool", params: "tool" }[String(path.at(-1))];
   if (!beside) return null;
@@ -96,9 +96,9 @@ function skeleton({ type, $ref, items }) {
 }
 
 /**
- * What may stand at a place. Of keys those that are not there yet.
+ * The options at a place. Keys that are already set are left out.
  * @param {Schema} root the format's schema
- * @param {any} data the suite as it was when it last was JSON
+ * @param {any} data the suite when the text was last valid
  * @param {Place} place
  * @returns {Option[]}
  */

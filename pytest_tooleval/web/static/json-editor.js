@@ -1,5 +1,5 @@
 // @ts-check
-// A suite's text in CodeMirror: line numbers, problems at their place, completion from the format's schema.
+// A suite's text in CodeMirror: line numbers, problems in place, completion from the format's schema.
 
 import { optionsAt, placeAt } from "./json-completion.js";
 import { offsetOf } from "./json-text.js";
@@ -48,17 +48,17 @@ const WORDS = cm.HighlightStyle.define([
 ]);
 
 /**
- * In a shadow tree: there a style sheet is made by script, which the page's policy allows, and not by an element.
+ * In a shadow tree, where CodeMirror adds styles by script, which the page's policy allows, not by an element.
  */
 export class JsonEditor {
   /**
    * @param {string} label
-   * @param {{schema: Schema, data: () => any, typed: () => void}} around the format's schema, the suite as it last was JSON, and what to do when a person changes the text
+   * @param {{schema: Schema, data: () => any, typed: () => void}} around the format's schema, the suite when the text was last valid, and called when the user changes the text
    */
   constructor(label, around) {
     this.around = around;
     this.host = el("div", { class: "json-editor" });
-    this.node = el("div", { class: "json-place" }, this.host, el("small", {}, "Ctrl+Space completes; Escape, then Tab leaves the editor."));
+    this.node = el("div", { class: "json-place" }, this.host, el("small", {}, "Ctrl+Space to complete. Escape, then Tab, to leave the editor."));
     const root = this.host.attachShadow({ mode: "open" });
     this.view = new cm.EditorView({ parent: root, root });
     this.extensions = [
@@ -76,7 +76,7 @@ export class JsonEditor {
       cm.syntaxHighlighting(WORDS),
       cm.autocompletion({ override: [(/** @type {any} */ context) => this.complete(context)], icons: false }),
       cm.keymap.of([...cm.closeBracketsKeymap, ...cm.defaultKeymap, ...cm.searchKeymap, ...cm.historyKeymap, ...cm.completionKeymap, ...cm.lintKeymap, cm.indentWithTab]),
-      cm.EditorView.contentAttributes.of({ "aria-label": `${label}. Escape, then Tab leaves the editor.`, spellcheck: "false", tabindex: "0" }),
+      cm.EditorView.contentAttributes.of({ "aria-label": `${label}. Press Escape, then Tab, to leave the editor.`, spellcheck: "false", tabindex: "0" }),
       cm.EditorView.updateListener.of(({ docChanged, transactions }) => {
         if (docChanged && transactions.some((each) => ["input", "delete", "move", "undo", "redo"].some((name) => each.isUserEvent(name)))) around.typed();
       }),
@@ -88,14 +88,14 @@ export class JsonEditor {
     return this.view.state.doc.toString();
   }
 
-  /** A new text, without a way back to the one before. @param {string} text @param {boolean} isReadOnly */
+  /** Load a text, without undo history. @param {string} text @param {boolean} isReadOnly */
   load(text, isReadOnly) {
     const fixed = isReadOnly ? [cm.EditorState.readOnly.of(true), cm.EditorView.editable.of(false)] : [];
     const unit = /^\s*\{\s*?\n([ \t]+)"/.exec(text)?.[1] ?? "  ";
     this.view.setState(cm.EditorState.create({ doc: text, extensions: [...this.extensions, cm.indentUnit.of(unit), ...fixed] }));
   }
 
-  /** The text as something else has changed it: only what differs, so that cursor and scroll stay. @param {string} text */
+  /** Show a text that changed elsewhere. Only the difference is replaced, so that cursor and scroll stay. @param {string} text */
   show(text) {
     const old = this.text;
     if (old === text) return;
@@ -139,7 +139,7 @@ export class JsonEditor {
     return options.length ? { from: place.start + (place.isText ? 1 : 0), options, validFor: /^[^"\n]*$/ } : null;
   }
 
-  /** What was chosen, in place of what is typed by now. @param {import("./json-completion.js").Place} place @param {string} raw */
+  /** Replace what was typed by the chosen option. @param {import("./json-completion.js").Place} place @param {string} raw */
   put({ start, isKey }, raw) {
     const { text } = this;
     PLACE.lastIndex = start;

@@ -1,8 +1,8 @@
 // @ts-check
-// Changes of single values inside JSON text. All other characters stay as they are: the person's
-// spelling, and integers that JavaScript would round.
+// Changes single values in JSON text. All other characters stay as they are, such as the user's formatting,
+// and integers that JavaScript would round.
 //
-// The functions take text that is valid JSON; `read` tells whether it is.
+// The functions need valid JSON; check it with `read`.
 
 /**
  * @typedef {(string | number)[]} Path
@@ -15,7 +15,7 @@ const SCALAR = /[^\s,\]}]+/y;
 const STRING_OR_BRACKET = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]]/g;
 
 /**
- * The data of a JSON text, or what is wrong with it.
+ * The data of a JSON text, or the error.
  * @param {string} text
  * @returns {{data: any, error: string}}
  */
@@ -49,7 +49,7 @@ function valueEnd(text, at) {
 }
 
 /**
- * The members of the object or list that begins at `at`; none of a scalar.
+ * The members of the object or list that begins at `at`; none for a scalar.
  * @param {string} text
  * @param {number} at
  * @returns {Member[]}
@@ -79,7 +79,7 @@ function membersAt(text, at) {
 }
 
 /**
- * The last member of a key, as JSON has it when one stands twice.
+ * The last member with a key, as in JSON.parse.
  * @param {Member[]} members
  * @param {string | number} key
  */
@@ -88,7 +88,7 @@ function memberOf(members, key) {
 }
 
 /**
- * Where a value stands in the text; null when it is not there.
+ * The position of a value in the text; null if it is not set.
  * @param {string} text
  * @param {Path} path
  * @returns {{start: number, end: number} | null}
@@ -105,7 +105,7 @@ export function find(text, path) {
 }
 
 /**
- * The text of a value with the indentation of its place taken away; undefined when it is not there.
+ * The text of a value without the indentation of its place; undefined if it is not set.
  * @param {string} text
  * @param {Path} path
  */
@@ -118,14 +118,14 @@ export function rawOf(text, path) {
   );
 }
 
-/** The white space at the beginning of the line of a place. @param {string} text @param {number} at */
+/** The indentation of a line. @param {string} text @param {number} at */
 function indentAt(text, at) {
   const line = text.lastIndexOf("\n", at - 1) + 1;
   const found = /^[ \t]*/.exec(text.slice(line, at));
   return found ? found[0] : "";
 }
 
-/** What one level of the text is indented by. @param {string} text */
+/** One level of the text's indentation. @param {string} text */
 function unitOf(text) {
   const found = /^\s*\{[ \t]*\r?\n([ \t]+)"/.exec(text);
   return found ? found[1] : "  ";
@@ -137,7 +137,7 @@ export function newlineOf(text) {
 }
 
 /**
- * JSON text for a value as it stands in this text, at the left margin.
+ * JSON for a value, in the style of this text, without outer indentation.
  * @param {string} text
  * @param {unknown} value
  */
@@ -156,10 +156,9 @@ function splice(text, start, end, raw) {
 }
 
 /**
- * The text with another value at a path; a key that is not there is added where `order` has it, else
- * behind the others.
+ * The text with another value at a path. A new key is added in the place that `order` gives, else at the end.
  * @param {string} text
- * @param {Path} path whose parents are there
+ * @param {Path} path whose parents exist
  * @param {string} raw JSON text
  * @param {string[]} order
  */
@@ -173,7 +172,7 @@ export function setRaw(text, path, raw, order = []) {
 }
 
 /**
- * Behind the nearest of the keys that come before it in `order`, or in front of those that come after.
+ * After the last of the keys that precede it in `order`, else before those that follow.
  * @param {string | number} key
  * @param {Member[]} members
  * @param {string[]} order
@@ -244,7 +243,7 @@ export function removeAt(text, path) {
 }
 
 /**
- * The text with an item of a list at another place of it; what stands between items stays.
+ * The text with an item of a list moved; the text between items stays.
  * @param {string} text
  * @param {Path} path of the list
  * @param {number} from
@@ -265,7 +264,7 @@ export function moveItem(text, path, from, to) {
 }
 
 /**
- * A path as the loader's messages write it.
+ * A path as in the loader's messages.
  * @param {Path} path
  */
 export function pathText(path) {
@@ -276,7 +275,7 @@ export function pathText(path) {
 }
 
 /**
- * The place of a line and column, from 1, in a text; columns count characters, not UTF-16 units.
+ * The offset of a line and column, both from 1. Columns count characters, not UTF-16 units.
  * @param {string} text
  * @param {number} line
  * @param {number} column

@@ -1,7 +1,7 @@
 // @ts-check
-// A run while it goes on: its progress, and the cases as they come.
+// A running run: its progress, and cases as they finish.
 
-import { call, query } from "./api.js";
+import { call, query, runPath } from "./api.js";
 import { announce, errorBox } from "./controls.js";
 import { CaseView } from "./page/case-view.js";
 import { button, el } from "./page/dom.js";
@@ -11,14 +11,14 @@ import { countText, plural } from "./page/numbers.js";
 /** @import { Row } from "./page/cases.js" */
 
 const SPOKEN_EVERY = 10_000;
-// In milliseconds: people see no more, and thousands of cases are put in order each time.
+// In milliseconds; each time all cases are sorted again.
 const DRAWN_EVERY = 200;
 
 export class LiveRun {
   /**
    * @param {any} state
    * @param {Surroundings} around
-   * @param {string} shown what the address says
+   * @param {string} shown the query of the address
    * @param {() => void} ended called once
    * @param {() => boolean} isGone
    */
@@ -29,7 +29,7 @@ export class LiveRun {
     this.isOver = false;
     this.total = state.total;
     this.answered = 0;
-    /** By node id: an event that comes twice is the same row. @type {Map<string, Row>} */
+    /** By node id, as an event may come twice. @type {Map<string, Row>} */
     this.rows = new Map();
     /** @type {EventSource | null} */
     this.source = null;
@@ -38,13 +38,13 @@ export class LiveRun {
     this.timer = 0;
     this.onVisible = () => this.listen();
     this.cases = new CaseView(around, shown);
-    this.bar = /** @type {HTMLProgressElement} */ (el("progress", { "aria-label": "Cases done" }));
+    this.bar = /** @type {HTMLProgressElement} */ (el("progress", { "aria-label": "Completed cases" }));
     this.words = el("span", { class: "number" });
     this.connection = el("p", { class: "note", role: "status" });
     this.nodes = [el("section", { class: "card live", "aria-label": "Progress" }, this.words, this.bar), this.connection, this.cases.node];
   }
 
-  /** Listen as long as the page is seen: a browser has only six connections to one server, for all its tabs. */
+  /** Listen while the page is visible: a browser has only six connections to a server, for all its tabs. */
   watch() {
     document.addEventListener("visibilitychange", this.onVisible);
     this.draw();
@@ -57,11 +57,11 @@ export class LiveRun {
     this.source?.close();
   }
 
-  /** All events from the first, or those not seen yet: also after a reload nothing is missing, and nothing is there twice. */
+  /** Listen to all events, or only those after the last one seen. */
   listen() {
     this.source?.close();
     if (document.hidden) return;
-    const source = new EventSource(`/api/tool-eval/${encodeURIComponent(this.state.id)}/events${query({ after: this.lastId })}`);
+    const source = new EventSource(`${runPath(this.state.id)}/events${query({ after: this.lastId })}`);
     this.source = source;
     const on = (/** @type {string} */ name, /** @type {(data: any) => void} */ handle) =>
       source.addEventListener(name, (event) => {
@@ -78,7 +78,7 @@ export class LiveRun {
     source.addEventListener("error", () => {
       if (this.isOver || this.isGone()) return;
       if (source.readyState === EventSource.CLOSED) void this.lost();
-      else this.connection.textContent = "The connection was lost. Trying again …";
+      else this.connection.textContent = "Connection lost. Reconnecting…";
     });
   }
 
@@ -87,7 +87,7 @@ export class LiveRun {
     this.bar.max = this.total || 1;
     this.bar.value = this.rows.size;
     const words = `${countText(this.rows.size)} of ${plural(this.total, "result")}`;
-    // Cases are over in their order: one that takes long holds up those behind it.
+    // Cases finish in order, so a slow one holds up those after it.
     this.words.textContent = this.answered > this.rows.size ? `${words}, ${countText(this.answered)} answered` : words;
     this.cases.hold([...this.rows.values()], this.state.models);
     this.cases.draw();
@@ -104,16 +104,16 @@ export class LiveRun {
     this.ended();
   }
 
-  /** The stream is closed for good: over in the meantime, or gone with its server. */
+  /** The stream is closed: the run has ended, or the server is gone. */
   async lost() {
     try {
-      const state = await call("GET", `/api/tool-eval/${encodeURIComponent(this.state.id)}`);
+      const state = await call("GET", runPath(this.state.id));
       if (this.isGone()) return;
       if (state.status !== "running") this.end();
       else this.listen();
     } catch (error) {
       if (this.isGone()) return;
-      this.connection.replaceChildren(errorBox(error, "The run can no longer be watched"), button("Try again", () => void this.lost()));
+      this.connection.replaceChildren(errorBox(error, "Lost the connection to the run"), button("Try again", () => void this.lost()));
     }
   }
 }

@@ -1,13 +1,12 @@
 // @ts-check
-// Which page is shown: the part of the address behind the #.
+// The router: the address after the # names the page.
 
 import { address } from "./address.js";
 import { show as showCompare } from "./compare.js";
 import { ask, errorBox } from "./controls.js";
+import { showImport, showNew } from "./create.js";
 import { show as showHistory } from "./history.js";
-import { show as showImport } from "./import-json.js";
 import { show as showMcp } from "./import-mcp.js";
-import { show as showNew } from "./new-suite.js";
 import { show as showRunForm } from "./run-form.js";
 import { show as showRun } from "./run-page.js";
 import { show as showSuite } from "./suite.js";
@@ -16,8 +15,7 @@ import { show as showTrend } from "./trend.js";
 import { el } from "./page/dom.js";
 
 /**
- * A page draws itself into `place`. What it returns is asked before another one comes; `moved` is told when
- * only the query of its address has changed.
+ * A page draws itself into `place`. `moved` is called when only the query of its address has changed.
  * @typedef {{leave?: () => void, isDirty?: () => boolean, moved?: (params: URLSearchParams) => void}} Page
  * @typedef {{place: HTMLElement, rest: string, params: URLSearchParams, isGone: () => boolean}} Visit
  * @typedef {(visit: Visit) => Promise<Page | void>} Show
@@ -50,16 +48,16 @@ function parse(hash) {
   try {
     rest = decodeURIComponent(rest);
   } catch {
-    // An address that somebody broke; the page says what is not there.
+    // A malformed address; the page reports what it cannot find.
   }
   return { name, rest, params: new URLSearchParams(search) };
 }
 
 async function route() {
   const hash = location.hash;
-  if (current.isDirty && current.isDirty() && hash !== address.hash) {
+  if (current.isDirty?.() && hash !== address.hash) {
     history.pushState(null, "", address.hash);
-    const answer = await ask("Leave without saving?", "The changes of this suite have not been saved.", [
+    const answer = await ask("Leave without saving?", "This suite has unsaved changes.", [
       ["leave", "Leave without saving"],
       ["", "Stay"],
     ]);
@@ -104,12 +102,12 @@ async function route() {
 window.addEventListener("hashchange", () => {
   if (location.hash !== address.hash) void route();
 });
-// The address names the page, so the link that skips the navigation must not change it.
+// The skip link must not change the address, which names the page.
 document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault();
   document.getElementById("main")?.focus();
 });
 window.addEventListener("beforeunload", (event) => {
-  if (current.isDirty && current.isDirty()) event.preventDefault();
+  if (current.isDirty?.()) event.preventDefault();
 });
 void route();

@@ -1,15 +1,41 @@
 // @ts-check
-// What to run: suites or some cases of one, models, and settings. Above it, the runs under way.
+// The form that starts a run: suites or cases, models and settings. Above it, the running ones.
 
 import { go, runHash } from "./address.js";
 import { call, suitePath } from "./api.js";
 import { checkbox, emptyState, errorBox, field, input, pageHead, select, textArea } from "./controls.js";
-import { button, el, link, moment, outcomeText, shownNodes } from "./page/dom.js";
+import { button, el, isolated, link, moment, outcomeText, shownNodes } from "./page/dom.js";
 import { countText, plural } from "./page/numbers.js";
 
 const KEPT = "tooleval-run-form";
 const CHUNK = 200;
-const START = "Run Eval";
+const START = "Run eval";
+const OF_SUITE = "the suite's";
+const OF_PYTEST = "pytest's setting";
+/** Sent as numbers, so that the server can say what is wrong with them. */
+const NUMBERS = ["temperature", "trials", "max_cost"];
+/** Remembered for the next run. */
+const REMEMBERED = ["temperature", "trials", "tool_choice"];
+
+/** @typedef {{name: string, label: string, hint?: string, wide?: boolean, control: HTMLInputElement | HTMLSelectElement}} Setting */
+
+/** @param {Record<string, string>} gates the presets and their meanings @returns {Setting[]} */
+function settingsOf(gates) {
+  const text = (/** @type {string} */ placeholder) => input({ placeholder, spellcheck: "false" });
+  const choice = (/** @type {string} */ unset, /** @type {Record<string, string>} */ meanings) =>
+    select([["", unset], ...Object.entries(meanings).map(([value, meaning]) => /** @type {[string, string]} */ ([value, meaning ? `${value}: ${meaning}` : value]))]);
+  return [
+    { name: "temperature", label: "Temperature", hint: "0 to 2", control: input({ inputmode: "decimal", placeholder: `${OF_SUITE} (default: 0.0)` }) },
+    { name: "tool_choice", label: "tool_choice", hint: "required: the model must call a tool.", control: choice(`${OF_SUITE} (default: required)`, { required: "", auto: "", none: "" }) },
+    { name: "trials", label: "Trials per case", hint: "A number, auto, or auto:20. auto asks until gates and baseline are decided.", control: text(`${OF_SUITE} (default: 1)`) },
+    { name: "keyword", label: "Only cases that match (-k)", hint: "Such as: smoke and not slow", control: text("all cases") },
+    { name: "max_cost", label: "Max cost (USD)", control: text("no limit") },
+    { name: "thresholds", label: "Thresholds", hint: "Such as 0.8 or overall=0.8 max_calls=3, separated by spaces.", control: text(OF_SUITE) },
+    { name: "cassette", label: "Cassette", hint: "The folder where answers are recorded and replayed from.", control: text(OF_PYTEST) },
+    { name: "record", label: "Recording", control: choice(OF_PYTEST, { none: "replay only", once: "record only without a cassette file", new: "record what is missing", all: "ask everything again" }) },
+    { name: "gate", label: "Gate", hint: "A preset for options that are not set here.", wide: true, control: choice(OF_PYTEST, gates) },
+  ];
+}
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, params, isGone }) {
@@ -23,20 +49,20 @@ export async function show({ place, params, isGone }) {
   if (isGone()) return;
   const usable = suites.filter((/** @type {any} */ row) => row.problems === 0 && row.cases > 0);
   const running = runs.filter((/** @type {any} */ run) => run.status === "running");
-  if (running.length) place.append(underWay(running));
+  if (running.length) place.append(runningCard(running));
   if (usable.length === 0) {
-    place.append(emptyState("There is no suite with cases to run.", link("#/suites", "To the suites", { class: "button main" })));
+    place.append(emptyState("No suite has cases to run.", link("#/suites", "Go to suites", { class: "button main" })));
     return;
   }
   place.append(new Form(usable, models, gates, params).node);
 }
 
 /** @param {any[]} runs */
-function underWay(runs) {
+function runningCard(runs) {
   const items = runs.map((run) =>
-    el("li", {}, link(runHash(run.id), el("bdi", {}, shownNodes(run.models.join(", ")))), ` ${countText(run.done)} of ${plural(run.total, "result")}, since `, moment(run.started)),
+    el("li", {}, link(runHash(run.id), el("bdi", {}, shownNodes(run.models.join(", ")))), ` ${countText(run.done)} of ${plural(run.total, "result")}, started `, moment(run.started)),
   );
-  return el("section", { class: "card" }, el("h2", {}, "Under way"), el("ul", {}, ...items));
+  return el("section", { class: "card" }, el("h2", {}, "Running"), el("ul", {}, ...items));
 }
 
 class Form {
@@ -56,18 +82,10 @@ class Form {
     this.summary = el("p", { class: "muted", role: "status" });
     this.messages = el("div", {});
     this.others = textArea({ rows: 1, spellcheck: "false", placeholder: "one name per line" });
-    this.temperature = input({ inputmode: "decimal", placeholder: "as the suites have it (0.0)", value: params.get("temperature") ?? kept.temperature ?? "" });
-    const text = (/** @type {string} */ name, /** @type {string} */ placeholder = "") => input({ placeholder, spellcheck: "false", value: params.get(name) ?? "" });
-    this.trials = input({ placeholder: "as the suites have it (1)", value: params.get("trials") ?? kept.trials ?? "" });
-    this.keyword = text("keyword", "all cases");
-    this.maxCost = text("max_cost", "no limit");
-    this.thresholds = text("threshold", "as the suites have them");
-    this.cassette = text("cassette", "as pytest's settings have it");
-    this.record = select([["", "as pytest's settings have it"], ["none", "none: replay only"], ["once", "once"], ["new", "new: record what is missing"], ["all", "all: ask everything again"]], params.get("record") ?? "");
-    this.gate = select([["", "as pytest's settings have it"], ...Object.entries(gates).map(([name, meaning]) => /** @type {[string, string]} */ ([name, `${name}: ${meaning}`]))], params.get("gate") ?? "");
-    this.choice = select([["", "as the suites have it (required)"], ["required", "required"], ["auto", "auto"], ["none", "none"]], params.get("tool_choice") ?? kept.choice ?? "");
+    this.settings = settingsOf(gates);
+    for (const { name, control } of this.settings) control.value = params.get(name) ?? kept.settings[name] ?? "";
     this.estimated = el("div", { role: "status" });
-    this.estimating = /** @type {HTMLButtonElement} */ (button("Requests and cost …", () => void this.estimate()));
+    this.estimating = /** @type {HTMLButtonElement} */ (button("Estimate cost", () => void this.estimate()));
     this.start = /** @type {HTMLButtonElement} */ (el("button", { type: "submit", class: "main" }, START));
     this.node = el(
       "form",
@@ -78,15 +96,7 @@ class Form {
         "fieldset",
         { class: "card form" },
         el("legend", {}, "Settings"),
-        field("Temperature", this.temperature, { hint: "0 to 2" }),
-        field("tool_choice", this.choice, { hint: "required: the model must call a tool." }),
-        field("Trials per case", this.trials, { hint: "A number; or auto, or auto:20: until gates and the comparison with the baseline are decided." }),
-        field("Only cases that match (-k)", this.keyword, { hint: "Such as smoke and not slow." }),
-        field("Cost at most, in US dollars", this.maxCost),
-        field("Thresholds", this.thresholds, { hint: "Such as 0.8 or overall=0.8 max_calls=3, separated by spaces." }),
-        field("Cassette", this.cassette, { hint: "A folder that answers are kept in and replayed from." }),
-        field("Recording", this.record),
-        field("Gate", this.gate, { hint: "Sets what is not set here.", wide: true }),
+        ...this.settings.map(({ label, control, ...options }) => field(label, control, options)),
       ),
       this.messages,
       this.estimated,
@@ -117,12 +127,12 @@ class Form {
 
   /** @param {any} models @param {string[]} wanted */
   modelList(models, wanted) {
-    if (models instanceof Error) return errorBox(models, "The models of the config cannot be listed");
+    if (models instanceof Error) return errorBox(models, "Could not list the configured models");
     const known = models.map((/** @type {any} */ row) => row.model);
     this.others.value = wanted.filter((name) => !known.includes(name)).join("\n");
     const rows = models.map((/** @type {any} */ row) => {
       if (wanted.includes(row.model)) this.models.add(row.model);
-      const about = row.problem ? outcomeText("warning", row.problem) : row.calls && row.calls !== row.model ? isolatedSmall(row.calls) : "";
+      const about = row.problem ? outcomeText("warning", row.problem) : row.calls && row.calls !== row.model ? isolated(row.calls) : "";
       const label = el("span", {}, el("bdi", {}, shownNodes(row.model)), " ", el("small", {}, about));
       const made = checkbox(label, this.models.has(row.model), (checked) => {
         if (checked) this.models.add(row.model);
@@ -157,74 +167,52 @@ class Form {
 
   body() {
     const cases = this.cases.chosen();
-    const number = (/** @type {HTMLInputElement} */ control) => {
-      const text = control.value.trim();
-      const value = Number(text);
-      return Number.isFinite(value) ? value : text;
-    };
-    const texts = { keyword: this.keyword, cassette: this.cassette, record: this.record, gate: this.gate };
-    const given = Object.entries(texts).map(([name, control]) => [name, control.value.trim()]).filter(([, value]) => value);
-    const thresholds = this.thresholds.value.split(/\s+/).filter(Boolean);
-    return {
-      files: [...this.files],
-      models: this.allModels(),
-      ...(cases ? { cases } : {}),
-      ...(this.temperature.value.trim() ? { temperature: number(this.temperature) } : {}),
-      ...(this.choice.value ? { tool_choice: this.choice.value } : {}),
-      ...Object.fromEntries(given),
-      ...(thresholds.length ? { thresholds } : {}),
-      ...(this.maxCost.value.trim() ? { max_cost: number(this.maxCost) } : {}),
-      ...(this.trials.value.trim() ? { trials: number(this.trials) } : {}),
-    };
+    const given = this.settings.map(({ name, control }) => [name, control.value.trim()]).filter(([, text]) => text);
+    const settings = given.map(([name, text]) => {
+      if (name === "thresholds") return [name, text.split(/\s+/)];
+      return [name, NUMBERS.includes(name) && Number.isFinite(Number(text)) ? Number(text) : text];
+    });
+    return { files: [...this.files], models: this.allModels(), ...(cases ? { cases } : {}), ...Object.fromEntries(settings) };
   }
 
-  /** What the run would ask and cost, as pytest works it out; nothing is asked. */
+  /** The requests and cost of the run, as --tooleval-estimate prints them. */
   async estimate() {
     this.estimating.disabled = true;
-    this.estimated.replaceChildren(el("p", { class: "muted" }, "Asking pytest …"));
+    this.estimated.replaceChildren(el("p", { class: "muted" }, "Asking pytest…"));
     try {
       const { text } = await call("POST", "/api/tool-eval/estimate", { body: this.body() });
       this.estimated.replaceChildren(el("pre", { class: "code text", tabindex: 0 }, text));
     } catch (error) {
-      this.estimated.replaceChildren(errorBox(error, "There is no estimate"));
+      this.estimated.replaceChildren(errorBox(error, "No estimate"));
     }
     this.estimating.disabled = false;
   }
 
   async send() {
     this.start.disabled = true;
-    this.start.textContent = "Starting pytest …";
-    const kept = { models: this.allModels(), temperature: this.temperature.value, trials: this.trials.value, choice: this.choice.value };
+    this.start.textContent = "Starting pytest…";
+    const remembered = this.settings.filter(({ name }) => REMEMBERED.includes(name));
+    const settings = Object.fromEntries(remembered.map(({ name, control }) => [name, control.value]));
     try {
       const { id } = await call("POST", "/api/tool-eval", { body: this.body() });
-      localStorage.setItem(KEPT, JSON.stringify(kept));
+      localStorage.setItem(KEPT, JSON.stringify({ models: this.allModels(), settings }));
       go(runHash(id));
     } catch (error) {
-      this.messages.replaceChildren(errorBox(error, "The run did not begin"));
+      this.messages.replaceChildren(errorBox(error, "The run did not start"));
       this.start.disabled = false;
       this.start.textContent = START;
     }
   }
 }
 
-/** @param {string} text */
-function isolatedSmall(text) {
-  return el("bdi", {}, shownNodes(text));
-}
-
-/** What was chosen the last time. @returns {{models: string[], temperature?: string, trials?: string, choice?: string}} */
+/** The choices of the last run. @returns {{models: string[], settings: Record<string, string>}} */
 function keptChoices() {
-  try {
-    const kept = JSON.parse(localStorage.getItem(KEPT) || "{}");
-    return { ...kept, models: Array.isArray(kept.models) ? kept.models : [] };
-  } catch {
-    return { models: [] };
-  }
+  return { models: [], settings: {}, ...JSON.parse(localStorage.getItem(KEPT) || "{}") };
 }
 
 /** All cases of a suite, or some of them. */
 class CaseChoice {
-  /** @param {() => void} changed @param {string[]} wanted the ids to begin with; none for all */
+  /** @param {() => void} changed @param {string[]} wanted ids chosen at first; none for all */
   constructor(changed, wanted) {
     this.changed = changed;
     this.wanted = wanted;
@@ -234,7 +222,7 @@ class CaseChoice {
     /** @type {Set<string> | null} */
     this.picked = null;
     this.list = el("ul", { class: "choices tall" });
-    this.filter = input({ type: "search", placeholder: "Filter the cases", "aria-label": "Filter the cases" });
+    this.filter = input({ type: "search", placeholder: "Filter cases", "aria-label": "Filter cases" });
     this.filter.addEventListener("input", () => this.draw());
     this.limit = CHUNK;
     this.state = el("small", {});
@@ -244,7 +232,7 @@ class CaseChoice {
     this.node.hidden = true;
   }
 
-  /** The ids picked; null for all. */
+  /** The chosen ids; null for all. */
   chosen() {
     return this.picked === null ? null : this.cases.map((each) => each.id).filter((id) => this.picked?.has(id));
   }
@@ -256,7 +244,7 @@ class CaseChoice {
     this.changed();
   }
 
-  /** @param {string} file of the one suite that is chosen, or "" */
+  /** @param {string} file of the suite if only one is chosen, else "" */
   async show(file) {
     this.node.hidden = file === "";
     if (file === this.file) return;

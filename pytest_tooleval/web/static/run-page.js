@@ -1,9 +1,9 @@
 // @ts-check
-// A run: live while it goes on, and whole afterwards.
+// A run: live while it is running, then its results.
 
 import { accept } from "./accept.js";
 import { replaceHash, pushHash, runHash, suiteHash } from "./address.js";
-import { call, query } from "./api.js";
+import { call, historyPath, query, runPath } from "./api.js";
 import { announce, ask, errorBox, outputBox, pageHead } from "./controls.js";
 import { LiveRun } from "./live.js";
 import { button, el, isolated, link, moment } from "./page/dom.js";
@@ -12,14 +12,17 @@ import { RunView } from "./page/view.js";
 
 /** @import { Row } from "./page/cases.js" */
 
-/** The options of pytest that the form for a run has. */
-const SETTINGS = ["temperature", "trials", "tool-choice", "max-cost", "threshold", "cassette", "record", "gate"];
+/** Settings of the run form, and pytest's options. */
+const SETTINGS = [
+  ...["temperature", "trials", "cassette", "record", "gate"].map((name) => [name, name]),
+  ...[["tool_choice", "tool-choice"], ["max_cost", "max-cost"], ["thresholds", "threshold"]],
+];
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, params, isGone }) {
-  // Of a run that it started the server knows more than the history.
+  // The server knows more than the history about runs that it started.
   const state = (await call("GET", "/api/tool-eval")).find((/** @type {any} */ run) => run.id === rest);
-  const document = state ? null : await call("GET", `/api/history/${encodeURIComponent(rest)}`);
+  const document = state ? null : await call("GET", historyPath(rest));
   if (isGone()) return;
   const { root } = await call("GET", "/api/project");
   if (isGone()) return;
@@ -30,7 +33,7 @@ export async function show({ place, rest, params, isGone }) {
 }
 
 class RunPage {
-  /** @param {any} state @param {string} root the folder of the project @param {HTMLElement} place @param {string} shown what the address says @param {() => boolean} isGone */
+  /** @param {any} state @param {string} root the project's folder @param {HTMLElement} place @param {string} shown the query of the address @param {() => boolean} isGone */
   constructor(state, root, place, shown, isGone) {
     this.state = state;
     this.root = root;
@@ -51,14 +54,13 @@ class RunPage {
     this.cases?.remove();
   }
 
-  /** What a view of cases needs. */
+  /** For the view of the cases. */
   around() {
     const own = runHash(this.state.id);
     const address = (/** @type {string} */ text) => own + (text && `?${text}`);
-    const path = `/api/history/${encodeURIComponent(this.state.id)}/cases`;
     return {
       heading: "h2",
-      load: (/** @type {Row} */ row) => call("GET", path + query({ nodeid: row.nodeid }), { read: exactJson }),
+      load: (/** @type {Row} */ row) => this.load(row),
       write: (/** @type {string} */ text, /** @type {boolean} */ isPushed) => {
         this.shown = text;
         (isPushed ? pushHash : replaceHash)(address(text));
@@ -71,21 +73,23 @@ class RunPage {
     };
   }
 
-  /** What can be done about a trial. @param {Row} row @param {number} number of the trial, from 0 */
+  /** A case with its transcripts. @param {Row} row */
+  load(row) {
+    return call("GET", `${historyPath(this.state.id)}/cases${query({ nodeid: row.nodeid })}`, { read: exactJson });
+  }
+
+  /** The buttons for a trial. @param {Row} row @param {number} number of the trial, from 0 */
   actionsFor(row, number) {
     const again = this.again();
     for (const name of ["file", "model", "case"]) again.delete(name);
     for (const [name, value] of [["file", row.file], ["model", row.model], ["case", row.case]]) if (value) again.append(name, value);
     const editor = `vscode://file/${[...this.root.split(/[\\/]/), ...row.file.split("/")].filter(Boolean).map(encodeURIComponent).join("/")}:${row.line || 1}`;
     const trial = row.trials[number];
-    const take = async () => {
-      const whole = await call("GET", `/api/history/${encodeURIComponent(this.state.id)}/cases${query({ nodeid: row.nodeid })}`, { read: exactJson });
-      await accept(row, whole.trials[number]);
-    };
+    const take = async () => accept(row, (await this.load(row)).trials[number]);
     return [
-      link(`#/run?${again}`, "Run this again", { class: "button" }),
+      link(`#/run?${again}`, "Run this case again", { class: "button" }),
       link(editor, "Open in VS Code", { class: "button" }),
-      ...(trial && !trial.passed && !trial.error ? [button("Accept this answer …", () => void take())] : []),
+      ...(trial && !trial.passed && !trial.error ? [button("Accept this answer…", () => void take())] : []),
     ];
   }
 
@@ -99,64 +103,64 @@ class RunPage {
 
   async ended() {
     try {
-      this.state = await call("GET", `/api/tool-eval/${encodeURIComponent(this.state.id)}`);
+      this.state = await call("GET", runPath(this.state.id));
     } catch (error) {
       this.messages.replaceChildren(errorBox(error));
     }
     if (this.isGone()) return;
-    announce(`The run is ${this.state.status}`);
+    announce(`Run ${this.state.status}`);
     await this.whole();
   }
 
   /** @param {any} [document] if it has been read already */
   async whole(document) {
     const { state } = this;
-    this.actions.replaceChildren(link(`#/run?${this.again()}`, "Run again", { class: "button" }), link(`/api/history/${encodeURIComponent(state.id)}/report`, "Download report", { class: "button", download: "" }), link(`#/compare${query({ new: state.id })}`, "Compare", { class: "button" }));
+    this.actions.replaceChildren(link(`#/run?${this.again()}`, "Run again", { class: "button" }), link(`${historyPath(state.id)}/report`, "Download report", { class: "button", download: "" }), link(`#/compare${query({ new: state.id })}`, "Compare", { class: "button" }));
     const messages = [state.problem && errorBox(new Error(state.problem)), outputBox(state.output, state.status === "failed")];
     this.messages.replaceChildren(...messages.filter((each) => each));
     this.body.replaceChildren(...(this.live?.rows.size ? [this.live.cases.node] : []));
-    // It has said why.
+    // The messages above say why.
     if (state.status === "failed" && !state.done) return;
     try {
-      document ??= await call("GET", `/api/history/${encodeURIComponent(state.id)}`);
+      document ??= await call("GET", historyPath(state.id));
       if (this.isGone()) return;
       this.cases?.remove();
       const view = new RunView(document, null, this.around(), this.shown);
       this.cases = view.cases;
       view.show(this.body);
     } catch (error) {
-      if (!this.isGone()) this.messages.append(errorBox(error, "The results cannot be read"));
+      if (!this.isGone()) this.messages.append(errorBox(error, "Could not load the results"));
     }
   }
 
-  /** What the form needs to do the same again: an empty setting, too, so that no kept one takes its place. */
+  /** The run form's query for the same run; settings may be empty, so that remembered ones are not used. */
   again() {
     const { files, models, cases, options } = this.state;
     const params = new URLSearchParams();
     for (const file of files) params.append("file", file);
     for (const model of models) params.append("model", model);
     for (const id of cases || []) params.append("case", id);
-    for (const name of SETTINGS) params.set(name.replace("-", "_"), [options?.[name] ?? []].flat().join(" "));
+    for (const [name, option] of SETTINGS) params.set(name, [options?.[option] ?? []].flat().join(" "));
     return params;
   }
 
   async cancel() {
-    const answer = await ask("Cancel this run?", "What has been answered so far stays in the history.", [["cancel", "Cancel the run"], ["", "Let it go on"]]);
+    const answer = await ask("Cancel this run?", "Answers so far stay in the history.", [["cancel", "Cancel the run"], ["", "Keep running"]]);
     if (answer !== "cancel") return;
     try {
-      await call("POST", `/api/tool-eval/${encodeURIComponent(this.state.id)}/cancel`);
+      await call("POST", `${runPath(this.state.id)}/cancel`);
     } catch (error) {
-      this.messages.replaceChildren(errorBox(error, "Not cancelled"));
+      this.messages.replaceChildren(errorBox(error, "Could not cancel the run"));
     }
   }
 }
 
 /**
- * A run of the history, as the server tells of its own.
+ * A run of the history, in the form of the server's own runs.
  * @param {any} document
  */
 function stateOf({ run, models, suites, cases }) {
-  // A run that was cut short, as by `pytest -x`, has the cases it came to, not those that were chosen.
+  // A run that was cut short, as by `pytest -x`, does not know which cases were selected.
   const isChosen = run.partial && run.exitstatus === 0;
   return {
     id: run.id,

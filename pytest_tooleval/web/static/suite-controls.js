@@ -1,5 +1,5 @@
 // @ts-check
-// One control per kind of field. Each says what the JSON text of its value shall be.
+// One control per kind of field. Each writes its value as JSON text.
 
 import { checkbox, field, input, newId, select, textArea } from "./controls.js";
 import { read } from "./json-text.js";
@@ -8,9 +8,8 @@ import { button, el, shown, shownNodes } from "./page/dom.js";
 /** @import { Field } from "./suite-fields.js" */
 
 /**
- * `raw` is the JSON text of the value, undefined when it is not there. `write` takes the new one;
- * undefined takes the value away. `tools` gives the names that may be chosen now,
- * `options` are the choices of the format.
+ * `raw` is the JSON text of the value, undefined if it is not set. `write` sets a new one; undefined removes
+ * it. `tools` returns the tool names to choose from, `options` are the choices of the format.
  * @typedef {{spec: Field, value: any, raw: string | undefined, tools: () => string[], options: string[],
  *   write: (raw: string | undefined) => void, broken: (control: HTMLElement, isBroken: boolean) => void}} Use
  */
@@ -38,7 +37,7 @@ export function makeField(use) {
 }
 
 /**
- * Whether the control of a field can show a value; JSON can show any.
+ * Whether the control of a field can show a value. A JSON control can show any.
  * @param {Field} spec
  * @param {any} value
  */
@@ -88,7 +87,7 @@ function textControl(use, control) {
   return { control };
 }
 
-/** What is no number is written as text, and the loader says what it expected. @param {Use} use */
+/** Anything but a number is written as text, and the loader reports it. @param {Use} use */
 function numberControl(use) {
   const shownValue = typeof use.value === "string" ? use.value : use.raw ?? "";
   const control = input({ value: shownValue, inputmode: "decimal", placeholder: use.spec.unset });
@@ -117,7 +116,7 @@ function flagControl(use) {
   return { control: made.box, group: made.node };
 }
 
-/** A yes with or without a reason. @param {Use} use */
+/** Yes, with an optional reason. @param {Use} use */
 function reasonControl(use) {
   const reason = input({ value: typeof use.value === "string" ? use.value : "", placeholder: "reason", "aria-label": `${use.spec.label}: reason` });
   const made = checkbox("yes", Boolean(use.value), () => write());
@@ -130,7 +129,7 @@ function reasonControl(use) {
   return { control: made.box, group: el("div", { class: "row" }, made.node, reason) };
 }
 
-/** JSON, written only when it is some; until then the control is broken. @param {Use} use */
+/** Invalid JSON is not written, and marks the control as broken. @param {Use} use */
 function jsonControl(use) {
   const control = textArea({ class: "code", spellcheck: "false", placeholder: use.spec.unset });
   control.value = use.raw ?? "";
@@ -160,8 +159,8 @@ function wordsControl(use) {
 }
 
 /**
- * Names of tools: those chosen as buttons that take them away, a list to add one, and a place for a
- * name that the suite does not define, such as a tool of a live server.
+ * Tool names: the chosen ones as buttons that remove them, a list to add one, and an input for a name that
+ * the suite does not define, such as a tool of a live server.
  * @param {Use} use
  */
 function toolsControl(use) {
@@ -170,12 +169,12 @@ function toolsControl(use) {
   let chosen = use.value === undefined || use.value === null ? [] : [use.value].flat();
   const chips = el("span", { class: "chips" });
   const control = select([["", ""]]);
-  const other = input({ placeholder: "another name", "aria-label": `${use.spec.label}: another name`, spellcheck: "false", size: 14 });
+  const other = input({ placeholder: "another tool", "aria-label": `${use.spec.label}: another tool`, spellcheck: "false", size: 14 });
   const drawOptions = () => {
     const left = use.tools().filter((name) => !chosen.includes(name));
     const options = left.map((name) => el("option", { value: name }, shown(name)));
     const any = isList || chosen.length ? [] : [el("option", { value: "*" }, "* (any tool)")];
-    const words = left.length || any.length ? (chosen.length ? "add another …" : "choose a tool …") : "no other tool";
+    const words = left.length || any.length ? (chosen.length ? "add another…" : "choose a tool…") : "no other tools";
     control.replaceChildren(el("option", { value: "" }, words), ...options, ...any);
   };
   const draw = () => {
@@ -198,7 +197,7 @@ function toolsControl(use) {
   };
   control.setAttribute("aria-label", use.spec.label);
   control.classList.add("tool-choice");
-  // The forms say so when the tools may be others.
+  // Sent by the forms when the tools may have changed.
   control.addEventListener("tools", drawOptions);
   control.addEventListener("change", () => control.value && pick([...chosen, control.value]));
   other.addEventListener("change", () => {

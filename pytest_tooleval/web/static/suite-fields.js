@@ -1,5 +1,5 @@
 // @ts-check
-// The fields of suites, tools and cases: their labels, and how each is typed.
+// The fields of suites, tools and cases, with their labels and kinds.
 
 /**
  * @typedef {"text" | "long" | "number" | "choice" | "flag" | "reason" | "json" | "words" | "tools"} Kind
@@ -11,12 +11,12 @@
 const SHARED = [
   { key: "tool_choice", label: "tool_choice", kind: "choice", unset: "required" },
   { key: "temperature", label: "Temperature", kind: "number", unset: "0.0" },
-  { key: "max_tokens", label: "The most tokens in an answer", kind: "number", unset: "the model's own" },
+  { key: "max_tokens", label: "Max tokens", kind: "number", unset: "the model's default" },
   { key: "param_scoring", label: "Parameter scoring", kind: "choice", unset: "exact" },
   { key: "trials", label: "Trials per case", kind: "number", unset: "1" },
-  { key: "pass", label: "Passes when", kind: "text", unset: "mean", hint: "mean, all, any, or K/N such as 4/5" },
-  { key: "thresholds", label: "Thresholds", kind: "json", wide: true, unset: "everything right", hint: 'The least score per metric, or the most of a budget, such as {"overall": 0.8, "max_calls": 3}; null takes one away.' },
-  { key: "forbidden_calls", label: "Forbidden calls (JSON)", kind: "json", wide: true, hint: 'Tools that must never be called, such as ["delete_all"], or "*" for all but the expected.' },
+  { key: "pass", label: "Pass rule", kind: "text", unset: "mean", hint: "mean, all, any, or K/N such as 4/5" },
+  { key: "thresholds", label: "Thresholds", kind: "json", wide: true, unset: "everything right", hint: 'The lowest score per metric, or the limit of a budget, such as {"overall": 0.8, "max_calls": 3}; null removes one.' },
+  { key: "forbidden_calls", label: "Forbidden calls (JSON)", kind: "json", wide: true, hint: 'Tools that must never be called, such as ["delete_all"], or "*" for all except the expected ones.' },
 ];
 
 /** @type {Field[]} */
@@ -27,15 +27,15 @@ export const SUITE_MAIN = [
 
 /** @type {Field[]} */
 export const SUITE_MORE = [
-  { key: "system_prompt", label: "System prompt", kind: "long", wide: true, hint: "Put before every prompt." },
-  { key: "world", label: "World of conversations", kind: "text", hint: "module:Class beside the suite." },
-  { key: "world_args", label: "What the world is made with (JSON)", kind: "json", wide: true },
+  { key: "system_prompt", label: "System prompt", kind: "long", wide: true, hint: "Added before every prompt." },
+  { key: "world", label: "World", kind: "text", hint: "For conversations: module:Class in the suite's folder." },
+  { key: "world_args", label: "World arguments (JSON)", kind: "json", wide: true },
   { key: "tools_from", label: "Tools from a live MCP server (JSON)", kind: "json", wide: true },
-  { key: "live_tools", label: "Tools that chains really run", kind: "words", wide: true, hint: "On that server, if --allow-tools of tooleval ui allows them; separated by commas, * for all that only read." },
+  { key: "live_tools", label: "Live tools", kind: "words", wide: true, hint: "Chains run these on the MCP server, if tooleval ui has them in --allow-tools. Separate with commas; * means all read-only tools." },
   ...SHARED,
 ];
 
-/** The members of a suite in the order of the format. */
+/** The order of a suite's keys. */
 export const SUITE_ORDER = ["$schema", "name", "description", "system_prompt", "tools", "tools_from", "live_tools", "world", "world_args", ...SHARED.map((field) => field.key), "metadata", "test_cases"];
 
 /** @type {Field[]} */
@@ -55,7 +55,7 @@ export const CASE_MAIN = [
 ];
 
 /** @type {Field} */
-export const EXPECTED_TOOL = { key: "expected_tool", label: "Expected tool", kind: "tools", hint: "Several: any of them is right.", wide: true };
+export const EXPECTED_TOOL = { key: "expected_tool", label: "Expected tool", kind: "tools", hint: "If you choose several, any of them is right.", wide: true };
 
 /** @type {Field} */
 export const EXPECTED_PARAMS = {
@@ -63,7 +63,7 @@ export const EXPECTED_PARAMS = {
   label: "Expected parameters (JSON)",
   kind: "json",
   wide: true,
-  hint: 'Empty: not scored. A value may be a matcher, such as {"$any_of": ["NYC", "New York"]}.',
+  hint: 'Not scored if empty. A value can be a matcher, such as {"$any_of": ["NYC", "New York"]}.',
 };
 
 /** @type {Field} */
@@ -73,43 +73,46 @@ export const CALLED_TOOL = { key: "tool", label: "Tool", kind: "tools", wide: tr
 export const CALL_PARAMS = { ...EXPECTED_PARAMS, key: "params", label: "Parameters (JSON)" };
 
 /** @type {Field} */
-export const MOCKS = { key: "mock_responses", label: "Answers of the mocks (JSON)", kind: "json", wide: true, hint: "Tool to what it answers." };
+export const MOCKS = { key: "mock_responses", label: "Mock responses (JSON)", kind: "json", wide: true, hint: "What each tool returns." };
 
 /** @type {Field[]} */
 export const EXPECTED_CALLS = [
   { key: "expected_calls", label: "Expected calls (JSON)", kind: "json", wide: true, required: true, hint: 'A list of {"tool": …, "params": …}.' },
-  { key: "call_order", label: "Order of the calls", kind: "choice", unset: "any" },
+  { key: "call_order", label: "Call order", kind: "choice", unset: "any" },
 ];
+
+/** @type {Field} */
+export const IS_MULTI_TURN = { key: "multi_turn", label: "Multi-turn: a chain of calls with mock responses", kind: "flag" };
 
 /** @type {Field[]} */
 export const MULTI_TURN = [
-  { key: "max_rounds", label: "Most rounds", kind: "number", unset: "10" },
-  { key: "optimal_hops", label: "Calls of the shortest chain", kind: "number" },
-  { key: "valid_prerequisites", label: "Tools that may come before", kind: "tools", wide: true },
-  { key: "live_tools", label: "Tools that really run", kind: "words", wide: true, unset: "as the suite has it", hint: "On the suite's MCP server, if allowed; * for all that only read." },
+  { key: "max_rounds", label: "Max rounds", kind: "number", unset: "10" },
+  { key: "optimal_hops", label: "Calls in the shortest chain", kind: "number" },
+  { key: "valid_prerequisites", label: "Prerequisite tools", kind: "tools", wide: true },
+  { key: "live_tools", label: "Live tools", kind: "words", wide: true, unset: "the suite's", hint: "Run on the suite's MCP server, if allowed; * means all read-only tools." },
 ];
 
 /** @type {Field[]} */
 export const CONVERSATION = [
-  { key: "turns", label: "Turns (JSON)", kind: "json", wide: true, hint: 'A list of {"prompt": …}, each with what is expected of it: expected_calls, expected_text, forbidden_calls, max_calls, …' },
-  { key: "user", label: "A model plays the user (JSON)", kind: "json", wide: true, hint: 'In place of turns, such as {"goal": "You want your money back for order A1."}.' },
-  { key: "match", label: "Expected calls match", kind: "choice", unset: "exact" },
-  { key: "max_rounds", label: "Most rounds of a turn", kind: "number", unset: "10" },
+  { key: "turns", label: "Turns (JSON)", kind: "json", wide: true, hint: 'A list of {"prompt": …}, each with its expectations: expected_calls, expected_text, forbidden_calls, max_calls, …' },
+  { key: "user", label: "Simulated user (JSON)", kind: "json", wide: true, hint: 'Instead of turns, such as {"goal": "You want your money back for order A1."}.' },
+  { key: "match", label: "Match expected calls by", kind: "choice", unset: "exact" },
+  { key: "max_rounds", label: "Max rounds per turn", kind: "number", unset: "10" },
   { key: "expected_calls", label: "Expected calls of the whole conversation (JSON)", kind: "json", wide: true },
-  { key: "expected_state", label: "Expected state in the end (JSON)", kind: "json", wide: true, hint: 'A path in the world to a value, such as {"orders.A1.refunded": 40}.' },
-  { key: "expected_text", label: "Expected text (JSON)", kind: "json", wide: true, hint: 'What is said, such as ["refunded", {"$number": 40}, {"$not": "sorry"}].' },
-  { key: "world", label: "World of this case", kind: "text", unset: "the suite's", hint: "module:Class beside the suite." },
-  { key: "world_args", label: "What the world is made with (JSON)", kind: "json", wide: true },
+  { key: "expected_state", label: "Expected final state (JSON)", kind: "json", wide: true, hint: 'Paths in the world and their values, such as {"orders.A1.refunded": 40}.' },
+  { key: "expected_text", label: "Expected text (JSON)", kind: "json", wide: true, hint: 'What the model says, such as ["refunded", {"$number": 40}, {"$not": "sorry"}].' },
+  { key: "world", label: "World of this case", kind: "text", unset: "the suite's", hint: "module:Class in the suite's folder." },
+  { key: "world_args", label: "World arguments (JSON)", kind: "json", wide: true },
 ];
 
 /** @type {Field[]} */
 export const CASE_MORE = [
-  ...SHARED.map((field) => ({ ...field, unset: field.unset && "as the suite has it" })),
-  { key: "weight", label: "Weight in means", kind: "number", unset: "1" },
-  { key: "cluster", label: "Cluster", kind: "text", hint: "The same for cases that ask the same in other words." },
+  ...SHARED.map((field) => ({ ...field, unset: field.unset && "the suite's" })),
+  { key: "weight", label: "Weight", kind: "number", unset: "1" },
+  { key: "cluster", label: "Cluster", kind: "text", hint: "Use one name for cases that are paraphrases of each other." },
   { key: "tags", label: "Tags", kind: "words", hint: "Separated by commas." },
   { key: "skip", label: "Skip", kind: "reason" },
   { key: "xfail", label: "Expected to fail", kind: "reason" },
-  { key: "tools", label: "Tools of this case alone (JSON)", kind: "json", wide: true, hint: "Replaces the suite's tools." },
-  { key: "metadata", label: "Metadata (JSON)", kind: "json", wide: true, hint: "Yours; never sent." },
+  { key: "tools", label: "Tools for this case only (JSON)", kind: "json", wide: true, hint: "Replaces the suite's tools." },
+  { key: "metadata", label: "Metadata (JSON)", kind: "json", wide: true, hint: "For your own use; never sent to a model." },
 ];

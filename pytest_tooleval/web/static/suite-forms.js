@@ -1,14 +1,15 @@
 // @ts-check
-// The forms of a suite: its settings, its tools and its cases. Each change is one of the text.
+// The forms of a suite: settings, tools and cases. Each change edits the text.
 
 import { field, select } from "./controls.js";
-import { schemasAt } from "./json-completion.js";
+import { schemasAt, toolsAt, valueAt } from "./json-completion.js";
 import { insertItem, moveItem, pathText, rawOf, removeAt, setRaw, spell } from "./json-text.js";
 import { makeField } from "./suite-controls.js";
 import * as fields from "./suite-fields.js";
 import { ItemList } from "./suite-items.js";
 import { matchersOf, paramRows } from "./suite-params.js";
 import { button, el, outcomeText, shownNodes } from "./page/dom.js";
+import { plural } from "./page/numbers.js";
 import { contentText } from "./page/trial.js";
 
 /** @import { Schema } from "./json-completion.js" */
@@ -18,19 +19,19 @@ import { contentText } from "./page/trial.js";
 
 /** @type {[string, string][]} */
 const EXPECTATIONS = [
-  ["call", "a call of one tool"],
+  ["call", "one call"],
   ["calls", "several calls"],
   ["none", "no call"],
-  ["turns", "the calls of a conversation"],
+  ["turns", "a conversation"],
 ];
-/** What a case may say of the calls that it expects, and of the conversation that it is. */
+/** The fields for expected calls, and those for conversations. */
 const EXPECTED = ["expected_tool", "expected_params", "expected_calls", "call_order"];
 const OF_TURNS = ["prompt", "multi_turn", "optimal_hops", "turns", "user", "match", "expected_state", "expected_text"];
 const LAST_PART = /(\.[^.[\]]+|\[[^\]]*\])$/;
 
 export class SuiteForms {
   /**
-   * @param {{text: string, data: any, syntax: string, change: (text: string) => void}} editor
+   * @param {{text: string, data: any, syntax: string, problems: Problem[], warnings: Problem[], change: (text: string) => void}} editor
    * @param {Schema} schema of the format
    * @param {HTMLElement} place
    */
@@ -41,13 +42,9 @@ export class SuiteForms {
     this.place = place;
     /** @type {Set<HTMLElement>} */
     this.broken = new Set();
-    /** @type {Problem[]} */
-    this.problems = [];
-    /** @type {Problem[]} */
-    this.warnings = [];
     this.tools = new ItemList(this.toolKind(), () => editor.data?.tools);
     this.cases = new ItemList(this.caseKind(), () => editor.data?.test_cases);
-    this.tools.changed = this.cases.changed = () => this.showProblems(this.problems, this.warnings);
+    this.tools.changed = this.cases.changed = () => this.showProblems();
     this.settings = el("section", { class: "card form", "aria-label": "The suite" });
     this.moreIsOpen = false;
   }
@@ -57,7 +54,7 @@ export class SuiteForms {
     this.cases.kept.clear();
     const { data, syntax } = this.editor;
     if (data === undefined) {
-      this.place.replaceChildren(el("div", { class: "empty" }, el("p", {}, "The text is no JSON object, so there is no form for it. Mend it in the JSON view."), el("p", { class: "muted" }, shownNodes(syntax))));
+      this.place.replaceChildren(el("div", { class: "empty" }, el("p", {}, "The form needs a JSON object. Fix the text in the JSON view."), el("p", { class: "muted" }, shownNodes(syntax))));
       return;
     }
     const more = this.details("More settings", fields.SUITE_MORE, [], this.moreIsOpen);
@@ -67,7 +64,7 @@ export class SuiteForms {
     this.cases.draw();
     const parts = [this.settings, this.tools.node, this.cases.node];
     if (parts.some((part, i) => this.place.children[i] !== part)) this.place.replaceChildren(...parts);
-    this.showProblems(this.problems, this.warnings);
+    this.showProblems();
   }
 
   // ---- fields ----
@@ -84,7 +81,7 @@ export class SuiteForms {
   /**
    * @param {Field} spec
    * @param {Path} parent
-   * @param {() => void} [written] what to do after a change
+   * @param {() => void} [written] called after a change
    */
   field(spec, parent, written) {
     const { editor } = this;
@@ -92,7 +89,7 @@ export class SuiteForms {
     const made = makeField({
       spec,
       options: spec.kind === "choice" ? schemasAt(this.schema, path).find((each) => each.enum)?.enum : [],
-      value: at(editor.data, path),
+      value: valueAt(editor.data, path),
       get raw() {
         return rawOf(editor.text, path);
       },
@@ -107,23 +104,20 @@ export class SuiteForms {
     return made.node;
   }
 
-  /** The names of the tools that a case may expect. @param {Path} path of the case */
+  /** The tools that a case can expect. @param {Path} path of the case */
   toolNames(path) {
-    const own = at(this.editor.data, [...path, "tools"]);
-    const tools = path.length && Array.isArray(own) ? own : this.editor.data.tools;
-    const names = (Array.isArray(tools) ? tools : []).map((tool) => tool?.function?.name);
-    return [...new Set(names.filter((name) => typeof name === "string" && name))];
+    return [...new Set(toolsAt(this.editor.data, path).map(({ name }) => name).filter(Boolean))];
   }
 
   /**
-   * Fields that are seldom needed, with a count of those that are set.
+   * A fold of fields, with a count of those that are set.
    * @param {string} title
    * @param {Field[]} specs
    * @param {Path} parent
    * @param {boolean} isOpen
    */
   details(title, specs, parent, isOpen) {
-    const set = specs.filter((spec) => at(this.editor.data, [...parent, spec.key]) !== undefined).length;
+    const set = specs.filter((spec) => valueAt(this.editor.data, [...parent, spec.key]) !== undefined).length;
     const summary = el("summary", {}, title, set > 0 && el("small", {}, ` ${set} set`));
     return /** @type {HTMLDetailsElement} */ (
       el("details", { class: "wide", open: isOpen ? "" : null }, summary, el("div", { class: "form" }, ...this.fieldsOf(specs, parent)))
@@ -133,8 +127,8 @@ export class SuiteForms {
   // ---- expected calls, without JSON ----
 
   /**
-   * A row for each parameter of some tools, and behind a fold the same as JSON.
-   * @param {Field} spec of the object that holds them
+   * A row for each parameter of some tools, and the same as JSON in a fold.
+   * @param {Field} spec of the object with the parameters
    * @param {Path} parent
    * @param {() => string[]} names of the tools
    */
@@ -155,13 +149,13 @@ export class SuiteForms {
     const made = paramRows({
       path,
       text: () => editor.text,
-      value: () => at(editor.data, path),
+      value: () => valueAt(editor.data, path),
       ...members,
       matchers: isMatched ? this.matchers : null,
       broken: (control, isBroken) => this.setBroken(control, isBroken),
       write: (name, raw) => {
         let { text } = editor;
-        const value = at(editor.data, path);
+        const value = valueAt(editor.data, path);
         if (raw === undefined && (value === undefined || !Object.hasOwn(value, name))) return;
         if (raw === undefined) text = Object.keys(value).length === 1 ? removeAt(text, path) : removeAt(text, [...path, name]);
         else text = setRaw(value === undefined ? setRaw(text, path, "{}") : text, [...path, name], raw);
@@ -169,7 +163,7 @@ export class SuiteForms {
         drawJson();
       },
     });
-    // When the tools are others, so are their parameters.
+    // Other tools have other parameters.
     made.node.classList.add("tool-choice");
     made.node.addEventListener("tools", () => {
       if (!made.node.contains(document.activeElement)) made.draw();
@@ -180,30 +174,27 @@ export class SuiteForms {
 
   /** The JSON Schema of a tool's parameters. @param {string} name @param {Path} path of the case, or within it */
   schemaOf(name, path) {
-    const own = at(this.editor.data, [...path.slice(0, 2), "tools"]);
-    const tools = Array.isArray(own) ? own : this.editor.data.tools;
-    const found = (Array.isArray(tools) ? tools : []).find((tool) => tool?.function?.name === name);
-    const schema = found?.function?.parameters;
+    const schema = toolsAt(this.editor.data, path).find((tool) => tool.name === name)?.parameters;
     return typeof schema === "object" && schema !== null ? schema : {};
   }
 
-  /** What each tool answers in a chain. @param {Path} path of the case */
+  /** What each tool returns in a chain. @param {Path} path of the case */
   mocks(path) {
     const properties = () => Object.fromEntries(this.toolNames(path).map((name) => [name, {}]));
     return this.rows(fields.MOCKS, path, false, { properties, required: () => [] });
   }
 
-  /** The expected calls of a case, one block each. @param {Path} parent @param {() => void} written */
+  /** A block for each expected call of a case. @param {Path} parent @param {() => void} written */
   calls(parent, written) {
     const { editor } = this;
     const path = [...parent, "expected_calls"];
     const node = el("fieldset", { class: "field wide" });
     const draw = () => {
-      const calls = at(editor.data, path);
+      const calls = valueAt(editor.data, path);
       const blocks = calls.map((/** @type {any} */ _, /** @type {number} */ i) => {
         const own = [...path, i];
         const remove = button("Remove this call", () => change(removeAt(editor.text, own)));
-        return el("li", { class: "card form" }, this.field(fields.CALLED_TOOL, own, () => written()), this.params(fields.CALL_PARAMS, own, () => [at(editor.data, [...own, "tool"]) ?? []].flat()), el("div", { class: "row wide" }, remove));
+        return el("li", { class: "card form" }, this.field(fields.CALLED_TOOL, own, () => written()), this.params(fields.CALL_PARAMS, own, () => [valueAt(editor.data, [...own, "tool"]) ?? []].flat()), el("div", { class: "row wide" }, remove));
       });
       const add = button("Add a call", () => change(insertItem(editor.text, path, calls.length, spell(editor.text, { tool: this.toolNames(parent)[0] ?? "*" }))));
       node.replaceChildren(el("legend", {}, "Expected calls"), el("ol", { class: "items" }, ...blocks), el("div", { class: "row" }, add));
@@ -212,7 +203,7 @@ export class SuiteForms {
       this.edit(text);
       written();
       draw();
-      this.showProblems(this.problems, this.warnings);
+      this.showProblems();
       node.querySelector("button")?.focus();
     };
     draw();
@@ -229,7 +220,7 @@ export class SuiteForms {
   setBroken(control, isBroken) {
     if (isBroken) this.broken.add(control);
     else this.broken.delete(control);
-    this.showProblems(this.problems, this.warnings);
+    this.showProblems();
     this.editor.change(this.editor.text);
   }
 
@@ -241,7 +232,7 @@ export class SuiteForms {
     this.broken.clear();
   }
 
-  /** Whether there is a field that holds no JSON; it then has the focus. */
+  /** Focus a field with invalid JSON. False if there is none. */
   focusBroken() {
     const control = [...this.broken].find((each) => each.isConnected);
     control?.focus();
@@ -250,10 +241,8 @@ export class SuiteForms {
 
   // ---- messages beside the fields ----
 
-  /** @param {Problem[]} problems @param {Problem[]} warnings */
-  showProblems(problems, warnings) {
-    this.problems = problems;
-    this.warnings = warnings;
+  showProblems() {
+    const { problems, warnings } = this.editor;
     const places = this.slots();
     /** @type {Map<Element, number>} */
     const counts = new Map();
@@ -274,13 +263,13 @@ export class SuiteForms {
       }
     }
     for (const [card, count] of counts) {
-      card.querySelector(".badge")?.replaceChildren(outcomeText("failed", count === 1 ? "1 problem" : `${count} problems`));
+      card.querySelector(".badge")?.replaceChildren(outcomeText("failed", plural(count, "problem")));
     }
     for (const control of this.broken) {
       const place = control.closest("[data-path]");
       if (!place) continue;
       control.setAttribute("aria-invalid", "true");
-      slotOf(place)?.replaceChildren(el("p", {}, outcomeText("failed", "not JSON yet; the suite keeps the value from before")));
+      slotOf(place)?.replaceChildren(el("p", {}, outcomeText("failed", "invalid JSON; the suite keeps the previous value")));
     }
   }
 
@@ -291,7 +280,7 @@ export class SuiteForms {
   }
 
   /**
-   * Put the focus on the field of a problem, its card opened. False when no form has it.
+   * Focus the field of a problem, and open its card. False if no form has it.
    * @param {string} name
    */
   focusField(name) {
@@ -310,7 +299,7 @@ export class SuiteForms {
 
   // ---- tools and cases ----
 
-  /** What both lists do in the same way. @param {"tools" | "test_cases"} key */
+  /** What both lists do alike. @param {"tools" | "test_cases"} key */
   changes(key) {
     const { editor } = this;
     return {
@@ -336,7 +325,7 @@ export class SuiteForms {
       one: "tool",
       many: "tools",
       get empty() {
-        return editor.data.world ? `The tools are those of the world ${editor.data.world}.` : "No tools yet. A tool is a function that a model may call.";
+        return editor.data.world ? `The world ${editor.data.world} defines the tools.` : "No tools yet. A tool is a function that the model can call.";
       },
       title: (tool) => text(tool?.function?.name) || "(no name)",
       about: (tool) => text(tool?.function?.description),
@@ -363,7 +352,7 @@ export class SuiteForms {
       key: "test_cases",
       one: "case",
       many: "cases",
-      empty: "No cases yet. A case is a prompt, and what the model should call.",
+      empty: "No cases yet. A case is a prompt and the calls that you expect.",
       title: (item) => text(item?.id) || promptText(promptOf(item)) || "(no prompt)",
       about: (item) => [text(item?.id) && promptText(promptOf(item)), expected(item), item?.skip && "skipped"].filter(Boolean).join(" · "),
       body: (item, i, redraw) => this.caseBody(item, i, redraw),
@@ -384,8 +373,13 @@ export class SuiteForms {
   caseBody(item, i, redraw) {
     /** @type {Path} */
     const path = ["test_cases", i];
-    if (typeof item !== "object" || item === null) return [el("p", {}, "Not an object; see the JSON view.")];
+    if (typeof item !== "object" || item === null) return [el("p", {}, "Expected an object. Fix it in the JSON view.")];
     const written = () => this.cases.refresh(i);
+    const again = (/** @type {string} */ focused) => {
+      redraw();
+      this.showProblems();
+      /** @type {HTMLElement | null | undefined} */ (this.cases.cardOf(i)?.querySelector(focused))?.focus();
+    };
     const kind = isConversation(item) ? "turns" : item.expected_calls !== undefined ? (Array.isArray(item.expected_calls) && item.expected_calls.length === 0 ? "none" : "calls") : item.expected_tool === null ? "none" : "call";
     const choice = select(EXPECTATIONS, kind);
     choice.addEventListener("change", () => {
@@ -394,24 +388,18 @@ export class SuiteForms {
         return;
       }
       this.expect(i, kind, choice.value);
-      redraw();
-      this.showProblems(this.problems, this.warnings);
-      /** @type {HTMLElement | null | undefined} */ (this.cases.cardOf(i)?.querySelector("select"))?.focus();
+      again("select");
     });
-    const expectation = field("The model should make", choice, {});
+    const expectation = field("Expected answer", choice);
     if (kind === "turns") return [...this.fieldsOf([fields.CASE_ID], path, written), expectation, ...this.fieldsOf(fields.CONVERSATION, path, written), this.details("More settings", fields.CASE_MORE, path, false)];
     const hasCalls = Array.isArray(item.expected_calls) && item.expected_calls.every((/** @type {any} */ each) => typeof each === "object" && each !== null);
     const wanted =
       kind === "call"
-        ? [this.field(fields.EXPECTED_TOOL, path, written), this.params(fields.EXPECTED_PARAMS, path, () => [at(this.editor.data, [...path, "expected_tool"]) ?? []].flat())]
+        ? [this.field(fields.EXPECTED_TOOL, path, written), this.params(fields.EXPECTED_PARAMS, path, () => [valueAt(this.editor.data, [...path, "expected_tool"]) ?? []].flat())]
         : kind === "calls"
           ? [...(hasCalls ? [this.calls(path, written)] : []), ...this.fieldsOf(hasCalls ? fields.EXPECTED_CALLS.slice(1) : fields.EXPECTED_CALLS, path, written)]
           : [];
-    const flag = this.field({ key: "multi_turn", label: "Multi-turn: a chain of calls with mocks", kind: "flag" }, path, () => {
-      redraw();
-      this.showProblems(this.problems, this.warnings);
-      /** @type {HTMLElement | null | undefined} */ (this.cases.cardOf(i)?.querySelector('[data-path$=".multi_turn"] input'))?.focus();
-    });
+    const flag = this.field(fields.IS_MULTI_TURN, path, () => again('[data-path$=".multi_turn"] input'));
     flag.classList.add("bare", "wide");
     const isChain = item.multi_turn === true || [...fields.MULTI_TURN, fields.MOCKS].some((each) => item[each.key] !== undefined);
     return [
@@ -425,7 +413,7 @@ export class SuiteForms {
   }
 
   /**
-   * Another kind of expectation for a case. What the old kind had is kept, for those who only look.
+   * Change the kind of expectation of a case. The values of the old kind are remembered, for switching back.
    * @param {number} i
    * @param {string} old
    * @param {string} kind
@@ -434,7 +422,7 @@ export class SuiteForms {
     const { editor } = this;
     /** @type {Path} */
     const path = ["test_cases", i];
-    const item = at(editor.data, path);
+    const item = valueAt(editor.data, path);
     const kept = this.cases.kept.get(i) || { order: Object.keys(item), kinds: new Map() };
     this.cases.kept.set(i, kept);
     const keys = old === "turns" || kind === "turns" ? [...EXPECTED, ...OF_TURNS] : EXPECTED;
@@ -450,7 +438,7 @@ export class SuiteForms {
     this.edit(text);
   }
 
-  /** What another kind of expectation takes over from the one before. @param {any} item @param {Path} path @param {string} kind */
+  /** The values that a new kind of expectation takes over from the old one. @param {any} item @param {Path} path @param {string} kind */
   expectation(item, path, kind) {
     const turn = Array.isArray(item.turns) ? item.turns[0] : undefined;
     const said = isConversation(item) ? { prompt: turn?.prompt ?? "" } : {};
@@ -465,16 +453,6 @@ export class SuiteForms {
     if (kind === "calls") return { ...said, expected_calls: several };
     return { ...said, expected_tool: tool, ...(params ? { expected_params: params } : {}) };
   }
-}
-
-/** @param {any} data @param {Path} path */
-function at(data, path) {
-  let value = data;
-  for (const key of path) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = value[key];
-  }
-  return value;
 }
 
 /** @param {unknown} value */
@@ -501,14 +479,14 @@ function promptText(prompt) {
 
 /** @param {any} item */
 function expected(item) {
-  if (Array.isArray(item?.turns)) return item.turns.length === 1 ? "1 turn" : `${item.turns.length} turns`;
-  if (item?.user !== undefined) return "a model plays the user";
-  if (Array.isArray(item?.expected_calls)) return `${item.expected_calls.length} calls`;
+  if (Array.isArray(item?.turns)) return plural(item.turns.length, "turn");
+  if (item?.user !== undefined) return "simulated user";
+  if (Array.isArray(item?.expected_calls)) return plural(item.expected_calls.length, "call");
   const tools = item?.expected_tool;
   return tools === null ? "no call" : [tools ?? []].flat().join(" or ");
 }
 
-/** A name that none of the others is. @param {string} name @param {unknown[]} taken @param {string} sign */
+/** A name that is not taken. @param {string} name @param {unknown[]} taken @param {string} sign */
 function unique(name, taken, sign) {
   if (!taken.includes(name)) return name;
   let number = 1;
@@ -518,7 +496,7 @@ function unique(name, taken, sign) {
 }
 
 /**
- * The place of a field, or the closest one that encloses it.
+ * The place of a field, else the closest one that encloses it.
  * @param {string} name
  * @param {Map<string, Element>} places
  */

@@ -1,12 +1,12 @@
 // @ts-check
-// A list of tools or of cases: cards that open into forms, some at a time, so that thousands are no burden.
+// A list of tools or cases: cards that open into forms, in chunks, so that thousands stay fast.
 
 import { announce, input } from "./controls.js";
-import { button, el, shownNodes } from "./page/dom.js";
+import { button, capitalized, el, shownNodes } from "./page/dom.js";
 import { countText } from "./page/numbers.js";
 
 /**
- * What differs between tools and cases.
+ * How tools and cases differ.
  * @typedef {{key: "tools" | "test_cases", one: string, many: string, empty: string,
  *   title: (item: any, index: number) => string, about: (item: any) => string,
  *   body: (item: any, index: number, redraw: () => void) => HTMLElement[],
@@ -18,18 +18,18 @@ const CHUNK = 100;
 const FILTER_FROM = 12;
 
 export class ItemList {
-  /** @param {Kind} kind @param {() => any} data the list as it stands now */
+  /** @param {Kind} kind @param {() => any} data the current list */
   constructor(kind, data) {
     this.kind = kind;
     this.data = data;
     /** @type {Set<number>} */
     this.open = new Set();
-    /** What the forms remember of an item, which moves along with it. @type {Map<number, any>} */
+    /** State of the forms for an item, which moves with it. @type {Map<number, any>} */
     this.kept = new Map();
     this.limit = CHUNK;
     this.query = "";
     this.count = el("small", {});
-    this.filter = input({ type: "search", placeholder: `Filter the ${kind.many}`, "aria-label": `Filter the ${kind.many}` });
+    this.filter = input({ type: "search", placeholder: `Filter ${kind.many}`, "aria-label": `Filter ${kind.many}` });
     this.filter.addEventListener("input", () => {
       this.query = this.filter.value;
       this.limit = CHUNK;
@@ -41,7 +41,7 @@ export class ItemList {
     this.node = el(
       "section",
       { class: "card", "data-path": kind.key, "aria-label": kind.many },
-      el("div", { class: "row between" }, el("h2", {}, kind.many[0].toUpperCase() + kind.many.slice(1), " ", this.count), this.filter),
+      el("div", { class: "row between" }, el("h2", {}, capitalized(kind.many), " ", this.count), this.filter),
       el("div", { class: "slot" }),
       this.list,
       this.more,
@@ -106,8 +106,8 @@ export class ItemList {
     const body = /** @type {HTMLElement} */ (card.querySelector(".item-body"));
     const count = this.items.length;
     const { one } = this.kind;
-    const up = button("Move up", () => this.act(() => this.move(i, i - 1), i - 1), { "aria-label": `Move up this ${one}` });
-    const down = button("Move down", () => this.act(() => this.move(i, i + 1), i + 1), { "aria-label": `Move down this ${one}` });
+    const up = button("Move up", () => this.act(() => this.move(i, i - 1), i - 1), { "aria-label": `Move this ${one} up` });
+    const down = button("Move down", () => this.act(() => this.move(i, i + 1), i + 1), { "aria-label": `Move this ${one} down` });
     up.toggleAttribute("disabled", i === 0);
     down.toggleAttribute("disabled", i === count - 1);
     const copy = button("Duplicate", () => this.act(() => this.shift(i + 1, 1, () => this.kind.duplicate(i)), i + 1), { "aria-label": `Duplicate this ${one}` });
@@ -139,7 +139,7 @@ export class ItemList {
     this.changed();
   }
 
-  /** What the forms do after a card was opened; set by them. */
+  /** Called after a card was opened; set by the forms. */
   changed() {}
 
   /** @param {number} i */
@@ -147,7 +147,7 @@ export class ItemList {
     return this.list.querySelector(`:scope > [data-item="${i}"]`);
   }
 
-  /** The words of a card after a field of it changed. @param {number} i */
+  /** Update the head of a card after one of its fields changed. @param {number} i */
   refresh(i) {
     const card = this.cardOf(i);
     const badge = card?.querySelector(".badge");
@@ -156,7 +156,7 @@ export class ItemList {
     if (badge) card.querySelector(".badge")?.replaceWith(badge);
   }
 
-  /** Show a card, opened. @param {number} i */
+  /** Open a card and show it. @param {number} i */
   reveal(i) {
     if (this.query) {
       this.query = this.filter.value = "";
@@ -171,7 +171,7 @@ export class ItemList {
   }
 
   /**
-   * Do something to the list, and put the focus on the card that it is about.
+   * Change the list, and focus the card that it concerns.
    * @param {() => void} action
    * @param {number} focus
    */
@@ -182,7 +182,7 @@ export class ItemList {
     this.draw();
     this.changed();
     const next = Math.max(0, focus);
-    // Where one was deleted, a filter stays, and the focus goes to the nearest card that it shows.
+    // After a deletion the filter stays, and the focus goes to the nearest card that it shows.
     if (this.items.length >= before && !this.cardOf(next)) this.reveal(next);
     const cards = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll(":scope > [data-item]")]);
     const near = cards.find((card) => Number(card.dataset.item) >= next) || cards[cards.length - 1];
@@ -201,7 +201,7 @@ export class ItemList {
     this.kept = new Map([...this.kept].map(([i, kept]) => [i === from ? to : i === to ? from : i, kept]));
   }
 
-  /** Cards from `at` on change their numbers. @param {number} at @param {number} by @param {() => void} action */
+  /** Renumber the cards from `at` on. @param {number} at @param {number} by @param {() => void} action */
   shift(at, by, action) {
     action();
     const kept = [...this.open].filter((i) => by > 0 || i !== at);

@@ -8,18 +8,18 @@ import { prettyJson } from "./page/json.js";
 
 /** @import { Path } from "./json-text.js" */
 /**
- * The object at `path`, and how a member of it is written; undefined takes it away. `properties` are the
- * JSON Schemas of the members that there may be. Without `matchers` a value stands for itself.
+ * The object at `path`, and how its members are written; undefined removes one. `properties` are the JSON
+ * Schemas of its possible members. Without `matchers`, values are taken literally.
  * @typedef {{path: Path, text: () => string, value: () => any, properties: () => Record<string, any>, required: () => string[],
  *   write: (name: string, raw: string | undefined) => void, broken: (control: HTMLElement, isBroken: boolean) => void,
  *   matchers: Matchers | null}} Use
- * @typedef {Record<string, {title: string, schema: any}>} Matchers what the menu calls each, and the schema of its operand
+ * @typedef {Record<string, {title: string, schema: any}>} Matchers the title in the menu, and the schema of the operand
  */
 
 const NONE = "–";
 const EQUAL = "=";
 
-/** The matchers as the format has them. @param {import("./json-completion.js").Schema} schema @returns {Matchers} */
+/** The matchers of the format. @param {import("./json-completion.js").Schema} schema @returns {Matchers} */
 export function matchersOf(schema) {
   const pairs = schema.$defs.Matcher.oneOf.map((/** @type {any} */ { title, properties }) => {
     const [[key, operand]] = Object.entries(properties);
@@ -42,7 +42,7 @@ export function paramRows(use) {
   return { node, draw };
 }
 
-/** @param {Use} use @param {string} name @param {any} value undefined where there is none */
+/** @param {Use} use @param {string} name @param {any} value undefined if not set */
 function row(use, name, value) {
   const { path } = use;
   const schema = use.properties()[name] ?? {};
@@ -53,9 +53,9 @@ function row(use, name, value) {
   let raw = (value === undefined ? undefined : rawOf(use.text(), [...path, name, ...(isMatcher ? [kind] : [])])) ?? "";
   const id = newId();
   /** @type {[string, string][]} */
-  const choices = matchers ? [[NONE, "not checked"], [EQUAL, "equals"], ...Object.entries(matchers).map(([key, { title }]) => /** @type {[string, string]} */ ([key, title]))] : [[NONE, "no answer"], [EQUAL, "answers"]];
+  const choices = matchers ? [[NONE, "not checked"], [EQUAL, "equals"], ...Object.entries(matchers).map(([key, { title }]) => /** @type {[string, string]} */ ([key, title]))] : [[NONE, "no mock"], [EQUAL, "returns"]];
   const menu = select(choices, kind);
-  menu.setAttribute("aria-label", `${shown(name)}: how it is compared`);
+  menu.setAttribute("aria-label", `${shown(name)}: comparison`);
   const place = el("div", {});
   const write = () => use.write(name, kind === NONE || raw === "" ? undefined : kind === EQUAL ? raw : `{${JSON.stringify(kind)}: ${raw}}`);
   const fill = () => {
@@ -71,7 +71,7 @@ function row(use, name, value) {
     place.replaceChildren(...(kind === NONE ? [] : [control]));
   };
   menu.addEventListener("change", () => {
-    // A text goes on as a text, a list of one as a list.
+    // A single value becomes a list of one if the matcher needs a list.
     if (matchers?.[menu.value]?.schema.type === "array" && raw && !raw.trim().startsWith("[")) raw = `[${raw}]`;
     kind = menu.value;
     fill();
@@ -83,7 +83,7 @@ function row(use, name, value) {
   return el("div", { class: "param", "data-path": pathText([...path, name]) }, label, menu, place, el("div", { class: "slot" }));
 }
 
-/** Whether an operand is a value as the parameter has it. @param {any} schema */
+/** Whether an operand is a value of the parameter's type. @param {any} schema */
 function isAnything(schema) {
   return schema === true || typeof schema.$ref === "string";
 }

@@ -1,11 +1,11 @@
 // @ts-check
-// A suite: its text, which is the truth, the forms and the JSON view that change it, and its file.
+// The suite editor: forms and JSON view change the suite's text, which is the single source of truth.
 
 import { go, suiteHash } from "./address.js";
 import { ApiError, call, query, suitePath } from "./api.js";
-import { conflictView } from "./conflict.js";
 import { announce, ask, debounced, errorBox, pageHead, problemNodes } from "./controls.js";
 import { newlineOf, read } from "./json-text.js";
+import { lineDifference } from "./page/difference.js";
 import { SuiteForms } from "./suite-forms.js";
 import { button, el, link, outcomeText, shown, shownNodes } from "./page/dom.js";
 import { plural, scoreText } from "./page/numbers.js";
@@ -21,7 +21,7 @@ const MOST_MUTATED = 500; // cases; more take the server too long
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, isGone }) {
-  // Large, and of no use to other pages.
+  // Large, and only used by this page.
   const [found, schema, { JsonEditor }] = await Promise.all([call("GET", suitePath(rest)), call("GET", "/api/schema"), import("./json-editor.js")]);
   if (isGone()) return;
   const editor = new Editor(rest, place, schema, JsonEditor);
@@ -39,7 +39,7 @@ class Editor {
     this.savedText = "";
     /** @type {any} */
     this.data = undefined;
-    /** As it was when it last could be read. @type {any} */
+    /** The data when the text was last valid. @type {any} */
     this.known = undefined;
     this.syntax = "";
     /** @type {Problem[]} */
@@ -122,13 +122,10 @@ class Editor {
     const isObject = typeof data === "object" && data !== null && !Array.isArray(data);
     this.data = isObject ? data : undefined;
     this.known = this.data ?? this.known;
-    this.syntax = isObject ? "" : error || "The text is not an object.";
+    this.syntax = isObject ? "" : error || "Expected a JSON object.";
   }
 
-  /**
-   * The text after a change in a form.
-   * @param {string} text
-   */
+  /** A form changed the text. @param {string} text */
   change(text) {
     if (text === this.text) {
       this.showState();
@@ -155,7 +152,7 @@ class Editor {
   }
 
   showState() {
-    const words = this.isSaving ? "saving …" : this.isDirty ? "unsaved changes" : "saved";
+    const words = this.isSaving ? "saving…" : this.isDirty ? "unsaved changes" : "saved";
     if (this.state.textContent !== words) this.state.textContent = words;
     this.state.classList.toggle("note", this.isDirty);
     const name = this.data && typeof this.data.name === "string" ? this.data.name : "";
@@ -166,7 +163,7 @@ class Editor {
     this.runLink.hidden = !hasCases;
   }
 
-  /** The editor knows only \n. */
+  /** The editor only knows \n. */
   get shownText() {
     return this.text.replace(/\r\n?/g, "\n");
   }
@@ -187,7 +184,7 @@ class Editor {
     if (keep) localStorage.setItem(VIEW_KEY, view);
   }
 
-  /** Ask the loader what it thinks of the text as it stands. */
+  /** Ask the loader for problems of the current text. */
   async check() {
     this.checks += 1;
     const asked = this.checks;
@@ -198,16 +195,16 @@ class Editor {
       this.warnings = found.warnings;
       this.showFindings();
     } catch (error) {
-      if (asked === this.checks) this.findings.replaceChildren(errorBox(error, "The suite could not be checked"));
+      if (asked === this.checks) this.findings.replaceChildren(errorBox(error, "Could not check the suite"));
     }
   }
 
   showFindings() {
-    this.forms.showProblems(this.problems, this.warnings);
+    this.forms.showProblems();
     this.json.mark(this.problems, this.warnings);
     const parts = [];
     if (this.problems.length) {
-      parts.push(this.list("failed", `${plural(this.problems.length, "problem")}, to be mended before the suite can be saved`, this.problems, true));
+      parts.push(this.list("failed", `${plural(this.problems.length, "problem")}; fix ${this.problems.length === 1 ? "it" : "them"} to save the suite`, this.problems, true));
     }
     if (this.warnings.length) parts.push(this.list("warning", plural(this.warnings.length, "warning"), this.warnings, false));
     const words = this.problems.length ? plural(this.problems.length, "problem") : "";
@@ -217,13 +214,13 @@ class Editor {
     this.showState();
   }
 
-  /** The mutation score of the file: would it notice a wrong answer? A file with problems has none. */
+  /** The mutation score of the saved file, if it has no problems. */
   async mutate() {
     this.mutations += 1;
     const asked = this.mutations;
     this.mutation.replaceChildren();
     const cases = this.data?.test_cases?.length ?? 0;
-    // The tools of a server are not known here.
+    // The tools of a server are unknown here.
     if (this.problems.length || this.data?.tools_from || cases === 0 || cases > MOST_MUTATED) return;
     const found = await call("GET", `${suitePath(this.file)}/mutation`).catch(() => null);
     if (asked !== this.mutations) return;
@@ -231,7 +228,7 @@ class Editor {
     const passing = found && found.survivors ? `: ${found.survivors} of ${plural(found.mutants, "wrong answer")} would pass` : "";
     if (!found || (found.score === null && !found.gaps.length)) return;
     if (found.gaps.length) this.mutation.replaceChildren(this.list("warning", score + passing, found.gaps, false));
-    else this.mutation.replaceChildren(el("p", {}, outcomeText("passed", `${score}: all ${plural(found.mutants, "wrong answer")} would be noticed`)));
+    else this.mutation.replaceChildren(el("p", {}, outcomeText("passed", `${score}: all ${plural(found.mutants, "wrong answer")} would fail`)));
   }
 
   /**
@@ -251,7 +248,7 @@ class Editor {
     return el("details", { class: `alert of-${outcome}`, open: isOpen ? "" : null }, summary, el("ul", { class: "problem-list" }, ...items, more));
   }
 
-  /** To the field that a problem is about, else to its place in the text. @param {Problem} problem */
+  /** Go to the field of a problem, else to its place in the text. @param {Problem} problem */
   goTo(problem) {
     if (this.columns.dataset.view !== "json" && this.forms.focusField(problem.field)) return;
     if (this.columns.dataset.view === "form") this.view("json", false);
@@ -260,21 +257,26 @@ class Editor {
   }
 
   async save() {
-    if (this.isSaving) return;
     if (this.forms.focusBroken()) {
-      this.messages.replaceChildren(errorBox(new Error("a field of the form holds no JSON"), "Not saved"));
+      this.messages.replaceChildren(errorBox(new Error("a field contains invalid JSON"), "Not saved"));
       return;
     }
     await this.put(this.etag);
   }
 
-  /** @param {string} etag of the text that is to be replaced */
-  async put(etag) {
+  /** @param {string} etag of the text to replace */
+  put(etag) {
+    return this.write((text) => call("PUT", suitePath(this.file), { body: { text }, etag }));
+  }
+
+  /** @param {(text: string) => Promise<any>} request */
+  async write(request) {
+    if (this.isSaving) return;
     const sent = this.text;
     this.isSaving = true;
     this.showState();
     try {
-      const written = await call("PUT", suitePath(this.file), { body: { text: sent }, etag });
+      const written = await request(sent);
       this.etag = written.etag;
       this.savedText = sent;
       this.messages.replaceChildren();
@@ -298,8 +300,9 @@ class Editor {
       return;
     }
     if (error.status === 404) {
-      const again = button("Make the file again", () => void this.makeAgain());
-      this.messages.replaceChildren(errorBox(error, "Not saved, the file is gone"), again);
+      const create = (/** @type {string} */ text) => call("POST", "/api/suites", { body: { file: this.file, text } });
+      const again = button("Create the file again", () => void this.write(create));
+      this.messages.replaceChildren(errorBox(error, "Not saved, the file was deleted"), again);
       return;
     }
     if (error.status === 422) {
@@ -311,51 +314,40 @@ class Editor {
     this.messages.replaceChildren(errorBox(error, "Not saved"));
   }
 
-  async makeAgain() {
-    if (this.isSaving) return;
-    const sent = this.text;
-    this.isSaving = true;
-    this.showState();
-    try {
-      const made = await call("POST", "/api/suites", { body: { file: this.file, text: sent } });
-      this.etag = made.etag;
-      this.savedText = sent;
-      this.messages.replaceChildren();
-      announce("Saved");
-    } catch (error) {
-      this.messages.replaceChildren(errorBox(error, "Not saved"));
-    }
-    this.isSaving = false;
-    this.showState();
-  }
-
   /**
-   * Somebody else wrote the file: show both, and let the person choose.
+   * The file has changed on disk: show both versions, and let the user choose.
    * @param {string} etag
-   * @param {string | null} theirs
+   * @param {string | null} theirs null if it is not text
    */
   conflict(etag, theirs) {
-    const close = () => this.messages.replaceChildren();
-    const view = conflictView(this.text, theirs, {
-      mine: () => {
-        close();
-        void this.put(etag);
-      },
-      theirs: () => {
-        close();
-        this.load(theirs, etag, [], []);
-        void this.check();
-      },
-      later: close,
+    const choose = (/** @type {string} */ label, action = () => {}) =>
+      button(label, () => {
+        this.messages.replaceChildren();
+        action();
+      });
+    const take = choose("Discard my changes", () => {
+      this.load(theirs, etag, [], []);
+      void this.check();
     });
+    take.toggleAttribute("disabled", theirs === null);
+    const text = "Another program or page changed this file after you opened it. Choose which version to keep. ";
+    const signs = "Lines with − are only on disk, lines with + only in your version.";
+    const view = el(
+      "section",
+      { class: "alert conflict", role: "alert", tabindex: -1, "aria-labelledby": "conflict-title" },
+      el("h2", { id: "conflict-title" }, outcomeText("failed", "Not saved: the file has changed on disk")),
+      el("p", {}, text, signs),
+      theirs === null ? el("p", {}, "The file on disk is not UTF-8 text.") : lineDifference(theirs, this.text, "On disk (−) and mine (+)"),
+      el("div", { class: "row" }, choose("Overwrite with my version", () => void this.put(etag)), take, choose("Keep editing")),
+    );
     this.messages.replaceChildren(view);
     view.focus();
   }
 
   async remove() {
-    const answer = await ask("Delete this suite?", `The file ${this.file} will be deleted. Runs of it stay in the history.`, [
+    const answer = await ask("Delete this suite?", `This deletes the file ${this.file}. Its runs stay in the history.`, [
       ["delete", "Delete the file"],
-      ["", "Keep it"],
+      ["", "Cancel"],
     ]);
     if (answer !== "delete") return;
     try {
@@ -365,7 +357,7 @@ class Editor {
       go("#/suites");
     } catch (error) {
       if (error instanceof ApiError && error.status === 409 && typeof error.body.etag === "string") {
-        this.messages.replaceChildren(errorBox(new Error("somebody else has changed the file; look at it again first"), "Not deleted"), link(suiteHash(this.file), "Load it again"));
+        this.messages.replaceChildren(errorBox(new Error("the file has changed on disk; reload it first"), "Not deleted"), link(suiteHash(this.file), "Reload"));
         this.etag = error.body.etag;
       } else this.messages.replaceChildren(errorBox(error, "Not deleted"));
     }

@@ -4,8 +4,8 @@
 import { runHash, suiteHash } from "./address.js";
 import { call, query } from "./api.js";
 import { emptyState, pageHead } from "./controls.js";
-import { resultOf } from "./result.js";
-import { el, link, listTable, moment, outcomeText, shown, shownNodes } from "./page/dom.js";
+import { resultOf } from "./history.js";
+import { el, link, listTable, moment, numberCell, outcomeText, shown, shownNodes, tableRow } from "./page/dom.js";
 import { UNKNOWN, countText, plural, scoreText } from "./page/numbers.js";
 
 /** @typedef {{file: string, name: string | null, cases: number, drafts: number, tools: number, problems: number, modified: string}} Row */
@@ -16,7 +16,7 @@ const AT_ONCE = 4;
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, isGone }) {
   const actions = [
-    link("#/new", "New Suite", { class: "button main" }),
+    link("#/new", "New suite", { class: "button main" }),
     link("#/import", "Import JSON", { class: "button" }),
     link("#/mcp", "Import from MCP", { class: "button" }),
   ];
@@ -27,7 +27,7 @@ export async function show({ place, isGone }) {
   if (rows.length === 0) {
     place.append(
       emptyState(
-        "There are no suites in this folder yet. A suite holds tools and test cases: make one, import a JSON file, or take the tools of an MCP server.",
+        "No suites yet. A suite has tools and test cases. Create one, or import a JSON file or the tools of an MCP server.",
         ...actions.map((each) => /** @type {Node} */ (each.cloneNode(true))),
       ),
     );
@@ -40,31 +40,29 @@ export async function show({ place, isGone }) {
     results.set(row, result);
     return rowOf(row, result);
   });
-  place.append(listTable(["Suite", "Cases", "Tools", "Last result", "Changed", "Run"], made, "Suites"));
+  place.append(listTable(["Suite", "Cases", "Tools", "Last result", "Modified", "Run"], made, "Suites"));
   await fillResults(rows.filter((row) => row.name !== null).slice(0, MOST_RESULTS), results, isGone);
 }
 
 /** @param {Row} row @param {HTMLElement} result */
 function rowOf(row, result) {
   const words = shown(row.name ?? "").trim() || shown(row.file);
-  const name = link(suiteHash(row.file), row.name === null ? "(cannot be read)" : words, { class: "strong" });
-  const cases = el("td", { class: "number" }, countText(row.cases), row.drafts > 0 && el("small", {}, ` ${plural(row.drafts, "draft")}`));
+  const name = link(suiteHash(row.file), row.name === null ? "(unreadable)" : words, { class: "strong" });
+  const cases = numberCell(countText(row.cases), row.drafts > 0 && el("small", {}, ` ${plural(row.drafts, "draft")}`));
   const problems = row.problems > 0 && el("span", {}, " ", outcomeText("failed", plural(row.problems, "problem")));
   const run = row.problems > 0 || row.cases === 0 ? null : link(`#/run${query({ file: row.file })}`, "Run", { "aria-label": `Run ${words}` });
-  return el(
-    "tr",
-    {},
-    el("th", { scope: "row" }, el("bdi", {}, name), problems, el("small", { class: "under" }, el("bdi", {}, shownNodes(row.file)))),
-    row.name === null ? el("td", { class: "number" }, UNKNOWN) : cases,
-    el("td", { class: "number" }, row.name === null ? UNKNOWN : countText(row.tools)),
+  return tableRow(
+    el("div", {}, el("bdi", {}, name), problems, el("small", { class: "under" }, el("bdi", {}, shownNodes(row.file)))),
+    row.name === null ? numberCell(UNKNOWN) : cases,
+    numberCell(row.name === null ? UNKNOWN : countText(row.tools)),
     result,
     el("td", { class: "when" }, moment(row.modified)),
-    el("td", {}, run),
+    run,
   );
 }
 
 /**
- * The last run of each suite, some at a time. By the file, as two suites may have the same name.
+ * The last run of each suite, a few at a time. By file, as two suites may have the same name.
  * @param {Row[]} rows
  * @param {Map<Row, HTMLElement>} results
  * @param {() => boolean} isGone
@@ -80,7 +78,7 @@ async function fillResults(rows, results, isGone) {
       const score = run.cases > run.skipped ? `${scoreText(run.pass_rate)} · ` : "";
       results.get(row)?.replaceChildren(
         link(runHash(run.id), run.status === "running" ? "● running" : outcomeText(outcome, score + words)),
-        el("small", { class: "under" }, moment(run.started), " · ", shownNodes(run.models.slice(0, 3).join(", ")), run.models.length > 3 ? " …" : ""),
+        el("small", { class: "under" }, moment(run.started), " · ", shownNodes(run.models.slice(0, 3).join(", ")), run.models.length > 3 ? ", …" : ""),
       );
     }
   };

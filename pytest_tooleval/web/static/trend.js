@@ -1,8 +1,8 @@
 // @ts-check
-// A suite or a case over the runs: a chart, and the same as a table.
+// Results of a suite or case over time: a plot and a table.
 
 import { replaceHash, runHash } from "./address.js";
-import { call, query } from "./api.js";
+import { call, historyPath, query } from "./api.js";
 import { emptyState, errorBox, field, input, newId, noRuns, pageHead } from "./controls.js";
 import { el, link, listTable, modelName, moment, numberCell, outcomeText, shown, tableRow } from "./page/dom.js";
 import { UNKNOWN, countText, plural, scoreText } from "./page/numbers.js";
@@ -40,7 +40,7 @@ export async function show({ place, params, isGone }) {
   const load = async () => {
     const asked = { name: name.value.trim(), model: model.value.trim() };
     if (!asked.name) {
-      result.replaceChildren(emptyState("Name a suite or a case to see how it did over the runs."));
+      result.replaceChildren(emptyState("Enter a suite or a case to see its results over time."));
       return;
     }
     replaceHash(`#/trend${query(asked)}`);
@@ -48,7 +48,7 @@ export async function show({ place, params, isGone }) {
       const trend = await call("GET", "/api/history/trend" + query({ ...asked, limit: LIMIT }));
       if (!isGone()) result.replaceChildren(...trendNodes(trend));
     } catch (error) {
-      if (!isGone()) result.replaceChildren(errorBox(error, "There is no trend to show"));
+      if (!isGone()) result.replaceChildren(errorBox(error, "No trend"));
     }
   };
   form.addEventListener("submit", (event) => {
@@ -59,11 +59,11 @@ export async function show({ place, params, isGone }) {
   await load();
 }
 
-/** The first suite of the newest run, if possible of one with a score. @param {any[]} runs @returns {Promise<string>} */
+/** The first suite of the newest run with a score, else of the newest run. @param {any[]} runs @returns {Promise<string>} */
 async function lastSuite(runs) {
   const run = runs.find((each) => each.overall !== null) || runs.find((each) => each.cases > 0);
   if (!run) return "";
-  const document = await call("GET", `/api/history/${encodeURIComponent(run.id)}`);
+  const document = await call("GET", historyPath(run.id));
   return document.suites[0]?.suite || "";
 }
 
@@ -80,12 +80,12 @@ function trendNodes({ suite, case: name, points }) {
     const rates = (/** @type {boolean} */ isPart) => own.map((point) => (point && point.is_part === isPart ? point.pass_rate : null));
     return { index, model, values: rates(false), parts: rates(true) };
   });
-  // Drawn for the screen as it is, so that the letters keep their size.
+  // As wide as the screen, so that the text keeps its size.
   const width = Math.max(280, Math.min(WIDEST, window.innerWidth - 80));
   const title = name === null ? suite : `${suite} :: ${name}`;
   return [
     trendPlot(title, runs, lines, width, "h2") || el("p", { class: "muted" }, "No run has an answer."),
-    el("details", { open: runs.length <= 12 ? "" : null }, el("summary", {}, "The runs"), pointTable(points, name !== null)),
+    el("details", { open: runs.length <= 12 ? "" : null }, el("summary", {}, "Runs"), pointTable(points, name !== null)),
   ];
 }
 
@@ -93,7 +93,7 @@ function trendNodes({ suite, case: name, points }) {
 function resultNodes(point, isCase) {
   const passed = isCase && point.outcome ? outcomeText(point.outcome) : `${countText(point.passed)}/${countText(point.cases)} passed`;
   const end = earlyEnd(point);
-  const part = point.is_part && el("small", { class: "under" }, `a part: the suite has ${plural(point.suite_cases, "case")}`);
+  const part = point.is_part && el("small", { class: "under" }, `partial: the suite has ${plural(point.suite_cases, "case")}`);
   return [passed, part || "", end ? el("small", { class: "under" }, outcomeText("error", end)) : ""];
 }
 

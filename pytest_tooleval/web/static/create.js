@@ -1,0 +1,88 @@
+// @ts-check
+// New suite and Import JSON: forms that create a suite file.
+
+import { go, suiteHash } from "./address.js";
+import { call } from "./api.js";
+import { errorBox, field, input, pageHead, textArea } from "./controls.js";
+import { el, link } from "./page/dom.js";
+
+const LARGEST = 30 * 1024 * 1024;
+
+/** @param {import("./main.js").Visit} visit */
+export async function showNew({ place }) {
+  const name = input({ required: "", maxlength: 200 });
+  const description = textArea({ rows: 3 });
+  const file = input({ placeholder: "from the name", spellcheck: "false" });
+  const fields = [
+    field("Name", name),
+    field("Description", description, { hint: "What the suite tests. Optional." }),
+    field("File", file, { hint: "Must end in .tooleval.json. Can include a folder, such as shop/orders.tooleval.json." }),
+  ];
+  const about = () => (description.value ? { description: description.value } : {});
+  const content = () => ({ suite: { name: name.value, ...about(), tools: [], test_cases: [] } });
+  const form = createForm(fields, file, "Create suite", content);
+  form.classList.add("narrow");
+  place.append(pageHead("New suite"), form);
+  name.focus();
+}
+
+/** @param {import("./main.js").Visit} visit */
+export async function showImport({ place }) {
+  const chosen = input({ type: "file", accept: ".json,application/json" });
+  const text = textArea({ rows: 16, class: "code", spellcheck: "false", wrap: "off" });
+  const file = input({ placeholder: "from the suite's name", spellcheck: "false" });
+  /** The file's text, as a text area would change its line ends. */
+  let read = { shown: "", whole: "" };
+  const fields = [
+    field("File", chosen),
+    field("Or paste its text", text, {
+      hint: 'An object {"name": …, "tools": […], "test_cases": […]}; see docs/reference/suite-format.md.',
+      wide: true,
+    }),
+    field("Save as", file, { hint: "Must end in .tooleval.json. Optional." }),
+  ];
+  const content = () => ({ text: text.value === read.shown ? read.whole : text.value });
+  const form = createForm(fields, file, "Import", content);
+  chosen.addEventListener("change", async () => {
+    const picked = chosen.files?.[0];
+    form.messages.replaceChildren();
+    if (!picked) return;
+    if (picked.size > LARGEST) {
+      const problem = `${picked.name}: the file is larger than 30 MiB; copy it into the folder instead.`;
+      form.messages.replaceChildren(errorBox(new Error(problem)));
+      return;
+    }
+    const whole = await picked.text();
+    text.value = whole;
+    read = { shown: text.value, whole };
+    if (!file.value && picked.name.endsWith(".tooleval.json")) file.value = picked.name;
+  });
+  place.append(pageHead("Import JSON"), form);
+}
+
+/**
+ * A form that creates a file and opens it in the editor.
+ * @param {HTMLElement[]} fields
+ * @param {HTMLInputElement} file its name; if empty, the server chooses one
+ * @param {string} label of the button
+ * @param {() => object} content `text` or `suite` of the request
+ */
+function createForm(fields, file, label, content) {
+  const messages = el("div", {});
+  const send = /** @type {HTMLButtonElement} */ (el("button", { type: "submit", class: "main" }, label));
+  const buttons = el("div", { class: "row" }, send, link("#/suites", "Cancel", { class: "button" }));
+  const form = el("form", { class: "card form" }, ...fields, messages, buttons);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    send.disabled = true;
+    const name = file.value.trim();
+    try {
+      const made = await call("POST", "/api/suites", { body: { ...content(), ...(name ? { file: name } : {}) } });
+      go(suiteHash(made.file));
+    } catch (error) {
+      messages.replaceChildren(errorBox(error, "Could not create the suite"));
+      send.disabled = false;
+    }
+  });
+  return Object.assign(form, { messages });
+}
