@@ -134,7 +134,7 @@ def options() -> str:
             value = given.get("metavar") or "|".join(given.get("choices") or ())
             name = f"`{option.names()[0]}{'=' if value else ''}{value}`".replace("|", "\\|")
             rows.append((name, str(given["help"]).replace("|", "\\|")))
-        parts.append(f"## {GROUPS[group.name].capitalize()}\n\n{table(('option', 'meaning'), rows)}")
+        parts.append(f"## {GROUPS[group.name][0].capitalize()}\n\n{table(('option', 'meaning'), rows)}")
     return "\n" + "\n".join(parts) + "\n"
 
 

@@ -73,8 +73,7 @@ def _with_options(options: Sequence[Option]) -> Callable[[_Command], _Command]:
             if option.choices:
                 settings["type"] = click.Choice(option.choices)
             elif option.metavar:
-                settings.update(metavar=option.metavar, multiple=option.many)
-                settings["type"] = float if option.between else str
+                settings.update(metavar=option.metavar, multiple=option.many, type=option.type)
             else:
                 settings["is_flag"] = True
             command = click.option(f"--{option.name}", **settings)(command)

@@ -1,4 +1,4 @@
-"""`--tooleval-gate`: sets what neither the command line nor the ini file does."""
+"""`--tooleval-gate`: sets options that neither the command line nor the ini file sets."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 from ..verdicts.presets import PRESETS
 from ..verdicts.presets import Setting
 from ..verdicts.presets import options_text
+from .options import OPTIONS
 
 
 class AppliedPreset(NamedTuple):
-    """What a preset has set; nothing without one."""
+    """What a preset has set, if there is one."""
 
     name: str
     sets: Mapping[str, Setting]
@@ -40,11 +41,7 @@ def apply_preset(config: pytest.Config) -> AppliedPreset:
 def _is_set(config: pytest.Config, option: str) -> bool:
     if config.getoption(f"tooleval_{option}") not in (None, False):
         return True
-    # Everything asked anew is meant for the cassette that there is.
+    # Recording needs a cassette.
     if option == "record" and not _is_set(config, "cassette"):
         return True
-    return option in _INI and config.getini(f"tooleval_{option}") not in ("", [], False)
-
-
-# Those that the ini file may set.
-_INI = ("cassette", "fail_under", "max_errors", "record", "strict", "trials")
+    return bool(OPTIONS[option].ini and config.getini(f"tooleval_{option}"))

@@ -137,12 +137,12 @@ def _read(config: pytest.Config, preset: AppliedPreset, part: Part | None) -> Se
         "trials": trials,
         "pass_rule": _pass_rule(config, trials),
         "reasoning_effort": _effort(config),
-        "thresholds": _thresholds(config.getoption("tooleval_threshold")),
+        "thresholds": _thresholds(config.getoption("tooleval_threshold") or ()),
     }
     cassette = _cassette(config)
     gates, judging = _gates(config, preset), {}
     if part is not None:
-        gates, judging = Gates(), take_judging(config, preset.name)
+        gates, judging = Gates(), take_judging(config)
     baseline = _baseline(config, preset)
     if recorded is not None:
         most_trials = None  # of the ini file, which speaks of all runs
@@ -302,7 +302,7 @@ def config_tables(config: pytest.Config) -> ModelTables:
     return found
 
 
-def _thresholds(entries: list[str]) -> dict[str, float | None] | None:
+def _thresholds(entries: Sequence[str]) -> dict[str, float | None] | None:
     if not entries:
         return None
     from ..record.metrics import BUDGETS
@@ -340,7 +340,7 @@ def _effort(config: pytest.Config) -> str | None:
 def _allowed_tools(config: pytest.Config) -> tuple[str, ...]:
     """The word of whoever starts the run, which nothing that lies in the project can say."""
     option = "--tooleval-allow-tools"
-    entries: list[str] = config.getoption("tooleval_allow_tools")
+    entries: list[str] = config.getoption("tooleval_allow_tools") or []
     if entries and not hasattr(config, "workerinput"):
         typed = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
         typed.add_argument(option, action="append", default=[], dest="entries")

@@ -1,4 +1,4 @@
-"""`--tooleval-shard`: which part of a run this is, and what it leaves to `tooleval merge`."""
+"""`--tooleval-shard`: which part of a run this is, and what is left to `tooleval merge`."""
 
 from __future__ import annotations
 
@@ -46,16 +46,11 @@ def read_part(config: pytest.Config) -> Part | None:
     return Part(int(number), int(of))
 
 
-def take_judging(config: pytest.Config, preset: str) -> dict[str, Any]:
-    """What the ini file says of gates and the history, by option; the run is then without gates."""
-    found: dict[str, Any] = {"gate": preset} if preset else {}
-    if not config.getini("tooleval_history"):
-        found["no-history"] = True
+def take_judging(config: pytest.Config) -> dict[str, Any]:
+    """The gates and the history of the ini file, by option, which are left to `tooleval merge`."""
+    found: dict[str, Any] = {} if config.getini("tooleval_history") else {"no-history": True}
     for option in JUDGING:
-        if option.key in _INI and config.getini(f"tooleval_{option.key}"):
+        if option.ini and config.getini(f"tooleval_{option.key}"):
             found[option.name] = config.getini(f"tooleval_{option.key}")
-        setattr(config.option, f"tooleval_{option.key}", None)  # which the preset may have set
+        setattr(config.option, f"tooleval_{option.key}", None)  # a preset may have set it
     return found
-
-
-_INI = ("fail_under", "max_errors", "budget", "strict")

@@ -1,35 +1,38 @@
-"""The options of a run's verdict and of what it leaves: those of pytest, and of `tooleval merge`.
-
-Their names stand without the prefix that pytest's have.
-"""
+"""The options of a run's verdict and reports, for pytest and `tooleval merge`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+from typing import Literal
 from typing import NamedTuple
 
 from ..errors import ConfigError
 from .presets import PRESETS
 
-DEFAULT_GITHUB = "auto"
-
 
 class Option(NamedTuple):
-    """An option; without `metavar` and `choices` a flag. A number lies `between` two others."""
+    """A command line option, by its name without prefix. Without `metavar` and `choices` it is a flag.
+
+    `between` are the bounds of a number. With `ini`, the type of its key, it can be set in the ini file.
+    """
 
     name: str
     help: str
     metavar: str = ""
     many: bool = False
+    type: Callable[[str], Any] = str
     between: tuple[float, float] | None = None
     choices: tuple[str, ...] = ()
-    default: str | None = None
+    default: Any = None
+    ini: Literal["", "string", "args", "bool"] = ""
 
     @property
     def key(self) -> str:
         return self.name.replace("-", "_")
 
     def check(self, number: float) -> None:
-        """Raise ConfigError for a number out of its range."""
+        """Raise ConfigError for a number out of bounds."""
         if self.between and not self.between[0] <= number <= self.between[1]:
             least, most = self.between
             raise ConfigError(
@@ -38,34 +41,37 @@ class Option(NamedTuple):
 
 
 def strict_text(strict: bool) -> str:
-    """What becomes of a run with a verdict that is inconclusive; for the end of its message."""
+    """The end of the message of an inconclusive verdict: whether it fails the run."""
     if strict:
         return "; --tooleval-strict makes this fail the run"
     return " (does not fail the run; --tooleval-strict would)"
 
 
 JUDGING = (
-    Option("gate", "set the usual options of a gate at once", choices=tuple(PRESETS)),
+    Option("gate", "set the usual options of a gate at once", choices=tuple(PRESETS), ini="string"),
     Option(
         "fail-under",
         "gate on the share of cases that pass, or the mean of a metric; repeatable",
         "[SCOPE:][METRIC=]VALUE",
         many=True,
+        ini="args",
     ),
-    Option("max-errors", "how many cases may have no answer", "N|P%"),
+    Option("max-errors", "how many cases may have no answer", "N|P%", ini="string"),
     Option(
         "budget",
         "the most that an average trial may take, such as max_cost_usd=0.01; repeatable",
         "NAME=VALUE",
         many=True,
+        ini="args",
     ),
     Option(
         "confidence",
         "judge gates by the interval at this confidence, such as 0.95",
         "C",
+        type=float,
         between=(0.5, 0.9999),
     ),
-    Option("strict", "fail on inconclusive verdicts"),
+    Option("strict", "fail on inconclusive verdicts", ini="bool"),
     Option(
         "baseline",
         "fail on a significant drop from an earlier run: a JSON file, good, @TAG, ...",
@@ -81,6 +87,7 @@ JUDGING = (
         "max-drop",
         "allow drops from the baseline of up to X (default: 0)",
         "X",
+        type=float,
         between=(0.0, 1.0),
     ),
 )
@@ -93,7 +100,7 @@ OUTPUTS = (
         "github",
         "annotations and summary of GitHub Actions (default: auto)",
         choices=("auto", "always", "never"),
-        default=DEFAULT_GITHUB,
+        default="auto",
     ),
     Option("no-history", "do not keep this run in .tooleval/history.db"),
 )
