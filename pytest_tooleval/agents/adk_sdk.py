@@ -11,13 +11,13 @@ from .messages import Message
 from .messages import Model
 from .messages import Tool
 from .messages import as_model
+from .messages import assistant
 from .messages import calls_of
 from .messages import names_of_calls
-from .messages import prompted
-from .messages import said
+from .messages import split_prompt
 from .messages import text_of
-from .messages import told
-from .messages import used
+from .messages import tool_answer
+from .messages import usage_of
 from .messages import without_system
 
 _APP, _USER = "tooleval", "user"
@@ -40,7 +40,7 @@ def google_adk(agent: Any, *, run_tools: bool = False) -> Model:
         from google.genai import types
 
         system, rest = without_system(messages)
-        before, prompt = prompted(rest)
+        before, prompt = split_prompt(rest)
         change: dict[str, Any] = {}
         if tools is not None:
             change["tools"] = [_bound(tool, call_tool) for tool in tools]
@@ -146,7 +146,7 @@ def _rounds(events: Sequence[Any]) -> list[Message]:
             continue
         parts = (event.content.parts or ()) if event.content else ()
         rounds += [
-            told(part.function_response.id, part.function_response.response)
+            tool_answer(part.function_response.id, part.function_response.response)
             for part in parts
             if part.function_response
         ]
@@ -154,13 +154,13 @@ def _rounds(events: Sequence[Any]) -> list[Message]:
             continue
         text = "".join(part.text for part in parts if part.text and not part.thought)
         calls = [part.function_call for part in parts if part.function_call]
-        took = event.usage_metadata
-        usage = took and used(
-            took.prompt_token_count,
-            (took.candidates_token_count or 0) + (took.thoughts_token_count or 0),
-            took.thoughts_token_count,
+        used = event.usage_metadata
+        usage = used and usage_of(
+            used.prompt_token_count,
+            (used.candidates_token_count or 0) + (used.thoughts_token_count or 0),
+            used.thoughts_token_count,
         )
-        message = said(text, [(call.id, call.name, call.args or {}) for call in calls], usage=usage)
+        message = assistant(text, [(call.id, call.name, call.args or {}) for call in calls], usage=usage)
         reason = event.finish_reason.name if event.finish_reason else event.error_code
         rounds.append({**message, "finish_reason": reason} if reason else message)
     return rounds

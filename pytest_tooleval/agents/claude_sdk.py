@@ -14,13 +14,13 @@ from .messages import Message
 from .messages import Model
 from .messages import Tool
 from .messages import as_model
+from .messages import assistant
 from .messages import calls_of
-from .messages import ended
-from .messages import prompted
-from .messages import said
+from .messages import split_prompt
 from .messages import text_of
-from .messages import told
-from .messages import used
+from .messages import tool_answer
+from .messages import usage_of
+from .messages import with_output
 from .messages import without_system
 
 _SERVER = "suite"
@@ -39,7 +39,7 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
         from claude_agent_sdk import query
 
         system, rest = without_system(messages)
-        before, prompt = prompted(rest)
+        before, prompt = split_prompt(rest)
         names: dict[str, str] = {}
         change: dict[str, Any] = {"system_prompt": _prompt_with(options.system_prompt, system)}
         if tools is not None:
@@ -177,15 +177,15 @@ def _rounds(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
             for block in event.content:
                 if isinstance(block, ToolResultBlock):
                     text = text_of({"content": block.content})
-                    rounds[-1]["results"].append(told(block.tool_use_id, text))
+                    rounds[-1]["results"].append(tool_answer(block.tool_use_id, text))
     result = next((event for event in own if isinstance(event, ResultMessage)), None)
     if result is None or (result.is_error and result.subtype != "error_max_turns"):
         raise RuntimeError(f"Claude Code failed: {_reason(result)}")
-    messages = [
-        message for each in rounds for message in (said(each["text"], each["calls"]), *each["results"])
-    ]
+    messages: list[Message] = []
+    for each in rounds:
+        messages += [assistant(each["text"], each["calls"]), *each["results"]]
     if result.structured_output is not None or not messages:
-        messages = ended(messages, result.structured_output or result.result or "")
+        messages = with_output(messages, result.structured_output or result.result or "")
     last = max(index for index, message in enumerate(messages) if message["role"] == "assistant")
     messages[last] |= {"usage": _usage(result), "stop_reason": result.stop_reason}
     return messages
@@ -199,7 +199,7 @@ def _reason(result: Any) -> str:
 
 def _usage(result: Any) -> Message:
     """The tokens and the cost of the whole run."""
-    took = result.usage or {}
+    used = result.usage or {}
     kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    prompt = sum(took.get(kind) or 0 for kind in kinds)
-    return {**used(prompt, took.get("output_tokens")), "cost": result.total_cost_usd}
+    prompt = sum(used.get(kind) or 0 for kind in kinds)
+    return {**usage_of(prompt, used.get("output_tokens")), "cost": result.total_cost_usd}

@@ -12,8 +12,8 @@ from .messages import Message
 from .messages import Model
 from .messages import Tool
 from .messages import as_model
-from .messages import ended
-from .messages import used
+from .messages import usage_of
+from .messages import with_output
 
 
 def crewai(agent: Any, *, run_tools: bool = False) -> Model:
@@ -52,7 +52,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
             for message in result.messages
             if message["role"] in ("assistant", "tool")
         ][said:]
-        return _with_usage(ended(rounds, result.raw), answers)
+        return _with_usage(with_output(rounds, result.raw), answers)
 
     return as_model(run, run_tools)
 
@@ -69,9 +69,11 @@ def _with_usage(rounds: list[Message], answers: list[Any]) -> list[Message]:
         for reply, event in zip(
             replies, sorted(answers, key=lambda event: event.emission_sequence or 0), strict=True
         ):
-            took = UsageMetrics.from_provider_dict(event.usage)
-            if took is not None:
-                reply["usage"] = used(took.prompt_tokens, took.completion_tokens, took.reasoning_tokens)
+            used = UsageMetrics.from_provider_dict(event.usage)
+            if used is not None:
+                reply["usage"] = usage_of(
+                    used.prompt_tokens, used.completion_tokens, used.reasoning_tokens
+                )
             reply["finish_reason"] = event.finish_reason
     return rounds
 

@@ -11,11 +11,11 @@ from .messages import Message
 from .messages import Model
 from .messages import Tool
 from .messages import as_model
-from .messages import ended
+from .messages import assistant
 from .messages import names_of_calls
-from .messages import said
-from .messages import told
-from .messages import used
+from .messages import tool_answer
+from .messages import usage_of
+from .messages import with_output
 from .messages import without_calls
 
 
@@ -53,7 +53,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         rounds = _rounds(state["messages"], asked)
         if form is None:
             return rounds
-        return ended(without_calls(rounds, [type(form).__name__]), form)
+        return with_output(without_calls(rounds, [type(form).__name__]), form)
 
     return as_model(run, run_tools)
 
@@ -127,18 +127,18 @@ def _rounds(messages: Sequence[Any], asked: Sequence[Message]) -> list[Message]:
     own = [message for message in messages if message.type in ("ai", "tool")][said_before:]
     for message in own:
         if message.type == "tool":
-            rounds.append(told(message.tool_call_id, message.content))
+            rounds.append(tool_answer(message.tool_call_id, message.content))
             continue
         calls = [(call["id"], call["name"], call["args"]) for call in message.tool_calls]
         calls += [(call["id"], call["name"], call["args"]) for call in message.invalid_tool_calls]
-        took: Any = message.usage_metadata or {}
-        details = took.get("output_token_details") or {}
-        usage = used(took.get("input_tokens"), took.get("output_tokens"), details.get("reasoning"))
+        used: Any = message.usage_metadata or {}
+        details = used.get("output_token_details") or {}
+        usage = usage_of(used.get("input_tokens"), used.get("output_tokens"), details.get("reasoning"))
         # Each provider's package names the finish reason differently.
         ends = {
             key: message.response_metadata[key]
             for key in ("finish_reason", "stop_reason", "done_reason")
             if message.response_metadata.get(key)
         }
-        rounds.append(said(message.text, calls, usage=usage) | ends)
+        rounds.append(assistant(message.text, calls, usage=usage) | ends)
     return rounds

@@ -76,7 +76,7 @@ def names_of_calls(messages: Sequence[Message]) -> dict[str, str]:
     return {id: name for message in messages for id, name, _ in calls_of(message)}
 
 
-def prompted(messages: list[Message]) -> tuple[list[Message], str]:
+def split_prompt(messages: list[Message]) -> tuple[list[Message], str]:
     """The messages before the last one, and the text of the last one, which is the user's."""
     *before, last = messages
     if last["role"] != "user":
@@ -91,7 +91,7 @@ def without_system(messages: list[Message]) -> tuple[str, list[Message]]:
     return "\n\n".join(system), rest
 
 
-def said(
+def assistant(
     text: str, calls: Sequence[tuple[str | None, str, object]] = (), *, usage: Message | None = None
 ) -> Message:
     """A message of the assistant; `calls` are ids, names and arguments."""
@@ -104,12 +104,12 @@ def said(
     return {**message, "usage": usage} if usage else message
 
 
-def told(id: str, content: object) -> Message:
+def tool_answer(id: str, content: object) -> Message:
     """The answer to a call."""
     return {"role": "tool", "tool_call_id": id, "content": _json(content)}
 
 
-def used(prompt: int | None, completion: int | None, reasoning: int | None = None) -> Message:
+def usage_of(prompt: int | None, completion: int | None, reasoning: int | None = None) -> Message:
     """The tokens of an answer."""
     details = {"reasoning_tokens": reasoning or 0}
     return {
@@ -119,10 +119,10 @@ def used(prompt: int | None, completion: int | None, reasoning: int | None = Non
     }
 
 
-def ended(messages: list[Message], output: object) -> list[Message]:
+def with_output(messages: list[Message], output: object) -> list[Message]:
     """The run, with the library's final output as the last text of the assistant."""
     if not messages or messages[-1]["role"] == "tool" or messages[-1].get("tool_calls"):
-        messages = [*messages, said("")]
+        messages = [*messages, assistant("")]
     return [*messages[:-1], {**messages[-1], "content": _json(output)}]
 
 

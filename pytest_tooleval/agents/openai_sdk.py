@@ -11,12 +11,12 @@ from .messages import Message
 from .messages import Model
 from .messages import Tool
 from .messages import as_model
+from .messages import assistant
 from .messages import calls_of
-from .messages import ended
-from .messages import said
 from .messages import text_of
-from .messages import told
-from .messages import used
+from .messages import tool_answer
+from .messages import usage_of
+from .messages import with_output
 
 
 def openai_agents(agent: Any, *, run_tools: bool = False) -> Model:
@@ -40,7 +40,7 @@ def openai_agents(agent: Any, *, run_tools: bool = False) -> Model:
         # Calling an unknown tool is the model's mistake and must not raise.
         config = RunConfig(tracing_disabled=True, tool_not_found_behavior="return_error_to_model")
         result = await Runner.run(own, asked, max_turns=MOST_ROUNDS, run_config=config)
-        return ended(_rounds(result), result.final_output)
+        return with_output(_rounds(result), result.final_output)
 
     return as_model(run, run_tools)
 
@@ -109,8 +109,10 @@ def _rounds(run: Any) -> list[Message]:
                 ending |= {"finish_reason": "incomplete"} if item.status == "incomplete" else {}
             elif item.type == "function_call":
                 calls.append((item.call_id, item.name, item.arguments))
-        took = response.usage
-        usage = used(took.input_tokens, took.output_tokens, took.output_tokens_details.reasoning_tokens)
-        messages.append(said(text, calls, usage=usage) | ending)
-        messages += [told(id, outputs[id]) for id, _, _ in calls if id in outputs]
+        used = response.usage
+        usage = usage_of(
+            used.input_tokens, used.output_tokens, used.output_tokens_details.reasoning_tokens
+        )
+        messages.append(assistant(text, calls, usage=usage) | ending)
+        messages += [tool_answer(id, outputs[id]) for id, _, _ in calls if id in outputs]
     return messages

@@ -11,14 +11,14 @@ from .messages import Message
 from .messages import Model
 from .messages import Tool
 from .messages import as_model
+from .messages import assistant
 from .messages import calls_of
-from .messages import ended
 from .messages import names_of_calls
-from .messages import prompted
-from .messages import said
+from .messages import split_prompt
 from .messages import text_of
-from .messages import told
-from .messages import used
+from .messages import tool_answer
+from .messages import usage_of
+from .messages import with_output
 from .messages import without_calls
 
 _OUTPUT = "(the output of the run)"
@@ -36,7 +36,7 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
         from pydantic_ai import UnexpectedModelBehavior
         from pydantic_ai import capture_run_messages
 
-        before, prompt = prompted(messages)
+        before, prompt = split_prompt(messages)
         history = _history(before)
         replaced: dict[str, Any] = {}
         if tools is not None:
@@ -53,7 +53,7 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
                 if not rounds:
                     raise
                 return rounds
-        return ended(without_calls(_rounds(result.new_messages()), _forms(result)), result.output)
+        return with_output(without_calls(_rounds(result.new_messages()), _forms(result)), result.output)
 
     return as_model(run, run_tools)
 
@@ -124,13 +124,13 @@ def _rounds(messages: Sequence[Any]) -> list[Message]:
                 for part in message.parts
                 if part.part_kind == "tool-call"
             ]
-            took = message.usage
-            reasoning = took.details.get("reasoning_tokens")
-            usage = used(took.input_tokens, took.output_tokens, reasoning)
-            rounds.append(said(text, calls, usage=usage) | {"finish_reason": message.finish_reason})
+            used = message.usage
+            reasoning = used.details.get("reasoning_tokens")
+            usage = usage_of(used.input_tokens, used.output_tokens, reasoning)
+            rounds.append(assistant(text, calls, usage=usage) | {"finish_reason": message.finish_reason})
         else:
             returned = (part for part in message.parts if part.part_kind == "tool-return")
-            rounds += [told(part.tool_call_id, part.model_response_str()) for part in returned]
+            rounds += [tool_answer(part.tool_call_id, part.model_response_str()) for part in returned]
     return rounds
 
 

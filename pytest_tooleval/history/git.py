@@ -49,8 +49,8 @@ def _git(folder: Path, *arguments: str) -> str | None:
 
 def _run(folder: Path, *arguments: str) -> bytes | None:
     # pytest may change a variable in another thread meanwhile.
-    found = {name: os.environ.get(name) for name in list(os.environ) if name not in _OF_HOOKS}
-    environment = {name: value for name, value in found.items() if value is not None}
+    names = [name for name in list(os.environ) if name not in _OF_HOOKS]
+    environment = {name: value for name in names if (value := os.environ.get(name)) is not None}
     try:
         done = subprocess.run(
             ["git", *arguments],

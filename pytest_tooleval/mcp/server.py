@@ -82,7 +82,7 @@ class McpServer:
     def label(self) -> str:
         """The server in messages: without most arguments, credentials and queries."""
         if self.transport == "stdio":
-            return printable(shorten(" ".join(_telling(self.target))))
+            return printable(shorten(" ".join(_safe_words(self.target))))
         parts = urlsplit(self.url)
         return printable(shorten(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", 200))
 
@@ -183,7 +183,7 @@ def _longest_first(values: Iterable[str]) -> list[str]:
     return sorted(values, key=len, reverse=True)
 
 
-def _telling(command: tuple[str, ...]) -> list[str]:
+def _safe_words(command: tuple[str, ...]) -> list[str]:
     """`npx @scope/server` of `npx -y @scope/server --key ...`, as later arguments may be secrets."""
     told = [os.path.basename(command[0]) or command[0]]
     for word in command[1:]:

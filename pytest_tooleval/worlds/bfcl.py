@@ -100,10 +100,10 @@ def _made(name: str, config: Mapping[str, Any], long_context: bool) -> Any:
 
 def _methods(thing: object) -> dict[str, Callable[..., Any]]:
     found = inspect.getmembers(thing, inspect.ismethod)
-    return {name: _own(method) for name, method in found if name[0] != "_"}
+    return {name: _with_own_defaults(method) for name, method in found if name[0] != "_"}
 
 
-def _own(method: MethodType) -> MethodType:
+def _with_own_defaults(method: MethodType) -> MethodType:
     """The method with its own copy of its default arguments, as lists among them become state."""
     function: Any = method.__func__
     defaults = copy.deepcopy(function.__defaults__)

@@ -193,7 +193,7 @@ def _blocks_of(messages: Sequence[Block], kind: str) -> Iterator[Block]:
 
 def _blocks(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Block]:
     if message["role"] == "assistant":
-        yield from message.get(BLOCKS) or _said(message, names)
+        yield from message.get(BLOCKS) or _rebuilt(message, names)
     elif message["role"] == "tool":
         content = message.get("content")
         result = [*map(_part, content)] if isinstance(content, list) else content or ""
@@ -206,7 +206,7 @@ def _blocks(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Bl
         yield from map(_part, parts_of(message))
 
 
-def _said(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Block]:
+def _rebuilt(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Block]:
     """The blocks of an assistant's message."""
     yield from message.get("thinking_blocks") or ()
     yield from map(_part, parts_of(message))
@@ -235,7 +235,7 @@ def chat_document(document: Mapping[str, Any], names: Mapping[str, str]) -> dict
     # The API refuses an empty text when it is sent back.
     blocks = [block for block in known if block.get("type") != "text" or str(block.get("text")).strip()]
     message = _message(blocks, {sent: name for name, sent in names.items()})
-    if [*_said(message, names)] != blocks:
+    if [*_rebuilt(message, names)] != blocks:
         message[BLOCKS] = blocks
     called = document.get("stop_reason") == "tool_use"
     return {

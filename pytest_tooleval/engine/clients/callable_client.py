@@ -123,8 +123,9 @@ class CallableClient:
             raise callable_error(self._spec, text)
         answer = read_result(self._spec, result, request.messages, latency_s)
         answer = answer if own is None else own.run_of(answer)
-        deaf = "reasoning_effort" in offered and "reasoning_effort" not in keywords
-        return structs.replace(answer, fallbacks={"reasoning_effort": None}) if deaf else answer
+        if "reasoning_effort" in offered and "reasoning_effort" not in keywords:
+            return structs.replace(answer, fallbacks={"reasoning_effort": None})
+        return answer
 
     def _own_loop(self) -> LoopClock:
         if self._clock is None:

@@ -9,8 +9,8 @@ from typing import Any
 from ...record.endings import ending_of
 from ..models.prices import cost_usd
 from ..models.prices import reasoning_tokens
+from ..models.prices import reported_cost
 from ..models.prices import token_count
-from ..models.prices import told_cost
 from ..models.prices import usage_of
 from .base import ChatAnswer
 from .base import text_in
@@ -43,7 +43,7 @@ def read_chat(
         prompt_tokens=token_count(usage.get("prompt_tokens")),
         completion_tokens=token_count(usage.get("completion_tokens")),
         reasoning_tokens=reasoning_tokens(usage),
-        cost_usd=told_cost(usage) or cost_usd(price, usage),
+        cost_usd=reported_cost(usage) or cost_usd(price, usage),
         latency_s=latency_s,
         served_model=text_in(chat, "model"),
         system_fingerprint=text_in(chat, "system_fingerprint"),

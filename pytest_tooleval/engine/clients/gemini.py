@@ -142,8 +142,8 @@ def _parts(message: Mapping[str, Any], names: dict[object, str], older: bool) ->
     if message["role"] == "assistant":
         for call in map(ToolCall.coerce, message.get("tool_calls") or ()):
             names[call.id] = call.name
-        said = message.get(PARTS) or [*_said(message, older)]
-        yield from said if older else _signed(said)
+        parts = message.get(PARTS) or [*_rebuilt(message, older)]
+        yield from parts if older else _signed(parts)
     elif message["role"] == "tool":
         id = message.get("tool_call_id")
         answer = {"name": names.get(id, ""), "response": _response(text_of(dict(message)))}
@@ -152,16 +152,16 @@ def _parts(message: Mapping[str, Any], names: dict[object, str], older: bool) ->
         yield from map(_part, parts_of(message))
 
 
-def _said(message: Mapping[str, Any], older: bool = False) -> Iterator[Part]:
+def _rebuilt(message: Mapping[str, Any], older: bool = False) -> Iterator[Part]:
     """The parts of an assistant's message."""
     if thought := message.get("reasoning_content"):
         yield {"thought": True, "text": thought}
     yield from map(_part, parts_of(message))
-    for told in message.get("tool_calls") or ():
-        call = ToolCall.coerce(told)
+    for sent in message.get("tool_calls") or ():
+        call = ToolCall.coerce(sent)
         called = {**_id_of(call.id, older), "name": call.name, "args": input_of(call)}
         part: Part = {"functionCall": called}
-        signature = (told.get("provider_specific_fields") or {}).get("thought_signature")
+        signature = (sent.get("provider_specific_fields") or {}).get("thought_signature")
         yield {**part, "thoughtSignature": signature} if signature else part
 
 
@@ -207,7 +207,7 @@ def chat_document(document: Mapping[str, Any], ours: str) -> dict[str, Any]:
     found = content.get("parts") if isinstance(content, Mapping) else None
     parts = [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []
     message = _message(parts, ours)
-    if [*_said(message)] != parts:
+    if [*_rebuilt(message)] != parts:
         message[PARTS] = parts
     return {
         "model": document.get("modelVersion"),

@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from ...errors import ModelError
+from ...record.encoding import without_surrogates
 from ...record.endings import ending_of
 from ...record.transcript import text_of
 from ...secrets import ScrubFilter
@@ -43,7 +44,6 @@ from .provider_errors import refused_answer
 from .provider_errors import retry_after_s
 from .transport import chain
 from .transport import connection_error
-from .transport import encodable
 from .transport import for_chat
 from .transport import key_from
 from .transport import no_message
@@ -162,7 +162,7 @@ class LitellmClient:
         arguments: dict[str, Any] = {
             **request.sampling,
             "model": self._spec.model,
-            "messages": encodable(for_chat(request.messages)),
+            "messages": without_surrogates(for_chat(request.messages)),
             "timeout": timeout_s,
             "max_retries": 0,
             "num_retries": 0,

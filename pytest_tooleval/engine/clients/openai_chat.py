@@ -55,10 +55,10 @@ class OpenAIClient(HttpClient):
         while True:
             form = self._responses, self._encrypted
             answered = await self._post(request, timeout_s)
-            if answered.status not in (400, 404) or not self._learns(answered.text, *form):
+            if answered.status not in (400, 404) or not self._changes_form(answered.text, *form):
                 return self._answer(answered, request)
 
-    def _learns(self, refusal: str, responses: bool, encrypted: bool) -> bool:
+    def _changes_form(self, refusal: str, responses: bool, encrypted: bool) -> bool:
         """Whether the form of the question was refused; later questions have another form then."""
         if not responses and wants_responses(refusal):
             self._responses = True

@@ -143,8 +143,8 @@ class OwnLoop:
             future.set_exception(RunIsOver())
             self.rounds.append(ChatAnswer(message, latency_s=latency_s))
             return
-        told = {"role": "tool", "tool_call_id": id, "content": content}
-        self.rounds.append(ChatAnswer(message, latency_s=latency_s, answers=(told,)))
+        answer = {"role": "tool", "tool_call_id": id, "content": content}
+        self.rounds.append(ChatAnswer(message, latency_s=latency_s, answers=(answer,)))
         self._since = time.perf_counter()
         future.set_result(content)
 
@@ -175,12 +175,12 @@ class OwnLoop:
 
     def _in_rounds_of(self, answer: ChatAnswer) -> ChatAnswer | None:
         """The rounds that the agent returned, with the given answers; None if calls are missing."""
-        made = [(_as_json(each.message["tool_calls"][0]), each.answers[0]) for each in self.rounds]
+        made = [(_call_key(each.message["tool_calls"][0]), each.answers[0]) for each in self.rounds]
         found, rounds = 0, []
         for each in answer.rounds:
             answers = {str(message.get("tool_call_id")): message for message in each.answers}
             for call in each.message.get("tool_calls") or ():
-                if found < len(made) and made[found][0] == _as_json(call):
+                if found < len(made) and made[found][0] == _call_key(call):
                     answers[str(call.get("id"))] = {**made[found][1], "tool_call_id": call.get("id")}
                     found += 1
             rounds.append(in_order(structs.replace(each, answers=tuple(answers.values()))))
@@ -195,7 +195,7 @@ class OwnLoop:
         return structs.replace(last, earlier=tuple(earlier))
 
 
-def _as_json(call: Mapping[str, Any]) -> tuple[object, object]:
+def _call_key(call: Mapping[str, Any]) -> tuple[object, object]:
     """The name and the parsed arguments of a call."""
     function = call["function"]
     arguments = function.get("arguments")

@@ -17,8 +17,8 @@ from ...record.transcript import SYSTEM_ROLES
 from ...record.transcript import Message
 from ...text import shorten
 from ..models.prices import reasoning_tokens
+from ..models.prices import reported_cost
 from ..models.prices import token_count
-from ..models.prices import told_cost
 from ..models.spec import ModelSpec
 from .base import ChatAnswer
 from .provider_errors import one_line
@@ -124,7 +124,7 @@ def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object 
         prompt_tokens=token_count(usage.get("prompt_tokens")),
         completion_tokens=token_count(usage.get("completion_tokens")),
         reasoning_tokens=reasoning_tokens(usage),
-        cost_usd=told_cost(usage),
+        cost_usd=reported_cost(usage),
         latency_s=latency_s,
     )
 
@@ -146,7 +146,7 @@ def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
         raise _unexpected(spec, {"tool_calls": calls})
     read: list[dict[str, Any]] = []
     for index, call in enumerate(calls):
-        if _is_chats(call):
+        if _has_chat_form(call):
             read.append({**(call or {}), "function": (call or {}).get("function") or {}})
         elif isinstance(call, dict) and isinstance(call.get("name"), str):
             short = {"name": call["name"], "arguments": call.get("arguments")}
@@ -157,7 +157,7 @@ def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
     return read
 
 
-def _is_chats(call: Any) -> bool:
+def _has_chat_form(call: Any) -> bool:
     """Whether it has the chat API's form, even with invalid contents: null counts as a call."""
     if call is None:
         return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 from collections.abc import Callable
@@ -75,13 +74,6 @@ def for_chat(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             copy.setdefault("reasoning_details", fields["reasoning_details"])
         sent.append(copy)
     return sent
-
-
-def encodable(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages without lone surrogates, which a model may write but UTF-8 cannot encode."""
-    text = json.dumps(messages, ensure_ascii=False).encode("utf-8", "replace")
-    replaced: list[dict[str, Any]] = json.loads(text)
-    return replaced
 
 
 def connection_error(

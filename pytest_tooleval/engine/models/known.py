@@ -16,7 +16,7 @@ def unserved(name: str) -> str | None:
     As litellm takes seconds to import, its data files come first, and litellm itself is only asked about
     other providers and names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
     """
-    if name in known_models():
+    if name in price_list():
         return None
     provider, slash, _ = name.partition("/")
     if slash and (provider == "responses" or provider in known_providers()):
@@ -39,12 +39,6 @@ def _litellm_accepts(name: str) -> bool:
     except Exception:
         return False
     return True
-
-
-@functools.cache
-def known_models() -> tuple[str, ...]:
-    """The model names in litellm's price list."""
-    return tuple(price_list())
 
 
 @functools.cache

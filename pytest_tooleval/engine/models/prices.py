@@ -95,7 +95,7 @@ def reasoning_tokens(usage: Mapping[str, Any]) -> int | None:
 _MOST_USD = 1e6
 
 
-def told_cost(usage: Mapping[str, Any]) -> float | None:
+def reported_cost(usage: Mapping[str, Any]) -> float | None:
     """The cost in US dollars that the provider reports (OpenRouter)."""
     cost = usage.get("cost")
     if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < _MOST_USD:

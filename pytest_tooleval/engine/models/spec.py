@@ -80,7 +80,7 @@ class ModelSpec:
         litellms = _LITELLM_EXTRAS.intersection(self.extra)
         provider = provider_of(self.model)
         if provider == "azure":  # its Responses API has no versions
-            return "openai" if self._over_azures_responses and litellms <= {"api_version"} else None
+            return "openai" if self._uses_azure_responses and litellms <= {"api_version"} else None
         if provider == "openai":
             return None if litellms else "openai"
         if provider == "anthropic" and not self._logs_in and self._is_translated(provider):
@@ -114,7 +114,7 @@ class ModelSpec:
         return not given and bool(os.environ.get("ANTHROPIC_FEDERATION_RULE_ID"))
 
     @property
-    def _over_azures_responses(self) -> bool:
+    def _uses_azure_responses(self) -> bool:
         """Whether Azure needs it and there is a key; without a key, litellm can log in."""
         key = self.api_key_env or (not self.api_base and os.environ.get("AZURE_API_KEY"))
         wanted = self.model.startswith("azure/responses/") or needs_responses(self.model)

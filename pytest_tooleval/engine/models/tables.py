@@ -20,10 +20,10 @@ import msgspec
 
 from ...errors import ConfigError
 from ...secrets import keep_secret
-from .known import known_models
 from .known import known_providers
 from .known import near
 from .known import unserved
+from .prices import price_list
 from .spec import EFFORTS
 from .spec import LEXICAL
 from .spec import SAMPLING
@@ -267,7 +267,7 @@ def _check_label(name: str) -> None:
 def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
     _, slash, rest = name.partition("/")
     spelled = [f"{known}/{rest}" for known in known_providers()] if slash else []
-    alike = near(name, [*tables.tables, LEXICAL, *spelled, *known_models()])
+    alike = near(name, [*tables.tables, LEXICAL, *spelled, *price_list()])
     home = tables.path.name if tables.path else "pyproject.toml"
     defined = ", ".join([*tables.tables, LEXICAL])
     return ConfigError(

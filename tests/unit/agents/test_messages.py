@@ -11,30 +11,34 @@ from pytest_tooleval.agents import crewai
 from pytest_tooleval.agents import google_adk
 from pytest_tooleval.agents import openai_agents
 from pytest_tooleval.agents.claude_sdk import _parts
-from pytest_tooleval.agents.messages import ended
-from pytest_tooleval.agents.messages import prompted
-from pytest_tooleval.agents.messages import said
+from pytest_tooleval.agents.messages import assistant
+from pytest_tooleval.agents.messages import split_prompt
 from pytest_tooleval.agents.messages import text_of
-from pytest_tooleval.agents.messages import told
+from pytest_tooleval.agents.messages import tool_answer
+from pytest_tooleval.agents.messages import with_output
 from pytest_tooleval.agents.messages import without_calls
 
 SEARCH, FORM = ("a", "search", {"n": 1}), ("b", "Answer", {"city": "Oslo"})
 
 
 def test_a_run_without_the_form_of_its_output() -> None:
-    run = [said("Wait.", [SEARCH, FORM]), told("a", {"found": 1}), told("b", "done")]
+    run = [
+        assistant("Wait.", [SEARCH, FORM]),
+        tool_answer("a", {"found": 1}),
+        tool_answer("b", "done"),
+    ]
     kept = without_calls(run, ["Answer"])
     assert [call["function"]["name"] for call in kept[0]["tool_calls"]] == ["search"]
     assert kept[1:] == [{"role": "tool", "tool_call_id": "a", "content": '{"found": 1}'}]
-    assert without_calls([said("", [FORM])], ["Answer"]) == [{"role": "assistant", "content": None}]
+    assert without_calls([assistant("", [FORM])], ["Answer"]) == [{"role": "assistant", "content": None}]
 
 
 def test_a_run_ends_with_what_the_library_made_of_its_answer() -> None:
     output = {"city": "Oslo"}
     last = {"role": "assistant", "content": '{"city": "Oslo"}'}
-    assert ended([said("Oslo?")], output) == [last]
-    assert ended([said("", [SEARCH]), told("a", "1")], output)[2:] == [last]
-    assert ended([said("", [SEARCH])], "Found.")[-1]["content"] == "Found."
+    assert with_output([assistant("Oslo?")], output) == [last]
+    assert with_output([assistant("", [SEARCH]), tool_answer("a", "1")], output)[2:] == [last]
+    assert with_output([assistant("", [SEARCH])], "Found.")[-1]["content"] == "Found."
 
 
 def test_prompts_are_texts_of_the_user() -> None:
@@ -43,7 +47,7 @@ def test_prompts_are_texts_of_the_user() -> None:
     with pytest.raises(ValueError, match="given texts only"):
         text_of({"content": [{"type": "image_url"}]})
     with pytest.raises(ValueError, match="ends with a text of the user"):
-        prompted([{"role": "assistant", "content": "Hi"}])
+        split_prompt([{"role": "assistant", "content": "Hi"}])
 
 
 def test_a_server_in_the_name_of_a_tool() -> None:
@@ -60,6 +64,6 @@ def test_a_server_in_the_name_of_a_tool() -> None:
         (crewai, SimpleNamespace(agents=[]), r"expected a crewai\.Agent, got SimpleNamespace"),
     ],
 )
-def test_what_would_run_tools_is_refused(adapter: Any, agent: object, message: str) -> None:
+def test_what_would_run_tools_is_refusage_of(adapter: Any, agent: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         adapter(agent)
