@@ -1,4 +1,4 @@
-"""Scoring: a case and a transcript in, scores with explanations out. Knows no model and no pytest."""
+"""Scores with explanations, from a case and a transcript. Imports neither pytest nor asyncio."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from ..errors import ModelError
 from ..errors import ScoringError
 from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN
+from ..record.metrics import PENALTIES
 from ..record.results import FailureCategory
+from ..record.results import Score
 from ..record.results import TrialResult
 from ..record.transcript import ENDING
 from ..record.transcript import SYSTEM_ROLES
@@ -36,7 +38,6 @@ from .choices import choices_of
 from .conversation import forbidden_in
 from .conversation import to_judge
 from .drafts import Draft
-from .no_answer import without_answer
 from .problems import CannotCompare
 from .registry import Scorer
 from .registry import run_scorer
@@ -52,17 +53,14 @@ def score_calls(
 ) -> TrialResult:
     """Score the calls that a model made for a case, given as a `TestCase` or by its id.
 
-    `calls` are `ToolCall`s or `{"name": ..., "arguments": {...} | "raw text"}`. `[]` and None mean an
-    answer without calls. For a chain, give the whole trajectory. A case with several turns needs
-    `score_messages`, which knows the turn of each call. Raises ScoringError if the suite asks for a
-    comparison that cannot be made.
+    `calls` are `ToolCall`s or `{"name": ..., "arguments": {...} | "raw text"}`; `[]` and None mean an
+    answer without calls. For a chain, give the whole trajectory. For a case with several turns, use
+    `score_messages`. Raises ScoringError if the suite asks for a comparison that cannot be made.
     """
     resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
     if len(resolved.turns) > 1:
-        raise ScoringError(
-            f"{resolved.suite}::{resolved.id}: the case has {len(resolved.turns)} turns; score_messages "
-            "takes a whole conversation"
-        )
+        turns = f"the case has {len(resolved.turns)} turns; use score_messages"
+        raise ScoringError(f"{resolved.suite}::{resolved.id}: {turns}")
     transcript = Transcript.from_calls(calls)
     if resolved.turns and transcript.calls:
         transcript = structs.replace(transcript, rounds=(*transcript.rounds, ENDING))
@@ -77,11 +75,11 @@ def score_messages(
 ) -> TrialResult:
     """Score a whole conversation, given as chat messages.
 
-    A user message after a reply begins the next turn. Replies that are part of the case's prompt are
-    not scored. The answers of tools are ignored: the calls are made again on a new world. `judged` says
-    which rubrics (`$judge`) are met. A reply never passes if its `refusal` or
-    `finish_reason` says that it cannot be used. Raises ScoringError as `score_calls` does, and if
-    `judged` lacks a rubric, or a `finish_reason` says that the provider broke off.
+    A user message after a reply begins the next turn. Replies in the case's prompt are not scored. The
+    answers of tools are ignored: the calls run again on a new world. `judged` says which rubrics
+    (`$judge`) are met. A reply fails if its `refusal` or `finish_reason` says that it is unusable.
+    Raises ScoringError as `score_calls` does, and if `judged` lacks a rubric or a `finish_reason` says
+    that the provider failed.
     """
     resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
     try:
@@ -98,9 +96,9 @@ def score_messages(
 
 
 def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -> Transcript:
-    """A conversation from its chat messages. Replies that the case's prompt holds are part of that.
+    """A conversation from its chat messages, which may begin with the case's prompt.
 
-    System prompts do not count: an agent may have one of its own.
+    System prompts are not compared: an agent may have its own.
     """
     said = [dict(message) for message in messages]
     spoken = [index for index, message in enumerate(said) if message.get("role") not in SYSTEM_ROLES]
@@ -117,17 +115,19 @@ def score_transcript(
 ) -> TrialResult:
     """Score one conversation, and judge it by the thresholds of the case.
 
-    One that ended without a usable answer has 0 in every metric that applies, and never passes. The
-    built-in scores have no explanations yet: `explained` adds them. Raises ScoringError when the
-    suite asks for something that cannot be carried out, when a scorer misbehaves, or when no
-    thresholded metric applies to a right answer.
+    Without a usable answer, every metric that applies is 0, and the trial fails. The built-in scores
+    have no explanations; `explained` adds them. Raises ScoringError if the suite asks for a comparison
+    that cannot be made, a scorer misbehaves, or no metric with a threshold applies to a right answer.
     """
     measures = structs.asdict(measures_of(transcript))
     with _placing(case):
         analysis, drafts = analyse(case, transcript)
         scores = {metric: draft.score(explained=False) for metric, draft in drafts.items()}
         if transcript.no_answer is not None:
-            scores = without_answer(transcript.no_answer.category, scores, scorers)
+            zero = Score(0.0, f"no usable answer ({transcript.no_answer.category.replace('_', ' ')})")
+            zeros = [m for m, score in scores.items() if score.value is not None and m not in PENALTIES]
+            zeros += (metric for scorer in scorers for metric in scorer.metrics)
+            scores |= dict.fromkeys(zeros, zero)
         else:
             for scorer in scorers:
                 scores.update(run_scorer(scorer, case, transcript))
@@ -151,7 +151,7 @@ def _failure(
     drafts: Mapping[str, Draft],
     scorers: Sequence[Scorer],
 ) -> tuple[FailureCategory | None, str]:
-    """The category of a failure, and what was wrong in one line; (None, "") when nothing was."""
+    """The category of a failure, and what was wrong in one line; (None, "") for a trial that passes."""
     transcript = trial.transcript or Transcript()
     if text := forbidden_in(case, transcript):
         return "forbidden_call", text
@@ -161,17 +161,12 @@ def _failure(
     if failing:
         category = failure_category(case, transcript, analysis, failing)
         return category, what_was_wrong(category, trial.values, failing, drafts)
-    if not case.budgets:
-        return None, ""
-    try:
-        over = over_budget(trial.spent, case.budgets)
-    except ScoringError as error:
-        raise ScoringError(f"{case.suite}::{case.id}: {error}") from None
+    over = over_budget(trial.spent, case.budgets) if case.budgets else None
     return ("over_budget", over) if over else (None, "")
 
 
 def explained(case: ResolvedCase, trial: TrialResult) -> TrialResult:
-    """The trial with explanations of its built-in scores."""
+    """The trial with explanations for its built-in scores."""
     if trial.transcript is None or trial.no_answer is not None:
         return trial
     with _placing(case):
@@ -182,29 +177,22 @@ def explained(case: ResolvedCase, trial: TrialResult) -> TrialResult:
 
 @contextmanager
 def _placing(case: ResolvedCase) -> Iterator[None]:
-    """Name the case in what cannot be compared."""
+    """Name the case in errors."""
     try:
         yield
     except CannotCompare as error:
         place = f"{error.place}: " if error.place else ""
         raise ScoringError(f"{case.suite}::{case.id}: {place}{error.message}") from None
+    except ScoringError as error:
+        raise ScoringError(f"{case.suite}::{case.id}: {error}") from error.__cause__
 
 
 def _failing(
     case: ResolvedCase, values: Mapping[str, float | None], scorers: Sequence[Scorer]
 ) -> dict[str, tuple[float | None, float]]:
     """The metrics that miss their thresholds, with score and threshold."""
+    known = {*values, *BUILT_IN, *(metric for scorer in scorers for metric in scorer.metrics)}
     for metric in case.thresholds:
-        if metric not in values:
-            _require_known(case, metric, scorers)
-    try:
-        return missed_thresholds(values, case.thresholds)
-    except ScoringError as error:
-        raise ScoringError(f"{case.suite}::{case.id}: {error}") from None
-
-
-def _require_known(case: ResolvedCase, metric: str, scorers: Sequence[Scorer]) -> None:
-    if metric not in BUILT_IN and not any(metric in scorer.metrics for scorer in scorers):
-        raise ScoringError(
-            f"{case.suite}::{case.id}: there is a threshold for {metric!r}, but no scorer reports it"
-        )
+        if metric not in known:
+            raise ScoringError(f"there is a threshold for {metric!r}, but no scorer reports it")
+    return missed_thresholds(values, case.thresholds)

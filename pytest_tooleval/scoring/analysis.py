@@ -1,4 +1,4 @@
-"""From a case and a transcript to the built-in scores and the category of a failure."""
+"""The built-in scores and the category of a failure, from a case and a transcript."""
 
 from __future__ import annotations
 
@@ -23,42 +23,39 @@ from .single_turn import SeveralCallsExpected
 
 
 class Analysis(Protocol):
-    """What each kind of case makes of its calls. Explanations are built when they are read."""
+    """How a kind of case judges the calls. Explanations are built when they are read."""
 
     def scores(self) -> dict[str, Draft]:
         """The metrics of this kind of case, all but `arguments_valid`."""
 
     def failure(self) -> FailureCategory | None:
-        """What is wrong first of all, or None when the built-in metrics find nothing wrong."""
+        """The most important mistake, or None if the built-in metrics find none."""
 
     def parameter_failure(self) -> FailureCategory | None:
         """What is wrong with the parameters alone."""
 
     def pairs(self) -> list[Pair]:
-        """Each expected call with the one in its place, and each further call with nothing."""
+        """Each expected call with the one made for it, and each extra call with no tools."""
 
 
 def analyse(case: ResolvedCase, transcript: Transcript) -> tuple[Analysis, dict[str, Draft]]:
     """The analysis of a transcript and all built-in scores.
 
-    Raises CannotCompare when the suite asks for something that cannot be carried out.
+    Raises CannotCompare if the suite asks for a comparison that cannot be made.
     """
     analysis: Analysis
-    calls: Sequence[ToolCall]
+    calls: Sequence[ToolCall] = transcript.calls
     if case.turns:
         analysis = Conversation(case, transcript)
-        calls = transcript.calls
     elif case.case.multi_turn:
         analysis = chain = Chain(case, transcript)
         calls = chain.hops
+    elif case.case.expects_nothing:
+        analysis = NoCallExpected(case, calls)
+    elif case.case.expected_calls is not None:
+        analysis = SeveralCallsExpected(case, calls)
     else:
-        calls = transcript.calls
-        if case.case.expects_nothing:
-            analysis = NoCallExpected(case, calls)
-        elif case.case.expected_calls is not None:
-            analysis = SeveralCallsExpected(case, calls)
-        else:
-            analysis = OneCallExpected(case, calls)
+        analysis = OneCallExpected(case, calls)
     scores = analysis.scores()
     scores["arguments_valid"] = score_arguments(case, calls)
     return analysis, scores

@@ -1,4 +1,4 @@
-"""`arguments_valid`: do all calls keep to the called tool's own schema, without invented parameters?"""
+"""`arguments_valid`: are all arguments valid under the tool's schema, without invented parameters?"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .tool_selection import find_tool
 from .tool_selection import shown_call
 
 _IN_PLACE = ("allOf", "anyOf", "oneOf")
-# With one of these at the top of a schema, what it declares is not all that it takes.
+# With one of these, a schema accepts more than the parameters that it declares.
 _OPEN = (
     "additionalProperties",
     "unevaluatedProperties",
@@ -46,17 +46,17 @@ _OPEN = (
     "$dynamicRef",
     "if",
 )
-# The matchers whose operands are themselves the right values.
+# The matchers whose operands are right values themselves.
 _LISTING = (ANY_OF, OPTIONAL, UNORDERED)
 
 
 def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
-    """1.0 when all arguments are valid, else 0.0; None without a call.
+    """1.0 if all arguments are valid, else 0.0; None without a call.
 
-    A call is not valid if its tool was not offered, its arguments are not a JSON object, a key appears
-    twice, or the tool does not have a parameter. What the case itself expects is never held against the
-    model: None where nothing else breaks the schema. A schema that cannot be used is the suite's
-    mistake: CannotCompare when the case has a threshold on this metric, else None.
+    A call is invalid if its tool was not offered, its arguments are not a JSON object, a key appears
+    twice, or the tool does not have a parameter. Values that the case expects are not held against the
+    model: None if nothing else breaks the schema. An unusable schema is a mistake of the suite:
+    CannotCompare if the case has a threshold on this metric, else None.
     """
     if not calls:
         return Draft(None, "no tool was called")
@@ -72,7 +72,7 @@ def score_arguments(case: ResolvedCase, calls: Sequence[ToolCall]) -> Draft:
 
 
 def argument_flaw(case: ResolvedCase, calls: Sequence[ToolCall]) -> FailureCategory:
-    """The category of calls of which some are not valid."""
+    """The category of calls that are not all valid."""
     invalid = [call for call in calls if not _is_valid(case, call)]
     schemas = [_schema(case, call) for call in invalid]
     if None in schemas:
@@ -110,7 +110,7 @@ def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[
 
 
 def _schema(case: ResolvedCase, call: ToolCall) -> dict[str, Any] | None:
-    """The schema of the called tool; None when it was not offered."""
+    """The schema of the called tool; None if it was not offered."""
     tool = find_tool(case, call.name)
     return None if tool is None else tool.function.parameters or {}
 
@@ -126,7 +126,7 @@ def _is_valid(case: ResolvedCase, call: ToolCall) -> bool:
 
 
 def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
-    """What is wrong with the arguments of a call, less what the case asks for."""
+    """What is wrong with the arguments of a call, except what the case asks for."""
     if call.arguments is None:
         return [NO_OBJECT]
     schema = _schema(case, call)
@@ -138,23 +138,19 @@ def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
         for name, text in violations(schema, call.arguments)
         if name not in invented and not _is_expected(case, call, name, _asks_for)
     ]
-    repeated = call.repeated_key
-    twice = [] if repeated is None else [f"the key {json_text(repeated)} appears twice"]
-    return [
-        *twice,
-        *broken,
-        *(
-            f"the tool has no parameter {json_text(name)}"
-            for name in invented
-            if not _is_expected(case, call, name, _matches)
-        ),
+    broken += [
+        f"the tool has no parameter {json_text(name)}"
+        for name in invented
+        if not _is_expected(case, call, name, _matches)
     ]
+    repeated = call.repeated_key
+    return broken if repeated is None else [f"the key {json_text(repeated)} appears twice", *broken]
 
 
 def _is_expected(
     case: ResolvedCase, call: ToolCall, name: str | None, fits: Callable[[Any, Any], bool]
 ) -> bool:
-    """Whether the case expects of this call that the parameter is just as it is."""
+    """Whether the case expects the parameter to be as it is in this call."""
     arguments = call.arguments or {}
     return any(
         fits(params[name], arguments[name]) if name in arguments else is_optional(params[name])
@@ -164,12 +160,12 @@ def _is_expected(
 
 
 def _matches(expected: Any, value: Any) -> bool:
-    # Another spelling may be right for the case, and not for the tool.
+    # A different spelling may be right for the case, but not for the tool.
     return matches(expected, value, RULES["case_sensitive"])
 
 
 def _asks_for(expected: Any, value: Any) -> bool:
-    """Whether the case names this value, which is more than not to rule it out: `{"$gte": 1}`."""
+    """Whether the case names this value; `{"$gte": 1}` only allows it."""
     key = matcher_key(expected)
     if key == ANY_OF:
         return any(_asks_for(member, value) for member in expected[key])

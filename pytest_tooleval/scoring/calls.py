@@ -1,9 +1,8 @@
-"""Assignment of actual to expected calls so that the total is the best there is, never greedily.
+"""The assignment of actual to expected calls with the best total.
 
-A pair scores 0.6 + 0.4 x parameters. Of several pairings with the same total the one with more
-pairs is taken, then the one with more parameters right: then every figure drawn from the pairing
-is the same in whatever order the calls come. Totals are whole numbers, so that rounding cannot
-decide between pairings.
+A pair scores 0.6 + 0.4 x parameters. Among pairings with the same total, the one with the most pairs
+wins, then the one with the most right parameters: so no score depends on the order of the calls. Totals
+are whole numbers, so rounding cannot decide between pairings.
 """
 
 from __future__ import annotations
@@ -15,23 +14,23 @@ from typing import NamedTuple
 from .parameters import NO_CALL
 from .parameters import Share
 
-# Cost grows with expected² x actual. A reply may be hostile: what comes after these is surplus.
+# The cost grows with expected² x actual, and a reply may be hostile: further calls are surplus.
 MAX_ACTUAL = 1000
 MAX_EXPECTED = 200
 
 
 class Row(NamedTuple):
-    """An expected call against the actual ones: a share of parameters, None for the wrong tool."""
+    """An expected call against the actual ones: the share of right parameters, None for a wrong tool."""
 
     shares: Sequence[Share | None]
     scored: bool
 
 
 class Assignment(NamedTuple):
-    """`pairs` maps an expected call to its actual one (by index), `shares` are those of the pairs.
+    """`pairs` maps the index of an expected call to that of its actual one, with their `shares`.
 
-    `total` is the sum of the pairs' scores, `parameters` the sum of the parameter accuracies of
-    those pairs whose parameters are scored.
+    `total` is the sum of the pairs' scores. `parameters` is the sum of the parameter accuracies, where
+    parameters are scored.
     """
 
     pairs: dict[int, int]
@@ -43,7 +42,7 @@ class Assignment(NamedTuple):
 def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
     """The best pairing; with `in_order` the pairs keep the order of both lists.
 
-    Each row has a share for every actual call, of which there is at least one.
+    Each row has a share for every actual call; there must be at least one.
     """
     weights = _weights(rows)
     pairs = _aligned(weights) if in_order else _assigned(weights)
@@ -52,7 +51,7 @@ def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
 
 
 def total_of(pairs: dict[int, int], shares: Sequence[Share], scored: Sequence[bool]) -> Assignment:
-    """The figures of a pairing, given for each pair its share and whether parameters are scored."""
+    """The assignment of some pairs, from their shares and whether their parameters are scored."""
     common = shares[0].total if len(shares) == 1 else math.lcm(*[share.total for share in shares])
     total = parameters = 0
     for share, counts in zip(shares, scored, strict=True):
@@ -60,12 +59,12 @@ def total_of(pairs: dict[int, int], shares: Sequence[Share], scored: Sequence[bo
         total += 3 * common + 2 * part
         if counts:
             parameters += part
-    # 0.6 + 0.4 p = (3 + 2 p) / 5: one division, and the order of the pairs cannot show.
+    # 0.6 + 0.4 p = (3 + 2 p) / 5. A single division does not depend on the order of the pairs.
     return Assignment(pairs, shares, total / (5 * common), parameters / common)
 
 
 def _weights(rows: Sequence[Row]) -> list[list[int]]:
-    """Weights in which the total counts first, then the number of pairs, then scored parameters."""
+    """Weights that rank by the total, then by the number of pairs, then by scored parameters."""
     common = math.lcm(*{share.total for row in rows for share in row.shares if share is not None})
     most_parameters = len(rows) * common + 1
     most_pairs = len(rows) + 1
@@ -119,7 +118,7 @@ def _hungarian(weights: list[list[int]]) -> list[int]:
     """For each row its column in a heaviest assignment; there are at least as many columns as rows.
 
     The shortest augmenting path form of the Hungarian algorithm (Jonker and Volgenant 1987), in
-    O(rows² x columns). Index 0 of the arrays is a column that stands for "none".
+    O(rows² x columns). Index 0 of the arrays means "none".
     """
     height, width = len(weights), len(weights[0])
     row_potential = [0] * (height + 1)

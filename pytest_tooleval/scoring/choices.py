@@ -1,9 +1,8 @@
-"""Each expected call against the call that was made in its place: what a confusion matrix counts.
+"""Each expected call against the call that was made for it: the counts of a confusion matrix.
 
-Every expected call and every call that was made stands in exactly one choice, with these exceptions:
-where any tool is right (`"*"`) there is nothing to confuse; where any number of calls is right, further
-ones say nothing; and of a chain only the end counts, as calls on the way are nobody's mistake, and of
-a conversation nothing.
+Every expected call and every actual call is in exactly one choice, with these exceptions: if any tool is
+right (`"*"`), there is nothing to confuse; if any number of calls is right, extra ones are left out. In
+a chain, only the end counts, as other calls are no mistake; in a conversation, nothing does.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from .tool_selection import find_tool
 
 
 def choices_of(case: ResolvedCase, transcript: Transcript, analysis: Analysis) -> tuple[Choice, ...]:
-    """The choices of a trial. An answer that broke off called nothing, and is no abstention either."""
+    """The choices of a trial. Without a usable answer, only the missed calls count."""
     if transcript.no_answer is None:
         return tuple(_named(case, analysis.pairs()))
     empty, _ = analyse(case, Transcript())
@@ -52,6 +51,6 @@ def _called(case: ResolvedCase, call: ToolCall | None) -> tuple[str | None, bool
 
 
 def _offered(case: ResolvedCase, name: str) -> str | None:
-    """The name as the suite spells it."""
+    """The name as spelt in the suite."""
     tool = find_tool(case, name)
     return None if tool is None else tool.name

@@ -1,9 +1,9 @@
-"""A conversation of several turns: each expectation is a check from 0 to 1, `overall` their mean.
+"""A conversation of several turns: each expectation is a check from 0 to 1, and `overall` is their mean.
 
-    calls    expected_calls under exact, contains and within
-    state    expected_state, and expected_calls under state and state+results: the model's calls are
-             played on a fresh world, the expected ones on another
-    results  state+results: every answer that the turn's expected calls give was given to the model
+    calls    expected_calls with match exact, contains and within
+    state    expected_state, and expected_calls with match state and state+results: the model's calls
+             run on a new world, and the expected ones on another
+    results  state+results: the model got every answer that the expected calls of the turn give
     text     expected_text
     conduct  forbidden_calls and max_calls; 0 for a turn that did not end
 
@@ -63,14 +63,12 @@ from .texts import says
 from .tool_selection import shown_call
 
 _NOT_GIVEN = "(no such answer)"
-# As many differences between two states, and missing answers, as an explanation lists.
-_SHOWN = 20
-# What a check is called that a judge has decided.
-JUDGE = "judge"
+_SHOWN = 20  # differences or missing answers in an explanation
+JUDGE = "judge"  # the name of checks by a judge
 
 
 class Part(NamedTuple):
-    """One check. `rows` explain it, without its `place`."""
+    """One check. Its `rows` explain it, without their `place`."""
 
     metric: str
     value: float
@@ -84,9 +82,9 @@ def _part(metric: str, failure: FailureCategory, place: str, row: Check) -> Part
 
 
 class Span(NamedTuple):
-    """A turn, or the whole of a conversation, with what is expected of it.
+    """A turn or the whole conversation, with its expectations.
 
-    `small` is it as a case of its own, `end` the number of the turn that it ends with, from 1.
+    `small` is a case with these expectations, `end` the number of the last turn, from 1.
     """
 
     place: str
@@ -118,7 +116,7 @@ class Span(NamedTuple):
 
 
 def _with_turns(case: ResolvedCase, transcript: Transcript) -> ResolvedCase:
-    """The case with as many turns as the model took that plays the user."""
+    """The case; if a model plays the user, with as many turns as it took."""
     taken = max(1, len(transcript.turns))
     return replace(case, turns=case.turns * taken) if case.case.user else case
 
@@ -143,7 +141,7 @@ def _small(case: ResolvedCase, of: Expectations) -> ResolvedCase:
 
 
 def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
-    """What is said of the first call that the case, or the turn that it was made in, forbids."""
+    """The failure message for the first call that the case or its turn forbids."""
     if not case.turns:
         return forbidden_call(case, transcript.calls)
     case = _with_turns(case, transcript)
@@ -151,24 +149,24 @@ def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
 
 
 def _forbidden(case: ResolvedCase, spans: Sequence[Span]) -> list[str | None]:
-    """The same of each span."""
+    """The message for each span."""
     turns = spans[:-1]
-    # Under "*" the whole case allows what any of its turns expects.
+    # With "*", the case allows the calls that any of its turns expects.
     every = [call for span in spans for call in span.expected.expected_calls or ()]
-    all_of_it = replace(case, case=case.case.model_copy(update={"expected_calls": every}))
+    whole = replace(case, case=case.case.model_copy(update={"expected_calls": every}))
 
-    def said(span: Span, by: ResolvedCase) -> str | None:
+    def message(span: Span, by: ResolvedCase) -> str | None:
         text = forbidden_call(by, span.calls)
         return text and span.place + text
 
-    in_case = (said(span, all_of_it) for span in turns)
-    return [*(said(span, span.small) for span in turns), next(filter(None, in_case), None)]
+    in_case = (message(span, whole) for span in turns)
+    return [*(message(span, span.small) for span in turns), next(filter(None, in_case), None)]
 
 
 def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]]:
-    """The rubrics that a judge has to apply, each to a turn, by its number, or to the whole (0).
+    """The rubrics for a judge, each with the number of its turn, or 0 for the whole conversation.
 
-    None where nothing was said, or where the conversation is lost anyway.
+    Turns without text have none, and neither has a conversation that fails anyway.
     """
     if not case.rubrics:
         return []
@@ -183,7 +181,7 @@ def _is_lost(transcript: Transcript, forbidden: Sequence[str | None]) -> bool:
 
 
 class Conversation:
-    """What came of a conversation."""
+    """The checks of a conversation."""
 
     def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
         self._case = case = _with_turns(case, transcript)
@@ -212,8 +210,7 @@ class Conversation:
         return None
 
     def pairs(self) -> list[Pair]:
-        """None: most calls of a conversation are on the way, and nobody's mistake."""
-        return []
+        return []  # most calls only gather information, and are no mistake
 
     def _overall(self) -> float:
         return 0.0 if any(self._forbidden) else _mean(self._parts)
@@ -245,7 +242,7 @@ class Conversation:
         references = self._play_expected()
         for number, (span, reference) in enumerate(zip(self._spans, references, strict=True)):
             if not span.rounds and span is not self._spans[-1]:
-                continue  # of a turn that never began nothing else holds, not even what is not to be
+                continue  # a turn that never began meets no expectation, not even that of no call
             yield from _calls(span)
             if played is not None:
                 yield from _states(span, played, reference)
@@ -274,11 +271,11 @@ class Conversation:
             return False, "not judged, because the conversation has already failed"
         if not span.is_said:
             return False, "nothing was said"
-        message = f"no judge has applied the rubric {json_text(rubric)}; set --tooleval-judge=MODEL"
+        message = f"the rubric {json_text(rubric)} needs a judge; set --tooleval-judge=MODEL"
         raise CannotCompare(message, span.place + "expected_text")
 
     def _play_model(self) -> Played | None:
-        """The model's calls on a fresh world, if the case looks at one; a forbidden call is not run."""
+        """The model's calls on a new world, if an expectation needs it; none if one was forbidden."""
         if self._lost or not any(span.expected.expected_state or _plays(span) for span in self._spans):
             return None
         turns = [
@@ -288,7 +285,7 @@ class Conversation:
         return _played(self._case, turns)
 
     def _play_expected(self) -> list[Played | None]:
-        """The expected calls on a fresh world: those up to each turn, then those of the whole case."""
+        """The expected calls on a new world: of the turns, and then of the case on another."""
         offered = {tool.name for tool in self._case.tools}
         *turns, whole = [Calls(expected_calls(span.expected), offered) for span in self._spans]
         of_turns = _played(self._case, turns) if any(map(_plays, self._spans[:-1])) else None
@@ -329,7 +326,7 @@ def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[
 
 
 def expected_calls(of: Expectations) -> list[ToolCall]:
-    """The expected calls as if they had been made; their params are plain values."""
+    """The expected calls, whose params must be plain values, as actual ones."""
     return [ToolCall(call.tools[0], call.params or {}) for call in of.expected_calls or ()]
 
 
@@ -339,7 +336,7 @@ def _plays(span: Span) -> bool:
 
 def _played(case: ResolvedCase, turns: Sequence[Calls]) -> Played:
     if case.world is None:
-        raise CannotCompare("there is no world whose state could be compared", "world")
+        raise CannotCompare("the case needs a world", "world")
     try:
         return play(case.world, turns)
     except WorldError as error:
@@ -354,16 +351,11 @@ def _states(span: Span, played: Played, reference: Played | None) -> Iterator[Pa
         yield _part("state", "wrong_state", span.place, row)
     if reference is None or not _plays(span):
         return
-    # Of the whole case there is one turn to compare with.
+    # The reference of the whole case has a single turn.
     turn = min(span.end, len(reference.states)) - 1
+    why = "differs from the state after the expected calls"
     rows = [
-        Check(
-            clean(path_text(path)),
-            _shown(wanted),
-            _shown(got),
-            0.0,
-            "different from after the expected calls",
-        )
+        Check(clean(path_text(path)), _shown(wanted), _shown(got), 0.0, why)
         for path, wanted, got in islice(differences(reference.states[turn], state), _SHOWN)
     ]
     same = Check("state", "the same as after the expected calls", "the same", 1.0, "")
@@ -372,8 +364,9 @@ def _states(span: Span, played: Played, reference: Played | None) -> Iterator[Pa
         given = [answer for turn in played.answers[: span.end] for answer in turn]
         missing = _missing_results(span, reference.answers[turn], given)
         all_given = Check("results", "those of the expected calls", "all given", 1.0, "")
-        found = missing or [all_given]
-        yield Part("results", float(not missing), "missing_result", lambda: found, span.place)
+        yield Part(
+            "results", float(not missing), "missing_result", lambda: missing or [all_given], span.place
+        )
 
 
 def _missing_results(span: Span, wanted: Sequence[str], given: Sequence[str]) -> list[Check]:
@@ -398,13 +391,13 @@ def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any)
         right, why = is_optional(wanted), _what_is_there(state, whole)
     else:
         right, why = reason(wanted, got, RULES[case.param_scoring])
-        if not right:  # the reason may show what came
+        if not right:  # the reason may quote the value
             _, why = reason(wanted, clean(got), RULES[case.param_scoring])
     return Check(path_text(whole), json_text(wanted), _shown(got), float(right), why)
 
 
 def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
-    """`nothing is there; Desk.orders has "A1"`, of the part of a path that leads to something."""
+    """`does not exist; Desk.orders has "A1"`: the part of the path that does exist."""
     found, last = "the world", state
     for end in range(1, len(path)):
         whole, value = look_up(state, tuple(path[:end]))
@@ -413,8 +406,8 @@ def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
         found, last = path_text(whole), value
     if isinstance(last, dict):
         names = ", ".join(json_text(name, 40) for name in clean(list(last)[:_SHOWN])) or "nothing"
-        return shorten(f"nothing is there; {found} has {names}", 200)
-    return f"nothing is there; {found} is {shorten(_shown(last), 60)}"
+        return shorten(f"does not exist; {found} has {names}", 200)
+    return f"does not exist; {found} is {shorten(_shown(last), 60)}"
 
 
 def _shown(value: Any) -> str:
@@ -448,7 +441,7 @@ def _rows_of(draft: Draft) -> list[Check]:
 
 
 def _call_rows(match: str, drafts: dict[str, Draft]) -> list[Check]:
-    """The rows about tools and about parameters, without those that this match leaves free."""
+    """The rows about tools and parameters that matter for this match."""
     tools = [
         row
         for row in _rows_of(drafts["tool_selection"])

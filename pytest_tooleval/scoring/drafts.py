@@ -1,4 +1,4 @@
-"""A score whose explanation is built only when somebody asks for it."""
+"""A score whose explanation is built on demand."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ..record.results import Check
 from ..record.results import Score
 
 Explained = tuple[str, list[Check]]
-# The tools of which one is expected, or none, and the call that was made in their place.
+# The acceptable tools (none for an extra call), and the call that was made.
 Pair = tuple[Sequence[str], ToolCall | None]
 
 
 class Draft(NamedTuple):
-    """The value of a built-in metric, and how to explain it: few of all that are scored are read."""
+    """The value of a built-in metric, and how to explain it: few explanations are ever read."""
 
     value: float | None
     explain: Callable[[], Explained] | str
 
     def score(self, *, explained: bool) -> Score:
-        """The score, with or without its texts."""
+        """The score, with or without its explanation."""
         if not explained:
             return Score(self.value)
         text, checks = (self.explain, []) if isinstance(self.explain, str) else self.explain()

@@ -1,4 +1,4 @@
-"""Calls that a case forbids: whatever else is right, one of them fails it."""
+"""Forbidden calls: one of them fails the case, even if all else is right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .tool_selection import shown_call
 
 
 def forbidden_call(case: ResolvedCase, calls: Iterable[ToolCall]) -> str | None:
-    """What is said of the first call that the case forbids; None when there is none."""
+    """The failure message for the first call that the case forbids; None if there is none."""
     for index, forbidden in enumerate(case.forbidden_calls):
         for call in calls:
             try:
@@ -41,11 +41,11 @@ def _is_meant(case: ResolvedCase, forbidden: str | ExpectedCall, call: ToolCall)
         return same_name(forbidden, call.name, mode)
     if not accepts(forbidden.tools, call.name, mode):
         return False
-    # Arguments that cannot be read may be the forbidden ones.
+    # Unreadable arguments may be the forbidden ones.
     params = forbidden.params
     if params is None or call.arguments is None:
         return True
-    # Not the whole verdict: under `bfcl` that counts further parameters as well.
+    # Not the share as a whole: `bfcl` also counts unexpected parameters.
     named = [n for n, value in params.items() if n in call.arguments or not is_optional(value)]
     return parameters.compare(params, call.arguments, RULES[mode]).correct == len(named)
 

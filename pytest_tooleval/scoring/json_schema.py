@@ -1,7 +1,7 @@
-"""JSON Schema (draft 2020-12) for schemas and values that nobody has vetted.
+"""JSON Schema (draft 2020-12) for untrusted schemas and values.
 
-Validation is jsonschema's, with three differences: patterns run with a time limit, a `$ref` is
-never followed out of the schema, and the whole takes `TIMEOUT_S` seconds at most.
+Validation is jsonschema's, with three differences: patterns have a time limit, a `$ref` never leads out
+of the schema, and a validation takes at most `TIMEOUT_S` seconds.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ _MAX_CACHED = 4096
 _DEEP = 60
 
 _clock = threading.local()
-
-
-# Each beside its source, which is held so that its id stays its own.
+# Validators by the id of their source, which is kept so that its id is not reused.
 _validators: dict[int, tuple[Any, Any]] = {}
 
 
@@ -49,7 +47,7 @@ def _validator(source: Any) -> Any:
 
 
 def is_valid(schema: Any, value: Any) -> bool:
-    """Whether the value is valid. Raises CannotCompare when the schema cannot be used."""
+    """Whether the value is valid. Raises CannotCompare if the schema is unusable."""
     return is_plainly_valid(schema, value) or not violations(schema, value, limit=1)
 
 
@@ -59,7 +57,7 @@ def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
 
 
 def violations(schema: Any, value: Any, limit: int = 20) -> list[tuple[str | None, str]]:
-    """Why the value is not valid, as `errors`, each with the member of the object that it is about."""
+    """The lines of `errors`, each with the member of the object that it is about."""
     from jsonschema.exceptions import SchemaError
     from jsonschema.exceptions import UnknownType
     from referencing.exceptions import Unresolvable
@@ -70,7 +68,7 @@ def violations(schema: Any, value: Any, limit: int = 20) -> list[tuple[str | Non
         return [(_member(error), _line(error)) for error in found]
     except Unresolvable as error:
         raise CannotCompare(
-            f"the JSON Schema has a $ref without a target in it ({error}); put its target into $defs"
+            f"the JSON Schema does not contain the target of a $ref ({error}); put it into $defs"
         ) from None
     except (SchemaError, UnknownType) as error:
         first = str(error).strip().splitlines()[0]
@@ -82,15 +80,15 @@ def violations(schema: Any, value: Any, limit: int = 20) -> list[tuple[str | Non
     except OverflowError as error:
         return [(None, f"a number is too large: {error}")]
     except (TypeError, AttributeError, KeyError, ValueError) as error:
-        # A keyword with a value of the wrong type; suites from files are checked when loaded.
+        # A keyword with a value of the wrong type; suites are checked when they are loaded.
         raise CannotCompare(f"the JSON Schema is not valid: {error!r}") from None
 
 
 def _member(error: ValidationError) -> str | None:
-    """The member of the outermost object that an error is about, be it missing; None: none alone."""
+    """The member of the outermost object that an error is about, if it is about a single one."""
     if error.path:
         return str(error.path[0])
-    # Each missing or invented name is reported by itself, and stands in the message only.
+    # Missing and invented members have an error each, and only the message names them.
     named: Any = {"required": error.validator_value, "additionalProperties": error.instance}
     names = named.get(error.validator, ())
     return next((name for name in names if error.message.startswith(repr(name))), None)
@@ -110,7 +108,7 @@ def _prepared(schema: Any) -> Any:
 
 
 def _without_dialect(schema: Any) -> Any:
-    """The schema without `$schema`, on which jsonschema would change to a class without our limits."""
+    """The schema without `$schema`, which makes jsonschema switch to a class without our limits."""
     if isinstance(schema, dict):
         return {
             key: value if key in ("enum", "const", "default", "examples") else _without_dialect(value)
@@ -196,7 +194,7 @@ def _unique_items(validator: Any, unique: Any, instance: Any, schema: Any) -> It
 
 
 def _frozen(value: Any) -> Any:
-    """A hashable stand-in that is equal exactly for values which are equal in JSON."""
+    """A hashable value, equal for values that are equal in JSON."""
     if isinstance(value, dict):
         return "object", frozenset((key, _frozen(member)) for key, member in value.items())
     if isinstance(value, list):

@@ -1,14 +1,12 @@
-"""Whether a value that a model gave is the value that a case expects.
+"""Whether a value from a model is the one that a case expects.
 
-`matches` compares by the leaf rules of a `param_scoring` mode and by matchers (`{"$any_of": ...}`),
-which may stand in place of any value. Under every mode
+`matches` compares by the rules of a `param_scoring` mode (see `suite.modes`) and by matchers such as
+`{"$any_of": ...}`, which may replace any value. In every mode
 
 - a boolean is never a number, a string never a number, and null is only null;
 - objects have the same keys, except that a key expected as `$optional` may be absent;
 - lists have the same length and the same order;
-- what lies inside objects and lists compares by the same rules.
-
-`suite.modes` says how each mode compares strings and numbers.
+- members of objects and lists compare by the same rules.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -30,7 +29,6 @@ from ..suite.dates import read_date
 from ..suite.modes import ParamScoring
 from ..text import json_text
 from . import regexes
-from .dates import same_date
 from .problems import CannotCompare
 
 Number = int | float
@@ -38,7 +36,7 @@ Number = int | float
 RELATIVE_TOLERANCE = 1e-6
 ABSOLUTE_TOLERANCE = 1e-12
 FUZZY_SIMILARITY = 0.85
-# Beyond this, similarity takes too long to compute, and strings compare as under `exact`.
+# For longer strings, similarity takes too long; they compare as in `exact`.
 FUZZY_LENGTH = 10_000
 
 
@@ -46,7 +44,7 @@ FUZZY_LENGTH = 10_000
 class Rules:
     """How plain strings and numbers compare (expected, actual), and what `$contains` ignores.
 
-    A value of one of the types in `reflexive` matches one that is equal and of the same type.
+    A value of one of the `reflexive` types matches an equal value of the same type.
     """
 
     mode: ParamScoring
@@ -57,12 +55,12 @@ class Rules:
 
 
 def composed(text: str) -> str:
-    """The text with each character in one way: `e` and an accent, or one code point, are the same."""
+    """The text in Unicode's form NFC, in which `é` is always one code point."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def folded(text: str) -> str:
-    """The text as it compares where case is ignored."""
+    """The text for comparisons that ignore case."""
     return text.casefold() if text.isascii() else composed(composed(text).casefold())
 
 
@@ -79,7 +77,7 @@ def _contained_text(expected: str, actual: str) -> bool:
 
 
 def similarity(expected: str, actual: str) -> float:
-    """How alike two strings are, 0 to 1: rapidfuzz's normalised InDel similarity, case ignored."""
+    """The similarity of two strings, ignoring case: rapidfuzz's normalised InDel similarity, 0 to 1."""
     from rapidfuzz import fuzz
 
     return fuzz.ratio(folded(expected), folded(actual)) / 100
@@ -95,7 +93,7 @@ def _similar_text(expected: str, actual: str) -> bool:
         return True
     if max(len(expected), len(actual)) > FUZZY_LENGTH:
         return False
-    # One wrong digit leaves a date or an id very similar, and quite wrong.
+    # A date or an id with one wrong digit is very similar, but wrong.
     return digits(expected) == digits(actual) and similarity(expected, actual) >= FUZZY_SIMILARITY
 
 
@@ -103,7 +101,7 @@ _BFCL_IGNORED = str.maketrans(dict.fromkeys(" ,./-_*^"))
 
 
 def bfcl_text(text: str) -> str:
-    """A string as BFCL's `standardize_string` leaves it."""
+    """The result of BFCL's `standardize_string`."""
     return text.translate(_BFCL_IGNORED).lower().replace("'", '"')
 
 
@@ -130,7 +128,7 @@ def _bfcl_number(expected: Number, actual: Number) -> bool:
 def near(expected: Number, actual: Number, absolute: Number, relative: Number) -> bool:
     """Whether |actual - expected| <= max(absolute, relative * |expected|).
 
-    Computed on the decimals as they are written: 3.13 is within 0.01 of 3.14.
+    Computed with decimals, not binary floats: 3.13 is within 0.01 of 3.14.
     """
     if not (_is_finite(expected) and _is_finite(actual)):
         return expected == actual
@@ -154,13 +152,7 @@ RULES: Mapping[str, Rules] = {
         Rules("case_sensitive", _same_case_text, _same_number, composed),
         Rules("contains", _contained_text, _same_number, folded),
         Rules("numeric_tolerance", _same_text, _near_number, folded),
-        Rules(
-            "regex",
-            regexes.search,
-            _same_number,
-            folded,
-            reflexive=frozenset({int, float, bool, type(None)}),
-        ),
+        Rules("regex", regexes.search, _same_number, folded, frozenset({int, float, bool, type(None)})),
         Rules("fuzzy", _similar_text, _same_number, folded),
         Rules("bfcl", _bfcl_same_text, _bfcl_number, bfcl_text),
     )
@@ -173,7 +165,7 @@ def is_optional(expected: Any) -> bool:
 
 
 def matches(expected: Any, actual: Any, rules: Rules) -> bool:
-    """Whether `actual`, a JSON value, is what `expected`, a JSON value with matchers, asks for.
+    """Whether `actual`, a JSON value, matches `expected`, a JSON value that may have matchers.
 
     Raises CannotCompare for a matcher that cannot be applied.
     """
@@ -216,10 +208,7 @@ def _same_object(expected: dict[str, Any], actual: dict[str, Any], rules: Rules)
 
 
 def identical(expected: Any, actual: Any) -> bool:
-    """Whether two JSON values have the same type and value all the way down.
-
-    An integer and a number with a decimal point are of different types here: 1 is not 1.0.
-    """
+    """Whether two JSON values and all values in them have the same type and value; 1 is not 1.0."""
     if isinstance(expected, dict):
         return (
             isinstance(actual, dict)
@@ -236,9 +225,9 @@ def identical(expected: Any, actual: Any) -> bool:
 
 
 def unpaired(expected: Sequence[Any], actual: Sequence[Any], rules: Rules) -> int | None:
-    """The place of an expected member for which no actual one is left, each being used once, or None.
+    """The index of an expected member that no actual one is left for, if each is used once; else None.
 
-    Searches for a perfect matching by augmenting paths (Kuhn 1955): no greedy choice can spoil it.
+    Searches for a perfect matching by augmenting paths (Kuhn 1955).
     """
     fits: list[list[int]] = []
     user_of: dict[int, int] = {}
@@ -305,8 +294,18 @@ def _approx(operand: Any, actual: Any, rules: Rules) -> bool:
 
 
 def _date(operand: Any, actual: Any, rules: Rules) -> bool:
+    """Whether it is the expected day, instant or time. A date-time is on the day that its text names."""
     expected, written = read_date(operand), read_date(actual)
-    return expected is not None and written is not None and same_date(expected, written)
+    if expected is None or written is None:
+        return False
+    if expected.kind == "date":
+        return written.kind != "time" and written.at.date() == expected.at.date()
+    if expected.kind != written.kind:
+        return False
+    if expected.at.tzinfo is None or written.at.tzinfo is None:
+        return expected.at.replace(tzinfo=None) == written.at.replace(tzinfo=None)
+    apart = expected.at - written.at
+    return not (apart % timedelta(days=1) if expected.kind == "time" else apart)
 
 
 def _len(operand: Any, actual: Any, rules: Rules) -> bool:

@@ -1,9 +1,8 @@
 """Parameter accuracy: the share of expected parameters that a call got right.
 
-Each expected parameter counts 0 or 1: `correct / total`. One that is expected as `$optional` and
-is absent is in neither number, so leaving it out never costs and a wrong value does. Parameters
-that nobody expects are not scored, except under `bfcl`, where each adds a wrong one to the total.
-Nothing expected (`{}`) is 1.0; arguments that are not a JSON object are 0, whatever is expected.
+Each expected parameter counts 0 or 1: `correct / total`. An absent `$optional` one is in neither number.
+Unexpected parameters are not scored, except under `bfcl`, where each counts as a wrong one. If nothing
+is expected (`{}`), the accuracy is 1.0. Arguments that are not a JSON object always score 0.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ from .reasons import reason
 class Share(NamedTuple):
     """`correct` of `total` parameters; `total` is at least 1.
 
-    `flaw` is what is wrong, None when nothing is. A missing parameter goes before an unexpected
-    one, and that before a wrong value: a misspelt name is the first of these.
+    `flaw` is the most important mistake, None if there is none. A missing parameter comes before an
+    unexpected one, and that before a wrong value, so a misspelt name counts as missing.
     """
 
     correct: int
@@ -65,7 +64,7 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
             if name in arguments:
                 present += 1
                 actual, kind = arguments[name], type(value)
-                # Most values are right and as they were written; the rest is for the rules to say.
+                # Most values are equal; only the others need the rules.
                 if (kind is type(actual) and kind in reflexive and value == actual) or matches(
                     value, actual, rules
                 ):
@@ -88,7 +87,7 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
 
 
 def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode: ParamScoring) -> bool:
-    """Whether the arguments are all that is expected. Raises ScoringError as scoring does."""
+    """Whether all parameters are right. Raises ScoringError as scoring does."""
     try:
         return compare(expected, arguments, RULES[mode]).flaw is None
     except CannotCompare as error:
@@ -96,12 +95,10 @@ def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode
 
 
 def shown_arguments(call: ToolCall) -> str:
-    """The arguments as a short text: JSON, or what came in its place."""
-    return (
-        json_text(call.arguments)
-        if call.arguments is not None
-        else shown(call.raw_arguments or "") or "(empty)"
-    )
+    """The arguments as a short text, also if they are not JSON."""
+    if call.arguments is not None:
+        return json_text(call.arguments)
+    return shown(call.raw_arguments or "") or "(empty)"
 
 
 def checks(
@@ -142,5 +139,5 @@ def checks(
 def _missing(name: str, expected: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
     for other in arguments:
         if other not in expected and other.casefold() == name.casefold():
-            return f"is missing; {json_text(other)} is another name"
+            return f"is missing; {json_text(other)} is a different name"
     return "is missing"

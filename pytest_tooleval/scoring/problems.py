@@ -1,13 +1,12 @@
-"""The error inside scoring, before it is known where in the suite its cause stands."""
+"""The error of comparisons, which do not know the place of its cause in the suite."""
 
 from __future__ import annotations
 
 
 class CannotCompare(Exception):
-    """A comparison that the suite asks for cannot be carried out.
+    """A comparison that the suite asks for cannot be made.
 
-    `place` grows on the way up, from the parameter to the case; `score_transcript` turns the whole
-    into a `ScoringError`.
+    Callers prepend to `place` what they know of it; `score_transcript` raises a `ScoringError` instead.
     """
 
     def __init__(self, message: str, place: str = "") -> None:
@@ -16,6 +15,6 @@ class CannotCompare(Exception):
         self.place = place
 
     def within(self, outer: str) -> CannotCompare:
-        """The same error, its place seen from one level further out."""
+        """The same error, with its place seen from one level further out."""
         dot = "" if not self.place or self.place.startswith("[") else "."
         return CannotCompare(self.message, outer + dot + self.place)

@@ -1,4 +1,4 @@
-"""Why a value counted or did not, in a few words."""
+"""Why a value is right or wrong, in a few words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ..text import counted
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
-from .dates import difference
 from .matchers import FUZZY_SIMILARITY
 from .matchers import RELATIVE_TOLERANCE
 from .matchers import Rules
@@ -27,7 +26,7 @@ from .problems import CannotCompare
 
 
 def reason(expected: Any, actual: Any, rules: Rules) -> tuple[bool, str]:
-    """Whether the value counts, and why."""
+    """Whether the value is right, and why."""
     try:
         if matches(expected, actual, rules):
             return True, _why_right(expected, actual, rules)
@@ -46,11 +45,11 @@ def _why_right(expected: Any, actual: Any, rules: Rules) -> str:
         if composed(expected) == composed(actual):
             return "equal, in different code points"
         return {
-            "contains": "is contained in it",
+            "contains": "contains it",
             "regex": "matches the pattern",
-            "fuzzy": "is similar enough",
+            "fuzzy": "similar enough",
             "bfcl": "equal as BFCL compares strings",
-        }.get(rules.mode, "equal when case is ignored")
+        }.get(rules.mode, "equal, ignoring case")
     if is_number(expected) and expected != actual:
         return f"within {RELATIVE_TOLERANCE:g} of it"
     return "equal"
@@ -70,7 +69,7 @@ def _why_wrong(expected: Any, actual: Any, rules: Rules) -> str:
         return _wrong_text(expected, actual, rules)
     if is_number(expected) and expected == actual:
         return "is a number with a decimal point, not an integer"
-    return "another value"
+    return "different value"
 
 
 def _why_no_match(key: str, operand: Any, actual: Any, rules: Rules) -> str:
@@ -85,7 +84,8 @@ def _why_no_match(key: str, operand: Any, actual: Any, rules: Rules) -> str:
         return shorten(printable("; ".join(errors(operand, actual, limit=1))), 120)
     if _type(actual) != _COMPARABLE.get(key, _type(actual)):
         return f"is {_shown(actual)}, not {_TYPE_NAMES[_COMPARABLE[key]]}"
-    if key == shape.EXACT and _is_composed_otherwise(operand, actual):
+    both_texts = isinstance(operand, str) and isinstance(actual, str)
+    if key == shape.EXACT and both_texts and composed(operand) == composed(actual):
         return f"in different code points: {_code_points(actual)}, not {_code_points(operand)}"
     if key in shape.BOUNDS:
         return f"is {json_text(actual, 30)}, not {shape.BOUNDS[key]} {operand}"
@@ -104,11 +104,11 @@ _NO_MATCH = {
     shape.ANY_OF: "an empty $any_of never matches",
     shape.NOT: "is what it must not be",
     shape.EXACT: "not of the same type and value",
-    shape.REGEX: "the pattern is not found",
-    shape.CONTAINS: "is not contained in it",
-    shape.APPROX: "not near enough",
+    shape.REGEX: "the pattern does not match",
+    shape.CONTAINS: "does not contain it",
+    shape.APPROX: "not close enough",
 }
-# The one type that a matcher compares with.
+# The only type that a matcher accepts.
 _COMPARABLE = {
     shape.REGEX: "string",
     shape.DATE: "string",
@@ -117,11 +117,6 @@ _COMPARABLE = {
     shape.UNORDERED: "list",
 }
 _UNITS = {"string": "character", "list": "member", "object": "key"}
-
-
-def _is_composed_otherwise(expected: Any, actual: Any) -> bool:
-    both_texts = isinstance(expected, str) and isinstance(actual, str)
-    return both_texts and composed(expected) == composed(actual)
 
 
 def _code_points(text: str) -> str:
@@ -145,14 +140,17 @@ def _wrong_members(expected: list[Any], actual: Any, rules: Rules) -> str:
     if len(expected) != len(actual):
         return f"has {counted(len(actual), 'member')}, not {len(expected)}"
     left = unpaired(expected, actual, rules)
-    return f"no item is left to match {json_text(None if left is None else expected[left], 40)}"
+    return f"no item is left that matches {json_text(None if left is None else expected[left], 40)}"
 
 
 def _wrong_date(operand: str, actual: str) -> str:
     expected, written = read_date(operand), read_date(actual)
     if expected is None or written is None:
         return "is not a date or time such as 2026-03-02 or 2026-03-02T10:00Z"
-    return difference(expected, written, actual)
+    if expected.kind == written.kind or (expected.kind, written.kind) == ("date", "date-time"):
+        what = {"date": "day", "date-time": "instant", "time": "time"}[expected.kind]
+        return f"different {what}: {actual}"
+    return f"is a {written.kind}, not a {expected.kind}"
 
 
 def _wrong_object(expected: dict[str, Any], actual: dict[str, Any], rules: Rules) -> str:
@@ -172,25 +170,25 @@ def _wrong_list(expected: Any, actual: Any, rules: Rules) -> str:
     for index, (wanted, got) in enumerate(zip(expected, actual, strict=True)):
         if not matches(wanted, got, rules):
             if len(expected) <= shape.MAX_UNORDERED and unpaired(expected, actual, rules) is None:
-                return "the same members in another order, which $unordered would allow"
+                return "the same members in a different order, which $unordered would allow"
             return f"at [{index}]: {_why_wrong(wanted, got, rules)}"
-    return "another value"
+    return "different value"
 
 
 def _wrong_text(expected: str, actual: str, rules: Rules) -> str:
     if rules.mode == "regex":
-        return "the pattern is not found"
+        return _NO_MATCH[shape.REGEX]
     if rules.mode == "contains":
-        return "is not contained in it"
+        return _NO_MATCH[shape.CONTAINS]
     if folded(expected) == folded(actual):
         return "case differs"
-    if expected.split() == actual.split() or "".join(expected.split()) == "".join(actual.split()):
+    if "".join(expected.split()) == "".join(actual.split()):
         return "white space differs"
     if rules.mode == "fuzzy":
         if digits(expected) != digits(actual):
             return "the digits differ"
         return f"similarity {similarity(expected, actual):.2f}, below {FUZZY_SIMILARITY:g}"
-    return "another text"
+    return "different text"
 
 
 _TYPE_NAMES = {
@@ -217,7 +215,7 @@ def _type(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     kind = _type(value)
-    article = "" if kind in ("null", "boolean") else "the " if kind in ("string", "number") else "a "
     if kind in ("list", "object"):
         return _TYPE_NAMES[kind]
-    return json_text(value, 30) if not article else f"the {kind} {json_text(value, 30)}"
+    text = json_text(value, 30)
+    return f"the {kind} {text}" if kind in ("string", "number") else text

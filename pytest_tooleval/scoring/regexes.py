@@ -1,4 +1,4 @@
-"""Regular expressions of suites and tools, which may be slow: every search has a time limit."""
+"""Searches with the regular expressions of suites and tools, which may be slow, with a time limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 1.0
 
 
-# Each may take some megabytes, and a schema may hold thousands of them.
+# A pattern may take some megabytes, and a schema may have thousands of them.
 @lru_cache(maxsize=32)
 def _compiled(pattern: str) -> regex.Pattern[str]:
     import regex
@@ -30,7 +30,7 @@ def _compiled(pattern: str) -> regex.Pattern[str]:
 def search(pattern: str, text: str) -> bool:
     """Whether the pattern is found anywhere in the text, as in `re.search`.
 
-    Raises CannotCompare when it does not compile or takes longer than `TIMEOUT_S` seconds.
+    Raises CannotCompare if it does not compile or takes longer than `TIMEOUT_S` seconds.
     """
     try:
         return _compiled(pattern).search(text, timeout=TIMEOUT_S) is not None

@@ -1,4 +1,4 @@
-"""Scorers of third parties: the protocol, and the registry of a run."""
+"""Third-party scorers: the protocol, and the registry of a run."""
 
 from __future__ import annotations
 
@@ -26,21 +26,20 @@ class Scorer(Protocol):
     """Adds metrics to every trial.
 
     `metrics` are the names that `score` may return: Python identifiers that no other scorer uses.
-    `score` is called once per trial, with the whole conversation and the case, which has all defaults
-    applied. It returns a `Score` for each metric. A metric that does not apply is left out, or has None
-    in `value`. It must not change its arguments.
+    `score` is called once per trial, with the case and the whole conversation, and must not change them.
+    It returns a `Score` for each metric; one that does not apply is left out or has the `value` None.
     """
 
     @property
     def metrics(self) -> Sequence[str]:
-        """The names that `score` may return; a plain class attribute will do."""
+        """The names that `score` may return; usually a class attribute."""
 
     def score(self, case: ResolvedCase, transcript: Transcript) -> Mapping[str, Score]:
         """The scores of one trial."""
 
 
 class ScorerRegistry:
-    """The scorers that were registered for a run, in their order."""
+    """The scorers of a run, in the order of their registration."""
 
     def __init__(self) -> None:
         self._scorers: list[Scorer] = []
@@ -55,40 +54,36 @@ class ScorerRegistry:
         return (*METRICS, *(metric for scorer in self._scorers for metric in scorer.metrics))
 
     def register(self, scorer: Scorer) -> None:
-        """Add a scorer. Raises ConfigError when it is none or its metrics cannot be used."""
-        name = scorer_name(scorer)
+        """Add a scorer. Raises ConfigError if it is not a scorer, or if its metrics cannot be used."""
+        problem = self._problem(scorer)
+        if problem is not None:
+            raise ConfigError(f"scorer {scorer_name(scorer)}: {problem}")
+        self._scorers.append(scorer)
+
+    def _problem(self, scorer: Scorer) -> str | None:
         if isinstance(scorer, type):
-            raise ConfigError(f"scorer {name}: got the class, expected an instance: {name}()")
+            return f"got the class, expected an instance: {scorer_name(scorer)}()"
         if not callable(getattr(scorer, "score", None)):
-            raise ConfigError(f"scorer {name}: it has no method score(case, transcript)")
+            return "it has no method score(case, transcript)"
         metrics = getattr(scorer, "metrics", None)
         if isinstance(metrics, str) or not isinstance(metrics, Sequence) or not metrics:
-            raise ConfigError(
-                f"scorer {name}: metrics must be a list of the names that it returns, got {metrics!r}"
-            )
+            return f"metrics must be a list of the names that it returns, got {metrics!r}"
         taken = {metric: other for other in self._scorers for metric in other.metrics}
         for metric in metrics:
+            what = f"the metric {metric!r}"
             if not isinstance(metric, str) or not metric.isidentifier():
-                raise ConfigError(
-                    f"scorer {name}: the metric {metric!r} must be a name of letters, digits and "
-                    "underscores, such as answer_length"
-                )
+                return f"{what} must be a name of letters, digits and underscores, such as answer_length"
             if metric in BUILT_IN:
-                raise ConfigError(
-                    f"scorer {name}: the metric {metric!r} is built in; choose another name"
-                )
+                return f"{what} is built in; choose a different name"
             if metric in taken:
                 other = scorer_name(taken[metric])
-                raise ConfigError(
-                    f"scorer {name}: the metric {metric!r} is already registered by {other}; "
-                    "choose another name"
-                )
+                return f"{what} is already registered by {other}; choose a different name"
             taken[metric] = scorer
-        self._scorers.append(scorer)
+        return None
 
 
 def scorer_name(scorer: object) -> str:
-    """How messages call a scorer: the name of its class, with its module."""
+    """The name of a scorer in messages: its class, with the module."""
     kind = scorer if isinstance(scorer, type) else type(scorer)
     return f"{kind.__module__}.{kind.__qualname__}"
 
@@ -96,18 +91,16 @@ def scorer_name(scorer: object) -> str:
 def run_scorer(scorer: Scorer, case: ResolvedCase, transcript: Transcript) -> dict[str, Score]:
     """The scores of a third-party scorer.
 
-    Raises ScoringError when it raises, or returns something else than what it announced.
+    Raises ScoringError if it raises, or if it returns something that its `metrics` do not announce.
     """
-    place = f"{case.suite}::{case.id}: scorer {scorer_name(scorer)} ({', '.join(scorer.metrics)})"
+    place = f"scorer {scorer_name(scorer)} ({', '.join(scorer.metrics)})"
     try:
         scores = scorer.score(case, transcript)
     except Exception as error:
         raise ScoringError(f"{place} raised {error_text(error)}{raised_at(error)}") from error
     if not isinstance(scores, Mapping):
-        raise ScoringError(
-            f"{place} returned {scores!r:.200}, "
-            f'expected a dict such as {{"{scorer.metrics[0]}": Score(1.0)}}'
-        )
+        expected = f'a dict such as {{"{scorer.metrics[0]}": Score(1.0)}}'
+        raise ScoringError(f"{place} returned {scores!r:.200}, expected {expected}")
     for metric, score in scores.items():
         if metric not in scorer.metrics:
             raise ScoringError(f"{place} returned {metric!r}, which is not in its metrics")
@@ -125,4 +118,4 @@ def _require_score(score: object, place: str) -> None:
     try:
         msgspec.convert(msgspec.to_builtins(score), Score)
     except (msgspec.ValidationError, TypeError) as error:
-        raise ScoringError(f"{place} a Score that cannot be kept: {error}") from None
+        raise ScoringError(f"{place} an invalid Score: {error}") from None

@@ -1,6 +1,6 @@
-"""Playing the expected calls of a suite on its worlds, before any model is asked.
+"""Runs the expected calls of a suite on its worlds, before any model is asked.
 
-Each case is played twice: what comes out differently would be held against a model.
+Each case runs twice, to find worlds that are not deterministic and would fail models at random.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _Part = tuple[Loc, Expectations]
 
 
 def rehearse(suite: Suite) -> Findings:
-    """Expected calls that fail or come out differently, and expected states they do not lead to."""
-    told: set[str] = set()
+    """Expected calls that fail or differ between runs, and expected states that they do not lead to."""
+    reported: set[str] = set()
     for index, test in enumerate(suite.test_cases):
         if world_of(suite, test) is not None:
             loc: Loc = ("test_cases", index)
@@ -48,13 +48,13 @@ def rehearse(suite: Suite) -> Findings:
                 if test.expected_calls:
                     yield from _play(case, [whole], offered[-1:], [])
             except (WorldError, CannotCompare) as error:
-                if str(error) in told:  # as of a world that cannot be imported
+                if str(error) in reported:  # such as a failed import of the world
                     continue
-                told.add(str(error))
+                reported.add(str(error))
                 at: Loc = (*loc, "turns" if test.user is None else "user")
                 if not _can_be_made(case):
                     at = (*loc, "world") if test.world else ("world",)
-                yield Finding(at, f"the expected calls cannot be played: {error}")
+                yield Finding(at, f"the expected calls cannot be run: {error}")
 
 
 def _can_be_made(case: ResolvedCase) -> bool:
@@ -69,7 +69,7 @@ def _can_be_made(case: ResolvedCase) -> bool:
 def _play(
     case: ResolvedCase, parts: Sequence[_Part], offered: Sequence[set[str]], ends: Sequence[_Part]
 ) -> Findings:
-    """Play the calls of these parts one after the other; what `ends` expect holds after the last."""
+    """Run the calls of these parts in order; the expectations of `ends` hold after the last."""
     assert case.world is not None
     raw = [call.model_dump() for _, part in parts for call in part.expected_calls or ()]
     if not raw or any(unplayable(raw, ())):
@@ -82,7 +82,7 @@ def _play(
         for index, (call, answer) in enumerate(answers):
             if is_error(answer):
                 fails = True
-                # Further calls are free there, and may have to come first.
+                # Extra calls are allowed there, and may have to come first.
                 is_free = (part.match or case.case.match) in ("contains", "within")
                 if not is_free and call.params is not None:
                     at = (*loc, "expected_calls", index)
@@ -90,7 +90,7 @@ def _play(
         found = next(differences(first.states[number], second.states[number]), None)
         if found is not None:
             one, other = (json_text(clean(value)) for value in found[1:])
-            yield Finding(loc, f"{clean(path_text(found[0]))} is {one}, and {other} when played again")
+            yield Finding(loc, f"{clean(path_text(found[0]))} is {one}, but {other} in a second run")
     if not fails:
         states = [*first.states, *[first.states[-1]] * len(ends)]
         for (loc, part), state in zip((*parts, *ends), states, strict=True):
@@ -98,5 +98,5 @@ def _play(
                 row = state_row(case, state, path, wanted)
                 if row.value < 1.0:
                     got = row.reason if row.actual == ABSENT else f"they lead to {row.actual}"
-                    message = f"the expected calls do not lead to it: {got}"
+                    message = f"the expected calls do not lead to this: {got}"
                     yield Finding((*loc, "expected_state", path), message)

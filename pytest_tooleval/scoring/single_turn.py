@@ -1,4 +1,4 @@
-"""One reply: to be answered by nothing, by one call, or by several calls."""
+"""A single reply that should have no call, one call or several calls."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ from .drafts import Draft
 from .drafts import Explained
 from .drafts import Pair
 from .matchers import RULES
-from .overall import formula
-from .overall import overall
 from .parameters import Share
 from .problems import CannotCompare
 
-# As many surplus calls as an explanation lists.
-_SHOWN = 50
-SURPLUS = "surplus call"
+_SHOWN = 50  # surplus calls in an explanation
+
+
+def overall(tool: float, parameters: float | None) -> float:
+    """`0.6 * tool + 0.4 * parameters`; the tool alone if parameters are not scored."""
+    return tool if parameters is None else 0.6 * tool + 0.4 * parameters
 
 
 def _no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
-    """`no_extra_calls`: nothing where any number of calls is right."""
+    """`no_extra_calls`: None if any number of calls is right."""
     if _any_number_is_right(case):
         return Draft(None, "any number of calls is right")
     return Draft(0.0 if extra else 1.0, partial(_explain_extra, case, extra))
@@ -50,18 +51,17 @@ def _any_number_is_right(case: ResolvedCase) -> bool:
 def _explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
     if not extra:
         return "no more calls than expected", []
-    rows = _surplus_rows(case, extra)
     text = f"{counted(len(extra), 'call')} more than expected"
-    # Where several calls are expected, or none, `overall` counts them as well.
+    # If several calls are expected, or none, `overall` counts the extra ones as well.
     if case.case.expected_tools and "no_extra_calls" in case.thresholds:
         text += '; to let it pass: "thresholds": {"no_extra_calls": null}'
-    return text, rows
+    return text, _surplus_rows(case, extra)
 
 
 def _surplus_rows(case: ResolvedCase, calls: Sequence[ToolCall]) -> list[Check]:
     return [
-        Check("tool", NO_TOOL, tool_selection.shown_call(call), 0.0, _why_extra(case, call), SURPLUS)
-        for call in calls[:_SHOWN]
+        Check("tool", NO_TOOL, tool_selection.shown_call(call), 0.0, why, "surplus call")
+        for call, why in ((call, _why_extra(case, call)) for call in calls[:_SHOWN])
     ]
 
 
@@ -69,15 +69,10 @@ def _why_extra(case: ResolvedCase, call: ToolCall) -> str:
     if tool_selection.find_tool(case, call.name) is None:
         return tool_selection.NOT_OFFERED
     if not tool_selection.is_expected(call.name, case):
-        return "no one asked for it"
+        return "not expected"
     if case.case.call_order == "strict":
-        return "more often than expected, or elsewhere in the order"
+        return "more often than expected, or out of order"
     return "more often than expected"
-
-
-def called_for_nothing(calls: Sequence[ToolCall]) -> list[Pair]:
-    """Where nothing is expected: each call, or that there was none."""
-    return [((), call) for call in calls] or [((), None)]
 
 
 class NoCallExpected:
@@ -103,29 +98,28 @@ class NoCallExpected:
         return None
 
     def pairs(self) -> list[Pair]:
-        return called_for_nothing(self._calls)
+        return [((), call) for call in self._calls] or [((), None)]
 
     def _explain(self) -> Explained:
         if not self._calls:
-            return "no tool was called, as expected", [
-                Check("tool", NO_TOOL, NO_TOOL, 1.0, "as expected")
-            ]
+            row = Check("tool", NO_TOOL, NO_TOOL, 1.0, "as expected")
+            return "no tool was called, as expected", [row]
         rows = [
             Check("tool", NO_TOOL, tool_selection.shown_call(call), 0.0, "no tool should be called")
             for call in self._calls
         ]
-        return f"{len(rows)} called where no tool should be", rows
+        return f"{counted(len(rows), 'call')}, but none is expected", rows
 
 
 class Choice(NamedTuple):
-    """The call that scores best; `share` is None when parameters are not scored."""
+    """The call that scores best; `share` is None if parameters are not scored."""
 
     call: ToolCall
     share: Share | None
 
 
 def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
-    """Of the calls to an expected tool the one with the best parameters, or None."""
+    """The call to an expected tool with the best parameters, or None."""
     test = case.case
     best: Choice | None = None
     for call in calls:
@@ -150,7 +144,7 @@ def _compare(case: ResolvedCase, call: ToolCall) -> Share:
 
 
 class OneCallExpected:
-    """`expected_tool`: any call to an expected tool will do, and the best of them is scored."""
+    """`expected_tool`: the best call to an expected tool is scored."""
 
     def __init__(self, case: ResolvedCase, calls: Sequence[ToolCall]) -> None:
         self._case = case
@@ -204,7 +198,11 @@ class OneCallExpected:
         return _counted(self._share or parameters.NO_CALL, self._call), rows
 
     def _explain_overall(self) -> Explained:
-        return formula(self._tool, None if self._share is None else self._share.value), []
+        if self._share is None:
+            return f"{self._tool:.4g} = tool selection (parameters are not scored)", []
+        tool, accuracy = self._tool, self._share.value
+        value = overall(tool, accuracy)
+        return f"{value:.4g} = 0.6 × {tool:.4g} (tool) + 0.4 × {accuracy:.4g} (parameters)", []
 
 
 def _counted(share: Share, call: ToolCall | None) -> str:
@@ -225,13 +223,10 @@ class SeveralCallsExpected:
         self._in_order = case.case.call_order == "strict"
         self._rules = RULES[case.param_scoring]
         if len(self._expected) > MAX_EXPECTED:
-            raise CannotCompare(
-                f"{len(self._expected)} calls are expected, at most {MAX_EXPECTED} can be scored; "
-                "split the case",
-                "expected_calls",
-            )
-        most = {"contains": len(self._expected), "within": len(calls)}
-        self._most = most.get(case.case.match or "", max(len(self._expected), len(calls)))
+            most = f"at most {MAX_EXPECTED} can be scored; split the case"
+            raise CannotCompare(f"{len(self._expected)} calls are expected, {most}", "expected_calls")
+        allowed = {"contains": len(self._expected), "within": len(calls)}
+        self._most = allowed.get(case.case.match or "", max(len(self._expected), len(calls)))
         self._scored = sum(expected.params is not None for expected in self._expected)
         self._rows: dict[int, Row] = {}
         self._pairing = self._as_listed() or self._pair(self._in_order)
@@ -239,7 +234,7 @@ class SeveralCallsExpected:
         self._extra = self._surplus(self._pairing) if more else []
 
     def _as_listed(self) -> Assignment | None:
-        """The pairing of each expected call with the one at its place, if no other is better for it."""
+        """The pairing in the given order, if no expected call has a better partner elsewhere."""
         if len(self._expected) != len(self._calls):
             return None
         pairs, shares, scored = {}, [], []
@@ -316,7 +311,7 @@ class SeveralCallsExpected:
         return next((share.flaw for share in self._pairing.shares if share.flaw is not None), None)
 
     def pairs(self) -> list[Pair]:
-        """Calls that fit nothing stand for the expected ones that were not made, in order."""
+        """Unpaired calls are, in order, taken to be made instead of the missing ones."""
         free = self._free()
         surplus = iter(self._surplus(free))
         found: list[Pair] = []
@@ -351,7 +346,7 @@ class SeveralCallsExpected:
                 rows += parameters.checks(expected.params, call, self._rules, f"call {i + 1}")
         if not self._scored:
             return "no expected call has params: parameters are not scored", []
-        return f"mean over {self._scored} expected calls; one that was not made counts 0", rows
+        return f"mean over {self._scored} expected calls; a missing call counts 0", rows
 
     def _explain_overall(self) -> Explained:
         parts = []

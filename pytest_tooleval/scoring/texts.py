@@ -1,4 +1,4 @@
-"""What the assistant says: whether a text, a pattern or a number stands in one of its messages."""
+"""Whether a message of the assistant contains a text, a pattern or a number."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from . import regexes
 
 _COMMA = re.compile(r"(?<=\d),(?=\d{3})")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
-# Digits are compared as decimals; this is room for the float that JSON makes of them.
+# For the rounding of decimals to floats.
 _TOLERANCE = 1e-9
 
 
 def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:
-    """Whether it was said. Case, white space and commas, as in 1,000, do not count."""
+    """Whether one of the texts contains it, ignoring case, white space, and commas as in 1,000."""
     if isinstance(expected, str):
         return any(_folded(expected) in _folded(text) for text in texts)
     ((key, operand),) = expected.items()

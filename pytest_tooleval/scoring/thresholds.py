@@ -1,4 +1,4 @@
-"""Which thresholds some scores miss, and which budgets were not kept."""
+"""Missed thresholds and exceeded budgets."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def missed_thresholds(
 ) -> dict[str, tuple[float | None, float]]:
     """Metric to (score, threshold) for each thresholded metric that is too low.
 
-    A metric without a number does not apply to the answer and is passed over. If none applies that
-    says whether the answer is right, a wrong answer misses them all, and a right one is a ScoringError:
-    a case that nothing judges must not pass.
+    A metric with the score None does not apply to the answer and is ignored. If none applies that can
+    show an answer to be right, a wrong answer misses them all. A right one raises ScoringError: a case
+    must not pass if nothing judges it.
     """
     judged = {metric: scores.get(metric) for metric in thresholds}
     missed: dict[str, tuple[float | None, float]] = {
@@ -39,28 +39,28 @@ def missed_thresholds(
 
 
 def over_budget(spent: Mapping[str, float | None], budgets: Mapping[str, float]) -> str | None:
-    """The first budget that was not kept, in words; None when all were.
+    """The first budget that was exceeded, in words; None if none was.
 
-    Raises ScoringError when what was spent is unknown: nobody could say that it was kept.
+    Raises ScoringError if the amount spent is unknown.
     """
     for name, most in budgets.items():
         value = spent[name]
         if value is None:
-            raise ScoringError(f"{name}: {_UNKNOWN[name]}, so this budget cannot be judged")
+            raise ScoringError(f"{name}: {_UNKNOWN[name]}, so this budget cannot be checked")
         if value > most * (1 + TOLERANCE):
             return f"{name}: {value:g}, at most {most:g} allowed"
     return None
 
 
 _UNKNOWN = {
-    "max_tokens_used": "the answer does not say how many tokens it took",
+    "max_tokens_used": "the answer does not report its tokens",
     "max_cost_usd": "the price of the answer is unknown (set input_price and output_price of the model)",
-    "max_latency_s": "how long the answer took is unknown",
+    "max_latency_s": "the latency of the answer is unknown",
 }
 
 
 def below(score: float | None, bound: float) -> str:
-    """`0.60 < 1.00`, with as many digits as it takes to tell the two apart."""
+    """`0.60 < 1.00`, with enough digits to tell the two apart."""
     if score is None:
         return f"has no score, needs {bound:.2f}"
     for digits in range(2, 10):

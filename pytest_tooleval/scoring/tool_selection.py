@@ -1,7 +1,7 @@
 """Tool selection: is a called tool one of the expected ones?
 
-Names compare without regard to case, as the seed has it. Under `bfcl` case counts, and an expected
-`.` also stands for `_`, which is what providers make of it.
+Names ignore case. Under `bfcl`, case counts, and an expected `.` also matches `_`, by which providers
+replace it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def same_name(expected: str, called: str, mode: ParamScoring) -> bool:
 
 
 def accepts(tools: Sequence[str], called: str, mode: ParamScoring) -> bool:
-    """Whether a called name is one of the expected; `"*"` accepts any."""
+    """Whether a called name is one of the expected ones; `"*"` accepts any."""
     if called in tools or ANY_TOOL in tools:
         return True
     return any(same_name(tool, called, mode) for tool in tools)
 
 
 def is_expected(name: str, case: ResolvedCase) -> bool:
-    """Whether a call to this tool is, by its name, one that the case expects in the end."""
+    """Whether the case expects a call to this tool, not counting prerequisites."""
     mode = case.param_scoring
     if case.case.expected_calls is not None:
         return any(accepts(expected.tools, name, mode) for expected in case.case.expected_calls)
@@ -47,7 +47,7 @@ def is_expected(name: str, case: ResolvedCase) -> bool:
 
 
 def find_tool(case: ResolvedCase, name: str) -> Tool | None:
-    """The tool of the case that a called name means; None when it was never offered."""
+    """The offered tool with this name; None if there is none."""
     for tool in case.tools:
         if tool.function.name == name:
             return tool
@@ -77,12 +77,12 @@ def shown_call(call: ToolCall | None) -> str:
 
 def check(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, place: str = "") -> Check:
     """One row: the expected tools against the tool of a call."""
+    right = call is not None and accepts(tools, call.name, case.param_scoring)
     if call is None:
-        return Check("tool", shown_names(tools), shown_call(None), 0.0, "was not called", place)
-    if accepts(tools, call.name, case.param_scoring):
+        why = "was not called"
+    elif right:
         same = call.name in tools or ANY_TOOL in tools
         why = "called" if same else "called; the name is spelled differently"
-        return Check("tool", shown_names(tools), shown_call(call), 1.0, why, place)
-    known = find_tool(case, call.name) is not None
-    why = "another tool" if known else NOT_OFFERED
-    return Check("tool", shown_names(tools), shown_call(call), 0.0, why, place)
+    else:
+        why = "different tool" if find_tool(case, call.name) is not None else NOT_OFFERED
+    return Check("tool", shown_names(tools), shown_call(call), float(right), why, place)

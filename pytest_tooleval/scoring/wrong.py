@@ -18,9 +18,9 @@ from .drafts import Draft
 from .thresholds import below
 from .tool_selection import NOT_OFFERED
 
-# What a chain loses on its way; the text of each says it better than a single hop.
+# Metrics of a whole chain, which their explanation shows better than a single hop.
 _OF_HOPS = (*PENALTIES, "efficiency")
-# What `overall` is made of, in the order in which a reader wants to know.
+# The parts of `overall`, the most interesting first.
 _PARTS = ("tool_selection", "parameter_accuracy", *_OF_HOPS, *CONVERSATION)
 _LONGEST = 300
 
@@ -31,12 +31,12 @@ def what_was_wrong(
     failing: Mapping[str, tuple[float | None, float]],
     drafts: Mapping[str, Draft],
 ) -> str:
-    """The first thing that made an answer miss its thresholds: `amount: expected 250, got "250 EUR"`.
+    """The first reason why an answer missed its thresholds: `amount: expected 250, got "250 EUR"`.
 
     `failing` maps the metrics that are too low to score and threshold.
     """
     if category == "wrong_order":
-        return "the right calls in another order"
+        return "the right calls in the wrong order"
     if category == "unfinished_chain":
         return drafts["completion"].score(explained=True).explanation
     parts: Sequence[str] = ("conduct",) if category == "unfinished_turn" else _PARTS
@@ -56,7 +56,7 @@ def what_was_wrong(
 
 
 def _by_loss(values: Mapping[str, float | None]) -> list[str]:
-    """What makes a chain inefficient, the largest loss of `overall` first."""
+    """The metrics that lower `overall` of a chain, the largest loss first."""
     completion, efficiency = values["completion"] or 0.0, values["efficiency"]
     lost = {metric: values[metric] or 0.0 for metric in PENALTIES}
     lost["efficiency"] = 0.0 if efficiency is None else completion * (1.0 - efficiency)

@@ -139,7 +139,7 @@ def trial(chance: random.Random, number: int) -> dict[str, Any]:
     call = {"name": "_".join(chance.choices(WORDS, k=2)), "arguments": arguments}
     wire = {**call, "arguments": json.dumps(arguments)}
     check = {"expected": json.dumps(arguments), "actual": wire["arguments"], "value": value}
-    checks = [{"what": name, **check, "reason": "another text"} for name in arguments]
+    checks = [{"what": name, **check, "reason": "different text"} for name in arguments]
     metrics = ("tool_selection", "parameter_accuracy", "overall", "arguments_valid")
     explanation = " ".join(chance.choices(WORDS, k=8))
     identity = f"call_{chance.getrandbits(96):024x}"

@@ -85,7 +85,7 @@ def trial(
             f'"{arguments[key]}"',
             f'"{made.get(key, "(absent)")}"',
             value,
-            "equal" if value else "another text",
+            "equal" if value else "different text",
         )
         for key, value in values.items()
     ]

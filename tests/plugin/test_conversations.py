@@ -60,7 +60,7 @@ def test_a_failure_goes_through_the_turns_in_their_order(desk: Project) -> None:
         [
             "  turn 1",
             '  - Desk.orders*"A1"*.refunded  1',
-            '  + Desk.orders*"A1"*.refunded  0 *another value',
+            '  + Desk.orders*"A1"*.refunded  0 *different value',
             '  - text *"Not this" *was not said',
             "  + text *?",
             "  turn 2: call 1",

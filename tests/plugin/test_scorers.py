@@ -1,4 +1,4 @@
-"""Scorers of third parties, in conftest files and plugins."""
+"""Third-party scorers, in conftest files and plugins."""
 
 from __future__ import annotations
 

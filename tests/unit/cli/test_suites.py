@@ -143,12 +143,12 @@ class Desk:
         (
             {"expected_calls": [("refund", 3)], "expected_state": {"refunded": 4}},
             {},
-            "expected_state.refunded: the expected calls do not lead to it: they lead to 3",
+            "expected_state.refunded: the expected calls do not lead to this: they lead to 3",
         ),
         (
             {"expected_calls": [("refund", 3)]},
             {"expected_state": {"refunds": 4}},
-            "expected_state.refunds: the expected calls do not lead to it: nothing is there; "
+            "expected_state.refunds: the expected calls do not lead to this: does not exist; "
             'Desk has "refunded"',
         ),
         (
@@ -184,7 +184,5 @@ def test_a_world_that_cannot_be_had_is_one_problem(runner: CliRunner, tmp_path: 
     tools = [{"type": "function", "function": {"name": "a"}}]
     suite = {"name": "s", "world": "no.package:World", "tools": tools, "test_cases": [case, case]}
     result = runner.invoke(main, ["validate", str(write(tmp_path, "s", json.dumps(suite)))])
-    assert (
-        result.output.count(": world: the expected calls cannot be played: cannot import 'no.pack") == 1
-    )
+    assert result.output.count(": world: the expected calls cannot be run: cannot import 'no.pack") == 1
     assert "1 problem, 1 warning" in result.output

@@ -76,7 +76,7 @@ def test_what_was_expected_and_what_came_is_a_diff() -> None:
         "  the answer",
         "    tool   get_weather",
         '  - city   "Paris"',
-        '  + city   "London"     another text',
+        '  + city   "London"     different text',
         '  - units  "celsius"    is missing',
         "",
         "  surplus call",

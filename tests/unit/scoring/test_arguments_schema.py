@@ -103,7 +103,7 @@ def test_a_schema_that_cannot_be_used_is_an_error_only_if_it_decides() -> None:
     assert result.passed
     assert result.values["arguments_valid"] is None
     assert "tools.a.parameters: " in result.scores["arguments_valid"].explanation
-    with pytest.raises(ScoringError, match=r"suite::one: tools\.a\.parameters: .*without a target"):
+    with pytest.raises(ScoringError, match=r"suite::one: tools\.a\.parameters: .*target of a \$ref"):
         score([call("a")], tools, expected_tool="a")
 
 

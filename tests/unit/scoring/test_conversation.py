@@ -74,13 +74,13 @@ def score(suite: Suite, *turns: list[Any]) -> TrialResult:
     ("match", "made", "value", "failure", "wrong"),
     [
         ("exact", [REFUND], 1.0, None, ""),
-        ("exact", [LOOK, REFUND], 0.5, "surplus_call", "surplus call: look: no one asked for it"),
+        ("exact", [LOOK, REFUND], 0.5, "surplus_call", "surplus call: look: not expected"),
         ("contains", [LOOK, REFUND, HALF], 1.0, None, ""),
         ("contains", [LOOK], 0.0, "missing_call", "call 1: expected refund, got (no call)"),
         ("contains", [HALF], 0.8, "wrong_value", "call 1: amount: expected 40, got 20"),
         ("within", [], 1.0, None, ""),
         ("within", [REFUND], 1.0, None, ""),
-        ("within", [REFUND, LOOK], 0.5, "surplus_call", "surplus call: look: no one asked for it"),
+        ("within", [REFUND, LOOK], 0.5, "surplus_call", "surplus call: look: not expected"),
         ("state", [HALF, LOOK, HALF], 1.0, None, ""),
         ("state", [HALF], 0.0, "wrong_state", 'Desk.orders["A1"].refunded: expected 40, got 20'),
         ("state+results", [LOOK, REFUND], 1.0, None, ""),
@@ -185,7 +185,7 @@ def test_more_turns_than_expected(desk: Path) -> None:
 
 def test_calls_alone_do_not_say_in_which_turn(desk: Path) -> None:
     suite = suite_of(desk, {"max_calls": 1}, {})
-    with pytest.raises(ScoringError, match="has 2 turns; score_messages"):
+    with pytest.raises(ScoringError, match="has 2 turns; use score_messages"):
         score_calls(suite, suite.case("one"), [])
 
 
@@ -261,7 +261,7 @@ def test_rubrics_are_judged_elsewhere(desk: Path) -> None:
     assert judge(polite=True, brief=True).passed
     result = judge(polite=True, brief=False)
     assert (result.failure, result.scores["text"].value) == ("wrong_text", 0.5)
-    with pytest.raises(ScoringError, match='applied the rubric "Is brief"'):
+    with pytest.raises(ScoringError, match='the rubric "Is brief" needs a judge'):
         judge(polite=True)
 
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import NO_TOOL
 from pytest_tooleval.record.transcript import Reply
@@ -122,15 +121,6 @@ def test_the_best_completing_call_of_a_reply_counts() -> None:
     assert result.passed
 
 
-def test_a_chain_that_should_call_nothing() -> None:
-    case = {"expected_tool": None, "multi_turn": True}
-
-    assert score_live([[]], **case).passed
-    result = score_live([[A], []], **case)
-    assert result.values["completion"] == 0.0
-    assert result.failure == "unexpected_call"
-
-
 def test_a_threshold_on_efficiency_alone() -> None:
     case = {**CHAIN, "thresholds": {"overall": None, "efficiency": 1.0}}
 
@@ -184,8 +174,3 @@ def test_a_call_on_the_way_is_not_compared_with_the_expected_one() -> None:
 def test_an_inefficient_chain_is_said_to_be_what_costs_most() -> None:
     assert score_live([[A], [B], [A], [B], [A], [A], [C]], **CHAIN).wrong == "3 optimal / 7 actual hops"
     assert score_live([[A], [A], [C]], **CHAIN).wrong == "1 call identical to the one before, 0.1 each"
-
-
-def test_expected_calls_cannot_be_a_chain() -> None:
-    with pytest.raises(ScoringError, match="a multi-turn case needs expected_tool instead"):
-        score([A], multi_turn=True, expected_calls=[{"tool": "a"}])

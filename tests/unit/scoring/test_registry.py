@@ -78,7 +78,7 @@ def test_its_metric_may_not_apply() -> None:
         ({"brevity": Score(True)}, "value True"),
         ({"brevity": Score("1")}, "value '1'"),  # type: ignore[arg-type]
         ({"speed": Score(1.0)}, "'speed', which is not in its metrics"),
-        ({"brevity": Score(1.0, 5)}, "a Score that cannot be kept"),  # type: ignore[arg-type]
+        ({"brevity": Score(1.0, 5)}, "an invalid Score"),  # type: ignore[arg-type]
     ],
 )
 def test_a_scorer_that_misbehaves_is_an_error_with_its_name(answer: Any, words: str) -> None:

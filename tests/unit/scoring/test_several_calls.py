@@ -96,7 +96,7 @@ def test_the_explanation_shows_which_call_stood_for_which() -> None:
     assert [(c.name, c.value, c.reason) for c in parameters.checks] == [
         ("call 1: x", 1.0, "equal"),
         ("call 1: y", 1.0, "equal"),
-        ("call 2: x", 0.0, "another value"),
+        ("call 2: x", 0.0, "different value"),
     ]
     rows = {place: [(c.what, c.actual) for c in checks] for place, checks in result.checks.items()}
     assert rows == {

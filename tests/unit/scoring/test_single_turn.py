@@ -27,7 +27,7 @@ def test_several_calls_with_one_expected_score_the_best_of_them() -> None:
     assert result.values["no_extra_calls"] == 0.0
     assert not result.passed
     assert result.failure == "surplus_call"
-    assert result.wrong == "called search: no one asked for it"
+    assert result.wrong == "called search: not expected"
     assert score(made, **WEATHER, thresholds={"no_extra_calls": None}).passed
 
 
@@ -163,13 +163,13 @@ def test_the_explanation_says_why_each_parameter_counted_or_not() -> None:
     assert score_.explanation == "1 of 7 parameters right"
     rows = {check.what: (check.value, check.reason) for check in score_.checks}
     assert rows == {
-        "city": (1.0, "equal when case is ignored"),
+        "city": (1.0, "equal, ignoring case"),
         "days": (0.0, 'is the string "3", not a number'),
         "unit": (0.0, "none of these"),
         "opt": (1.0, "may be absent"),
-        "x": (0.0, 'is missing; "X" is another name'),
+        "x": (0.0, 'is missing; "X" is a different name'),
         "code": (0.0, "is the number 5, not a string"),
-        "stops": (0.0, "the same members in another order, which $unordered would allow"),
+        "stops": (0.0, "the same members in a different order, which $unordered would allow"),
         "box": (0.0, 'at "h": is the string "2", not a number'),
     }
     assert score_.checks[0].expected == '"Paris"'
