@@ -43,9 +43,9 @@ def browser() -> Iterator[Browser]:
 class Opened:
     """A page opened from a file, and what it complained about, asked for, or popped up."""
 
-    def __init__(self, page: Page, path: Path) -> None:
+    def __init__(self, page: Page) -> None:
         self.page = page
-        self.url = path.as_uri()
+        self.url = ""
         self.complaints: list[str] = []
         self.requests: list[str] = []
         page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
@@ -54,14 +54,27 @@ class Opened:
         page.on("request", lambda request: self.requests.append(request.url))
         page.add_init_script(_TELL_VIOLATIONS)
 
+    def open(self, path: Path, hash: str, width: int, scheme: Any) -> None:
+        """A file as if nobody had seen it before."""
+        if self.url:
+            self.page.evaluate("localStorage.clear()")
+        self.url = path.as_uri()
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.emulate_media(media="screen", color_scheme=scheme)
+        self.complaints.clear()
+        self.requests.clear()
+        self.go(hash)
+
     def _dialog(self, dialog: Any) -> None:
         self.complaints.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
     def go(self, hash: str = "") -> None:
-        self.page.goto("about:blank")
+        shown = self.page.url.partition("#")[0] == self.url
         self.page.goto(self.url + hash)
-        self.page.locator("h1, noscript p").first.wait_for(state="attached")
+        if shown:
+            self.page.reload()
+        self.page.locator("h1").first.wait_for(state="attached")
 
     @property
     def hash(self) -> str:
@@ -96,43 +109,37 @@ class Opened:
         assert self.page.evaluate("window.evil") is None
 
 
+@pytest.fixture(scope="module")
+def opened_once(browser: Browser) -> Iterator[Opened]:
+    context = browser.new_context()
+    yield Opened(context.new_page())
+    context.close()
+
+
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[..., Opened]]:
-    """`open_page(path, hash="", width=1280, scheme="light", scripts=True)`."""
-    contexts = []
+def open_page(opened_once: Opened) -> Callable[..., Opened]:
+    """`open_page(path, hash="", width=1280, scheme="light")`, in one page for all tests of a module."""
 
-    def open_(
-        path: Path, hash: str = "", *, width: int = 1280, scheme: Any = "light", scripts: bool = True
-    ) -> Opened:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=scripts
-        )
-        contexts.append(context)
-        opened = Opened(context.new_page(), path)
-        opened.go(hash)
-        return opened
+    def open_(path: Path, hash: str = "", *, width: int = 1280, scheme: Any = "light") -> Opened:
+        opened_once.open(path, hash, width, scheme)
+        return opened_once
 
-    yield open_
-    for context in contexts:
-        context.close()
+    return open_
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    pytest.importorskip("starlette", reason="the page needs starlette")
-    pytest.importorskip("uvicorn", reason="the page needs uvicorn")
+def served(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     made = Site(tmp_path_factory.mktemp("site") / "project")
+    made.open(browser)
     yield made
+    made.page.context.close()
     made.close()
 
 
 @pytest.fixture
-def site(browser: Browser, served: Site) -> Iterator[Site]:
+def site(served: Site) -> Iterator[Site]:
     served.fresh()
-    served.open(browser)
     yield served
-    for context in browser.contexts:
-        context.close()
     assert served.complaints == []
 
 

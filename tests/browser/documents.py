@@ -333,7 +333,7 @@ EVIL = (
     "constructor",
     "]]>{{7*7}}${window.evil=1}",
 )
-LONG = "W" * 100_000
+LONG = "W" * 20_000
 
 
 def hostile_document() -> Document:

@@ -17,6 +17,7 @@ from typing import Any
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from playwright.sync_api import Page
+    from playwright.sync_api import Request
 
 # Answers as script.json says; a prompt that ends in a number waits until that many are released.
 _AGENT = """
@@ -51,6 +52,21 @@ _WATCH = """
 addEventListener("securitypolicyviolation", (event) => {
   console.error("policy", event.violatedDirective, event.blockedURI);
 });"""
+# What has not been saved would be asked about before anything else is shown.
+_HOLDS = """() => {
+  localStorage.clear();
+  return document.querySelector("dialog[open]") !== null
+    || !dispatchEvent(new Event("beforeunload", {cancelable: true}));
+}"""
+# By way of an empty form, as the page of an address that is shown already would not be drawn again.
+_GO = """async (hash) => {
+  for (const next of ["#/new", hash]) {
+    if (location.hash === next) continue;
+    const shown = new Promise((done) => addEventListener("hashchange", done, {once: true}));
+    location.hash = next;
+    await shown;
+  }
+}"""
 
 
 class Site:
@@ -61,6 +77,7 @@ class Site:
         self.page: Page
         self.complaints: list[str] = []
         self.kept = ""
+        self._unanswered: set[Request] = set()
         folder.mkdir()
         (folder / "my_agent.py").write_text(_AGENT, encoding="utf-8")
         self.log = (folder.parent / "server.log").open("w+")
@@ -74,7 +91,13 @@ class Site:
         self.base = self.url.partition("?")[0]
 
     def fresh(self) -> None:
-        """An empty project with an agent, and no complaint."""
+        """An empty project with an agent, its suites on the page, and no complaint."""
+        self.page.context.set_offline(False)
+        self.page.emulate_media(color_scheme="light")
+        self.page.set_viewport_size({"width": 1280, "height": 900})
+        if not self.page.url.startswith(self.base) or self.page.evaluate(_HOLDS):
+            self.load()
+        self.go("new")
         for each in self.folder.iterdir():
             if each.is_dir():
                 shutil.rmtree(each)
@@ -85,6 +108,7 @@ class Site:
         self.release(0)
         self.script({})
         self.complaints.clear()
+        self.go("suites")
 
     def _wait_for_url(self) -> str:
         end = time.monotonic() + 120
@@ -95,9 +119,9 @@ class Site:
             time.sleep(0.05)
         raise AssertionError(Path(self.log.name).read_text())
 
-    def open(self, browser: Browser, **options: Any) -> None:
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
-        self.page = context.new_page()
+    def open(self, browser: Browser) -> None:
+        """One page for all tests: to load its scripts takes longer than most of them."""
+        self.page = browser.new_context().new_page()
         self.page.set_default_timeout(30_000)
         self.page.add_init_script(_WATCH)
         self.page.on(
@@ -105,8 +129,31 @@ class Site:
             lambda message: self.complaints.append(f"{message.text} {message.location['url']}"),
         )
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.on("request", self._asked)
+        self.page.on("requestfinished", self._answered)
+        self.page.on("requestfailed", self._answered)
+        self.load()
+
+    def _asked(self, request: Request) -> None:
+        self._unanswered.add(request)
+
+    def _answered(self, request: Request) -> None:
+        self._unanswered.discard(request)
+
+    def load(self) -> None:
+        """As if the browser had just been opened."""
+        self.page.goto("about:blank")
         self.page.goto(self.url)
-        self.page.wait_for_selector("h1")
+        self.page.wait_for_selector("main h1")
+
+    def settle(self) -> None:
+        """Until all that the page has asked for is there and drawn."""
+        self.page.wait_for_timeout(20)
+        while self._unanswered:
+            self.page.wait_for_timeout(20)
+        self.page.evaluate(
+            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
 
     def cell(self, case: str, column: int = 0) -> Any:
         """What a model made of a case, in the matrix."""
@@ -119,9 +166,8 @@ class Site:
         self.log.close()
 
     def go(self, page: str) -> None:
-        """To a page by its address, as if the browser had just been opened."""
-        self.page.goto("about:blank")
-        self.page.goto(f"{self.base}#/{page}")
+        """To a page by its address, which is drawn anew."""
+        self.page.evaluate(_GO, f"#/{page}")
         self.page.wait_for_selector("main h1")
 
     def write(self, name: str, suite: Any) -> None:
