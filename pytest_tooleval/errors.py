@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from dataclasses import dataclass
 from typing import Literal
 
@@ -87,6 +88,7 @@ class McpError(ToolevalError):
     """An MCP server cannot be reached or used."""
 
 
+@dataclass(eq=False, repr=False)
 class ModelError(ToolevalError):
     """There was no answer, which says nothing about the model.
 
@@ -94,21 +96,15 @@ class ModelError(ToolevalError):
     `fatal`: no other case of this model can succeed either (a refused key, an exhausted quota).
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        kind: ErrorKind,
-        retryable: bool = False,
-        retry_after: float | None = None,
-        fatal: bool = False,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.kind: ErrorKind = kind
-        self.retryable = retryable
-        self.retry_after = retry_after
-        self.fatal = fatal
+    message: str
+    _: KW_ONLY
+    kind: ErrorKind
+    retryable: bool = False
+    retry_after: float | None = None
+    fatal: bool = False
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def error_text(error: BaseException) -> str:

@@ -45,7 +45,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         state = await fresh.ainvoke({"messages": asked}, config, interrupt_before=stops)
         while after := (await fresh.aget_state(config)).next:
             if after[0] not in stops:
-                raise RuntimeError(f"the graph waits before {after[0]!r} for somebody to go on")
+                raise RuntimeError(f"the graph stops before {after[0]!r} and waits for input")
             answers = await _answers(state["messages"], call_tool)
             await fresh.aupdate_state(config, {"messages": answers}, as_node=after[0])
             state = await fresh.ainvoke(None, config, interrupt_before=stops)

@@ -61,7 +61,7 @@ def text_of(message: Message) -> str:
     if isinstance(content, str):
         return content
     if any(part.get("type") != "text" for part in content):
-        raise ValueError("this agent is given texts only, and the prompt holds other parts")
+        raise ValueError("this agent accepts only text, and the prompt has other parts")
     return "\n".join(part["text"] for part in content)
 
 

@@ -147,10 +147,11 @@ def _add(row: Estimate, spec: ModelSpec, trials: int, rounds: tuple[int, int], a
     fewest, longest = rounds
     row.calls += trials * fewest
     row.most_calls += trials * longest
-    if not trials or spec.callable or spec.model == LEXICAL:
-        if trials and spec.callable:  # unknown: the questions of the agent to its model
-            row.least_usd = row.most_usd = None
-            row.has_price = spec.input_price is not None and spec.output_price is not None
+    if not trials or spec.model == LEXICAL:
+        return
+    if spec.callable:  # the questions of an agent to its model are unknown
+        row.least_usd = row.most_usd = None
+        row.has_price = spec.input_price is not None and spec.output_price is not None
         return
     prompt, sampling = count_tokens(asked), asked.sampling
     shortest, longer = (prompt + rounds * _ROUND_TOKENS for rounds in asked.quoted)

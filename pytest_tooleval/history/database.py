@@ -22,7 +22,7 @@ _RETRY_S = 0.02
 
 
 class Database:
-    """A SQLite file, opened anew for each transaction.
+    """A SQLite file, opened for each transaction.
 
     So threads and forked processes share nothing, and between transactions the file is complete: the
     last connection to close merges the log.

@@ -30,7 +30,7 @@ WHICH = {
     f"AND {_ANSWERED} AND {_NONE_FAILED}",
 }
 _SAID = {
-    "latest": "went to the end",
+    "latest": "finished",
     "good": "ran everything, with answers to all, without a failed case or gate",
 }
 _GOOD_LOOKED_AT = 100

@@ -215,7 +215,7 @@ class History:
                         f"`tooleval tag --delete={tag}`"
                     )
                 if not finished and id not in dead:
-                    raise ToolevalError(f"the run {id} still goes on; it can be deleted when it is over")
+                    raise ToolevalError(f"the run {id} is still running; delete it when it is over")
         runs = cases = 0
         before = self.path.stat().st_size
         for id in ids:

@@ -149,7 +149,7 @@ class _Calls:
 def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | None = None) -> LiveMcp:
     """The server of a suite with its tools: from the cassette, else from the server itself.
 
-    With `only`, a fingerprint, other tools are not recorded, and recorded ones are read anew if asking
+    With `only`, a fingerprint, other tools are not recorded, and recorded ones are read again if asking
     is allowed. Raises McpError when the server cannot be used, and ConfigError when the source is
     invalid, or the tools are not recorded and asking is not allowed.
     """

@@ -185,14 +185,14 @@ def _longest_first(values: Iterable[str]) -> list[str]:
 
 def _safe_words(command: tuple[str, ...]) -> list[str]:
     """`npx @scope/server` of `npx -y @scope/server --key ...`, as later arguments may be secrets."""
-    told = [os.path.basename(command[0]) or command[0]]
+    words = [os.path.basename(command[0]) or command[0]]
     for word in command[1:]:
         if word in _LAUNCHING:
             continue
         if not word.startswith("-"):
-            told.append(word if word.startswith("@") else os.path.basename(word) or word)
+            words.append(word if word.startswith("@") else os.path.basename(word) or word)
         break
-    return told
+    return words
 
 
 def split_command(text: str, *, windows: bool = os.name == "nt") -> tuple[str, ...]:

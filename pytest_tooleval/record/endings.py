@@ -121,9 +121,10 @@ def _endings(document: object) -> Iterator[Ending]:
 def _of_gemini(body: Mapping[str, object]) -> Iterator[Ending]:
     feedback = _mapping(body.get("promptFeedback"))
     if block := _text(feedback.get("blockReason")):
-        known, told = _meaning(block) == "blocked", _text(feedback.get("blockReasonMessage"))
-        said = ("the prompt was blocked", "" if known else block, told)
-        yield Ending(block if known else "content_filter", ": ".join(part for part in said if part))
+        known = _meaning(block) == "blocked"
+        message = _text(feedback.get("blockReasonMessage"))
+        parts = ("the prompt was blocked", "" if known else block, message)
+        yield Ending(block if known else "content_filter", ": ".join(filter(None, parts)))
     candidate = _mapping(_first(body.get("candidates")))
     yield Ending(_text(candidate.get("finishReason")), _text(candidate.get("finishMessage")))
 

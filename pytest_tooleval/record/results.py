@@ -63,7 +63,7 @@ class Check(Struct, frozen=True, gc=False):
 
     what: Annotated[str, doc("What was compared: a parameter, a tool, a call.")]
     expected: Annotated[str, doc("What was expected, as text; JSON for values.")]
-    actual: Annotated[str, doc("What the model did, likewise.")]
+    actual: Annotated[str, doc("What the model did, as text.")]
     value: Annotated[float, doc("The score of the check, from 0 to 1.")]
     reason: Annotated[str, doc("Why it has this score.")]
     place: Annotated[
@@ -253,7 +253,7 @@ class KeptCase(Struct, frozen=True, gc=False):
 
 
 class KeptCases(Sequence[CaseResult]):
-    """The cases in these JSON texts. Each is parsed anew when accessed, to save memory."""
+    """The cases in these JSON texts. Each is parsed at each access, to save memory."""
 
     def __init__(self, texts: Sequence[bytes]) -> None:
         self._texts = texts

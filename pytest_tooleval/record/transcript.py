@@ -94,7 +94,7 @@ class Round(Struct, frozen=True, gc=False):
     ] = ()
 
 
-# A reply that ended a turn and of which nothing else is known.
+# An unknown reply that ended a turn.
 ENDING = Round(Reply(message={"role": "assistant", "content": None}, format="native"))
 
 

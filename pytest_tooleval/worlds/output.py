@@ -14,7 +14,7 @@ _here = threading.local()
 
 
 class _Shared:
-    """A stream of the process, of which a thread can capture its own part."""
+    """A stream of the process. A thread can capture what it writes itself."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""A world: objects made anew for each trial, whose public methods answer calls.
+"""A world: new objects for each trial, whose public methods answer calls.
 
 A world is trusted code, but its arguments come from a model. An exception of a method is an answer to
 the model; a `WorldError` means that the world cannot be used.

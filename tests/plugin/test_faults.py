@@ -129,7 +129,7 @@ def test_a_reader_that_goes_takes_nothing_along(project: Project) -> None:
         process.kill()
         process.wait()
     assert project.rows()["quick[agent]"]["outcome"] == "passed"
-    with pytest.raises(ToolevalError, match="0 runs went to the end"):
+    with pytest.raises(ToolevalError, match="0 runs finished"):
         History(project.path / ".tooleval").find("latest")
 
 

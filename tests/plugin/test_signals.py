@@ -130,5 +130,5 @@ def _wait_for(path: Path, lines: int, process: subprocess.Popen[str]) -> None:
 def _assert_kept_but_not_the_latest(project: Project, id: str) -> None:
     history = History(project.path / ".tooleval")
     assert [case.case for case in history.document(id).cases] == ["quick"]
-    with pytest.raises(ToolevalError, match="0 runs went to the end"):
+    with pytest.raises(ToolevalError, match="0 runs finished"):
         history.find("latest")

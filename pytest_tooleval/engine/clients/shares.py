@@ -1,4 +1,4 @@
-"""Measures the time of calls on one event loop, of which one may block the others."""
+"""Measures the time of calls on one event loop, where one call may block the others."""
 
 from __future__ import annotations
 

@@ -106,17 +106,13 @@ class Pace:
             self._starts.popleft()
         while self._tokens and self._tokens[0][0] <= horizon:
             self._tokens.popleft()
-        delay = 0.0
-        if self._requests_per_minute is not None:
+        ready = [now]
+        if self._requests_per_minute is not None and self._starts:
             # Spread evenly as well, because of limits per second.
-            gap = self.WINDOW_S / self._requests_per_minute
-            if self._starts:
-                delay = max(delay, self._starts[-1] + gap - now)
+            ready.append(self._starts[-1] + self.WINDOW_S / self._requests_per_minute)
             if len(self._starts) >= self._requests_per_minute:
-                delay = max(delay, self._starts[0] + self.WINDOW_S - now)
-        if (
-            self._tokens_per_minute is not None
-            and sum(n for _, n in self._tokens) >= self._tokens_per_minute
-        ):
-            delay = max(delay, self._tokens[0][0] + self.WINDOW_S - now)
-        return delay
+                ready.append(self._starts[0] + self.WINDOW_S)
+        tokens = sum(count for _, count in self._tokens)
+        if self._tokens_per_minute is not None and tokens >= self._tokens_per_minute:
+            ready.append(self._tokens[0][0] + self.WINDOW_S)
+        return max(ready) - now

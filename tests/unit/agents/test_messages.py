@@ -44,7 +44,7 @@ def test_a_run_ends_with_what_the_library_made_of_its_answer() -> None:
 def test_prompts_are_texts_of_the_user() -> None:
     parts = [{"type": "text", "text": "Hi"}, {"type": "text", "text": "there"}]
     assert text_of({"content": parts}) == "Hi\nthere"
-    with pytest.raises(ValueError, match="given texts only"):
+    with pytest.raises(ValueError, match="accepts only text"):
         text_of({"content": [{"type": "image_url"}]})
     with pytest.raises(ValueError, match="ends with a text of the user"):
         split_prompt([{"role": "assistant", "content": "Hi"}])

@@ -25,7 +25,7 @@ def test_latest_counts_back(history: History, keep: Keep) -> None:
     assert history.find("latest") == history.find("latest~0") == ids[0]
     assert history.find("latest~1") == ids[2]
     assert history.find("latest~2") == ids[1]
-    with pytest.raises(ToolevalError, match="3 runs went to the end, too few for latest~3"):
+    with pytest.raises(ToolevalError, match="3 runs finished, too few for latest~3"):
         history.find("latest~3")
 
 
@@ -35,9 +35,7 @@ def test_latest_of_a_branch(history: History, keep: Keep) -> None:
     keep(4, git=None)
     assert history.find("latest:main") == new
     assert history.find("latest:main~1") == old
-    with pytest.raises(
-        ToolevalError, match="2 runs on the branch main went to the end, too few for lat"
-    ):
+    with pytest.raises(ToolevalError, match="2 runs on the branch main finished, too few for lat"):
         history.find("latest:main~2")
     with pytest.raises(ToolevalError, match="branches with runs: feature/x, main"):
         history.find("latest:mian")
