@@ -99,17 +99,15 @@ def hostile(path: str, request: dict[str, Any]) -> tuple[int, object]:
     return 200, {**document, "choices": [choice]}
 
 
-@pytest.mark.parametrize("api", ["openai", "litellm"])
 def test_no_key_in_another_spelling_is_left_anywhere(
-    project: Project, monkeypatch: pytest.MonkeyPatch, api: str
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PLANTED_KEY", ODD_KEY)
     with MockServer(respond=hostile) as server:
-        with_server(project, server, api=f'"{api}"', api_key_env='"PLANTED_KEY"')
+        with_server(project, server, api='"openai"', api_key_env='"PLANTED_KEY"')
         served_cases(project, 1)
         options = ("--tooleval-cassette=tapes", "--tooleval-json=out.json", "--junitxml=out.xml", "-rA")
-        run = project.run_subprocess if api == "litellm" else project.run
-        result = run(*options, "-vv", model="served")
+        result = project.run(*options, "-vv", model="served")
         assert any(ODD_KEY in headers.get("authorization", "") for headers in server.headers)
     shown = result.stdout.str() + result.stderr.str()
     assert "\x1b" not in shown
