@@ -39,7 +39,7 @@ class _Commands(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """An error of ours is a line for the user, or several, and never a traceback."""
+        """Show errors of ours without a traceback."""
         try:
             return super().invoke(ctx)
         except ToolevalError as error:
@@ -48,11 +48,11 @@ class _Commands(click.Group):
 
 
 class _NotJudged(click.ClickException):
-    exit_code = 2  # 1 says that the run failed, or is worse than the other
+    exit_code = 2  # 1 means that the run failed, or is worse than the other
 
 
 def _shown(error: ToolevalError) -> str:
-    """The error with as many problems as fit a screen."""
+    """The error, with at most as many problems as fit a screen."""
     if not isinstance(error, SuiteError):
         return printable(str(error), keep_newlines=True)
     lines = [printable(str(problem)) for problem in error.problems[:_MOST_PROBLEMS]]
@@ -66,7 +66,7 @@ def main() -> None:
     """Write, check and import suites, and look at runs. pytest runs them."""
 
 
-# The modules keep their names, which commands of the same name would hide.
+# Imported under names that do not hide the modules.
 for command in (
     new_,
     import_,

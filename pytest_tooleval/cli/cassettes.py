@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def cassette() -> None:
-    """Look into recorded answers."""
+    """Inspect recorded answers."""
 
 
 @cassette.command()
@@ -46,7 +46,7 @@ def explain(
     user: str | None,
     metrics: tuple[str, ...],
 ) -> None:
-    """Say which answers are missing, and how questions differ.
+    """Show which answers are missing, and why.
 
     Models are looked up in the current folder's pyproject.toml or tooleval.toml. The exit status is 1
     if an answer is missing.
@@ -92,7 +92,7 @@ def explain(
     if not chosen:
         raise click.UsageError(f"the suite has no case {', '.join(ids)}")
     for line in recorded.damaged:
-        click.echo(f"{cassette_file}:{line}: the line cannot be read and is left out")
-    click.echo(f"{counted(total, 'conversation')}, {missing} with an answer that is not recorded")
+        click.echo(f"{cassette_file}:{line}: unreadable line, ignored")
+    click.echo(f"{counted(total, 'conversation')}, {missing} with missing answers")
     if missing:
         raise SystemExit(1)

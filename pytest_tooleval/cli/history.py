@@ -1,4 +1,4 @@
-"""`tooleval history`, `show`, `compare`, `trend`, `export`, `tag` and `prune`: what was run before."""
+"""`tooleval history`, `show`, `compare`, `trend`, `export`, `tag` and `prune`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ folder_option = click.option(
     "--folder",
     "-C",
     type=click.Path(path_type=Path),
-    help="The project whose .tooleval is read; default: the current folder, or the nearest above it "
+    help="The project with the .tooleval folder; default: the current folder, or the nearest parent "
     "that has one.",
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -50,7 +50,7 @@ def _open(folder: Path | None) -> History:
 
 
 def store_of(folder: Path | None) -> Path:
-    """Where the history is, for a folder that was named or else from the current one upwards."""
+    """The history of the given folder, else of the current one or the nearest parent."""
     from ..history import FILE
 
     if folder is not None:
@@ -61,7 +61,7 @@ def store_of(folder: Path | None) -> Path:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    # Not every terminal or pipe has all characters, the bars of a trend least of all.
+    # Not every terminal or pipe can encode all characters, such as the bars of a trend.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     for line in lines:
         safe = printable(line, keep_newlines=True)
@@ -83,7 +83,7 @@ def history(
 ) -> None:
     """List the runs, newest first.
 
-    A + behind a commit means that there were uncommitted changes.
+    A + after a commit means uncommitted changes.
     """
     from .listing import history_lines
 
@@ -98,7 +98,7 @@ def history(
 @click.argument("run", default="latest")
 @click.argument("case", required=False)
 @click.option("--failed", is_flag=True, help="All failed cases; with CASE, only its failed trials.")
-@click.option("--confusion", is_flag=True, help="Which tools were confused with which; not with CASE.")
+@click.option("--confusion", is_flag=True, help="Which tools were confused; not with CASE.")
 @click.option("--model", help="Only this model.")
 @folder_option
 def show(
@@ -143,7 +143,7 @@ def _is_called(row: CaseRow, name: str) -> bool:
 
 
 def _perhaps_a_case(store: History, name: str) -> str:
-    """How to name a case, if that is what was named in place of a run."""
+    """A hint if a case was given instead of a run."""
     try:
         rows = store.rows_document(store.find("latest")).cases
     except ToolevalError:
@@ -186,8 +186,8 @@ def compare(
 ) -> None:
     """Compare two runs case by case.
 
-    OLD and NEW are runs as in `tooleval show`, or files of --tooleval-json; by default the last two
-    runs. The exit status is 1 if NEW is significantly worse, or if no case can be compared.
+    OLD and NEW are runs as in `tooleval show`, or files of --tooleval-json; default: the last two runs.
+    The exit status is 1 if NEW is significantly worse, or if no case can be compared.
     """
     from ..history import load_document
     from ..reports.comparison import render_comparison
@@ -224,9 +224,9 @@ def _pair(text: str) -> tuple[str, str]:
 @_json_option
 @folder_option
 def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path | None) -> None:
-    """Show a case or a suite over the runs, newest last.
+    """Show a case or a suite over time, newest last.
 
-    If several suites have a case of that id, write SUITE::CASE.
+    If several suites have a case with that id, use SUITE::CASE.
     """
     from .listing import trend_lines
 
@@ -243,7 +243,7 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
     "--format",
     "format",
     type=click.Choice(_FORMATS),
-    help="The format; default: by the name of the file.",
+    help="The format; default: by the file name.",
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @folder_option
@@ -259,7 +259,7 @@ def export(run: str, format: str | None, out: Path | None, folder: Path | None) 
     trends = store.trends_for(document) if format == "html" else None
     parts = report_parts("markdown" if format == "md" else format, document, trends)
     if out is None:
-        # As bytes: a terminal's encoding may lack characters, and lines may end in CR LF.
+        # As bytes, independent of the terminal's encoding and line ends.
         for part in parts:
             sys.stdout.buffer.write(part)
         sys.stdout.flush()
@@ -277,9 +277,9 @@ def export(run: str, format: str | None, out: Path | None, folder: Path | None) 
 @click.option("--delete", metavar="NAME", help="Delete this tag.")
 @folder_option
 def tag(run: str | None, name: str | None, delete: str | None, folder: Path | None) -> None:
-    """Give a run a lasting name: @NAME.
+    """Tag a run as @NAME.
 
-    You can use it as a baseline, and prune never deletes the run.
+    Use the tag as a baseline, for example. prune never deletes a tagged run.
     """
     store = _open(folder)
     if delete is not None and run is None:
@@ -296,7 +296,7 @@ def tag(run: str | None, name: str | None, delete: str | None, folder: Path | No
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--keep", type=click.IntRange(0), help="Keep this many of the newest runs.")
-@click.option("--older-than", metavar="90d", help="Delete runs older than so many h, d or w.")
+@click.option("--older-than", metavar="90d", help="Delete runs older than this many h, d or w.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @folder_option
 def prune(
@@ -304,8 +304,7 @@ def prune(
 ) -> None:
     """Delete runs from the history: each RUN, or old ones.
 
-    With both options, only runs that both select are deleted. Runs that are still going on, and those
-    with a tag, always stay.
+    With both options, only runs that both select are deleted. Running and tagged runs always stay.
     """
     by_age = keep is not None or older_than is not None
     if bool(runs) == by_age:
@@ -331,5 +330,7 @@ def prune(
 def _age(text: str) -> timedelta:
     match = re.fullmatch(r"([0-9]{1,5})([hdw])", text)
     if not match:
-        raise click.UsageError(f"--older-than={printable(text)}: expected hours, days or weeks, as 90d")
+        raise click.UsageError(
+            f"--older-than={printable(text)}: expected hours, days or weeks, such as 90d"
+        )
     return timedelta(hours=int(match[1]) * _HOURS[match[2]])

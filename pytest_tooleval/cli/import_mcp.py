@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     "headers",
     multiple=True,
     metavar="NAME=VARIABLE",
-    help="Send a header, whose value is in an environment variable (repeatable).",
+    help="Send a header with the value of an environment variable (repeatable).",
 )
 @click.option(
     "--env",
     "env",
     multiple=True,
     metavar="VARIABLE",
-    help="Give a variable of the environment to the command (repeatable).",
+    help="Pass an environment variable to the command (repeatable).",
 )
 @click.option(
     "--timeout",
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help=("Time limit for the whole import."),
+    help="Time limit for the whole import.",
 )
 @click.option("--name", help="The name of a new suite; default: the server's own.")
 @click.option(
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     help="Write or update this file; - prints it. Default: the suite's name.",
 )
 @click.option("--drafts/--no-drafts", default=True, help="Draft a case for each new tool (default).")
-@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
 def mcp(
     stdio: str | None,
     http: str | None,
@@ -67,10 +67,10 @@ def mcp(
     drafts: bool,
     dry_run: bool,
 ) -> None:
-    """Make or update a suite from the tools of an MCP server.
+    """Create or update a suite from the tools of an MCP server.
 
     Each new tool gets a draft of a case, which is skipped until you edit its prompt and remove "skip".
-    In an existing suite the tools are replaced and the written cases stay. The exit status is 1 if the
+    In an existing suite, tools are replaced and your cases stay. The exit status is 1 if the
     server cannot be used, or if cases need fixing.
     """
     from ..imports.write import read_existing
@@ -89,7 +89,7 @@ def mcp(
         raise click.UsageError("give one of --stdio, --http and --sse")
     pairs = dict(header.partition("=")[::2] for header in headers)
     server = McpServer.of(stdio, http, sse, pairs, env, timeout)
-    # Read before the server is asked, for a mistake in --out to show at once.
+    # Before asking the server, so that a mistake in --out shows at once.
     previous = read_existing(out) if out is not None and out != STDOUT else None
     found = discover_tools(server)
     title = name or title_of(found)
@@ -114,7 +114,7 @@ def mcp(
 
 
 def _own_file(title: str) -> tuple[Path, Document | None]:
-    """The file named for the server, which is written over only if an import made it."""
+    """The file named after the server, which is overwritten only if an import wrote it."""
     from ..imports.write import read_existing
     from ..mcp.suites import metadata_of
     from ..suite.slugs import file_stem
@@ -131,7 +131,7 @@ def _own_file(title: str) -> tuple[Path, Document | None]:
 
 def _show_found(found: Discovery, functions: Functions) -> None:
     version = f" {found.version}" if found.version else ""
-    title = printable(shorten(f"{found.name or 'a server without a name'}{version}"))
+    title = printable(shorten(f"{found.name or 'unnamed server'}{version}"))
     click.echo(f"{title}: {counted(len(found.tools), 'tool')}", err=True)
     for line in functions.left_out:
         click.echo(f"left out: {line}", err=True)

@@ -35,7 +35,7 @@ _source = click.Path(path_type=Path)
 
 @click.group(name="import")
 def import_() -> None:
-    """Make suites from agents, logs, servers, benchmarks, ..."""
+    """Create suites from agents, logs, servers, benchmarks, ..."""
 
 
 import_.add_command(mcp)
@@ -46,10 +46,10 @@ import_.add_command(mcp)
 @click.option(
     "--answers",
     type=_source,
-    help="The possible answers; default: possible_answer/NAME beside QUESTIONS.",
+    help="The possible answers; default: possible_answer/NAME next to QUESTIONS.",
 )
 @_out
-@click.option("--limit", type=click.IntRange(1), help="Only the first so many questions.")
+@click.option("--limit", type=click.IntRange(1), help="Only the first N questions.")
 def bfcl(questions: Path, answers: Path | None, out: Path, limit: int | None) -> None:
     """Convert a category of BFCL, the Berkeley leaderboard.
 
@@ -77,7 +77,7 @@ def tau2(domain: str, out: Path) -> None:
 
 
 def _add_cases(out: Path, made: dict[str, Any]) -> None:
-    """Write the cases that the suite does not have yet."""
+    """Add the cases that the suite does not have yet."""
     from ..imports.cases import merge_cases
     from ..imports.write import read_existing
 
@@ -97,7 +97,7 @@ def _add_cases(out: Path, made: dict[str, Any]) -> None:
 @click.argument("file", type=_source)
 @_out
 def openai(file: Path, out: Path) -> None:
-    """Make a suite from OpenAI tools or recorded answers.
+    """Create a suite from OpenAI tools or recorded answers.
 
     FILE is JSON or JSON lines. A list of tools gives a draft of a case for each. Requests with their
     answers, or conversations with tools, give a case for each answer, which expects the recorded calls.
@@ -116,7 +116,7 @@ def openai(file: Path, out: Path) -> None:
 @click.argument("target", metavar="MODULE:OBJECT")
 @_out
 def agent(target: str, out: Path) -> None:
-    """Make a suite from the tools of an agent.
+    """Create a suite from the tools of an agent.
 
     MODULE:OBJECT, in this folder or an importable module, is an agent of the OpenAI Agents SDK, Pydantic
     AI, LangGraph (a compiled graph), google-adk, CrewAI or the Claude Agent SDK (its options), a list
@@ -133,7 +133,7 @@ def agent(target: str, out: Path) -> None:
 
 
 def _finish(made: Imported, out: Path, previous: Document | None) -> None:
-    """Write what was imported, and say what there is to say of it."""
+    """Write what was imported, with a report of it."""
     for line in lines_of(made.left_out):
         click.echo(printable(line), err=True)
     is_valid = write(out, made.suite, previous, _counts(made))
@@ -147,7 +147,7 @@ def _finish(made: Imported, out: Path, previous: Document | None) -> None:
 @click.argument("file", type=_source)
 @_out
 def otel(file: Path, out: Path) -> None:
-    """Make a suite from traces: OTLP spans as JSON.
+    """Create a suite from traces: OTLP spans as JSON.
 
     Each answer of a model becomes a case that expects the recorded calls. In an existing suite, only new
     cases are added.
@@ -164,10 +164,10 @@ def otel(file: Path, out: Path) -> None:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @_out
 def skills(folder: Path, out: Path) -> None:
-    """Make a suite from agent skills: which one fires?
+    """Create a suite from agent skills: which one is used?
 
     Every SKILL.md in FOLDER or below becomes a tool without parameters, with drafts of a request that
-    it should fire for and of one that it should not. In an existing suite the tools are replaced and
+    should use it and of one that should not. In an existing suite the tools are replaced and
     the cases stay. The exit status is 1 if a case names a skill that is gone.
     """
     from ..imports.skills import import_skills
@@ -214,7 +214,7 @@ def _remarks(made: Imported, *, is_update: bool) -> Iterator[str]:
 
 
 def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
-    """Every record that was left out with its line and the reason; many with the same on one line."""
+    """A line for each record that was left out; those with the same reason share one."""
     groups: dict[str, list[Problem]] = {}
     for problem in problems:
         groups.setdefault(problem.message, []).append(problem)

@@ -37,7 +37,7 @@ class _Message(_Said, total=False):
 
 
 class _Line(Struct):
-    """A line of the file: an answer, and whether a person says that it meets the rubric."""
+    """A line of the file: an answer, and a person's label for it."""
 
     rubric: str
     label: Literal["pass", "fail"]
@@ -92,7 +92,7 @@ def _read(file: Path) -> Iterator[_Label]:
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
     if not any(map(bytes.strip, lines)):
-        raise ConfigError(f"{file}: there are no labels")
+        raise ConfigError(f"{file}: no labels")
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -143,7 +143,7 @@ def _lines(
         beyond = "-" if value is None else f"{value:.2f}"
         yield f"Cohen's kappa {beyond} ({low:.2f} to {high:.2f})"
         if len({passed for passed, _ in counts}) == 1:
-            yield "all labels are alike, so kappa says little; add answers of the other kind"
+            yield "all labels are the same, so kappa says little; add some of the other label"
     if differing:
         yield from ("", counted(len(differing), "disagreement"), *differing)
     if unjudged:

@@ -1,4 +1,4 @@
-"""What `tooleval history` and `tooleval trend` print."""
+"""The output of `tooleval history` and `tooleval trend`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .tables import table
 
 
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
-    """A run per line."""
+    """A line for each run."""
     header = [
         *(
             "id",
@@ -69,7 +69,7 @@ def _run_cells(run: RunSummary) -> list[str]:
 
 
 def _verdict(run: RunSummary) -> str:
-    """Empty for a run that is not over, or that no test made."""
+    """Empty for a run without a verdict."""
     if run.status != "finished":
         return ""
     words: dict[int | None, str] = {0: "passed", 1: "failed"}
@@ -77,7 +77,7 @@ def _verdict(run: RunSummary) -> str:
 
 
 def trend_lines(trend: Trend) -> Iterator[str]:
-    """A run and model per line, then each model's pass rates of whole runs as a row of bars."""
+    """A line for each run and model, then a sparkline for each model, of whole runs."""
     yield printable(trend.suite if trend.case is None else f"{trend.suite} :: {trend.case}")
     header = [
         "when",
@@ -109,7 +109,7 @@ def trend_lines(trend: Trend) -> Iterator[str]:
 def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> list[str]:
     known = before is not None and before.content and point.content
     changed = known and before is not None and before.content != point.content
-    part = f"a part: the suite has {counted(point.suite_cases, 'case')}" if point.is_part else ""
+    part = f"partial: the suite has {counted(point.suite_cases, 'case')}" if point.is_part else ""
     notes = [ending(point.status, None), part, f"{kind} changed" if changed else ""]
     return [
         local_time(point.started),

@@ -45,23 +45,23 @@ if TYPE_CHECKING:
 _JUNIT = Option("junitxml", "write a report to FILE in the format of JUnit, as pytest does", "FILE")
 _FILES = (*FORMATS, _JUNIT.name)
 _JUDGED = {option.key: option for option in JUDGING}
-_UNWRITTEN = 4  # pytest's exit status for a wrong usage, as after a run
+_UNWRITTEN = 4  # as pytest with --tooleval-json
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def _own(text: str) -> str:
-    """A text about options of pytest, with the names that they have here."""
+    """Replace the names of pytest's options by the names here."""
     return text.replace("--tooleval-", "--")
 
 
 def _sets(preset: str) -> dict[str, Setting]:
-    """What a preset sets here; the rest of it is how cases are asked, and judged one by one."""
+    """The options of a preset that apply here."""
     return {key: value for key, value in PRESETS[preset].sets.items() if key in _JUDGED}
 
 
 _GATE = _JUDGED["gate"]._replace(
-    help="set the options that are not set otherwise: "
+    help="set options, unless you set them yourself: "
     + "; ".join(f"{name}: {options_text(_sets(name))}" for name in PRESETS)
 )
 
@@ -87,11 +87,11 @@ def _with_options(options: Sequence[Option]) -> Callable[[_Command], _Command]:
 @_with_options([*({**_JUDGED, "gate": _GATE}.values()), *OUTPUTS, _JUNIT])
 @folder_option
 def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
-    """Join the shards of a run, and give the verdict.
+    """Join the shards of a run, and judge it.
 
-    RUN.json are the files of --tooleval-json, one for each shard; a FOLDER stands for all *.json in
-    it, not in hidden folders. They contain the gates of the ini file. The exit status is 1 if the run
-    failed, and 2 if the shards cannot be joined: one is missing, duplicate, cut short, or of another
+    RUN.json are the files of --tooleval-json, one for each shard; a FOLDER means all *.json in it,
+    except in hidden folders. They contain the gates of the ini file. The exit status is 1 if the run
+    failed, and 2 if the shards cannot be joined: one is missing, duplicate, cut short, or from another
     run.
     """
     from ..reports.outputs import read_files
@@ -113,7 +113,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     print_lines(map(_own, run_lines(document, None, all_failed=False)))
     if verdict.uncompared:
         print_lines([verdict.uncompared])
-    own = "failed by itself, whatever the models answered: its own report shows why"
+    own = "failed for reasons other than the models' answers; see its own report"
     print_lines(f"{part}: {own}" for part in parts if part.run.exitstatus)
     trends = _keep(document, cases, store) if asked.keeps else None
     unwritten = _leave(document, verdict, files, trends, store, given["github"])
@@ -130,9 +130,7 @@ def _shards(runs: Sequence[str], gate: str | None) -> list[Part]:
     check_parts(parts)
     rule = PRESETS[gate].sets.get("pass") if gate else None
     if rule and "pass" not in parts[0].run.options:
-        raise click.UsageError(
-            f"--gate={gate}: the shards must have been run with --tooleval-pass={rule}, and were not"
-        )
+        raise click.UsageError(f"--gate={gate}: the shards must be run with --tooleval-pass={rule}")
     return parts
 
 
@@ -144,12 +142,12 @@ def _documents(runs: Sequence[str]) -> Iterator[Path]:
             below = sorted(path.rglob("*.json"))
             found = [each for each in below if "/." not in f"/{each.relative_to(path).as_posix()}"]
         if not found:
-            raise ToolevalError(f"{name}: there is no *.json in this folder")
+            raise ToolevalError(f"{name}: no *.json files in this folder")
         yield from found
 
 
 class _Asked(NamedTuple):
-    """What is to be judged, whether to keep it, and the `options` that say so, for the record."""
+    """How to judge the run, whether to save it, and the `options` for the record."""
 
     gates: Gates
     baseline: Baseline | None
@@ -161,7 +159,7 @@ class _Asked(NamedTuple):
 def _asked(
     given: Mapping[str, Any], judging: Mapping[str, Any], store: Path, *, early_stop: bool
 ) -> _Asked:
-    """What the command line says, else the ini file (`judging`), else a preset that either names."""
+    """The command line takes precedence over the ini file (`judging`), and both over their preset."""
     from ..history import load_document
     from ..verdicts.given import read_baseline
     from ..verdicts.given import read_gates
@@ -209,7 +207,7 @@ def _asked(
 
 
 def _judged(parts: Sequence[Part], asked: _Asked) -> tuple[Sequence[KeptCase], Document, RunVerdict]:
-    """The whole run, with its verdict and the exit status that it would have had."""
+    """The whole run with its verdict and exit status."""
     from ..verdicts.merge import join_cases
     from ..verdicts.merge import join_runs
     from ..verdicts.run import judge
@@ -225,7 +223,7 @@ def _judged(parts: Sequence[Part], asked: _Asked) -> tuple[Sequence[KeptCase], D
 
 
 def _why(cases: Sequence[KeptCase], verdict: RunVerdict) -> str:
-    """What failed the run, of which a passed gate says nothing; empty if it is none of the verdict."""
+    """What failed the run, other than the shards themselves."""
     wrong = [case.row for case in cases if case.row.fails_run]
     forbidden = sum(row.called_forbidden for row in wrong)
     covered = ", tolerated by no gate" if verdict.gates else ""
@@ -239,7 +237,7 @@ def _why(cases: Sequence[KeptCase], verdict: RunVerdict) -> str:
 
 
 def _keep(document: Document, cases: Sequence[KeptCase], store: Path) -> Trends | None:
-    """Keep the run in the history, and return its trends; what goes wrong there fails no run."""
+    """Save the run to the history, and return its trends. Errors do not fail the run."""
     from ..history import History
 
     history = History(store)
@@ -263,7 +261,7 @@ def _leave(
     store: Path,
     github: str,
 ) -> list[str]:
-    """Write the files, and tell GitHub. Returns a line for each file that cannot be written."""
+    """Write the reports. Returns a line for each file that cannot be written."""
     from ..reports.junit import junit_xml
     from ..reports.outputs import leave
     from ..reports.outputs import on_github
@@ -277,6 +275,6 @@ def _leave(
         except OSError as error:
             unwritten.append(f"--junitxml={files['junitxml']}: cannot be written: {error.strerror}")
     for command in left.annotations:
-        click.echo(command)  # each is safe, and GitHub looks for its first characters
+        click.echo(command)  # safe already, and GitHub needs its first characters unchanged
     print_lines(unwritten)
     return unwritten

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def models(context: click.Context) -> None:
     """List the models of the config, or check one.
 
-    Run `tooleval models check NAME` first when something about a model looks odd.
+    If a model behaves oddly, run `tooleval models check NAME` first.
     """
     if context.invoked_subcommand is not None:
         return
@@ -56,7 +56,7 @@ def models(context: click.Context) -> None:
 
 
 def _over(spec: ModelSpec) -> str:
-    """How it is asked: the host, or the library that knows it."""
+    """The host or library that is asked."""
     if spec.callable:
         return "Python"
     if spec.model == LEXICAL:
@@ -71,10 +71,10 @@ def _over(spec: ModelSpec) -> str:
 @click.argument("name")
 @click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for one answer.")
 def check(name: str, timeout: float) -> None:
-    """Ask a model one tool question in several ways.
+    """Ask a model one question with tools in several ways.
 
-    Prints which parameters, tool_choice modes and parallel calls work, what was sent instead of what
-    the model refuses, tokens, cost and latency. The exit status is 1 if the model calls no tool at all.
+    Prints which parameters, tool_choice modes and parallel calls work, what was sent instead if not,
+    and tokens, cost and latency. The exit status is 1 if the model calls no tool at all.
     """
     from ..engine.check import try_out
     from ..engine.models.tables import read_tables
@@ -110,7 +110,7 @@ def _row(tried: Tried) -> list[str]:
 
 
 def _explained(tried: list[Tried]) -> Iterator[str]:
-    """Why ways did not work, each reason once."""
+    """Why something did not work, each reason once."""
     from ..errors import ModelError
 
     reasons: dict[str, list[str]] = {}
@@ -129,4 +129,4 @@ def _answered(reply: Reply) -> str:
     calls = ", ".join(call.name for call in reply.calls)
     if calls:
         return f"called {calls}"
-    return f"called nothing, said {shorten(reply.text, 200)!r}" if reply.text else "an empty answer"
+    return f"called nothing, said {shorten(reply.text, 200)!r}" if reply.text else "empty answer"

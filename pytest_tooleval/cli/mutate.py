@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..mutation.results import CaseMutation
     from ..mutation.results import SuiteMutation
 
-# As much as fits some screens; `--all` shows the rest.
+# `--all` shows the rest.
 _MOST_CASES = 10
 _MOST_LINES = 4
 _MOST_ANSWERS = 2
@@ -29,7 +29,7 @@ _MOST_ANSWERS = 2
     "--fail-under",
     type=click.FloatRange(0, 1),
     metavar="SCORE",
-    help="Exit with status 1 when the mutation score of a suite is below this.",
+    help="Exit with status 1 if the mutation score of a suite is below this.",
 )
 @click.option("--all", "everything", is_flag=True, help="Show every wrong answer that passes.")
 @click.option(
@@ -45,9 +45,9 @@ def mutate(
 ) -> None:
     """Find wrong answers that your suites would not notice.
 
-    PATHS are suite files or folders. Breaks the right answer of each case in the ways in which models
-    break it, and scores the result, without asking a model. The mutation score is the share of wrong
-    answers that fail. Those that pass are shown, with the line that would catch them.
+    PATHS are suite files or folders. Breaks the right answer of each case the way models do, and scores
+    the result, without asking a model. The mutation score is the share of wrong answers that fail. Those
+    that pass are shown, with the line that would catch them.
     """
     from ..mcp.suite_tools import SuiteTools
     from ..mutation.results import Mutations
@@ -103,7 +103,7 @@ def _summary(suite: SuiteMutation) -> str:
     if suite.score is not None:
         every = f"all {counted(suite.mutants, 'wrong answer')} noticed"
         noticed = _passing(suite.survivors, suite.mutants) if suite.survivors else every
-        # Never rounded up to 1.
+        # Rounded down: only a perfect score is 1.
         shown = f"mutation score {int(suite.score * 1000) / 1000:.3f}"
         parts.append(f"{click.style(shown, fg='yellow' if suite.survivors else 'green')}, {noticed}")
     if suite.unknown:

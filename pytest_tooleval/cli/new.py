@@ -34,13 +34,13 @@ _PROMPT, _PARAMS, _EXPECTED = "What is the weather in Paris right now?", "city:s
 
 @click.command()
 @click.argument("file", required=False, type=SuitePath())
-@click.option("--name", help="The suite's name; default: that of the file.")
+@click.option("--name", help="The suite's name; default: the file's name.")
 @click.option("--tool", help="The name of a tool.")
 @click.option("--description", help="What the tool does, for the model.")
 @click.option("--param", "params", multiple=True, help="A parameter, NAME or NAME:TYPE. Repeatable.")
 @click.option("--prompt", help="What a user says so that the model calls the tool.")
 @click.option("--expect", "expects", multiple=True, help="An expected NAME=VALUE. Repeatable.")
-@click.option("--yes", is_flag=True, help="Ask nothing.")
+@click.option("--yes", is_flag=True, help="Use the defaults and ask nothing.")
 def new(
     file: Path | None,
     name: str | None,
@@ -51,9 +51,9 @@ def new(
     expects: tuple[str, ...],
     yes: bool,
 ) -> None:
-    """Write a first suite that runs at once.
+    """Write a first suite that you can run.
 
-    FILE ends in .tooleval.json; by default it is named for the suite. Asks for what no option says.
+    FILE ends in .tooleval.json; the default is the suite's name. Asks for what the options leave open.
     With --yes, or without a terminal, it writes an example.
     """
     ask = _ask if can_ask() and not yes else _take_default
@@ -96,7 +96,7 @@ def can_ask() -> bool:
 
 
 def _ask(question: str, default: str | None, parse: Callable[[str], Any]) -> Any:
-    """The answer, parsed; what cannot be parsed is asked for again."""
+    """The parsed answer; asks again if it cannot be parsed."""
     return click.prompt(question, default=default, show_default=bool(default), value_proc=parse)
 
 
@@ -136,7 +136,7 @@ def _write(
 
 
 def _schema(kind: str, expected: Any) -> dict[str, Any]:
-    """The schema of a parameter; of a list, which must say what it holds, by the value expected."""
+    """The schema of a parameter. The items of an array are inferred from the expected value."""
     if kind != "array":
         return {"type": kind}
     member = expected[0] if expected else ""

@@ -1,4 +1,4 @@
-"""What `tooleval show` prints: a run in short, or every trial of a case."""
+"""The output of `tooleval show`: a summary of a run, or every trial of a case."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHOWN = 20
 
 
 def run_lines(document: RowsDocument, model: str | None, *, all_failed: bool) -> Iterator[str]:
-    """A run as pytest tells it: origin, tables, a line for each failed case (20 or all), the verdict."""
+    """A run as pytest shows it: origin, tables, a line for each failed case (20 or all), the verdict."""
     yield from _head(document.run)
     head, lines = score_table(document, model)
     if lines:
@@ -73,13 +73,13 @@ def confusion_lines(document: RowsDocument, model: str | None) -> Iterator[str]:
     """The confusion matrix of each model, or of one."""
     found = [each for each in document.confusion if model in (None, each.model)]
     if not found:
-        yield "no case expects a tool, or that none is called, and has an answer"
+        yield "no answered case expects a tool or no call"
     for each in found:
         yield from [*confusion_text(each), ""]
 
 
 def case_lines(result: CaseResult, *, only_failed: bool) -> Iterator[str]:
-    """A case's verdict, then scores and transcript of each trial, or of each that failed."""
+    """The verdict of a case, then scores and transcript of each trial, or each failed one."""
     yield printable(f"{result.suite} :: {result.case} [{result.model}]  {result.outcome_text}")
     yield printable(f"{result.file}:{result.line}")
     if result.reason:

@@ -1,4 +1,4 @@
-"""Suites that commands write: the option that names one, and what is said of it."""
+"""Writing suites: the option for the file, and what is printed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STDOUT = Path("-")
 
 
 class SuitePath(click.Path):
-    """The path of a suite file that is to be written; `allow_dash` as in click.Path."""
+    """The path of a suite file to write; `allow_dash` as in click.Path."""
 
     def __init__(self, *, allow_dash: bool = False) -> None:
         super().__init__(dir_okay=False, path_type=Path, allow_dash=allow_dash)
@@ -44,7 +44,7 @@ def write(
     *,
     dry_run: bool = False,
 ) -> bool:
-    """Write the suite where it differs from the previous one; False when it has problems to mend."""
+    """Write the suite if it differs from the previous one. False if it has problems."""
     from ..imports.write import suite_text
     from ..imports.write import text_problems
     from ..imports.write import write_suite

@@ -40,8 +40,8 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     """Check suite files or folders without asking a model.
 
     Prints problems and warnings as FILE:LINE:COLUMN: MESSAGE. Plays the expected calls of cases with a
-    world on it, twice. The exit status is 1 if a file has a problem (with --strict, or a warning), and
-    2 if there is nothing to check.
+    world on that world, twice. The exit status is 1 for problems (with --strict, also warnings), and 2
+    if there is nothing to check.
     """
     from ..scoring.rehearsal import rehearse
     from ..suite.lint import lint_suite
@@ -82,7 +82,7 @@ def _as_warning(problem: Problem) -> str:
 
 
 def suite_files(paths: tuple[Path, ...]) -> list[Path]:
-    """The files named, and every suite in the folders named, each once."""
+    """The given files, and all suites in the given folders, each once."""
     files: dict[Path, None] = {}
     for path in paths:
         if not path.is_dir():

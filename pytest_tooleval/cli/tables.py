@@ -1,4 +1,4 @@
-"""Tables and numbers as the commands print them; every text is made safe for a terminal."""
+"""Tables and values for the terminal; every text is made safe to print."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], texts: Collection[str]) -> list[str]:
-    """Columns named in `texts` stand left, numbers right; a column without any value is left out."""
+    """Columns in `texts` are aligned left, others right; columns without values are left out."""
     filled = [number for number in range(len(header)) if any(row[number] for row in rows)]
     kept = [[row[number] for number in filled] for row in [header, *rows]]
     return aligned(kept, [place for place, name in enumerate(kept[0]) if name in texts])
 
 
 def sparkline(values: Sequence[float | None]) -> str:
-    """A bar for each value from 0 to 1, a dot where there is none."""
+    """A bar for each value from 0 to 1, a dot for None."""
     last = len(_BARS) - 1
     return "".join(
         "·" if value is None else _BARS[round(min(max(value, 0.0), 1.0) * last)] for value in values
@@ -28,7 +28,7 @@ def sparkline(values: Sequence[float | None]) -> str:
 
 
 def commit_text(git: Git | None) -> str:
-    """The commit's beginning; a + says that files in git had changes."""
+    """The short commit; a + means uncommitted changes."""
     return f"{short(git.commit[:9])}{'+' if git.dirty else ''}" if git else ""
 
 

@@ -22,13 +22,13 @@ _NEEDED = ("starlette", "uvicorn")
     "--allow-tools",
     multiple=True,
     metavar="NAME[,NAME...]",
-    help="Let runs from the page call these live_tools, as --tooleval-allow-tools does.",
+    help="Let runs call these live_tools, as --tooleval-allow-tools does.",
 )
 def ui(folder: Path, port: int, no_browser: bool, allow_tools: tuple[str, ...]) -> None:
-    """Open the page: edit and run suites in the browser.
+    """Edit and run suites in the browser.
 
-    FOLDER is in the project (default: the current folder). Runs are pytest's, started in its root
-    folder. The token in the printed address keeps other users of this machine out.
+    FOLDER is in the project (default: the current folder). pytest runs the suites, in its root folder.
+    The token in the printed address keeps other users of this machine out.
     """
     if any(importlib.util.find_spec(name) is None for name in _NEEDED):
         raise click.ClickException("the page needs an extra: pip install 'pytest-tooleval[ui]'")

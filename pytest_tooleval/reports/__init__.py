@@ -1,1 +1,1 @@
-"""Reports, all made from the result document that `document.py` builds."""
+"""Reports, all made from the result document."""

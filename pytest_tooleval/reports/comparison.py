@@ -24,12 +24,10 @@ _HEADER = ("model", "metric", "cases", "old", "new", "drop", "p", "drop at most"
 
 
 def render_comparison(comparison: Comparison, what: str = "baseline") -> list[str]:
-    """What `verdicts.baseline.compare` found, as lines safe for a terminal; the last one is the verdict
-    on `what`.
+    """Lines safe for a terminal; the last one is the verdict on `what`.
 
-    `drop` is old minus new, so a gain is negative; `p` is Holm's, over all tests of the comparison; a
-    larger drop than `drop at most` is ruled out.
-    Lists of cases are cut after 20.
+    `drop` is old minus new, `p` is adjusted by Holm over all tests, and drops above `drop at most` are
+    ruled out. Lists of cases are cut after 20.
     """
     lines = [f"old: {_run(comparison.old)}", f"new: {_run(comparison.new)}"]
     table = [_HEADER, *(_metric(m, metric) for m in comparison.models for metric in m.metrics)]
@@ -76,7 +74,7 @@ def _cases_of(model: ComparedModel, name: str) -> list[str]:
     tested = "" if p is None else f" (p {_p(p)}{', FAILED' if model.flips_failed else ''})"
     flips = [f"{_case(case)}  {case.old} -> {case.new}" for case in model.flips]
     return [
-        *_listed(f"passed always, now never{suffix}{tested}", flips),
+        *_listed(f"passed every trial before, none now{suffix}{tested}", flips),
         *_listed(f"worse{suffix}", map(_change, model.worse)),
         *_listed(f"better{suffix}", map(_change, model.better)),
     ]

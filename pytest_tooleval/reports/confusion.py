@@ -1,4 +1,4 @@
-"""A confusion matrix as a table of texts, for terminals and Markdown."""
+"""A confusion matrix as a text table, for terminals and Markdown."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from ..text import printable
 from .tables import aligned
 from .tables import interval_text
 
-# As many tools as a matrix of texts has room for.
-_MOST = 15
-_HALLUCINATED = "\0"  # the column of all names that were made up; no tool is called so
+_MOST = 15  # tools, which is what a text table has room for
+_HALLUCINATED = "\0"  # the column for all hallucinated names; no tool has this one
 _FIGURES = ("precision", "recall", "F1")
 
 
 def heading(confusion: Confusion) -> str:
-    """How many of the choices were right, in words."""
+    """How many choices were right."""
     total, wrong = (sum(cell.count for cell in each) for each in (confusion.cells, _wrong(confusion)))
     return f"{total - wrong} of {total} choices right, {counted(len(confusion.tools), 'tool')}"
 
 
 def matrix_rows(confusion: Confusion, quote: Callable[[str], str]) -> list[list[str]]:
-    """Expected tools as rows, called ones as columns by the rows' numbers; of many the most confused.
+    """Expected tools as rows, called ones as columns with the rows' numbers; only the most confused.
 
-    The header comes first; empty when nothing was confused. `quote` is for names of tools.
+    The header comes first. Empty if nothing was confused. `quote` is applied to tool names.
     """
     if not _wrong(confusion):
         return []
@@ -53,13 +52,13 @@ def matrix_rows(confusion: Confusion, quote: Callable[[str], str]) -> list[list[
 
 
 def notes(confusion: Confusion) -> list[str]:
-    """What the rows leave out."""
+    """About the tools that are not in the table."""
     tools = {each.tool for each in confusion.tools}
     involved = {name for cell in _wrong(confusion) for name in (cell.expected, cell.called)}
     shown = set(_shown(confusion)) if involved else set()
     right, hidden = len(tools - involved - shown), len((involved & tools) - shown)
     found = [f"{counted(right, 'other tool' if shown else 'tool')} always right"] if right else []
-    return [*found, f"{hidden} more were confused; see the JSON"] if hidden else found
+    return [*found, f"{hidden} more were confused; see the JSON report"] if hidden else found
 
 
 def confusion_text(confusion: Confusion) -> list[str]:
@@ -79,7 +78,7 @@ def _wrong(confusion: Confusion) -> list[Cell]:
 
 
 def _shown(confusion: Confusion) -> list[str]:
-    """All tools, or those of the largest wrong cells, by name."""
+    """All tools, or if there are many those of the largest wrong cells, sorted."""
     if len(confusion.tools) <= _MOST:
         return [each.tool for each in confusion.tools]
     names: dict[str, None] = {}

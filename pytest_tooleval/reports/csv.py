@@ -1,4 +1,4 @@
-"""The trials of a run as a table for spreadsheets and data frames."""
+"""The trials of a run as CSV, for spreadsheets and data frames."""
 
 from __future__ import annotations
 
@@ -33,21 +33,19 @@ _AFTER = (
     "calls",
 )
 _OF_TRIAL = (*_VERDICT, *_AFTER[:7])
-# Where a spreadsheet may see the beginning of a formula: at the start of a cell, and behind a
-# semicolon, which separates cells where the comma separates decimals. The wide forms act too.
+# Where a spreadsheet may see a formula: at the start of a cell, and after a semicolon, which separates
+# cells in locales with a decimal comma. Full-width signs count too.
 _FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠])")
 
 Cell = str | int | float
 
 
 def csv_text(document: Document) -> str:
-    """One row per trial, and one for a case without trials; RFC 4180, to be written as UTF-8.
+    """One row per trial, and one for a case without trials; RFC 4180, lines end in CR LF.
 
-    Write it with `newline=""`: lines end in CR LF already. The score of each metric stands under
-    `score.METRIC`, and `calls` holds what the model called as JSON: a list of `{"name", "arguments"}`,
-    where arguments that are not a JSON object are the text that came. What is unknown or does not
-    apply is empty. Control characters are written as visible escapes, and text that a spreadsheet
-    would take for a formula gets an apostrophe in front.
+    The score of each metric is in `score.METRIC`. `calls` is JSON, a list of `{"name", "arguments"}`;
+    arguments that are not a JSON object are the model's text. Unknown values are empty. Control
+    characters are escaped, and text that a spreadsheet would run as a formula gets an apostrophe.
     """
     cases = document.cases
     of_trials = (name for case in cases for trial in case.trials for name in trial.scores)
@@ -64,7 +62,7 @@ def csv_text(document: Document) -> str:
 
 
 def _rows(case: CaseResult) -> Iterator[dict[str, Any]]:
-    """The values of each trial by column; those of the case if it has no trials."""
+    """The values of each trial by column, or those of a case without trials."""
     of_case = {
         name: getattr(case, name)
         for name in ("suite", "file", "case", "model", "outcome", "tolerated", "reason")
@@ -88,10 +86,10 @@ def _score_column(metric: str) -> str:
 
 
 def _calls_text(transcript: Transcript) -> str:
-    """The calls as JSON, with an escape of JSON in place of whatever must not be shown or may act."""
+    """The calls as JSON, with escapes for characters that are not printable or could act."""
     calls = [{"name": call.name, "arguments": _arguments(call)} for call in transcript.calls]
     text = json.dumps(calls, ensure_ascii=False)
-    # Such characters stand inside of strings only, where JSON knows them by number as well.
+    # These characters only occur in strings, where JSON allows escapes.
     text = text.replace(";", "\\u003b")
     if text.isprintable():
         return text

@@ -1,4 +1,4 @@
-"""A run in each format that it is written in."""
+"""The formats of reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def report_parts(format: str, document: Document, trends: Trends | None = None) -> Iterator[bytes]:
-    """The file in parts; `trends` are for HTML. Each renderer is imported where it is asked for."""
+    """The file in parts; `trends` are for HTML."""
     for text in _texts(format, document, trends):
         yield text.encode("utf-8", "replace")
 
@@ -29,7 +29,7 @@ def _texts(format: str, document: Document, trends: Trends | None) -> Iterator[s
         from .markdown import COMMENT_LIMIT
         from .markdown import markdown_text
 
-        # As much as GitHub takes in a comment, which is what the file is for.
+        # The file is meant for a comment on GitHub.
         yield markdown_text(document.rows(), COMMENT_LIMIT)
     else:
         from .csv import csv_text

@@ -1,6 +1,6 @@
-"""GitHub Actions: annotations at the cases' lines, and the summary of a step.
+"""GitHub Actions: annotations at the lines of cases, and the step summary.
 
-The escaping is that of GitHub's "Workflow commands" and of `actions/toolkit`, packages/core.
+The escaping follows GitHub's "Workflow commands" and of `actions/toolkit`, packages/core.
 """
 
 # Without `from __future__ import annotations`: a function has that name.
@@ -18,8 +18,7 @@ from ..text import printable
 from ..text import shorten
 from .run_text import tolerated_word
 
-# GitHub shows no more of each kind per step.
-_MOST = 10
+_MOST = 10  # of each kind per step, as GitHub shows no more
 _TEXT = 1000
 SUMMARY_BYTES = 1024 * 1024
 
@@ -32,13 +31,11 @@ def annotations(
 ) -> list[str]:
     """Workflow commands to print, a line each: failed gates, failed cases, errors.
 
-    What is inconclusive is a warning before these, unless nothing got worse than the baseline.
-
-    At most 10 errors and 10 warnings, as GitHub shows no more; the last one says how many more there
-    are. What is tolerated is a warning; a failure that was expected (xfail) is nothing to tell.
-    `failures=False` leaves out failed cases and verdicts, where another plugin annotates them.
-    `rootpath` is the folder that the document's file names are relative to, and `workspace` the root
-    of the repository (default: $GITHUB_WORKSPACE); while either is unknown, names stay as they are.
+    Tolerated cases and inconclusive verdicts are warnings, expected failures (xfail) are left out. At
+    most 10 errors and 10 warnings, as GitHub shows no more; the last one says how many are left out.
+    `failures=False` leaves out failed cases and verdicts, for when another plugin annotates them. The
+    document's file names are relative to `rootpath`, and made relative to `workspace`, the repository
+    (default: $GITHUB_WORKSPACE), if both are known.
     """
     gates, baseline = document.gates, document.baseline
     found: dict[str, list[str]] = {"error": [], "warning": []}
@@ -60,7 +57,7 @@ def annotations(
 
 
 def _tell(found: dict[str, list[str]], title: str, judged: Gate | Comparison) -> None:
-    """A verdict, unless it passed."""
+    """Add a verdict that did not pass."""
     level = "error" if judged.failed else "warning"
     title += " inconclusive" if judged.verdict == "inconclusive" else ""
     if judged.verdict != "passed":
@@ -78,7 +75,7 @@ def _case(level: str, case: CaseRow, file: str, shard: Shard | None) -> str:
 
 
 def _file(file: str, rootpath: Path | None, workspace: Path | None) -> str:
-    """The file as the repository knows it; one outside of the repository by its full path."""
+    """The file relative to the repository, or absolute if it is outside."""
     if rootpath is None or workspace is None:
         return file
     path = Path(os.path.normpath(rootpath / file))
@@ -90,7 +87,7 @@ def _capped(level: str, commands: list[str]) -> list[str]:
     if len(commands) <= _MOST:
         return commands
     left = len(commands) - _MOST + 1
-    more = f"and {left} more, which GitHub would not show; see the log and the step summary"
+    more = f"and {left} more that GitHub does not show; see the log and the step summary"
     return [*commands[: _MOST - 1], _command(level, {"title": f"{left} more"}, more)]
 
 
@@ -106,7 +103,7 @@ def _property(value: str) -> str:
 
 
 def _data(text: str) -> str:
-    # printable() leaves no CR or LF to escape, nor anything else that ends a line.
+    # printable() leaves no line ends to escape.
     return printable(shorten(text, _TEXT)).replace("%", "%25")
 
 
@@ -117,7 +114,7 @@ def append_step_summary(path: Path, text: str) -> None:
 
 
 def room_in_step_summary(path: Path) -> int:
-    """How many bytes may still be added: GitHub shows nothing of a summary of more than 1 MiB."""
+    """How many bytes can be added: GitHub does not show a summary above 1 MiB."""
     used = path.stat().st_size if path.exists() else 0
     # The newline that append_step_summary may add counts too.
     return max(SUMMARY_BYTES - used - 1, 0)

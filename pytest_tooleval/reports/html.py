@@ -1,7 +1,7 @@
-"""The HTML report: one file that shows a run, and needs nothing but a browser.
+"""The HTML report: one self-contained file.
 
-It is the view of a run in `reports/page`, whose scripts draw everything; here they become one script
-beside the document that they draw. The page of `tooleval ui` serves them as they are.
+The scripts in `reports/page` draw it. Here they are joined to one script, next to the data.
+`tooleval ui` serves them as they are.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from ..history import Trends
 
 PAGE = Path(__file__).with_name("page")
-# Cases of a run are alike: packed one by one they would take four times the space. More together would
-# save little, and take longer to open.
+# Compressed one by one, cases would take four times the space. More at a time would save little,
+# and take longer to open.
 _TOGETHER = 8
 _IMPORT = re.compile(r'^import [^;]*?"\./([\w-]+\.js)";\n', re.MULTILINE)
 
-# Only these two texts may style and run; nothing is fetched, sent or turned into markup.
+# Nothing else can style or run; nothing is fetched, sent or parsed as markup.
 _POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -72,8 +72,8 @@ The one of --tooleval-markdown does not.</p></noscript></main>
 def html_text(document: Document, trends: Trends | None = None) -> str:
     """A result document as one HTML page that needs no network.
 
-    No text of either is part of the markup: they are packed, a line for what is seen at once, and more
-    for some cases each, with their transcripts, which are read when somebody opens one.
+    No text of the document is in the markup. The data is compressed: a line for what is shown at once,
+    and one for every few cases with their transcripts, which the page reads when one is opened.
     """
     style, script = (PAGE / "page.css").read_text(encoding="utf-8"), script_text()
     policy = _POLICY.format(style_hash=_hash(style), script_hash=_hash(script))
@@ -97,7 +97,7 @@ def _packed(value: object) -> str:
 
 
 def script_text() -> str:
-    """The modules of the report as one script, each after those that it imports."""
+    """The modules of the report as one script, each after its imports."""
     return '"use strict";\n' + "".join(_modules("report.js", set()))
 
 
@@ -108,7 +108,7 @@ def _modules(name: str, seen: set[str]) -> Iterator[str]:
     text = (PAGE / name).read_text(encoding="utf-8")
     for imported in _IMPORT.findall(text):
         yield from _modules(imported, seen)
-    # Names are unique over all modules, so that they can share one scope.
+    # Names are unique over all modules, which share one scope here.
     yield re.sub("^export ", "", _IMPORT.sub("", text), flags=re.MULTILINE)
 
 

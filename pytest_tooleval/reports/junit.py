@@ -1,4 +1,4 @@
-"""JUnit's XML of a whole run, as `pytest --junitxml` writes it of cases and gates."""
+"""The JUnit XML of a run, as `pytest --junitxml` writes it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .text import tolerated_text
 PROPERTY = "tooleval."
 
 
-@cache  # pytest holds the properties of all items: each name once
+@cache  # pytest keeps the properties of all items, so share their names
 def _property(name: str) -> str:
     return PROPERTY + name
 
 
 def properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
-    """What JUnit's file may say of a case beside its outcome."""
+    """The properties of a case."""
     yield _property("model"), printable(result.model)
     yield _property("suite"), printable(result.suite)
     yield _property("case"), printable(result.case)

@@ -1,8 +1,7 @@
-"""The result as Markdown, for a comment on a pull request and for the summary of a CI step.
+"""The result as Markdown, for a comment on a pull request or the summary of a CI step.
 
-Whatever models, suites or gates say stands in code spans, and nowhere else. Escapes and character
-references would not do: GitHub looks for mentions, references and addresses after it has rendered
-them, and only text in code is left alone.
+All text from models, suites and gates is in code spans. Escapes would not do, as GitHub looks for
+mentions, references and addresses after rendering, and only leaves code alone.
 """
 
 from __future__ import annotations
@@ -65,9 +64,9 @@ _WORDS: dict[Verdict, str] = {
 
 @dataclass(frozen=True)
 class _Section:
-    """Entries of one line each between two pieces of text; it may be cut behind any entry.
+    """Entries of one line each between head and foot. It can be cut after any entry.
 
-    `total` counts what the entries were taken from, if they are not all of it.
+    `total` is the number of all entries, if `entries` are only the first ones.
     """
 
     head: str
@@ -82,7 +81,7 @@ class _Section:
         return "".join([self.head, *shown, more, self.foot])
 
     def fit(self, room: int) -> tuple[str, int]:
-        """As much of it as fits into so many bytes, and how many entries that leaves out."""
+        """As much as fits into `room` bytes, and how many entries are left out."""
         text = self.cut(len(self.entries))
         if _size(text) <= room:
             return text, 0
@@ -97,9 +96,9 @@ class _Section:
 
 
 def markdown_text(document: RowsDocument, limit: int = SUMMARY_LIMIT) -> str:
-    """A report of at most `limit` bytes of UTF-8 (from 4,096), which is never more characters.
+    """A report of at most `limit` bytes of UTF-8, at least 4,096.
 
-    What does not fit is cut at whole entries, with a line that says so.
+    What does not fit is left out, by whole entries, and a line says so.
     """
     verdict, about = _verdict(document), _about(document.run)
     notice = "\nCut to {:,} bytes: {:,} entries were left out.\n"
@@ -116,7 +115,7 @@ def markdown_text(document: RowsDocument, limit: int = SUMMARY_LIMIT) -> str:
 
 
 def _sections(document: RowsDocument) -> Iterable[_Section]:
-    """What the report tells, the most important first."""
+    """The most important first."""
     if document.gates:
         yield _gates(document.gates)
     if document.baseline:
@@ -150,7 +149,7 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
 def _verdict(document: RowsDocument) -> str:
     run, gates = document.run, document.gates
     total, verdict = run.total, run_words(document)
-    # Of "Incomplete (killed)" the first word stands out.
+    # The verdict stands out: INCOMPLETE (killed).
     word = re.sub(r"^[^(,]+", lambda match: match[0].upper(), verdict.words)
     unsure = sum(gate.verdict == "inconclusive" for gate in gates)
     counts = {"failed": total.failed, "skipped": total.skipped}
@@ -209,7 +208,7 @@ def _baseline(found: Comparison) -> Iterable[_Section]:
     worse = [_moved(model.new, case) for model in found.models for case in model.worse]
     better = [_moved(model.new, case) for model in found.models for case in model.better]
     for entries, what in (
-        (flips, "turned from always passing to always failing"),
+        (flips, "passed every trial before, none now"),
         (worse, "got worse"),
         (better, "got better"),
     ):
@@ -226,14 +225,14 @@ def _flip(model: str, case: Flip) -> str:
 
 
 def _moved(model: str, case: Moved) -> str:
-    """A case with what it was and is, in trials that passed and in overall."""
+    """The old and new passes and overall score of a case."""
     passes = f"{_code(case.old_passes)} to {_code(case.new_passes)} trials passed"
     overall = f"overall {score_text(case.old)} to {score_text(case.new)}"
     return f"- {_where(case)} on {_code(model)}: {passes}, {overall}\n"
 
 
 def _scores(rows: Sequence[ModelSummary], head: str, *, suites: bool) -> _Section:
-    """A table of models, or of models and suites; columns without any value are left out."""
+    """A table of models, or of models and suites; columns without values are left out."""
     names = ["model", "suite"] if suites else ["model"]
     columns = score_columns(rows, partial(_code, table=True), intervals=True)
     entries = [
@@ -261,7 +260,7 @@ def _case(case: CaseRow) -> str:
 
 
 def _confusion(found: Confusion) -> _Section:
-    """A model's tools, expected against called."""
+    """A model's expected and called tools."""
     rows = matrix_rows(found, partial(_code, table=True))
     texts = [f"{_code(found.model)}\n", *(f"\n{note}\n" for note in notes(found))]
     table = "\n" + _table_head(rows[0], 1) if rows else ""
@@ -270,7 +269,7 @@ def _confusion(found: Confusion) -> _Section:
 
 
 def _changed_cases(cases: ComparedCases) -> Iterable[_Section]:
-    """Cases that the baseline does not have, or has differently, and so were not compared."""
+    """Cases that are not the same in the baseline."""
     kinds: dict[str, Sequence[ComparedCase]] = {
         "added": cases.added,
         "removed": cases.removed,
@@ -282,7 +281,7 @@ def _changed_cases(cases: ComparedCases) -> Iterable[_Section]:
     ]
     if entries:
         counts = [f"{len(found)} {kind}" for kind, found in kinds.items()]
-        summary = f"Cases that are not as in the baseline: {', '.join(counts)}"
+        summary = f"Cases that differ from the baseline: {', '.join(counts)}"
         yield _details(summary, _most(entries))
 
 
@@ -301,7 +300,7 @@ def _most(entries: Sequence[str]) -> _Section:
 
 
 def _details(summary: str, section: _Section, *, shown: bool = False) -> _Section:
-    """The section folded away under a summary, which must be text of ours."""
+    """The section in a fold; `summary` is not escaped."""
     head = f"\n<details{' open' if shown else ''}><summary>{summary}</summary>\n\n{section.head}"
     return _Section(head, section.entries, "\n</details>\n", section.total)
 
@@ -312,7 +311,7 @@ def _about(run: SummedRun) -> str:
     git = run.git
     if git:
         branch = f" on {_code(git.branch)}" if git.branch else ""
-        dirty = ", with changes that are not committed" if git.dirty else ""
+        dirty = ", with uncommitted changes" if git.dirty else ""
         parts.append(f"commit {_code(git.commit)}{branch}{dirty}")
     parts.append(f"pytest-tooleval {_code(run.pytest_tooleval)}")
     return f"\n{', '.join(parts)}\n"
@@ -329,10 +328,10 @@ def _table_row(cells: Iterable[str]) -> str:
 
 
 def _code(text: str, limit: int = _NAME, *, table: bool = False) -> str:
-    """Any text as a code span on one line, in which nothing acts; `-` if there is none.
+    """Any text as a code span on one line; `-` if it is empty.
 
-    CommonMark 0.31, "Code spans": no run of backticks inside is as long as the fence, and one space
-    at each end is taken off again. A table's cell ends at every `|` without a backslash.
+    CommonMark 0.31, "Code spans": the fence is longer than any run of backticks inside, and one space
+    at each end is removed. In a table, `|` needs a backslash.
     """
     safe = shown(text, limit)
     if not safe.strip():

@@ -1,4 +1,4 @@
-"""What the numbers of a run alone would hide, in a line each."""
+"""Notes on a run: what its numbers alone would hide."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .run_text import cases_text
 from .run_text import fallbacks_text
 
 _AS_KNOWN = ", as far as prices are known"
-_LEAST_USD = 0.00005  # less is not seen in four digits
+_LEAST_USD = 0.00005  # less is 0 in four digits
 _SOURCES = {
     "replayed": "replayed from the cassette",
     "resumed": "reused from the last run",
@@ -40,14 +40,14 @@ def notes(document: RowsDocument) -> list[str]:
     run, total = document.run, document.run.total
     if total.cases < run.selected:
         cases = cases_text(total.cases, run.selected)
-        lines.insert(0, f"{cases} results came before the run ended")
+        lines.insert(0, f"{cases} results arrived before the run ended")
     if run.answers == "resumed" and not total.cached:
-        lines.append("--tooleval-resume: the last run left no answers to take over")
+        lines.append("--tooleval-resume: the last run has no answers to reuse")
     return lines + _money(document)
 
 
 def _money(document: RowsDocument) -> list[str]:
-    """What was paid in this run, also for answers that no case shows, as the run was cut short."""
+    """The cost of this run, including answers of unfinished cases."""
     shown: dict[str, float] = {}
     for case in document.cases:
         new = (trial.cost_usd or 0.0 for trial in case.trials if not trial.cached)
@@ -64,7 +64,7 @@ def _money(document: RowsDocument) -> list[str]:
         known = "" if all(each.priced == each.answers for each in spent.values()) else _AS_KNOWN
         now = sum(each.usd for each in spent.values())
         lines.append(f"cost: ${total.cost_usd or 0.0:.4f}; spent in this run: ${now:.4f}{known}")
-    # Not what the trials add up to: several share a verdict, and those without an answer show none.
+    # Not the sum over trials: they share verdicts, and those without an answer have no cost.
     others = sum((each for model, each in spent.items() if is_other(model)), Spent())
     if others.priced or total.others_cost_usd is not None:
         known = "" if others.priced == others.answers else _AS_KNOWN

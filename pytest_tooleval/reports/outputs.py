@@ -1,4 +1,4 @@
-"""The files that a run leaves, and what it tells GitHub."""
+"""The report files of a run, and its output for GitHub."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_files(given: Mapping[str, str | None], folder: Path) -> dict[str, Path]:
-    """The files to write, by format; what cannot be is a ConfigError now, and not after every model."""
+    """The files to write, by format. ConfigError for one that cannot be written, before the run."""
     files: dict[str, Path] = {}
     for format, name in given.items():
         if name is None:
@@ -59,7 +59,7 @@ def _write_files(files: Mapping[str, Path], document: Document, trends: Trends |
 
 
 class Left(NamedTuple):
-    """A line for each file that could not be written, and the commands for GitHub to print."""
+    """A line for each file that could not be written, and GitHub's workflow commands to print."""
 
     unwritten: list[str]
     annotations: list[str]
@@ -74,10 +74,10 @@ def leave(
     github: bool,
     failures: bool = True,
 ) -> Left:
-    """Write the files; with `github` tell GitHub, too.
+    """Write the files and, with `github`, the step summary and annotations.
 
-    `root` is the folder that the document's file names are relative to. Without `failures` another
-    plugin annotates what failed.
+    The document's file names are relative to `root`. `failures=False` leaves out annotations of
+    failures, which another plugin makes.
     """
     unwritten = _write_files(files, document, trends)
     if not github:
@@ -89,12 +89,12 @@ def leave(
 
 
 def on_github(option: str) -> bool:
-    """Whether to speak to GitHub Actions: `always`, `never`, or by `auto` when running there."""
+    """Whether to write for GitHub Actions: `always`, `never`, or `auto`, if running there."""
     return option == "always" or (option == "auto" and os.environ.get("GITHUB_ACTIONS") == "true")
 
 
 def _tell_github(document: RowsDocument, root: Path, *, failures: bool) -> list[str]:
-    """Append the step summary; return the workflow commands to print, a line each."""
+    """Append the step summary; return the annotations."""
     from .github import annotations
     from .github import append_step_summary
     from .github import room_in_step_summary

@@ -1,4 +1,4 @@
-"""What the result document says of its run, in words."""
+"""The verdict of a run in words."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ VERDICTS: dict[Verdict, tuple[str, str]] = {
 # pytest's own exit codes beyond passed, failed, and no test collected.
 EXITS = {2: "interrupted", 3: "pytest internal error", 4: "pytest usage error"}
 
-OTHER_TEST = "another test of the run failed"
+OTHER_TEST = "another test in the run failed"
 _NOTHING_COLLECTED = 5
 
 
 class RunWords(Struct, frozen=True):
-    """The verdict of a run in words, the outcome by which it is marked, and what it is for."""
+    """The verdict of a run, the outcome that marks it, and the reasons."""
 
     outcome: Literal["passed", "failed", "skipped"]
     words: str
@@ -36,7 +36,7 @@ class RunWords(Struct, frozen=True):
 
 
 def run_words(document: RowsDocument) -> RunWords:
-    """What pytest's exit status says or, where there is none, cases, gates and baseline.
+    """The verdict by pytest's exit status, cases, gates and baseline.
 
     A run that evaluated nothing has not passed, whatever its exit status.
     """
@@ -57,7 +57,7 @@ def run_words(document: RowsDocument) -> RunWords:
     if run.shard is not None:
         words = f"Shard {run.shard.number}/{run.shard.of}, not judged"
         return RunWords("skipped", words, [passed, *details, *tolerated])
-    # Also what is wrong with a run that passed all the same.
+    # A run can pass in spite of problems.
     return RunWords("passed", "Passed", [passed, *details, *tolerated])
 
 
@@ -67,7 +67,7 @@ def _problems(document: RowsDocument) -> list[str]:
     failed = sum(gate.failed for gate in document.gates)
     unsure = sum(gate.verdict == "inconclusive" and not gate.failed for gate in document.gates)
     found = [
-        (total.cases < run.selected, f"only {total.cases} of {counted(run.selected, 'result')} came"),
+        (total.cases < run.selected, f"only {total.cases} of {counted(run.selected, 'result')}"),
         (total.forbidden, f"{counted(total.forbidden, 'result')} with a forbidden call"),
         (total.fails_run and total.failed, f"{total.failed} of {results} failed"),
         (total.fails_run and total.errors, f"{counted(total.errors, 'result')} without an answer"),
@@ -82,17 +82,17 @@ def _problems(document: RowsDocument) -> list[str]:
 
 
 def ending(status: Status, exitstatus: int | None) -> str:
-    """Why a run is not whole, in a word or two; empty when it is."""
+    """Why a run is incomplete; empty if it is complete."""
     return EXITS.get(exitstatus or 0, "") if status == "finished" else status
 
 
 def cases_text(cases: int, selected: int) -> str:
-    """`6`, or `3 of 6` where the run ended before all selected cases had come to their turn."""
+    """`6`, or `3 of 6` if the run ended before all selected cases ran."""
     return f"{cases} of {selected}" if cases < selected else str(cases)
 
 
 def tolerated_word(shard: object | None) -> str:
-    """What becomes of a failure that does not fail the run: of a shard's, `tooleval merge` decides."""
+    """The word for a failure that does not fail the run; `tooleval merge` judges those of shards."""
     return "tolerated" if shard is None else "not judged yet"
 
 
@@ -102,7 +102,7 @@ def option_text(name: str, value: object) -> str:
 
 
 def fallbacks_text(fallbacks: Sequence[Fallback]) -> str:
-    """What a model was sent in place of what it refuses, on one line; empty for nothing."""
+    """What a model was sent instead of what it refuses, on one line; empty for nothing."""
     return "; ".join(
         f"{fallback_text(each.parameter, each.sent)} ({counted(each.cases, 'case')})"
         for each in fallbacks

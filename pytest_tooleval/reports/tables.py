@@ -1,4 +1,4 @@
-"""The table of scores as text: what pytest's terminal and `tooleval show` print."""
+"""The table of scores as text, for pytest's terminal, `tooleval show` and Markdown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..text import score_text
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: Iterable[int] = ()) -> list[str]:
-    """Rows of equal length as lines of a table; the columns `texts` stand left, numbers right."""
+    """Rows of equal length as lines; the columns `texts` are aligned left, others right."""
     left = set(texts)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -33,7 +33,7 @@ def aligned(rows: Sequence[Sequence[str]], texts: Iterable[int] = ()) -> list[st
 
 
 def told_apart(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:
-    """The suites, with their files in the names where two files hold suites of one name."""
+    """The suites, with the file in the name if two files have suites of one name."""
     names = list({row.file: row.suite for row in suites}.values())
     return [
         structs.replace(row, suite=f"{row.suite} ({row.file})") if names.count(row.suite) > 1 else row
@@ -108,7 +108,7 @@ def score_columns(
 
 
 def most_trials(rows: Iterable[ModelSummary]) -> int:
-    """The k of the columns pass@k and pass^k: the most trials of a case; 0 with one trial each."""
+    """The k of pass@k and pass^k: the most trials of a case; 0 with one trial each."""
     return max((row.reliability.trials for row in rows if row.reliability), default=0)
 
 
@@ -120,7 +120,7 @@ def _mean(found: Mean | None, intervals: bool) -> str:
 
 
 def interval_text(found: Mean | None) -> str:
-    """`0.85 (0.80 to 0.90)`, as far as it is known."""
+    """`0.85 (0.80 to 0.90)`, or what is known of it."""
     if found is None:
         return "-"
     if found.low is None or found.high is None:
@@ -140,12 +140,12 @@ def _tokens(row: ModelSummary) -> str:
 
 
 def _reasoning(row: ModelSummary) -> str:
-    """Those of the tokens that went into reasoning, if any did."""
+    """The reasoning tokens, if any."""
     return f"{row.tokens.reasoning:,}" if row.tokens.reasoning else "-"
 
 
 def _cost(row: ModelSummary) -> str:
-    """A `+` says that the price of some answers is unknown."""
+    """A `+` means that the price of some answers is unknown."""
     if row.cost_usd is None:
         return "-"
     return f"{row.cost_usd:.4f}" + ("+" if row.priced < row.trials else "")

@@ -1,4 +1,4 @@
-"""What a failing case shows: the verdict in one line, what was compared, and the transcript."""
+"""The text of a failed case: the reason in one line, a diff, scores and the transcript."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from ..text import shorten
 from ..text import shown
 from .tables import aligned
 
-# Before the words of a gate that failed; also the file in a report's node id, as pytest wants one.
+# The file in the node id of a gate's report, as pytest needs one.
 GATE_FILE = "tooleval"
-# What begins a line of the diff.
+# The signs of the diff.
 EXPECTED, GOT = "- ", "+ "
 _CELL = 36
 _LAST_LINES = 8
-# What stands in a comparison for no value at all.
+# How checks show that there is no value.
 NOTHING = ("", NO_TOOL, ABSENT)
-# What checks belong to that have no place, where others have one.
+# The heading of checks without a place.
 WHOLE = {"conversation": "the whole conversation", "answer": "the answer"}
 _TEXT = 400
 
 
 def render_case(result: CaseResult, *, whole: bool = True) -> str:
-    """The failure text of a case. Its first line is what the short summary shows.
+    """The failure text of a case. Its first line is shown in the short summary.
 
-    Without `whole` it is what differs and the end of the conversation, else all comparisons, scores and
-    messages of the first trial that failed.
+    It has the checks, scores and messages of the first failed trial. Without `whole` only the failed
+    checks and scores, and the end of the conversation.
     """
     blocks = [result.reason, f"{result.file}:{result.line}: {result.case} on {result.model}"]
     shown = [trial for trial in result.trials if not trial.passed] or list(result.trials)
@@ -59,18 +59,18 @@ def render_case(result: CaseResult, *, whole: bool = True) -> str:
 
 
 def tolerated_text(result: CaseResult, word: str = "tolerated") -> str:
-    """What stands in the place of a failure or an error that does not fail the run."""
+    """The text of a failure or error that does not fail the run."""
     text = render_case(result) if result.outcome == "failed" else printable(result.reason)
     return f"{word}: {text}"
 
 
 def render_scores(trial: TrialResult, result: CaseResult) -> str:
-    """What was expected and what came, as a diff; then each metric with its threshold."""
+    """The diff of expected and actual, then each metric with its threshold."""
     return "\n".join([*_diff(trial, trial.checks), _table(_score_rows(trial, result))])
 
 
 def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:
-    """What differs, and the end of the conversation."""
+    """The failed checks and scores, and the end of the conversation."""
     differing = {place: [c for c in checks if c.value < 1.0] for place, checks in trial.checks.items()}
     differing = {place: checks for place, checks in differing.items() if checks}
     yield "\n".join(_diff(trial, differing)).rstrip()
@@ -100,7 +100,7 @@ def _score_rows(trial: TrialResult, result: CaseResult) -> list[list[str]]:
 
 
 def _diff(trial: TrialResult, by_call: Mapping[str, Sequence[Check]]) -> Iterator[str]:
-    """By call: what is as expected with a blank in front, else what was expected and what came."""
+    """The checks by call; those that failed have a line for expected and one for actual."""
     whole = WHOLE["conversation" if "conduct" in trial.scores else "answer"]
     for place, checks in by_call.items():
         if place or len(by_call) > 1:
@@ -142,15 +142,15 @@ def _conversation_lines(trial: TrialResult) -> list[str]:
         lines += [line for answer in round_.answers for line in _message_lines(answer)]
     lines += _others_lines(trial.transcript)
     printed = printable(trial.transcript.printed, keep_newlines=True).splitlines()
-    return [*lines, "", "printed by the world", *(f"  {line}" for line in printed)] if printed else lines
+    return [*lines, "", "world output", *(f"  {line}" for line in printed)] if printed else lines
 
 
 def _others_lines(transcript: Transcript) -> Iterable[str]:
-    """How the model that plays the user ended it, and what the judge made of it."""
+    """How the simulated user ended the conversation, and the judge's verdicts."""
     if transcript.user is not None and transcript.user.ending:
         yield f"  user       {shown(transcript.user.ending, _TEXT)}"
     for each in transcript.judged:
-        met = "is met" if each.passed else "is not met"
+        met = "met" if each.passed else "not met"
         where = f" in turn {each.turn}" if each.turn else ""
         yield f"  judge      {json_text(each.rubric, 120)} {met}{where}: {shown(each.reason, _TEXT)}"
 
@@ -169,9 +169,9 @@ def _reply_lines(reply: Reply) -> Iterable[str]:
     if reply.no_answer is not None:
         yield f"  assistant  ({shown(str(reply.no_answer), _TEXT)})"
     elif not reply.calls and not text.strip():
-        yield "  assistant  (an empty answer)"
+        yield "  assistant  (empty answer)"
     elif reply.finish_reason not in (None, "stop", "tool_calls", "function_call"):
-        yield f"             (ended with {shown(reply.finish_reason, _TEXT)})"
+        yield f"             (finish reason: {shown(reply.finish_reason, _TEXT)})"
 
 
 def show_call(call: ToolCall) -> str:

@@ -68,7 +68,7 @@ def test_stopping_early_cancels_what_is_in_flight(project: Project, option: str)
     assert sorted(project.rows()) == ["first[agent]"]
     assert len(project.log("cancelled")) == 5
     assert project.document()["run"]["selected"] == 6
-    result.stdout.fnmatch_lines(["1 of 6 results came before the run ended"])
+    result.stdout.fnmatch_lines(["1 of 6 results arrived before the run ended"])
 
 
 def test_stopping_early_leaves_queued_cases_unasked(project: Project) -> None:

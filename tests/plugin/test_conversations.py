@@ -96,7 +96,7 @@ def test_a_failure_shows_the_conversation_and_what_the_world_printed(desk: Proje
             "*assistant*Who are you?",
             "*user*I am ada@example.com*",
             '*tool*{"ok": true, "refunded": 80}',
-            "*printed by the world",
+            "*world output",
             "*paid 40",
         ]
     )

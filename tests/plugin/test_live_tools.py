@@ -235,7 +235,7 @@ def test_explain_knows_what_a_server_answered(live: Live) -> None:
     (path,) = (live.path / "tapes").glob("*.jsonl")
     command = ["cassette", "explain", str(path), "s.tooleval.json", "--model=agent"]
     whole = CliRunner().invoke(main, command)
-    assert "1 conversation, 0 with an answer that is not recorded" in whole.output
+    assert "1 conversation, 0 with missing answers" in whole.output
     listed, asked, run, *rest = [json.loads(line) for line in path.read_text().splitlines()]
     run["key"] = "another"
     run["asked"]["arguments"]["city"] = "Oslo"

@@ -54,7 +54,7 @@ function modelNodes(model, { alpha, max_drop: allowed, margin }, links, heading)
   return [
     el(heading, {}, ...names),
     el("p", {}, outcomeText(model.verdict), change, ` in ${plural(model.cases, "case")}${more}`),
-    flips.length > 0 && caseList(el("span", {}, `${plural(flips.length, "case")} passed in every trial, now in none`, ...flipped), flips, true),
+    flips.length > 0 && caseList(el("span", {}, `${plural(flips.length, "case")} passed every trial before, none now`, ...flipped), flips, true),
     model.worse.length > 0 && caseList(`Worse cases: ${countText(model.worse.length)}`, model.worse.map(moved), true),
     model.better.length > 0 && caseList(`Better cases: ${countText(model.better.length)}`, model.better.map(moved)),
     model.metrics.length > 0 && fold("All metrics", false, listTable(columns, model.metrics.map(metricRow), `Comparison of ${modelText(model.new)}`), el("p", { class: "muted" }, rule)),

@@ -55,7 +55,7 @@ def test_what_is_missing_is_named_with_the_field_that_differs(recorded: Path) ->
     assert "rome[served]" in result.output
     assert "oslo[served]" not in result.output
     assert "messages" in result.output
-    assert "2 conversations, 1 with an answer that is not recorded" in result.output
+    assert "2 conversations, 1 with missing answers" in result.output
 
 
 def test_nothing_is_missing(recorded: Path) -> None:

@@ -184,7 +184,7 @@ def test_the_tools_that_were_called_in_place_of_others(history: History, invoke:
         "2 a 1 1 1 1.00 (0.21 to 1.00) 0.33 (0.06 to 0.79) 0.50 (0.12 to 0.88)".split(),
     ]
     keep(history, 2, case_of())
-    assert "no case expects a tool" in invoke("show", "latest", "--confusion").output
+    assert "no answered case expects a tool" in invoke("show", "latest", "--confusion").output
 
 
 def test_a_run_in_short(history: History, invoke: Invoke) -> None:

@@ -65,7 +65,7 @@ def test_what_has_no_verdict_is_told_and_left_out(folder: Path) -> None:
     assert done.exit_code == 1
     assert "agreement 1.00 (0.21 to 1.00) over 1 label\n" in done.output
     assert "Cohen's kappa -" in done.output
-    assert "all labels are alike" in done.output
+    assert "all labels are the same" in done.output
     assert "labels.jsonl:2: the judge sorry: expected one call verdict(reason, passed)" in done.output
 
 

@@ -97,7 +97,7 @@ def test_the_whole_of_a_small_one() -> None:
         "claude-3  passing trials     40  0.90  0.70   0.20   0.012          0.30  inconclusive",
         "claude-3  grounded           40  0.90  1.00  -0.10  <0.001         -0.02  passed",
         "",
-        "passed always, now never (p 0.030, FAILED):",
+        "passed every trial before, none now (p 0.030, FAILED):",
         "  Weather :: rome  5/5 -> 0/5",
         "",
         "worse:",

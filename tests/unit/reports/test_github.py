@@ -92,7 +92,7 @@ def test_ten_of_a_kind_and_no_more() -> None:
     assert [level for level, _, _ in parsed] == ["error"] * 10 + ["warning"] * 10
     assert parsed[0][1]["title"] == "gate: overall of gpt-4o"
     assert (parsed[9][1], parsed[19][1]) == ({"title": "3 more"}, {"title": "3 more"})
-    assert parsed[9][2].startswith("and 3 more, which GitHub would not show")
+    assert parsed[9][2].startswith("and 3 more that GitHub does not show")
 
 
 def file_of(case: dict[str, Any], *places: Path | None) -> str:

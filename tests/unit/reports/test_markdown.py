@@ -163,7 +163,7 @@ def test_the_comparison_with_the_baseline() -> None:
     )
     lines = table(text, "(p 0.004)`")
     assert lines[1] == ["`gpt-4o`", "`overall`", "0.900", "0.800", "-0.100", "30", "0.004", "**FAILED**"]
-    assert "1 case turned from always passing to always failing</summary>" in text
+    assert "1 case passed every trial before, none now</summary>" in text
     assert "- `paris` of `Weather` on `gpt-4o`: `5/5` to `0/5` trials passed\n" in text
     assert "`5/5` to `0/5` trials passed, overall 1.00 to 0.60\n" in text
     assert "baseline: 1 added, 1 removed, 1 changed, 1 renamed</summary>" in text

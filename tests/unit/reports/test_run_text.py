@@ -28,7 +28,7 @@ ERROR = row("error", no_answer(), tolerated=True)
         ([ERROR], {"exitstatus": 0}, "passed Passed: 0 of 1 result passed · 1 tolerated"),
         ([PASSED], {"exitstatus": 2}, "failed Incomplete (interrupted): "),
         ([PASSED], {"exitstatus": None, "status": "killed"}, "failed Incomplete (killed): "),
-        ([PASSED], {"exitstatus": 1}, "failed Failed: another test of the run failed"),
+        ([PASSED], {"exitstatus": 1}, "failed Failed: another test in the run failed"),
         ([row("skipped", model="")], {"exitstatus": 0}, "skipped Nothing was evaluated: 1 case skipped"),
         ([], {"exitstatus": 5}, "failed Nothing was evaluated: no test was collected"),
         (

@@ -113,9 +113,9 @@ def test_trials_that_all_passed_alone_are_shown_by_the_first() -> None:
     ("reply", "shown"),
     [
         (trial(text="Sunny."), "assistant  Sunny."),
-        (trial(), "assistant  (an empty answer)"),
-        (trial(text=" \n"), "assistant  (an empty answer)"),
-        (trial(text="Sun", finish_reason="length"), "(ended with length)"),
+        (trial(), "assistant  (empty answer)"),
+        (trial(text=" \n"), "assistant  (empty answer)"),
+        (trial(text="Sun", finish_reason="length"), "(finish reason: length)"),
         (trial(no_answer=NoAnswer("refused", "\x1bNo.")), r"assistant  (refused: \x1bNo.)"),
         (
             trial(ToolCall("get_weather", {}), text='{"name": ...}', format="recovered"),
