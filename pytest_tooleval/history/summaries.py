@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Container
 from collections.abc import Iterable
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -19,19 +20,19 @@ from ..suite.discovery import SUITE_ENDING
 from .run_names import WHICH
 
 RUN_COLUMNS = "runs.run, finished, updated"
-# Weighted means as in the result document, without errors and skipped cases.
-MEAN_PARTS = """
-    SUM(CASE WHEN outcome IN ('passed', 'failed') THEN overall * weight END),
-    SUM(CASE WHEN outcome IN ('passed', 'failed') AND overall IS NOT NULL THEN weight END)
+# Weighted as in the result document, without errors and skipped cases; NULL without a number.
+PASS_RATE = """
+    SUM(CASE WHEN outcome = 'passed' THEN weight ELSE 0 END)
+    / SUM(CASE WHEN outcome IN ('passed', 'failed') THEN weight END) AS pass_rate
 """
-# Numerator and denominator of the pass rate.
-PASS_PARTS = """
-    SUM(CASE WHEN outcome = 'passed' THEN weight END),
-    SUM(CASE WHEN outcome IN ('passed', 'failed') THEN weight END)
+OVERALL = """
+    SUM(CASE WHEN outcome IN ('passed', 'failed') THEN overall * weight END)
+    / SUM(CASE WHEN outcome IN ('passed', 'failed') AND overall IS NOT NULL THEN weight END) AS overall
 """
 _FIGURES = f"""
-    COUNT(*), SUM(outcome = 'passed'), SUM(outcome = 'failed'), SUM(outcome = 'error'),
-    SUM(tolerated), SUM(outcome = 'skipped'), {PASS_PARTS}, {MEAN_PARTS}, SUM(cost_usd)
+    COUNT(*) AS cases, SUM(outcome = 'passed') AS passed, SUM(outcome = 'failed') AS failed,
+    SUM(outcome = 'error') AS errors, SUM(tolerated) AS tolerated, SUM(outcome = 'skipped') AS skipped,
+    {PASS_RATE}, {OVERALL}, SUM(cost_usd) AS cost_usd
 """
 
 
@@ -94,76 +95,58 @@ def list_runs(
         of_runs += f" AND EXISTS (SELECT 1 FROM cases WHERE {of_cases})"
     bound = {"model": model, "suite": suite, "branch": branch, "limit": -1 if limit is None else limit}
     newest = f"FROM runs WHERE {of_runs} ORDER BY started DESC, number DESC LIMIT :limit"
-    found: dict[int, list[tuple[Any, ...]]] = {}
-    for number, *figures in connection.execute(
-        f"SELECT run, model, {_FIGURES} FROM (SELECT number {newest}) AS runs JOIN cases ON {of_cases} "
-        "GROUP BY run, model ORDER BY run, model",
+    chosen = f"FROM (SELECT number {newest}) AS runs JOIN cases ON {of_cases}"
+    rows = named_rows(connection, f"SELECT cases.run, {_FIGURES} {chosen} GROUP BY cases.run", bound)
+    figures = {row.pop("run"): row for row in rows}
+    models = _by_run(connection, f"SELECT DISTINCT run, model {chosen} ORDER BY model", bound)
+    suites = _by_run(
+        connection,
+        f"SELECT DISTINCT run, name FROM suites WHERE run IN (SELECT number {newest}) ORDER BY file",
         bound,
-    ):
-        found.setdefault(number, []).append(tuple(figures))
-    runs = connection.execute(
+    )
+    tags = _by_run(connection, "SELECT run, name FROM tags ORDER BY name", {})
+    summaries = []
+    for number, gates_passed, gates_failed, is_good, *columns in connection.execute(
         f"SELECT number, gates_passed, gates_failed, {WHICH['good']}, {RUN_COLUMNS} {newest}", bound
-    )
-    suites: dict[int, list[str]] = {}
-    for number, name in connection.execute(
-        "SELECT DISTINCT run, name FROM suites "
-        f"WHERE run IN (SELECT number {newest}) ORDER BY run, file",
-        bound,
     ):
-        suites.setdefault(number, []).append(name)
-    tags: dict[int, list[str]] = {}
-    for number, name in connection.execute("SELECT run, name FROM tags ORDER BY name"):
-        tags.setdefault(number, []).append(name)
-    summaries = [
-        _summary(row, suites.get(row[0], []), tags.get(row[0], []), found.get(row[0], []), dead)
-        for row in runs
-    ]
-    if model is None and suite is None:
-        return summaries
-    return [structs.replace(summary, selected=0) for summary in summaries]
+        run = stored_run(columns, dead)
+        summary = RunSummary(
+            id=run.id,
+            started=run.started,
+            duration_s=run.duration_s,
+            status=run.status,
+            exitstatus=run.exitstatus,
+            git=run.git,
+            models=tuple(models.get(number, ())),
+            suites=tuple(suites.get(number, ())),
+            selected=run.selected if model is None and suite is None else 0,
+            gates_passed=gates_passed,
+            gates_failed=gates_failed,
+            is_good=bool(is_good),
+            tags=tuple(tags.get(number, ())),
+            **figures.get(number, {}),
+        )
+        summaries.append(summary)
+    return summaries
 
 
-def _summary(
-    row: tuple[Any, ...],
-    suites: list[str],
-    tags: list[str],
-    figures: list[tuple[Any, ...]],
-    dead: Container[str],
-) -> RunSummary:
-    _, gates_passed, gates_failed, is_good, *columns = row
-    run = stored_run(columns, dead)
-    models, *sums = zip(*figures, strict=True) if figures else ((), *[()] * 11)
-    *counts, passing, judged, total, weight, cost = map(_sum, sums)
-    cases, passed, failed, errors, tolerated, skipped = (count or 0 for count in counts)
-    return RunSummary(
-        id=run.id,
-        started=run.started,
-        duration_s=run.duration_s,
-        status=run.status,
-        exitstatus=run.exitstatus,
-        git=run.git,
-        models=models,
-        suites=tuple(suites),
-        tags=tuple(tags),
-        selected=run.selected,
-        cases=cases,
-        passed=passed,
-        failed=failed,
-        errors=errors,
-        tolerated=tolerated,
-        skipped=skipped,
-        pass_rate=(passing or 0) / judged if judged else None,
-        overall=total / weight if weight else None,
-        cost_usd=cost,
-        gates_passed=gates_passed,
-        gates_failed=gates_failed,
-        is_good=bool(is_good),
-    )
+def named_rows(
+    connection: sqlite3.Connection, query: str, bound: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The rows of a query as dicts."""
+    cursor = connection.execute(query, bound)
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
-def _sum(values: Iterable[Any]) -> Any:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+def _by_run(
+    connection: sqlite3.Connection, query: str, bound: Mapping[str, Any]
+) -> dict[int, list[str]]:
+    """The texts of a query for runs and texts."""
+    found: dict[int, list[str]] = {}
+    for run, text in connection.execute(query, bound):
+        found.setdefault(run, []).append(text)
+    return found
 
 
 def stored_run(columns: Iterable[Any], dead: Container[str]) -> Run:

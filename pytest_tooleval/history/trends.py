@@ -18,15 +18,21 @@ from ..record.run import Git
 from ..record.run import Status
 from ..text import first_few
 from ..text import printable
-from .summaries import MEAN_PARTS
-from .summaries import PASS_PARTS
+from .summaries import OVERALL
+from .summaries import PASS_RATE
 from .summaries import RUN_COLUMNS
+from .summaries import named_rows
 from .summaries import stored_run
 
 _REPORTED_RUNS = 30
 
-# The number of cases of the suite, and whether some of them are missing or have no answer.
-_WHOLE_PARTS = "MAX(suite_cases), SUM(outcome != 'error') < MAX(suite_cases)"
+# Whether some cases of the suite are missing or have no answer.
+_IS_PART = "SUM(outcome != 'error') < MAX(suite_cases) AS is_part"
+_OF_SUITE = f"NULL AS outcome, {PASS_RATE}, {_IS_PART}, MAX(suite_content) AS content"
+_OF_CASE = """
+    MAX(outcome) AS outcome, SUM(passes) * 1.0 / SUM(scored) AS pass_rate, 0 AS is_part,
+    MAX(content) AS content
+"""
 
 _Suite = tuple[str, str | None]  # its name; its file, if only that file is meant
 
@@ -116,11 +122,12 @@ def read_trend(
     chosen = " AND ".join(f"cases.{column} = :{column}" for column in bound if bound[column] is not None)
     if file is None:
         _check_one_file(connection, name, case, chosen, bound)
-    rows = connection.execute(
+    rows = named_rows(
+        connection,
         f"""
-        SELECT {RUN_COLUMNS}, model, MAX(outcome), COUNT(*), SUM(outcome = 'passed'), SUM(passes),
-               SUM(scored), {MEAN_PARTS}, {PASS_PARTS}, {_WHOLE_PARTS},
-               MAX(cases.{"suite_content" if case is None else "content"})
+        SELECT {RUN_COLUMNS}, model, COUNT(*) AS cases, SUM(outcome = 'passed') AS passed,
+               SUM(passes) AS passes, SUM(scored) AS scored, MAX(suite_cases) AS suite_cases, {OVERALL},
+               {_OF_SUITE if case is None else _OF_CASE}
         FROM cases JOIN runs ON runs.number = cases.run
         WHERE {chosen} AND cases.run IN (
             SELECT number FROM runs WHERE EXISTS (SELECT 1 FROM cases WHERE run = number AND {chosen})
@@ -129,39 +136,26 @@ def read_trend(
         GROUP BY cases.run, model ORDER BY runs.started, runs.number, model
         """,
         {**bound, "limit": -1 if limit is None else limit},
-    ).fetchall()
+    )
     if not rows:
         known = connection.execute(
             "SELECT DISTINCT model FROM cases WHERE suite = ? ORDER BY model", (suite,)
         ).fetchall()
         names = _names(known)
         raise ToolevalError(f"{printable(name)} never ran on {printable(model or '')}, only on {names}")
-    return Trend(suite, case, tuple(_point(row, case is not None, dead) for row in rows))
+    return Trend(suite, case, tuple(_point(row, dead) for row in rows))
 
 
-def _point(row: tuple[Any, ...], of_case: bool, dead: Container[str]) -> TrendPoint:
-    *columns, model, outcome, cases, passed, passes, scored, total, weight = row[:-5]
-    passing, judged, suite_cases, is_part, content = row[-5:]
-    run = stored_run(columns, dead)
-    if of_case:
-        passing, judged, is_part = passes, scored, False
+def _point(row: dict[str, Any], dead: Container[str]) -> TrendPoint:
+    run = stored_run([row.pop(name) for name in ("run", "finished", "updated")], dead)
     return TrendPoint(
         id=run.id,
         started=run.started,
         status=run.status,
         exitstatus=run.exitstatus,
         git=run.git,
-        model=model,
-        outcome=outcome if of_case else None,
-        cases=cases,
-        passed=passed,
-        passes=passes,
-        scored=scored,
-        suite_cases=suite_cases,
-        is_part=bool(is_part),
-        pass_rate=(passing or 0) / judged if judged else None,
-        overall=total / weight if weight else None,
-        content=content,
+        is_part=bool(row.pop("is_part")),
+        **row,
     )
 
 
@@ -183,20 +177,20 @@ def read_trends(connection: sqlite3.Connection, document: RowsDocument) -> Trend
     series: dict[tuple[str, str], tuple[dict[int, float], dict[int, float]]] = {}
     for number, *_ in runs:
         rows = connection.execute(
-            f"SELECT suite, file, model, {PASS_PARTS}, {_WHOLE_PARTS} FROM cases "
+            f"SELECT suite, file, model, {PASS_RATE}, {_IS_PART} FROM cases "
             f"WHERE run = ? AND suite IN {names} GROUP BY suite, file, model",
             (number, *files),
         ).fetchall()
         found: dict[str, set[str]] = {}
         for row in rows:
             found.setdefault(row[0], set()).add(row[1])
-        for suite, file, model, passing, judged, _, is_part in rows:
+        for suite, file, model, pass_rate, is_part in rows:
             # A moved file is the same suite, unless two files have a suite of this name.
             is_alone = len(found[suite]) == len(files[suite]) == 1
-            if model in models and judged and (is_alone or file in files[suite]):
+            if model in models and pass_rate is not None and (is_alone or file in files[suite]):
                 shown = suite if len(files[suite]) == 1 else f"{suite} ({file})"
                 kinds = series.setdefault((shown, model), ({}, {}))
-                kinds[is_part][number] = (passing or 0) / judged
+                kinds[is_part][number] = pass_rate
     past = [stored_run(columns, ()) for _, *columns in runs]
     return Trends(
         tuple(PastRun(run.id, run.started, run.git.commit if run.git else None) for run in past),
