@@ -56,8 +56,7 @@ def find_run(
     if not for_good and connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
         raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")
     if match:
-        named = match["word"], match["branch"], int(match["back"] or 0)
-        return _find_newest(connection, place, *named, holding)
+        return _find_newest(connection, place, match, holding)
     rows = connection.execute(
         "SELECT id, started, branch FROM runs WHERE substr(id, 1, ?) = ? "
         "ORDER BY id = ? DESC, started DESC, number DESC",
@@ -91,15 +90,13 @@ def _find_tagged(connection: sqlite3.Connection, place: str, tag: str) -> str:
 def _find_newest(
     connection: sqlite3.Connection,
     place: str,
-    word: str,
-    branch: str | None,
-    back: int,
+    name: re.Match[str],
     holding: Collection[tuple[str, str]],
 ) -> str:
-    which = WHICH[word]
-    on_branch = "" if branch is None else " AND branch = :branch"
+    word, branch, back = name["word"], name["branch"], int(name["back"] or 0)
+    which = WHICH[word] + ("" if branch is None else " AND branch = :branch")
     bound = {"branch": branch, "back": back}
-    newest = f"FROM runs WHERE {which}{on_branch} ORDER BY started DESC, number DESC"
+    newest = f"FROM runs WHERE {which} ORDER BY started DESC, number DESC"
     if word == "good" and holding:
         found = connection.execute(
             f"SELECT id, number {newest} LIMIT {_GOOD_LOOKED_AT}", bound
@@ -110,9 +107,7 @@ def _find_newest(
     row = connection.execute(f"SELECT id {newest} LIMIT 1 OFFSET :back", bound).fetchone()
     if row:
         return str(row[0])
-    (number,) = connection.execute(
-        f"SELECT COUNT(*) FROM runs WHERE {which}{on_branch}", bound
-    ).fetchone()
+    (number,) = connection.execute(f"SELECT COUNT(*) FROM runs WHERE {which}", bound).fetchone()
     where = "" if branch is None else f" on the branch {printable(branch)}"
     branches = ""
     if branch is not None and not number:
@@ -122,10 +117,8 @@ def _find_newest(
         branches = f"; branches with runs: {', '.join(printable(b) for (b,) in known) or 'none'}"
     if word == "good" and not number:
         raise ToolevalError(f"{place}: no good run{where} yet: none {_SAID[word]}{branches}")
-    asked = f"{word}{'' if branch is None else f':{printable(branch)}'}{f'~{back}' if back else ''}"
-    raise ToolevalError(
-        f"{place}: {counted(number, 'run')}{where} {_SAID[word]}, too few for {asked}{branches}"
-    )
+    what = f"{counted(number, 'run')}{where} {_SAID[word]}, too few for {printable(name[0])}"
+    raise ToolevalError(f"{place}: {what}{branches}")
 
 
 def _with_most(
