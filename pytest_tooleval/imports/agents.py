@@ -1,4 +1,4 @@
-"""The tools of an agent, as its library would send them, as a suite."""
+"""Suites from the tools of an agent, as its library would send them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .update import update_suite
 
 
 class _Kind(NamedTuple):
-    """Agents of a library, known by the name of a class in it, which is not imported for that."""
+    """Agents of a library, recognised by the name of a class, without importing the library."""
 
     package: str
     name: str
@@ -54,9 +54,9 @@ _KNOWN = (
 def import_agent(
     target: str, folder: Path, name: str, existing: Mapping[str, Any] | None = None
 ) -> Imported:
-    """A suite of the tools of what `module:object` names, which replace those of an existing one.
+    """A suite with the tools of the agent `module:object`, which replace those of an existing one.
 
-    ConfigError when there is no such object, or it has no tools.
+    Raises ConfigError if there is no such object, or if it has no tools.
     """
     module, _, path = target.partition(":")
     if not module or not path:
@@ -67,7 +67,7 @@ def import_agent(
         raise ConfigError(f"{target}: {error.args[0]}") from None
     tools = _tools(target, folder, found)
     if not tools:
-        raise ConfigError(f"{target} offers no functions to its model, so there is nothing to import")
+        raise ConfigError(f"{target} has no tools to import")
     try:
         suite, changes = update_suite(existing, name, tool_definitions(tools), drafts=True)
     except UnusableError as error:

@@ -1,9 +1,9 @@
 """The public files of the Berkeley Function Calling Leaderboard (BFCL, v3 and v4) as test cases.
 
-A question file and a file of possible answers, both JSON lines. The leaderboard's checker
-(`bfcl_eval/eval_checker/ast_eval/ast_checker.py`, Python categories) accepts a call by the type in
-the tool's schema and the list of allowed values; the cases accept the same calls under
-`param_scoring: "bfcl"`. Only Python's `True == 1` inside objects is not copied.
+A category has a file of questions and a file of possible answers, both JSON lines. The leaderboard's
+checker (`bfcl_eval/eval_checker/ast_eval/ast_checker.py`, Python categories) judges a call by the types
+in the tool's schema and a list of allowed values. With `param_scoring: "bfcl"`, the cases accept the
+same calls, except for Python's `True == 1` inside objects.
 """
 
 from __future__ import annotations
@@ -33,15 +33,13 @@ from .records import Record
 from .records import read_records
 from .tool_names import provider_name
 
-ANSWERS_FOLDER = "possible_answer"  # in which the public answers lie, beside the questions
-
 _CATEGORY = re.compile(r"(?:live_)?([a-z]+(?:_[a-z]+)*)_\d")
 _FILE = re.compile(r"BFCL_(v\d+)_(\w+)\.jsonl?")
 _NEVER: dict[str, Any] = {"$any_of": []}
 _TYPES = {"dict": "object", "float": "number", "tuple": "array"}
 _SCHEMAS = ("items", "additionalProperties")
 _LANGUAGE = "its answers are judged as {} source code, which a suite cannot express"
-_AGENT = "its answers need BFCL's own simulated environment; a suite has mocks for such chains"
+_AGENT = "its answers need BFCL's own simulated environment; use mocks for such chains"
 _EXECUTED = "its calls are judged by running them, which a suite cannot express"
 _REFUSED = {
     "javascript": _LANGUAGE.format("JavaScript"),
@@ -62,10 +60,10 @@ _CONVERSATIONS = "multi_turn_"
 def bfcl_suite(
     questions: Path, answers: Path | None = None, *, limit: int | None = None
 ) -> dict[str, Any]:
-    """The suite of one category, of its first `limit` questions, as the JSON of a suite file.
+    """The suite of the first `limit` questions of a category, as the JSON of a suite file.
 
-    `answers` is needed for all but irrelevance and relevance. SuiteError with every line that
-    cannot be used, as a benchmark with holes would be another one.
+    All categories but irrelevance and relevance need `answers`. Raises SuiteError with every unusable
+    line: with gaps, it would be a different benchmark.
     """
     asked, problems = read_records(questions)
     for record in asked:
@@ -108,8 +106,8 @@ def bfcl_suite(
 
 
 def answers_beside(questions: Path) -> Path | None:
-    """The answers to a question file where the public data has them; None when there are none."""
-    path = questions.parent / ANSWERS_FOLDER / questions.name
+    """The answers to a question file, where the public data has them; None if there are none."""
+    path = questions.parent / "possible_answer" / questions.name
     return path if path.is_file() else None
 
 
@@ -121,12 +119,7 @@ def _lacks_answer(entry: Any, truths: Mapping[str, Record]) -> bool:
 def _unanswered(questions: Path, lacking: Sequence[Record], answers: Path | None) -> Problem:
     where = f" in {answers}" if answers else "; name the file with --answers"
     names = listing([record.value["id"] for record in lacking], 3)
-    return Problem(str(questions), lacking[0].line, 1, "", f"there is no answer for {names}{where}")
-
-
-def _file_category(questions: Path) -> str:
-    match = _FILE.fullmatch(questions.name)
-    return match[2] if match else ""
+    return Problem(str(questions), lacking[0].line, 1, "", f"no answer for {names}{where}")
 
 
 def _suite_name(questions: Path) -> str:
@@ -169,9 +162,9 @@ def _category(name: str) -> str:
 
 
 def _check_category(questions: Path, record: Record) -> None:
-    """SuiteError for a category that no suite can express; a file holds only one."""
-    name = _id(record.value)
-    category = _file_category(questions) if name is None else _category(name)
+    """SuiteError for a category that a suite cannot express; a file has only one."""
+    name, match = _id(record.value), _FILE.fullmatch(questions.name)
+    category = _category(name) if name is not None else match[2] if match else ""
     reason = _EXECUTED if f"{category}_".startswith("exec_") else _REFUSED.get(category)
     if reason is not None:
         message = f"the category {category} cannot be converted: {reason}"
@@ -207,7 +200,7 @@ def _tool(function: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, An
 
 
 def json_schema(schema: Any) -> Any:
-    """A schema with BFCL's names of types as JSON Schema; `any` is said by no type at all."""
+    """BFCL's schema as JSON Schema, which has other names for types; `any` becomes no type."""
     if not isinstance(schema, dict):
         return schema
     made: dict[str, Any] = {}
@@ -219,7 +212,7 @@ def json_schema(schema: Any) -> Any:
             made[key] = {name: json_schema(member) for name, member in value.items()}
         elif key in _SCHEMAS:
             made[key] = json_schema(value)
-        elif key != "optional":  # no keyword of JSON Schema; `required` says it
+        elif key != "optional":  # not in JSON Schema, and redundant to `required`
             made[key] = value
     return made
 
@@ -249,7 +242,7 @@ def _params(allowed: Mapping[str, list[Any]], schema: Any) -> dict[str, Any]:
             params[name] = _any_of(alternatives)
         elif alternatives:
             params[name] = {"$optional": _any_of(alternatives)}
-        # else the parameter may be left out and has no value that is right: an unexpected key
+        # else no value is right, so the parameter is unexpected
     for name in required:
         if name not in allowed:
             params[name] = _NEVER
@@ -261,15 +254,15 @@ def _any_of(alternatives: list[Any]) -> Any:
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
-    """Without repetitions; 1, 1.0 and true are three values."""
+    """The values without duplicates; 1, 1.0 and true are different."""
     return list({repr(value): value for value in values}.values())
 
 
 def allowed_values(values: list[Any], schema: Any) -> list[Any]:
-    """Expected values that accept what BFCL accepts for a parameter of this schema.
+    """Expected values that accept what BFCL accepts for a parameter with this schema.
 
-    The checker takes a value of the schema's type, or of the type of the first allowed value that
-    is not "" (then it is called a variable, and compared as it stands).
+    The checker accepts values of the schema's type, and of the type of the first allowed value that is
+    not "" (it calls these variables, and compares them unchanged).
     """
     if not isinstance(schema, dict):
         return []
@@ -292,7 +285,7 @@ def allowed_values(values: list[Any], schema: Any) -> list[Any]:
     return _raw(values, {*_SIMPLE_TYPES[kind], first})
 
 
-# Calls of one function each, and for each parameter the values that are allowed.
+# Each call is a function and its parameters, each with its allowed values.
 _Call = Annotated[dict[str, dict[str, list[Any]]], Meta(min_length=1, max_length=1)]
 _GroundTruth = Annotated[list[_Call], Meta(min_length=1)]
 _ANY_TYPE: set[Any] = {str, bool, int, float, list, dict, type(None)}
@@ -319,7 +312,7 @@ def _raw(values: Iterable[Any], types: set[Any]) -> list[Any]:
 
 
 def _raw_value(value: Any, types: set[Any]) -> list[Any]:
-    """The expected value, or nothing when no value of the types can be equal to it."""
+    """The expected value, or nothing if no value of the types can be equal to it."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _number(value, types)
     if type(value) not in types:
@@ -338,7 +331,7 @@ def _raw_inside(value: Any) -> Any:
 
 
 def _number(value: int | float, types: set[Any]) -> list[Any]:
-    """In the `bfcl` mode 5 is only 5, and 5.0 is also 5."""
+    """In the `bfcl` mode, 5 matches only 5, and 5.0 also matches 5."""
     if float in types:
         number = float(value)
         return [number] if int in types else [{"$exact": number}]

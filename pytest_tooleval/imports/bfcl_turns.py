@@ -1,8 +1,8 @@
-"""The conversations of the Berkeley Function Calling Leaderboard (its categories multi_turn_...).
+"""The conversations of the Berkeley Function Calling Leaderboard (the categories multi_turn_...).
 
-The checker plays the model's calls and those of the ground truth on objects of its own classes, and
-compares their states and answers after each turn that has a ground truth: `match: "state+results"` on
-the world `BFCL`.
+The checker runs the calls of the model and of the ground truth on objects of its own classes, and
+compares their states and answers after each turn that has a ground truth. In a suite, that is
+`match: "state+results"` on the world `BFCL`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .openai_tools import typed
 from .records import read_records
 
 WORLD = "pytest_tooleval.worlds.bfcl:BFCL"
-# Beside the questions; a file of functions for each class.
+# Next to the questions: a file of functions for each class.
 _FOLDER = "multi_turn_func_doc"
 _FILES = {
     "GorillaFileSystem": "gorilla_file_system.json",
@@ -37,8 +37,8 @@ _FILES = {
     "VehicleControlAPI": "vehicle_control.json",
 }
 _NEW_TOOLS = "I have updated some more functions you can choose from. What about now?"
-# A ground truth makes 34 calls in a turn. BFCL breaks a conversation off after 21 steps with calls, and
-# judges what was done until then if that was in the last turn.
+# One ground truth has 34 calls in a turn. BFCL stops a conversation after 21 steps with calls, and still
+# judges it if that was in the last turn.
 _MAX_ROUNDS = 40
 
 Json = dict[str, Any]
@@ -52,7 +52,7 @@ class _Entry(Struct):
 
 
 def functions_of(entry: Any, folder: Path) -> list[Json]:
-    """The functions of the classes of an entry, from the files beside the questions."""
+    """The functions of the classes of an entry, from the files next to the questions."""
     classes = typed(entry, _Entry, "the entry").involved_classes
     unknown = [name for name in classes if name not in _FILES]
     if unknown:
@@ -68,7 +68,7 @@ def _functions(file: Path) -> list[Json]:
 
 
 def _function(function: Json) -> Json:
-    """With its answer in the description, where most models of the leaderboard are told of it."""
+    """The function with its answer in the description, as the leaderboard has it for most models."""
     kept = {key: value for key, value in function.items() if key != "response"}
     answer = json.dumps(function.get("response", {}))
     about = f"{function['description']} The response field has the following schema: {answer}"
@@ -76,12 +76,12 @@ def _function(function: Json) -> Json:
 
 
 def conversation(entry: Any, truth: Any, functions: list[Json]) -> Json:
-    """The fields of a case that an entry and its ground truth make, beside id and tools."""
+    """The fields of a case for an entry and its ground truth, without id and tools."""
     asked = typed(entry, _Entry, "the entry")
     calls = typed(truth, list[list[str]], "the answer's ground_truth")
     if len(calls) != len(asked.question):
-        got = f"{len(calls)} turns, and the question {len(asked.question)}"
-        raise UnusableError(f"the answer has {got}")
+        expected = len(asked.question)
+        raise UnusableError(f"the answer has {len(calls)} turns, but the question has {expected}")
     parameters = {each["name"]: list(each["parameters"]["properties"]) for each in functions}
     classes, configs = asked.involved_classes, asked.initial_config
     config = {name: configs[name] for name in classes if name in configs}
@@ -109,12 +109,12 @@ def _turn(
     yield "prompt", prompt_of(messages) if messages else _NEW_TOOLS
     if new_tools:
         yield "new_tools", new_tools
-    if calls:  # where there is nothing to do, the checker looks at nothing
+    if calls:  # without calls in the ground truth, the checker does not check the turn
         yield "expected_calls", [_call(text, parameters) for text in calls]
 
 
 def prompt_of(messages: list[Json]) -> Any:
-    """A text, or the messages when there is more than the user's."""
+    """The text of the user's message, or all messages if there are others."""
     if len(messages) == 1 and isinstance(messages[0], dict) and messages[0].get("role") == "user":
         return messages[0].get("content")
     return messages

@@ -1,4 +1,4 @@
-"""Test cases made from what others recorded: expected values, ids, and whether a suite takes them."""
+"""Helpers for imported test cases: expected values, ids, merging and validation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..suite.slugs import assign_ids
 
 
 def expected_value(value: Any) -> Any:
-    """A plain JSON value as an expected one: an object with a `$` key would be read as a matcher."""
+    """A plain JSON value as an expected one, in which objects with a `$` key would be matchers."""
     if isinstance(value, dict):
         if any(key.startswith("$") for key in value):
             return {"$exact": value}
@@ -28,7 +28,7 @@ def expected_value(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Merged:
-    """A suite with others' cases beside its own; `differing` are ids that stand for two things."""
+    """A suite with imported cases added to its own; `differing` are ids with two different cases."""
 
     suite: dict[str, Any]
     added: int
@@ -37,7 +37,7 @@ class Merged:
 
 
 def merge_cases(existing: Mapping[str, Any] | None, made: Mapping[str, Any]) -> Merged:
-    """The existing suite with those cases of another whose ids it has not; all cases have an id."""
+    """The existing suite with the cases of another whose ids are new; all of these have an id."""
     if existing is None:
         return Merged(dict(made), len(made["test_cases"]), 0, ())
     own = existing["test_cases"]
@@ -51,7 +51,7 @@ def merge_cases(existing: Mapping[str, Any] | None, made: Mapping[str, Any]) -> 
 def case_problem(
     case: Mapping[str, Any], tools: Sequence[Any] = (), system_prompt: str | None = None
 ) -> str | None:
-    """Why a suite with these tools cannot have this case; None when it can."""
+    """Why a suite with these tools cannot have this case; None if it can."""
     suite: dict[str, Any] = {"name": "import", "tools": list(tools), "test_cases": [case]}
     if system_prompt is not None:
         suite["system_prompt"] = system_prompt
@@ -67,7 +67,7 @@ def case_problem(
 
 
 def new_ids(suite: Suite, prompts: Sequence[Any]) -> list[str]:
-    """An id for each prompt that no case of the suite has."""
+    """A new id for each prompt, different from those in the suite."""
     first = len(suite.test_cases) + 1
     taken = {str(case.id) for case in suite.test_cases}
     return assign_ids([(n, prompt_text(prompt)) for n, prompt in enumerate(prompts, first)], taken)

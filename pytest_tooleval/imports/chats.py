@@ -1,9 +1,9 @@
-"""Recorded answers of OpenAI-compatible APIs, in the shapes in which people keep them.
+"""Recorded answers of OpenAI-compatible APIs, in the forms in which people store them.
 
-A record holds a request and its answer (as proxies and tracing tools write them, chat completions
-or the Responses API), or a conversation (as for fine-tuning) in which every message of the assistant
-is an answer. Only messages, tools, tool_choice and calls are read: headers, keys and whatever else
-stands beside them never leave this module.
+A record has a request and its answer (chat completions or the Responses API, as proxies and tracing
+tools write them), or a conversation (as for fine-tuning) in which every message of the assistant is an
+answer. Only messages, tools, tool_choice and calls are read; everything else, such as headers and keys,
+is dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .openai_tools import typed
 Message = dict[str, Any]
 Call = tuple[str, dict[str, Any]]  # the name of the tool, and the arguments
 
-# Where the parts of a record stand: litellm, langfuse, VCR, OpenAI's batches and evals.
+# The places of requests and answers in records of litellm, langfuse, VCR, OpenAI's batches and evals.
 _REQUEST_KEYS = (
     "request", "request_body", "requestBody", "proxy_server_request", "body", "parsed_body", "json",
     "input", "inputs", "kwargs", "params", "model_parameters", "modelParameters", "optional_params",
@@ -40,7 +40,7 @@ _WRAPPERS = ("body", "parsed_body", "json", "response", "output", "message", "st
 _MAX_DEPTH = 4
 _CUT_OFF = ("length", "content_filter", "max_tokens", "incomplete")
 _CHUNKS = ("chat.completion.chunk", "text_completion.chunk")
-_STREAMED = "the answer is streamed in pieces; record it assembled"
+_STREAMED = "the answer is a stream of chunks; record the whole answer"
 _NO_ANSWER = "no answer is recorded"
 
 
@@ -105,10 +105,10 @@ class _ToolChoice(Struct):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model was asked, and what it called.
+    """A request and the calls in its answer.
 
-    `messages` are chat messages, `tools` are in the chat API's format, None when they were not
-    recorded; `tool_choice` is None when the request has none that a suite can say.
+    `messages` are chat messages. `tools` are in the chat API's format, None if they were not recorded.
+    `tool_choice` is None if the request has none that a suite can express.
     """
 
     messages: list[Message]
@@ -118,10 +118,7 @@ class Answer:
 
 
 def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
-    """The answers in a record, and why others in it cannot be used.
-
-    UnusableError when none can be.
-    """
+    """The answers in a record, and why others in it are unusable. UnusableError if all are."""
     if not isinstance(record, dict):
         raise UnusableError(f"expected an object with messages and an answer, got {describe(record)}")
     if _is_chunk(record):
@@ -144,20 +141,20 @@ def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
         if any(message.role == "user" for message in before):
             answers.append(Answer([_message(message) for message in before], tools, choice, made))
         else:
-            reasons.append("there is no message from the user before the answer")
+            reasons.append("no message from the user before the answer")
     return answers, reasons
 
 
 def chat_messages(values: list[Any]) -> list[Message]:
-    """Chat messages, or the items of the Responses API, with the fields of the chat API alone.
+    """Chat messages, or items of the Responses API, with only the fields of the chat API.
 
-    A reply keeps how it ended, too. UnusableError when they cannot be read.
+    Replies also keep their refusal and finish reason. UnusableError if they cannot be read.
     """
     return [_ending(item) | _message(item) for item in _chat(values, "messages")]
 
 
 def _ending(item: _Item) -> Message:
-    """Why a reply cannot be used, if so; its parts that refuse to answer are taken from its content."""
+    """The refusal and the finish reason of a reply. Refusals are removed from its content."""
     if item.role != "assistant":
         return {}
     refusal, stopped = item.refusal, item.stop_reason
@@ -173,7 +170,7 @@ def _ending(item: _Item) -> Message:
 
 
 def _decoded(value: Any) -> Any:
-    """A value that some tools keep as JSON text inside JSON."""
+    """The value, decoded if it is JSON as a string."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             return msgspec.json.decode(value)
@@ -183,7 +180,7 @@ def _decoded(value: Any) -> Any:
 
 
 def _request_parts(record: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """The record and the objects in it that may hold fields of the request, the outermost first."""
+    """The record and the objects in it that may have fields of the request, the outermost first."""
     yield record
     if depth < _MAX_DEPTH:
         for key in _REQUEST_KEYS:
@@ -208,7 +205,7 @@ def _messages(parts: Sequence[Mapping[str, Any]]) -> list[_Item]:
     if not isinstance(given, list):
         raise UnusableError('no messages: expected "messages", a list of chat messages')
     if _field(parts, "previous_response_id", "conversation"):
-        raise UnusableError("the messages before this one are kept at the provider, not in the record")
+        raise UnusableError("the earlier messages are stored by the provider, not in the record")
     instructions = _field(parts, "instructions")
     system = [_Item("system", instructions)] if isinstance(instructions, str) else []
     return system + _chat(given, "messages")
@@ -229,7 +226,7 @@ def _chat(values: list[Any], what: str) -> list[_Item]:
             if item.function_call and not item.tool_calls:  # the old form
                 item.tool_calls = [_Call(item.function_call)]
             messages.append(item)
-        elif item.type != "reasoning":  # which the chat API does not take back
+        elif item.type != "reasoning":  # the chat API does not accept it
             raise UnusableError(
                 f"expected a chat message, got an item of the type {show(item.type)} without a role"
             )
@@ -237,13 +234,13 @@ def _chat(values: list[Any], what: str) -> list[_Item]:
     for number, message in enumerate(messages):
         for call in message.calls:
             last = call.id = call.id or f"call_{number}"
-        # One of the old role `function` answers the call before it.
+        # A message with the old role `function` answers the last call.
         message.tool_call_id = message.tool_call_id or last
     return messages
 
 
 def _message(item: _Item) -> Message:
-    """The fields of a message that the chat API takes, and no others."""
+    """The fields of a message that the chat API accepts."""
     message: Message = {"role": item.role, "content": item.content}
     if isinstance(item.content, list):
         parts = [_part(part) for part in item.content]
@@ -294,19 +291,19 @@ def _sent(call: _Call) -> dict[str, Any]:
 
 
 def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]] | None, str | None]:
-    """The tools that were offered, and the choice that was left."""
+    """The tools and the tool_choice of a request."""
     given = _field(parts, "tools", "functions")
     recorded = any("tools" in part or "functions" in part for part in parts)
     tools = tool_definitions(given) if given is not None else ([] if recorded else None)
     choice = _field(parts, "tool_choice", "function_call")
     if choice is None and tools:
-        return tools, "auto"  # what the API takes it for
+        return tools, "auto"  # the default of the API
     if isinstance(choice, str):
         choice = "required" if choice == "any" else choice
         return tools, choice if choice in ("auto", "required", "none") else None
     if not tools or not isinstance(choice, dict):
         return tools, None
-    # A choice of named tools is the choice among these alone.
+    # Offer only the tools that the choice names.
     named = typed(choice, _ToolChoice, "tool_choice")
     names = set(named.names())
     if not names:
@@ -319,7 +316,7 @@ def _tools(parts: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]] | N
 def _turns(messages: Sequence[_Item]) -> Iterator[tuple[Sequence[_Item], list[_Call]]]:
     """The calls of each message of the assistant in a conversation, with the messages before it.
 
-    Those of weight 0 are no examples to learn from (OpenAI's format for fine-tuning).
+    Messages with the weight 0 are left out (OpenAI's format for fine-tuning).
     """
     for index, message in enumerate(messages):
         if message.role == "assistant" and message.weight != 0:
@@ -327,7 +324,7 @@ def _turns(messages: Sequence[_Item]) -> Iterator[tuple[Sequence[_Item], list[_C
 
 
 def _replies(record: Mapping[str, Any]) -> list[list[_Call]] | None:
-    """The calls of each answer beside the messages; None when the record is a conversation."""
+    """The calls of each answer in a record; None if the record is a conversation."""
     if "choices" in record or record.get("object") == "response":
         return _replies_in(record)
     values = [record[key] for key in _ANSWER_KEYS if key in record]
@@ -338,7 +335,7 @@ def _replies(record: Mapping[str, Any]) -> list[list[_Call]] | None:
 
 
 def _replies_in(value: Any, depth: int = 0) -> list[list[_Call]]:
-    """The calls of each answer in what stands where an answer is; empty when there is none."""
+    """The calls of each answer in the value of an answer field; empty if there is none."""
     if isinstance(value, str):
         if value.startswith(("data:", "event:")):
             raise UnusableError(_STREAMED)
@@ -352,7 +349,7 @@ def _replies_in(value: Any, depth: int = 0) -> list[list[_Call]]:
     if value.get("role") == "assistant":
         return _output([value])
     if value.get("error"):
-        raise UnusableError("the answer is an error of the provider")
+        raise UnusableError("the answer is an error from the provider")
     if value.get("object") == "response" and isinstance(value.get("output"), list):
         status = value.get("status", "completed")
         if status not in ("completed", "complete"):
@@ -374,7 +371,7 @@ def _chosen(choice: _Choice) -> list[_Call]:
 
 
 def _is_chunk(value: Mapping[str, Any]) -> bool:
-    """Whether it is a piece of a streamed answer, of either API."""
+    """Whether it is a chunk of a streamed answer, of either API."""
     choices = value.get("choices")
     return (
         value.get("object") in _CHUNKS
@@ -384,7 +381,7 @@ def _is_chunk(value: Mapping[str, Any]) -> bool:
 
 
 def _output(items: list[Any]) -> list[list[_Call]]:
-    """The calls of the answer that the items of a Responses output, or a list of messages, end in."""
+    """The calls of the last answer in the items of a Responses output, or in a list of messages."""
     if any(isinstance(item, dict) and ("delta" in item or _is_chunk(item)) for item in items):
         raise UnusableError(_STREAMED)
     messages = _chat(items, "output")
@@ -398,7 +395,7 @@ def _output(items: list[Any]) -> list[list[_Call]]:
 def _call(call: _Call) -> Call:
     name, given = call.function.name, call.function.arguments
     arguments = given
-    for _ in range(2):  # some data holds the text of the arguments as JSON once more
+    for _ in range(2):  # some tools encode the arguments twice
         if isinstance(arguments, str):
             arguments = _parsed(arguments)
     if not isinstance(arguments, dict):

@@ -1,4 +1,4 @@
-"""A first test case for a tool: a prompt and expected params that a person rewrites."""
+"""A draft of a test case for a tool: a prompt and expected params for a person to edit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .cases import expected_value
 from .tool_names import provider_name
 from .values import required_values
 
-DRAFT = "draft"  # the reason for which drafts are skipped
+DRAFT = "draft"  # the skip reason of drafts
 EDIT = "[edit: say this as a user would]"
 _LONGEST_TEXT = 160
 _LONGEST_VALUE = 300
@@ -24,8 +24,8 @@ _SENTENCE = re.compile(r"(.+?[.!?])(?=\s+[A-Z`'\"(*-]|$)|(.+?[。！？])")
 def draft_case(tool: Mapping[str, Any]) -> dict[str, Any]:
     """A test case for a tool in OpenAI's format, skipped until somebody edits it.
 
-    The expected params are the schema's required parameters, with its own examples, defaults and
-    options where there are any; the prompt names them all. The same tool gives the same draft.
+    The expected params are the required parameters, with the schema's own examples, defaults and options
+    if it has any; the prompt names them all. The same tool always gives the same draft.
     """
     function = tool["function"]
     name = function["name"]
@@ -40,7 +40,7 @@ def draft_case(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _request(name: str, description: object) -> str:
-    """What the tool does, in the first sentence of its description."""
+    """The first sentence of the tool's description."""
     text = " ".join(description[:4000].split()) if isinstance(description, str) else ""
     if not text:
         return f"Use {printable(name)}"

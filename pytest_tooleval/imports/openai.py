@@ -1,4 +1,4 @@
-"""A list of OpenAI tools, or recorded chat completions, as a suite."""
+"""Suites from a list of OpenAI tools, or from recorded chat completions."""
 
 from __future__ import annotations
 
@@ -32,17 +32,16 @@ from .redaction import without_secrets
 from .update import Changes
 from .update import update_suite
 
-_LISTS = ("data", "batch", "observations")  # in which APIs and exports wrap their records
+_LISTS = ("data", "batch", "observations")  # wrappers of APIs and exports around their records
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A suite made from a file, and what is to be said of it.
+    """A suite made from a file, and a summary of the import.
 
-    Of a list of tools: `tools`, what changed. Of recorded answers: how many were `added` as cases,
-    `folded` because the file has the same twice, and `known`, as the suite has a case with the same
-    prompt; `ambiguous` are pairs of ids that ask the same and expect different calls. `secrets` is
-    the number of texts in which one was replaced.
+    For tools, `tools` has the changes. For recorded answers, `added` counts new cases, `folded` the
+    duplicates in the file, and `known` the answers to prompts that the suite already has. `ambiguous`
+    are pairs of ids with the same prompt and different calls, `secrets` counts texts with secrets.
     """
 
     suite: dict[str, Any]
@@ -58,8 +57,8 @@ class Imported:
 def import_openai(path: Path, name: str, existing: Mapping[str, Any] | None = None) -> Imported:
     """The suite of the tools or the recorded answers in a file.
 
-    An existing suite gets the tools in place of its own, or the answers beside its cases; what is
-    in it otherwise stays. SuiteError when the file cannot be read, or nothing in it can be used.
+    In an existing suite, tools replace its own, and answers are added to its cases; the rest stays.
+    Raises SuiteError if the file cannot be read, or if nothing in it is usable.
     """
     records, left_out = read_records(path)
     if len(records) == 1:
@@ -71,7 +70,7 @@ def import_openai(path: Path, name: str, existing: Mapping[str, Any] | None = No
 
 
 def import_spans(path: Path, name: str, existing: Mapping[str, Any] | None = None) -> Imported:
-    """The suite of the conversations in a file of OTLP spans, as of other recorded answers."""
+    """The suite of the conversations in a file of OTLP spans, as `import_openai` makes it of answers."""
     records, left_out = read_records(path)
     conversations: list[Record] = []
     for each in otel.read(path, records):
@@ -85,7 +84,7 @@ def import_spans(path: Path, name: str, existing: Mapping[str, Any] | None = Non
 
 
 def _unwrapped(record: Record) -> list[Record]:
-    """The records in a file that is one object around a list of them."""
+    """The records, if the file has a single object around a list of them."""
     value = record.value
     if not isinstance(value, dict) or "messages" in value or "choices" in value:
         return [record]
@@ -120,7 +119,7 @@ def _from_tools(
             problems.append(_problem(path, record, reason.removeprefix("tools[0].")))
         tools.append(tool)
     if problems:
-        raise SuiteError(problems)  # without one of its tools, a suite would ask another question
+        raise SuiteError(problems)  # a suite without one of the tools would test something else
     if not tools:
         raise SuiteError(left_out)
     try:
@@ -176,7 +175,7 @@ def _from_answers(
 
 
 def _new_suite(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
-    """A suite with what all the answers share: the system prompt, and the tools most of them have."""
+    """A suite with the system prompt that all answers have, and the tools that most of them have."""
     suite: dict[str, Any] = {"name": name}
     systems = {_system(answer.messages) for answer in answers}
     if len(systems) == 1 and systems != {None}:
@@ -206,7 +205,7 @@ def _tools_problem(tools: list[dict[str, Any]]) -> str | None:
 
 
 class _Cases:
-    """The cases of a suite, to which those made of recorded answers are added."""
+    """The cases of a suite, and new ones from recorded answers."""
 
     def __init__(self, suite: dict[str, Any], *, is_new: bool) -> None:
         self.suite = suite
@@ -217,11 +216,11 @@ class _Cases:
         self.existing = suite["test_cases"]
         self.prompts = {canonical(case["prompt"]) for case in self.existing}
         self.added: dict[str, dict[str, Any]] = {}
-        self.asked: dict[str, list[str]] = {}  # the same question: the keys of its cases
+        self.asked: dict[str, list[str]] = {}  # for each question, the keys of its cases
         self.folded = self.known = 0
 
     def add(self, answer: Answer) -> None:
-        """UnusableError when the suite cannot have it as a case."""
+        """Add an answer as a case. UnusableError if the suite cannot have it."""
         case = self._case(answer)
         if canonical(case["prompt"]) in self.prompts:
             self.known += 1
@@ -258,9 +257,9 @@ class _Cases:
         case.update(_expectation(answer))
         choice = answer.tool_choice
         if choice == ("none" if answer.calls else "required"):
-            choice = None  # the answer is not what was asked for
+            choice = None  # the answer does not obey it
         if choice in (None, "auto") and not answer.calls:
-            # Where nothing should be called, auto holds anyway.
+            # If nothing should be called, auto is the default.
             choice = None if self.choice is None else "auto"
         if choice is not None and choice != self.choice:
             case["tool_choice"] = choice
@@ -281,9 +280,9 @@ class _Cases:
 _NOTHING_TO_TEST = "the request offers no tools or forbids calls, so there is nothing to test"
 _UNKNOWN_TOOLS = (
     "the tools are not recorded; import them first: tooleval import openai TOOLS.json --out SUITE, "
-    "then these into the same suite"
+    "then import this file into the same suite"
 )
-_OTHER_SYSTEM = "it has another system prompt than the suite, which puts its own before every prompt"
+_OTHER_SYSTEM = "its system prompt is not that of the suite, which is put before every prompt"
 
 
 def _system(messages: Sequence[Message]) -> str | None:
@@ -309,7 +308,7 @@ def _expectation(answer: Answer) -> dict[str, Any]:
 
 
 def _clean(answer: Answer) -> tuple[Answer, int]:
-    """The answer with a placeholder for secrets in its texts, and how many texts had one."""
+    """The answer with placeholders for secrets in its texts, and the number of these texts."""
     calls = [list(call) for call in answer.calls]
     (messages, tools, calls), count = without_secrets([answer.messages, answer.tools, calls])
     made = Answer(messages, tools, answer.tool_choice, [(name, given) for name, given in calls])

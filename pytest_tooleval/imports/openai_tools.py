@@ -1,4 +1,4 @@
-"""Tools as OpenAI's APIs take them, in the chat API's format."""
+"""Tools of OpenAI's APIs, in the format of the chat API."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ _HOSTED = re.compile(
 )
 _FORMATS = {"input_schema": "Anthropic's", "inputSchema": "MCP's"}
 
-
 _T = TypeVar("_T")
 
 
@@ -29,7 +28,7 @@ class UnusableError(Exception):
 
 
 def typed(value: Any, type: type[_T], what: str) -> _T:
-    """The value as this type. UnusableError when it is not."""
+    """The value as this type. UnusableError if it does not fit."""
     try:
         return msgspec.convert(value, type)
     except msgspec.ValidationError as error:
@@ -38,7 +37,7 @@ def typed(value: Any, type: type[_T], what: str) -> _T:
 
 
 def looks_like_a_tool(value: Any) -> bool:
-    """Whether a record of a file is the definition of a tool, perhaps of one that cannot be used."""
+    """Whether a record of a file defines a tool, which may be unusable."""
     if not isinstance(value, dict) or any(key in value for key in _OF_RECORDS):
         return False
     if isinstance(value.get("function"), dict) or value.get("type") == "function":
@@ -48,7 +47,7 @@ def looks_like_a_tool(value: Any) -> bool:
 
 
 def is_hosted(value: Any) -> bool:
-    """Whether it is a tool that OpenAI itself runs, by its type."""
+    """Whether its type is that of a tool that OpenAI runs itself."""
     kind = value.get("type") if isinstance(value, dict) else None
     return isinstance(kind, str) and _HOSTED.fullmatch(kind) is not None
 
@@ -56,7 +55,7 @@ def is_hosted(value: Any) -> bool:
 def tool_definition(value: Any) -> dict[str, Any]:
     """A tool of the chat API, of the Responses API (flat), or a bare function, in the chat format.
 
-    Fields that the chat API does not have are dropped. UnusableError for what is no function.
+    Fields that the chat API does not have are dropped. UnusableError if it is not a function.
     """
     if not isinstance(value, dict):
         raise UnusableError(f"expected a tool, got {describe(value)}")
@@ -74,7 +73,7 @@ def tool_definition(value: Any) -> dict[str, Any]:
 
 
 def tool_definitions(values: Any) -> list[dict[str, Any]]:
-    """A list of tools, each once. UnusableError when one cannot be used, or a name stands for two."""
+    """A list of tools without duplicates. UnusableError if one is unusable or two share a name."""
     if not isinstance(values, list):
         raise UnusableError(f'"tools": expected a list of tools, got {describe(values)}')
     tools: dict[str, dict[str, Any]] = {}
@@ -87,5 +86,5 @@ def tool_definitions(values: Any) -> list[dict[str, Any]]:
 
 
 def canonical(value: Any) -> str:
-    """The same text for values that are the same JSON; the order of keys does not count."""
+    """A text that is the same for equal JSON values, whatever the order of keys."""
     return json.dumps(value, sort_keys=True)

@@ -1,4 +1,4 @@
-"""Files of records that other programs wrote: JSON or JSON lines, each record with its place."""
+"""Reads records from files of other programs: JSON or JSON lines, each record with its place."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..record.calls import is_nested_deeper
 from ..suite.source import MAX_DEPTH
 from ..suite.source import decode_bytes
 
-# A record lies some levels deep in a suite, whose own depth is limited.
+# A suite, whose depth is limited, adds some levels around a record.
 _DEEPEST = MAX_DEPTH - 10
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A JSON value and where it stands: its line, from 1, and its path inside of a larger value."""
+    """A JSON value and its place: its line, from 1, and its path inside a larger value."""
 
     line: int
     value: Any
@@ -28,10 +28,10 @@ class Record:
 
 
 def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
-    """The records of a file, and what is wrong with those that cannot be read.
+    """The records of a file, and the problems of records that cannot be read.
 
-    In a file of JSON lines a record is a line; otherwise it is a member of the list that the file
-    is, or the whole file. SuiteError when the file as a whole cannot be read.
+    In JSON lines, a record is a line. Otherwise it is a member of the list in the file, or all of it.
+    Raises SuiteError if the file as a whole cannot be read.
     """
     try:
         data = path.read_bytes()
@@ -59,7 +59,7 @@ def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
 
 
 def _lines(data: bytes) -> list[tuple[int, bytes]]:
-    """The lines with their numbers; none unless the first is JSON by itself, and others follow."""
+    """The lines with their numbers, if there are several and the first one is JSON; else none."""
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     try:
         msgspec.json.decode(lines[0][1] if len(lines) > 1 else b"")
@@ -71,7 +71,7 @@ def _lines(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def _members(data: bytes) -> list[tuple[int, bytes]]:
-    """The members of the list that a file is, with their lines; else the one value that it is."""
+    """The members of the list in a file, with their lines, or else its single value."""
     value = data.strip()
     members = [value]
     if value.startswith(b"["):
@@ -88,11 +88,11 @@ def _members(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def _problem(path: Path, line: int, text: bytes, error: Exception) -> Problem:
-    """What msgspec says of a text that begins on this line, at the place that it names."""
+    """An error of msgspec about a text that begins on this line, at its place in the file."""
     if isinstance(error, RecursionError):
         return Problem(str(path), line, 1, "", f"nested deeper than {_DEEPEST} levels")
     message, _, place = str(error).removeprefix("JSON is malformed: ").partition(" (byte ")
     before = text[: int(place.rstrip(")") or 0)]
     column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
     message = message.partition(" - at ")[0]
-    return Problem(str(path), line + before.count(b"\n"), column, "", f"not JSON: {message}")
+    return Problem(str(path), line + before.count(b"\n"), column, "", f"invalid JSON: {message}")

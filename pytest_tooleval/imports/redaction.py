@@ -1,4 +1,4 @@
-"""Keys and tokens in what others recorded, taken out before anything is written."""
+"""Removes keys and tokens from recordings before they are written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SECRET = re.compile(
 
 
 def without_secrets(value: Any) -> tuple[Any, int]:
-    """A JSON value with a placeholder for secrets in its texts, and how many texts had one."""
+    """A JSON value with placeholders for secrets in its texts, and the number of these texts."""
     values = sent_values(None)
     count = 0
 

@@ -1,7 +1,7 @@
-"""Agent skills (agentskills.io) as tools: which of them fires for which request?
+"""Agent skills (agentskills.io) as tools: which one fires for which request?
 
 A skill is a folder with a file `SKILL.md`, which begins with YAML between two lines `---`. An agent
-chooses by `name` and `description` alone, so these are all that a suite needs of it.
+chooses by `name` and `description` alone, so a suite needs only these.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOT_SEARCHED = {".git", "node_modules"}
 
 @dataclass(frozen=True)
 class _Text:
-    """A text of the front matter and its line."""
+    """A text in the front matter, and its line."""
 
     text: str
     line: int
@@ -46,11 +46,10 @@ class _Text:
 def import_skills(
     folder: Path, name: str, existing: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], Changes]:
-    """A suite with a tool for each skill below a folder, and what that changed in an existing one.
+    """A suite with a tool for each skill below a folder, and the changes to an existing one.
 
-    Each new skill gets two drafts: of a request that it should fire for, and of one that it should
-    not. SuiteError with every problem found, as without one of its skills a suite would ask another
-    question.
+    Each new skill gets two drafts: one request that it should fire for, and one that it should not.
+    Raises SuiteError with all problems: a suite without one of the skills would test something else.
     """
     problems: list[Problem] = []
     tools: dict[str, dict[str, Any]] = {}
@@ -63,24 +62,23 @@ def import_skills(
             continue
         key = tool["function"]["name"]
         if tools.setdefault(key, tool) != tool:
-            message = (
-                f"the name {show(key)} is also used by {show(str(places[key]), 200)}; rename one, or "
-                "import them into two suites"
-            )
+            other = show(str(places[key]), 200)
+            fix = "rename one, or import them into two suites"
+            message = f"the name {show(key)} is also used by {other}; {fix}"
             problems.append(Problem(str(path), line, 1, "name", message))
         places.setdefault(key, path)
     if not tools and not problems:
-        message = f"there is no {SKILL_FILE} in it or in a folder below"
+        message = f"no {SKILL_FILE} in this folder or below"
         problems.append(Problem(str(folder), 1, 1, "", message))
     if problems:
         raise SuiteError(problems)
-    # Whether to call a tool at all is half of the question.
+    # Not calling a tool must be possible, too.
     empty = {"name": name, "tool_choice": "auto", "tools": [], "test_cases": []}
     return update_suite(existing or empty, name, list(tools.values()), drafts=True, draft=_drafts)
 
 
 def _skill_files(folder: Path) -> Iterator[Path]:
-    """The files of skills in order of their paths; a skill's own folder is not searched further."""
+    """The files of skills in the order of their paths. The folder of a skill is not searched further."""
     seen: set[str] = set()
     for place, folders, files in os.walk(folder, followlinks=True):
         real = os.path.realpath(place)
@@ -115,21 +113,17 @@ def _complaints(fields: Mapping[str, _Text]) -> Iterator[tuple[str, _Text | None
     if name is None:
         yield "name", None, f'missing; write "name: my-skill" between the lines {_FENCE}'
     elif not _NAME.fullmatch(name.text) or len(name.text) > _LONGEST_NAME:
-        what = f"at most {_LONGEST_NAME} small letters, digits and single hyphens"
+        what = f"at most {_LONGEST_NAME} lower-case letters, digits and single hyphens"
         yield "name", name, f"expected {what}, such as pdf-forms, got {show(name.text)}"
     if description is None:
         yield "description", None, "missing; say what the skill does and when to use it"
     elif len(description.text) > _LONGEST_DESCRIPTION:
-        length = len(description.text)
-        yield (
-            "description",
-            description,
-            f"expected at most {_LONGEST_DESCRIPTION} characters, got {length}",
-        )
+        message = f"expected at most {_LONGEST_DESCRIPTION} characters, got {len(description.text)}"
+        yield "description", description, message
 
 
 def _front_matter(text: str, path: Path) -> dict[str, _Text]:
-    """The texts between the two lines `---` that are not empty."""
+    """The non-empty texts between the two lines `---`."""
     import yaml
 
     lines = text.splitlines()
@@ -142,7 +136,7 @@ def _front_matter(text: str, path: Path) -> dict[str, _Text]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        message = f"not YAML: {error.problem}; a text with a colon stands indented below >-"
+        message = f"invalid YAML: {error.problem}; put a text with a colon in quotes"
         raise SuiteError([Problem(str(path), line, column, "", message)]) from None
     if not isinstance(node, yaml.MappingNode):
         raise SuiteError([Problem(str(path), 2, 1, "", "expected lines such as name: my-skill")])

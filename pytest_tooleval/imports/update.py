@@ -1,4 +1,4 @@
-"""Tools brought up to date in a suite that people have written cases into."""
+"""Updates the tools of a suite, and says which of its cases that affects."""
 
 from __future__ import annotations
 
@@ -30,16 +30,12 @@ _PARAMS = re.compile(
 )
 
 
-def one_draft(tool: Tool) -> list[dict[str, Any]]:
-    return [draft_case(tool)]
-
-
 @dataclass(frozen=True)
 class Changes:
-    """What an update did. Names are those in the suite, each group in the order of its tools.
+    """The changes of an update. Names are those in the suite, in the order of its tools.
 
-    Each of `changed` has phrases such as `city is now required`; `broken` are cases that somebody has
-    to look at, by their ids, and why. `drafted` counts drafts, of new tools and of changed ones.
+    `changed` maps a tool to phrases such as `city is now required`, `broken` the id of a case to the
+    reasons why it needs attention. `drafted` counts the drafts of new and of changed tools.
     """
 
     added: tuple[str, ...] = ()
@@ -49,7 +45,7 @@ class Changes:
     drafted: int = 0
 
     def lines(self) -> list[str]:
-        """The changes in words, a line for each. Names and values in them are safe to show."""
+        """A line for each change, safe to show."""
         return [
             *(f"added: {show(name)}" for name in self.added),
             *(f"removed: {show(name)}" for name in self.removed),
@@ -63,13 +59,13 @@ def update_suite(
     name: str,
     tools: Sequence[Tool],
     drafts: bool,
-    draft: DraftCases = one_draft,
+    draft: DraftCases = lambda tool: [draft_case(tool)],
 ) -> tuple[dict[str, Any], Changes]:
-    """The suite with these tools in OpenAI's format in place of its own, and what that changed.
+    """The suite with these tools (in OpenAI's format) instead of its own, and the changes.
 
-    Without an existing suite a new one with this name is made. Otherwise name, settings and written
-    cases stay as they are. With `drafts` each new tool gets what `draft` makes of it. A draft that
-    nobody edited follows its tool: it is made again when the tool changed, and goes when the tool went.
+    Without an existing suite, a new one is made. Otherwise name, settings and written cases stay. With
+    `drafts`, the cases that `draft` returns are added for each new tool. Drafts that nobody has edited
+    are replaced if their tool has changed, and removed if it has gone.
     """
     new_suite: dict[str, Any] = {"name": name, "tools": [], "test_cases": []}
     before = new_suite if existing is None else dict(existing)
@@ -118,29 +114,29 @@ def update_suite(
         broken=_broken(updated, written, new, {key: old[key] for key in changed}),
         drafted=drafted,
     )
-    if "tools" not in before:  # they stand before the cases
+    if "tools" not in before:  # put them before the cases
         last = {key: after.pop(key) for key in [*before][[*before].index("test_cases") :]}
         after = {**after, "tools": after.pop("tools"), **last}
     return after, changes
 
 
 def _drafts(draft: DraftCases, tool: Tool, scoring: str | None) -> list[dict[str, Any]]:
-    # Where the suite reads texts as patterns, those of a draft would be such by accident.
+    # The texts of a draft are not meant as regular expressions.
     mode = {"param_scoring": "exact"} if scoring == "regex" else {}
     return [{**case, **mode} for case in draft(tool)]
 
 
 def _unnamed(case: Mapping[str, Any]) -> str:
-    """The same text for a draft and for a case that is one still, whatever its id."""
+    """The case as text, without its id: drafts that nobody has edited are equal."""
     return canonical({**case, "id": ""})
 
 
 def _broken(
     suite: Suite, written: Iterable[str], tools: Mapping[str, Tool], before: Mapping[str, Tool]
 ) -> dict[str, list[str]]:
-    """The written cases that do not fit the suite's tools; `before` are tools that have changed.
+    """The written cases that do not fit the suite's tools; `before` are the changed tools as they were.
 
-    What was wrong before is told again, for an import to fail until it is mended.
+    Old problems are reported again, so that an import fails until they are fixed.
     """
     params: dict[int, list[str]] = {}
     for problem in lint_suite(suite):
@@ -151,7 +147,7 @@ def _broken(
     found: dict[str, list[str]] = {}
     for index, case in enumerate(suite.test_cases):
         id = str(case.id)
-        if id in written and case.tools is None:  # or it brings its own tools
+        if id in written and case.tools is None:
             why = [*_gone(case, tools), *params.get(index, ()), *_missing(case, tools, before)]
             if why:
                 found[id] = why
@@ -167,7 +163,7 @@ def _gone(case: TestCase, tools: Mapping[str, Tool]) -> Iterator[str]:
 
 
 def _missing(case: TestCase, tools: Mapping[str, Tool], before: Mapping[str, Tool]) -> Iterator[str]:
-    """Parameters of changed tools that a case should expect now."""
+    """The parameters of changed tools that a case should expect now."""
     expected = [("", case.expected_tools, case.expected_params)]
     for number, call in enumerate(case.expected_calls or (), 1):
         expected.append((f"call {number}: ", call.tools, call.params))
@@ -180,7 +176,7 @@ def _missing(case: TestCase, tools: Mapping[str, Tool], before: Mapping[str, Too
 
 
 def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """Tools by their names without case, which scoring ignores."""
+    """Tools by their case-folded names, as scoring ignores case."""
     return {_name(tool).casefold(): tool for tool in tools}
 
 
@@ -226,7 +222,7 @@ def _differences(old: Tool, new: Tool) -> list[str]:
 
 
 def _keys_that_differ(old: Any, new: Any) -> list[str]:
-    """Those of two objects; a schema may also be true or false."""
+    """The keys that differ between two objects; a schema may also be true or false."""
     if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
         return []
     both = {**old, **new}

@@ -1,8 +1,7 @@
-"""Values that fit a JSON Schema: its own examples, defaults and options, else plain ones by type.
+"""Values that fit a JSON Schema: its own examples, defaults and options, or else plain ones by type.
 
-The schema must be a valid one, as those of a suite's tools are. The result is valid under it wherever
-types, limits, `required` and references decide that; patterns, `not` and `if` are not looked at. Work
-and size are bounded, also for a schema that refers to itself.
+The schema must be valid, as those of a suite's tools are. The values respect types, limits, `required`
+and references, but not patterns, `not` and `if`. Time and size are bounded, also for recursive schemas.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ import re
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote
 
 from ..record.calls import is_nested_deeper
 from ..scoring.json_schema import is_valid
 from ..scoring.problems import CannotCompare
 from ..suite.tool_schemas import parts
+from ..suite.tool_schemas import referred
 
 _MAX_DEPTH = 20
 _MAX_STEPS = 1000  # schemas looked at for one tool
@@ -39,7 +38,7 @@ _FORMATS = {
     "url": "https://example.com",
     "uuid": "123e4567-e89b-12d3-a456-426614174000",
 }
-# What a description gives as an example, in quotes: (e.g., 'America/New_York').
+# An example in a description, in quotes: (e.g., 'America/New_York').
 _EXAMPLE = re.compile(
     r"(?:\be\.g\.?|\bfor example|\bsuch as|\bexamples?:)[,:]?\s*"
     r"(?:\"([^\"]{1,100})\"|'([^']{1,100})'|`([^`]{1,100})`)",
@@ -47,7 +46,7 @@ _EXAMPLE = re.compile(
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _EMPTY = ("properties", "required")
-_NOTHING: Any = object()  # no value can be given: the schema leads back to itself, or work ran out
+_NOTHING: Any = object()  # no value is known: the schema is recursive, or too large
 
 
 def required_values(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,11 +60,11 @@ class _Values:
         self.root = root
         self.schemas = {id(part) for _, part in parts(root)}
         self.steps = _MAX_STEPS
-        self.numbers = 0  # given so far: each is another one, so that a mix-up shows
-        self.open: list[str] = []  # references that are being followed
+        self.numbers = 0  # used so far: all are different, so that swapped arguments are noticed
+        self.open: list[str] = []  # the references being followed
 
     def value(self, given: Any, name: str, depth: int) -> Any:
-        """A value for a schema; `name` is that of the parameter."""
+        """A value for the schema of the parameter `name`."""
         schema, followed = self.flat(given)
         if given is False or self.steps <= 0 or depth > _MAX_DEPTH or not followed.isdisjoint(self.open):
             return _NOTHING
@@ -95,7 +94,7 @@ class _Values:
         return _FORMATS.get(schema.get("format", "")) or _fitted(_words(name), schema)
 
     def first_choice(self, schema: Mapping[str, Any], keyword: str, name: str, depth: int) -> Any:
-        """A value for the first choice that has one; null only when there is no other."""
+        """A value for the first choice that has one; null comes last."""
         rest = {key: value for key, value in schema.items() if key != keyword}
         for choice in sorted(schema[keyword], key=lambda choice: choice == {"type": "null"}):
             value = self.value({"allOf": [choice, rest]}, name, depth + 1)
@@ -104,7 +103,7 @@ class _Values:
         return _NOTHING
 
     def members(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """The required properties, and as many others as `minProperties` asks for."""
+        """The required properties, and as many others as `minProperties` requires."""
         properties, required = schema.get("properties", {}), schema.get("required", [])
         others = [name for name in properties if name not in required]
         names = [name for name in properties if name in required]
@@ -114,7 +113,7 @@ class _Values:
         return {name: value for name, value in made.items() if value is not _NOTHING}
 
     def items(self, schema: Mapping[str, Any], name: str, depth: int) -> list[Any]:
-        """One item, or as many as the limits ask for, no two texts alike."""
+        """One item, or as many as the limits require, with different texts."""
         first = schema.get("prefixItems", [])
         number = max(_count(schema, "minItems"), len(first), 1)
         items: list[Any] = []
@@ -127,7 +126,7 @@ class _Values:
         return items
 
     def flat(self, schema: Any) -> tuple[Mapping[str, Any], set[str]]:
-        """The schema with what `$ref` and `allOf` at its top bring in, and the references followed."""
+        """The schema merged with those in `$ref` and `allOf` at its top, and the references followed."""
         flat: dict[str, Any] = {}
         followed: set[str] = set()
         waiting = [schema]
@@ -150,19 +149,13 @@ class _Values:
         return {key: value for key, value in flat.items() if value or key not in _EMPTY}, followed
 
     def target(self, reference: str) -> Any:
-        """What a reference into this schema leads to; an empty schema when it leads elsewhere."""
-        found: Any = self.root if reference.startswith("#") else {}
-        for part in unquote(reference[1:]).split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list):
-                found = found[int(key)] if key.isdecimal() and int(key) < len(found) else {}
-            else:
-                found = found.get(key, {}) if isinstance(found, Mapping) else {}
+        """The target of a reference into this schema; an empty schema for other references."""
+        found = referred(self.root, reference) if reference.startswith("#") else None
         return found if id(found) in self.schemas else {}
 
 
 def _own_values(schema: Mapping[str, Any]) -> Iterator[Any]:
-    """Values that the schema itself gives and that fit it, the best first."""
+    """The schema's own values that fit it, the best first."""
     own = [schema["const"]] if "const" in schema else []
     own += schema.get("examples", [])
     own += [schema[key] for key in ("example", "default") if schema.get(key) is not None]
@@ -176,7 +169,7 @@ def _own_values(schema: Mapping[str, Any]) -> Iterator[Any]:
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
     try:
         return is_valid(schema, value)
-    except CannotCompare:  # its references lead out of this part of the schema
+    except CannotCompare:  # a reference to something outside of this part of the schema
         return True
 
 
@@ -199,13 +192,13 @@ def _kind(schema: Mapping[str, Any]) -> str:
 
 
 def _words(name: str) -> str:
-    """`example repo path` for `repo_path`: plainly a stand-in, and still a text that fits."""
+    """`example repo path` for `repo_path`: clearly made up, and readable."""
     words = _CAMEL.sub(" ", name[:50]).replace("_", " ").replace("-", " ").split()
     return " ".join(["example", *(word.lower() for word in words)])
 
 
 def _count(schema: Mapping[str, Any], keyword: str, otherwise: int = 0) -> int:
-    return int(schema.get(keyword, otherwise))  # 2.0 is a count, too
+    return int(schema.get(keyword, otherwise))  # 2.0 is also a count
 
 
 def _fitted(text: str, schema: Mapping[str, Any]) -> str:
@@ -223,7 +216,7 @@ def _number(schema: Mapping[str, Any], wanted: float, *, whole: bool) -> float:
         return value if abs(value) < 1e15 else otherwise
 
     above, below = limit("exclusiveMinimum", -math.inf), limit("exclusiveMaximum", math.inf)
-    # Just inside an open limit; halfway where both ends are open.
+    # Just inside an exclusive limit; halfway between two close ones.
     room = 1 if whole else min(1.0, (below - above) / 2)
     least, most = (
         max(limit("minimum", wanted), above + room),

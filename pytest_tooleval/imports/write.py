@@ -1,4 +1,4 @@
-"""Suite files written whole or not at all, and only where a suite or nothing was before."""
+"""Writes suite files atomically, and only over other suites."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _DECODE = json.JSONDecoder().raw_decode
 
 
 def read_existing(path: Path) -> Document | None:
-    """The suite in a file that is to be written, or None when there is no such file.
+    """The suite in a file that is to be written, or None if there is no such file.
 
-    A suite whose cases have problems is one too: an earlier import may have left some to mend.
-    SuiteError when the file holds anything else, which must not be overwritten.
+    The cases of the suite may have problems, which an earlier import may have left. SuiteError if the
+    file contains anything else, which must not be overwritten.
     """
     if not os.path.lexists(path):
         return None
@@ -47,11 +47,11 @@ def read_existing(path: Path) -> Document | None:
 
 
 def write_suite(path: Path, suite: Mapping[str, Any], previous: Document | None = None) -> list[Problem]:
-    """Put a suite in place of the `previous` one, which `read_existing` gave, or of nothing.
+    """Write a suite to a new file, or over the `previous` one from `read_existing`.
 
-    What is as it was keeps its spelling, byte for byte. SuiteError when the suite would not load,
-    ConfigError when it cannot be written; the file is then what it was. Problems of settings and
-    cases of a previous suite are no reason to refuse, and given back.
+    Unchanged parts keep their formatting, byte for byte. SuiteError if the suite would not load,
+    ConfigError if it cannot be written; the file is then unchanged. Problems with the settings and cases
+    of a previous suite are not errors, but returned.
     """
     text = suite_text(suite, previous)
     problems = text_problems(text, path)
@@ -67,7 +67,7 @@ def write_suite(path: Path, suite: Mapping[str, Any], previous: Document | None 
 
 
 def suite_text(suite: Mapping[str, Any], previous: Document | None = None) -> str:
-    """A suite as JSON, in which the parts that are as in the previous one keep their spelling."""
+    """A suite as JSON; parts that are unchanged from the previous one keep their formatting."""
     before = "" if previous is None else previous.text
     match = _INDENT.match(before)
     indent = match[1] if match else "  "
@@ -85,7 +85,7 @@ def suite_text(suite: Mapping[str, Any], previous: Document | None = None) -> st
 
 
 def _spelled(text: str, data: Any) -> dict[str | int, dict[str, str]]:
-    """For each key of a suite, the spelling of its value and of that value's items."""
+    """For each key of a suite, the text of its value and of that value's items, by their normal form."""
     spelled: dict[str | int, dict[str, str]] = {}
     for key, (start, end) in _members(text, len(text) - len(text.lstrip())).items():
         value = data[key]
@@ -117,12 +117,12 @@ def _dumped(value: Any, indent: str | None = None, level: int = 0) -> str:
 
 
 def _without_lone_surrogates(text: str) -> str:
-    """Halves of surrogate pairs, which UTF-8 cannot hold, become U+FFFD; pairs become characters."""
+    """Lone surrogates, which UTF-8 cannot encode, become U+FFFD; pairs become characters."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def text_problems(text: str, path: Path) -> list[Problem]:
-    """Why the text of a suite does not load; empty when it does."""
+    """Why the text of a suite does not load; empty if it does."""
     try:
         parse_suite(text, str(path))
     except SuiteError as error:
@@ -136,7 +136,7 @@ def _replace(path: Path, text: str, previous: Document | None) -> None:
 
 
 def _check_unchanged(path: Path, previous: Document | None) -> None:
-    """ConfigError when somebody else wrote the file since it was read, or protected it."""
+    """ConfigError if the file was changed since it was read, or is read-only."""
     if not path.exists():
         return
     if previous is None or path.read_bytes() != previous.text.encode():
@@ -151,7 +151,7 @@ def _check_tools(suite: Mapping[str, Any], path: Path) -> None:
 
 
 def _is_like_a_suite(data: Any) -> bool:
-    """Whether nothing is wrong with it but that its cases do not fit its tools."""
+    """Whether it is a suite, except that its cases may not fit its tools."""
     from pydantic import ValidationError
 
     if not isinstance(data, dict):

@@ -1,4 +1,4 @@
-"""The right answer of a case, made of what it expects."""
+"""The right answer of a case, made from its expectations."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ MESSAGE = {"role": "assistant", "content": None}
 class Right(NamedTuple):
     """A right answer: the hops before the end of a chain, then the calls that the case judges.
 
-    `names` and `params` are the tools and the parameters that the case expects in each of these calls;
-    the parameters are None where they are not scored.
+    `names` and `params` are the expected tools and parameters of each of these calls; the parameters are
+    None if they are not scored.
     """
 
     hops: tuple[ToolCall, ...]
@@ -54,12 +54,12 @@ class Right(NamedTuple):
     trial: TrialResult
 
     def replies(self, calls: Sequence[ToolCall] | None = None) -> Replies:
-        """Each hop is a reply of its own; the calls, or these in their place, are the last."""
+        """A reply for each hop, and a last one with all calls, or with the given ones instead."""
         return (*((hop,) for hop in self.hops), self.calls if calls is None else tuple(calls))
 
 
 class UnknownError(Exception):
-    """Why there is no right answer."""
+    """Why no right answer is known."""
 
 
 def score(case: ResolvedCase, replies: Replies) -> TrialResult:
@@ -71,32 +71,23 @@ def calls_of(replies: Iterable[Sequence[ToolCall]]) -> tuple[Call, ...]:
     return tuple(Call(call.name, call.arguments or {}) for calls in replies for call in calls)
 
 
-def right_answer(case: ResolvedCase) -> Right | str:
-    """An answer that passes, the best one known; else why there is none.
+def right_answer(case: ResolvedCase) -> Right:
+    """The best answer known that passes.
 
-    Raises ScoringError when the case cannot be scored.
+    Raises UnknownError if there is none, and ScoringError if the case cannot be scored.
     """
-    best: Right | None = None
-    why = ""
-    # Parameters that are required and not expected are filled in, where that is not held against it.
-    for fills, optionals in product((True, False), (True, False)):
-        try:
-            right = _answer(case, fills=fills, optionals=optionals)
-        except UnknownError as error:
-            return str(error)
-        if right.trial.passed and (best is None or _total(right.trial) > _total(best.trial)):
-            best = right
-        why = why or why_failed(case, right.trial)
-    return best or why
-
-
-def _total(trial: TrialResult) -> float:
-    return sum(value for value in trial.values.values() if value is not None)
+    # Required parameters that are not expected are filled in, unless that lowers a score.
+    tried = [
+        _answer(case, fills=fills, optionals=optionals)
+        for fills, optionals in product((True, False), (True, False))
+    ]
+    passing = [right for right in tried if right.trial.passed]
+    if not passing:
+        raise UnknownError(why_failed(case, tried[0].trial))
+    return max(passing, key=lambda right: sum(value or 0.0 for value in right.trial.values.values()))
 
 
 def why_failed(case: ResolvedCase, trial: TrialResult) -> str:
-    if trial.passed:
-        return ""
     called = " and ".join(map(shown_call, trial.calls)) or "no call"
     for metric, (value, bound) in missed_thresholds(trial.values, case.thresholds).items():
         if value is not None:
@@ -114,7 +105,7 @@ def _answer(case: ResolvedCase, *, fills: bool, optionals: bool) -> Right:
     calls: list[ToolCall] = []
     expected = list(_expected(case))
     for index, (names, params) in enumerate(expected):
-        # Of calls that expect the same, each takes another of the values that are right.
+        # Calls with the same expectations get different right values.
         turned = _turned(params, expected[:index].count((names, params)))
         calls.append(expected_call(case, names, turned, fills=fills, optionals=optionals))
     hops = tuple(_hops(case)) if calls else ()
@@ -160,7 +151,7 @@ def expected_call(
 
 
 def offered(case: ResolvedCase, name: str) -> Tool | None:
-    """The tool of this name; for `"*"` the first one."""
+    """The tool with this name; for `"*"` the first one."""
     if name == ANY_TOOL:
         return case.tools[0] if case.tools else None
     return find_tool(case, name)
@@ -171,7 +162,7 @@ def schema_of(tool: Tool | None) -> dict[str, Any]:
 
 
 def _hops(case: ResolvedCase) -> Iterator[ToolCall]:
-    """Calls on the way to the end of a chain, as many as its shortest way has."""
+    """The calls before the end of a chain, as many as in the shortest chain."""
     left = (case.case.optimal_hops or 1) - 1
     for name in case.case.valid_prerequisites:
         if is_expected(name, case):
@@ -185,7 +176,7 @@ def _hops(case: ResolvedCase) -> Iterator[ToolCall]:
 
 
 def _asked(case: ResolvedCase, name: str, entries: Any) -> dict[str, Any]:
-    """Arguments for a tool: those that its mock first waits for, else plain ones."""
+    """Arguments for a tool that match the first entry of its mock, else plain ones."""
     schema = schema_of(find_tool(case, name))
     arguments = required_values(schema)
     for param, expected in (entries[0].get("params", {}) if entries else {}).items():

@@ -1,4 +1,4 @@
-"""The right conversation of a case with turns, and wrong ones: a call less or more, a wrong value."""
+"""The right conversation of a case with turns, and wrong ones: missing or extra calls, wrong values."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ from .answers import why_failed
 from .changes import changes
 from .gaps import FILL_IN
 from .gaps import Found
-from .gaps import lines
+from .gaps import Tried
+from .gaps import case_mutation
 from .mutants import MOST_TOOLS
 from .mutants import is_destructive
 from .mutants import plain_call
+from .results import Call
 from .results import CaseMutation
 from .results import Kind
-from .results import Survivor
 from .values import NOTHING
 from .values import inside
 from .values import right_value
@@ -55,7 +56,7 @@ class Done(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """A wrong conversation. `found` says what lets it pass; None where the case calls it right then."""
+    """A wrong conversation. `found` says why it may pass; None if the case then calls it right."""
 
     kind: Kind
     turns: Sequence[Done]
@@ -63,45 +64,31 @@ class Wrong(NamedTuple):
 
 
 def mutate_conversation(case: ResolvedCase) -> CaseMutation:
-    """The wrong conversations of a case. Raises ScoringError when it cannot be scored."""
-    unknown = CaseMutation(id=case.id, line=case.line, calls=None)
+    """Break the right conversation of a case, and score the results.
+
+    Raises UnknownError if no right one is known, and ScoringError if the case cannot be scored.
+    """
     if case.case.user is not None:
-        return structs.replace(unknown, unknown="a model plays the user")
-    try:
-        right = [_right(case, number) for number in range(len(case.turns))]
-    except UnknownError as error:
-        return structs.replace(unknown, unknown=str(error))
+        raise UnknownError("a model plays the user")
+    right = [_right(case, number) for number in range(len(case.turns))]
     trial = _score(case, right)
     if not trial.passed:
-        return structs.replace(unknown, unknown=why_failed(case, trial))
-    wrong: list[Wrong] = []
-    passing: list[tuple[Wrong, Found]] = []
-    legal = 0
-    for each in _all(case, right):
-        if not _passes(case, each.turns):
-            wrong.append(each)
-        elif each.found is not None:
-            passing.append((each, each.found))
-        else:
-            legal += 1
-    adds = lines([found for _, found in passing])
-    return CaseMutation(
-        id=case.id,
-        line=case.line,
-        calls=calls_of(done.calls for done in right),
-        mutants=len(wrong) + len(passing),
-        legal=legal,
-        survivors=tuple(
-            Survivor(each.kind, calls_of(done.calls for done in each.turns), found.gap, add, found.to)
-            for (each, found), add in zip(passing, adds, strict=True)
-        ),
+        raise UnknownError(why_failed(case, trial))
+    tried = (
+        Tried(each.kind, _calls_in(each.turns), _passes(case, each.turns), each.found)
+        for each in _all(case, right)
     )
+    return case_mutation(case, _calls_in(right), tried)
+
+
+def _calls_in(turns: Sequence[Done]) -> tuple[Call, ...]:
+    return calls_of(done.calls for done in turns)
 
 
 def _passes(case: ResolvedCase, turns: Sequence[Done]) -> bool:
     try:
         return _score(case, turns).passed
-    except ScoringError:  # an error is no pass
+    except ScoringError:
         return False
 
 
@@ -115,19 +102,19 @@ def _score(case: ResolvedCase, turns: Sequence[Done]) -> TrialResult:
         reply = Reply(message={"role": "assistant", "content": done.text}, format="native")
         rounds.append(Round(reply, (), said))
     transcript = Transcript((), tuple(rounds))
-    # Of what is said, only a judge could tell.
+    # Only a judge could tell whether the rubrics are met.
     met = tuple(Judged(rubric, turn, True) for turn, rubric in to_judge(case, transcript))
     return score_transcript(case, structs.replace(transcript, judged=met))
 
 
 def _parts(case: ResolvedCase, number: int) -> list[Expectations]:
-    """Where it is said what is called in a turn: there, or in the case."""
+    """The turn and the case, as far as they have expected calls."""
     parts = (case.turns[number].turn, case.case)
     return [part for part in parts if part.expected_calls is not None]
 
 
 def _calls(case: ResolvedCase, number: int) -> tuple[str, list[ExpectedCall]]:
-    """The calls that are expected in a turn, and their place; those of the case in the last turn."""
+    """The place and the calls that are expected in a turn; those of the case are in the last turn."""
     turn = case.turns[number].turn
     if any(each.turn.expected_calls is not None for each in case.turns):
         return f"turns[{number}].expected_calls", turn.expected_calls or []
@@ -156,7 +143,7 @@ def _text(expected: str | dict[str, Any]) -> str:
         return ""
     found = right_value(expected, {"type": "string"}, RULES["exact"])
     if found is NOTHING:
-        raise UnknownError(f"no text is known that {json.dumps(expected)} finds")
+        raise UnknownError(f"no text is known that matches {json.dumps(expected)}")
     return str(found)
 
 

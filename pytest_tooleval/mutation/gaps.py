@@ -1,9 +1,10 @@
-"""What lets a wrong answer pass, and the line that would have it noticed."""
+"""Why a wrong answer passes, and the line that would make it fail."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
@@ -23,20 +24,52 @@ from .answers import Right
 from .answers import offered
 from .answers import schema_of
 from .mutants import Mutant
+from .results import Call
+from .results import CaseMutation
 from .results import Gap
+from .results import Kind
+from .results import Survivor
 from .values import NOTHING
 
-# Absent, or one of a list that has nothing in it: the author may list what is right, too.
+# The key must be absent; authors can add right values to the list.
 ABSENT: dict[str, Any] = {"$optional": {"$any_of": []}}
-FILL_IN = "..."  # stands, without quotes, for a value that only the author knows
+FILL_IN = "..."  # a value that only the author knows; shown without quotes
 
 
 class Found(NamedTuple):
-    """Why a wrong answer passes; `add` are the members of a JSON object that the suite lacks."""
+    """Why a wrong answer passes; `add` are the members that an object of the suite lacks."""
 
     gap: Gap
     add: dict[str, Any]
     to: str
+
+
+class Tried(NamedTuple):
+    """A wrong answer and whether it passes; `found` is None if the case itself calls it right."""
+
+    kind: Kind
+    calls: tuple[Call, ...]
+    passes: bool
+    found: Found | None
+
+
+def case_mutation(case: ResolvedCase, right: tuple[Call, ...], tried: Iterable[Tried]) -> CaseMutation:
+    """The result of a case, from its right answer and all wrong ones."""
+    answers = list(tried)
+    passing = [(each, each.found) for each in answers if each.passes and each.found is not None]
+    legal = sum(each.passes and each.found is None for each in answers)
+    adds = _lines([found for _, found in passing])
+    return CaseMutation(
+        id=case.id,
+        line=case.line,
+        calls=right,
+        mutants=len(answers) - legal,
+        legal=legal,
+        survivors=tuple(
+            Survivor(each.kind, each.calls, found.gap, add, found.to)
+            for (each, found), add in zip(passing, adds, strict=True)
+        ),
+    )
 
 
 def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult) -> Found:
@@ -70,7 +103,7 @@ def gap_of(case: ResolvedCase, right: Right, mutant: Mutant, trial: TrialResult)
 
 
 def _of_its_own(right: Right, mutant: Mutant, rules: Rules) -> Found:
-    """What an expected call must say so that the one made in its place is not taken for it."""
+    """What an expected call must have so that the call made instead does not match it."""
     call, made = right.calls[mutant.call], mutant.replies[-1][mutant.call]
     place = f"expected_calls[{mutant.call}]"
     if call.name != made.name:
@@ -97,12 +130,12 @@ def _fell(metric: str, before: TrialResult, after: TrialResult) -> bool:
 
 
 def _least(trial: TrialResult, metric: str) -> float:
-    """The score, in four digits that it does not miss."""
+    """The score, rounded down to four digits."""
     return math.floor((trial.values[metric] or 0.0) * 10_000 + TOLERANCE) / 10_000
 
 
-def lines(found: Sequence[Found]) -> list[str]:
-    """What to add for each, as it stands in a file; one line for all of an object, if they agree."""
+def _lines(found: Sequence[Found]) -> list[str]:
+    """The JSON to add for each; the same for all additions to one object that do not conflict."""
     groups: list[tuple[str, dict[str, Any]]] = []
     placed = []
     for each in found:
@@ -120,7 +153,7 @@ def lines(found: Sequence[Found]) -> list[str]:
 
 
 def _joined(one: Any, other: Any) -> Any:
-    """Both as one value; NOTHING where they say different things."""
+    """Both as one value; NOTHING if they conflict."""
     if identical(one, other):
         return one
     if isinstance(one, list) and isinstance(other, list):

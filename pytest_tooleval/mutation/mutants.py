@@ -1,4 +1,4 @@
-"""The right answer of a case, broken in the ways that models break it."""
+"""The right answer of a case, broken as models break it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DESTRUCTIVE = (
     *("cancel", "clear", "delete", "destroy", "drop", "erase", "kill", "overwrite", "purge", "refund"),
     *("remove", "reset", "revoke", "terminate", "truncate", "uninstall", "void", "wipe"),
 )
-MOST_TOOLS = 5  # others to call, of each kind: with a hundred they would be all that the score tells
+MOST_TOOLS = 5  # other tools to call, of each kind: a hundred would dominate the score
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _INVENTED = "made_up"
 
@@ -39,8 +39,8 @@ _INVENTED = "made_up"
 class Mutant(NamedTuple):
     """A broken answer.
 
-    `looked` says that the case looks at what was changed: then it is legal if no score is lower.
-    `call` is the judged call that was changed, `name` the argument, or the tool that was called.
+    `looked` says that the case judges the changed part: then the answer is legal if no score is lower.
+    `call` is the index of the changed call, `name` the changed argument, or the tool that was called.
     """
 
     kind: Kind
@@ -51,7 +51,7 @@ class Mutant(NamedTuple):
 
 
 def mutants(case: ResolvedCase, right: Right) -> Iterator[Mutant]:
-    """Each different broken answer once."""
+    """All broken answers, without duplicates."""
     seen = {_key(right.replies())}
     for mutant in _all(case, right):
         key = _key(mutant.replies)
@@ -80,7 +80,7 @@ def _all(case: ResolvedCase, right: Right) -> Iterator[Mutant]:
 
 
 def _other_tools(case: ResolvedCase, right: Right) -> tuple[list[ToolCall], list[ToolCall]]:
-    """Calls to tools that the case does not name: harmless and destructive ones."""
+    """Calls to tools that the case does not name: harmless ones and destructive ones."""
     named = {*case.case.valid_prerequisites, *(name for names in right.names for name in names)}
     others: list[ToolCall] = []
     destructive: list[ToolCall] = []
@@ -92,7 +92,7 @@ def _other_tools(case: ResolvedCase, right: Right) -> tuple[list[ToolCall], list
 
 
 def is_destructive(name: str) -> bool:
-    """Whether a tool's name says that it takes something away."""
+    """Whether a tool's name says that it destroys something."""
     return any(word.lower() in DESTRUCTIVE for word in _WORD.findall(name))
 
 
@@ -106,7 +106,7 @@ def _further_calls(
     for call in (*right.calls[-1:], *others):
         yield Mutant("further_call", right.replies((*right.calls, call)), name=call.name)
     for call in destructive:
-        # "Any tool" does not mean to lose data.
+        # "Any tool" does not mean a destructive one.
         calls = right.replies((*right.calls, call))
         yield Mutant("destructive_call", calls, looked=False, name=call.name)
 
@@ -164,7 +164,7 @@ def _other_arguments(case: ResolvedCase, right: Right, index: int) -> Iterator[M
         other = renamed(name)
         yield mutant("renamed_argument", other, {**rest, other: value}, looked=False)
         for kind, changed in changes(value, inside(schema, name)):
-            # What is only filled in has no right spelling that it could miss.
+            # A value that is only filled in has no right spelling.
             if looked or kind != "spelling":
                 yield mutant(kind, name, {**given, name: changed}, looked=looked)
     properties = schema.get("properties")
@@ -173,13 +173,13 @@ def _other_arguments(case: ResolvedCase, right: Right, index: int) -> Iterator[M
             value = _unasked(inner, name, schema)
             if value is not NOTHING:
                 yield mutant("invented_argument", name, {**given, name: value}, looked=False)
-    # A schema that takes anything says that this is right.
+    # If the schema accepts further arguments, this one is right.
     looked = schema.get("additionalProperties", False) is not False
     yield mutant("invented_argument", _INVENTED, {**given, _INVENTED: 1}, looked=looked)
 
 
 def _takes_any(case: ResolvedCase, right: Right, index: int) -> bool:
-    """Whether a call may be any call at all: where the order is free, also as another expected one."""
+    """Whether any call at all is right here, also as the match of another expected call."""
     places = range(len(right.calls)) if case.case.call_order == "any" else [index]
     return any(right.params[place] is None and ANY_TOOL in right.names[place] for place in places)
 
@@ -191,7 +191,7 @@ def renamed(name: str) -> str:
 
 
 def _unasked(schema: Any, name: str, root: dict[str, Any]) -> Any:
-    """A value for a parameter that nobody asked for, and not the one that it has anyway."""
+    """A value for a parameter that is not expected, different from its default."""
     value = stand_in(schema, name, root)
     default = schema.get("default", NOTHING) if isinstance(schema, dict) else NOTHING
     if value != default:

@@ -1,4 +1,4 @@
-"""A short text for a regular expression to find. A guess: whoever asks tries it out."""
+"""A short text that a regular expression may match. It is a guess, and callers must try it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 20  # repeats of one piece
 
 
 def example(pattern: str) -> str:
-    """A text that the pattern probably matches: the first of choices, of repeats as few as it takes."""
+    """A text that the pattern probably matches: the first alternatives, and the fewest repeats."""
     return _choice(pattern, 0)[0]
 
 
@@ -39,7 +39,7 @@ def _sequence(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _piece(pattern: str, at: int) -> tuple[str, int]:
-    """A text for the piece that begins here, and where it ends."""
+    """A text for the piece that begins here, and the end of the piece."""
     if aside := _ASIDE.match(pattern, at):
         return "", aside.end()
     if look := _LOOK.match(pattern, at):
@@ -58,8 +58,8 @@ def _piece(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _one_of(characters: str, own: str) -> str:
-    """A character that the class matches: of its own, or else a common one."""
+    """A character that the class matches: one of its own, or a common one."""
     try:
         return next((c for c in own + _CHARACTERS if re.fullmatch(characters, c)), "")
-    except re.error:  # what only `regex` knows
+    except re.error:  # syntax that only `regex` has
         return own[:1]

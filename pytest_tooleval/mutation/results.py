@@ -1,4 +1,4 @@
-"""What mutating a suite found."""
+"""The results of mutating a suite."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ class Survivor(Struct, frozen=True):
     add: Annotated[
         str,
         Meta(
-            description="The line that would have it noticed, and the others that lack the same object; "
-            "`...` is yours to fill."
+            description="The line that makes this answer fail, and others to add to the same object; "
+            "replace `...` by a value."
         ),
     ]
-    to: Annotated[str, Meta(description="The part of the suite that the line belongs to.")]
+    to: Annotated[str, Meta(description="The part of the suite to add the line to.")]
 
 
 class CaseMutation(Struct, frozen=True, kw_only=True):
@@ -88,9 +88,9 @@ class CaseMutation(Struct, frozen=True, kw_only=True):
     id: Annotated[str, Meta(description="The id of the case.")]
     line: Annotated[int, Meta(description="Its line in the file.")]
     calls: Annotated[
-        tuple[Call, ...] | None, Meta(description="The right answer; null when none is known.")
+        tuple[Call, ...] | None, Meta(description="The right answer; null if none is known.")
     ]
-    unknown: Annotated[str, Meta(description="Why no right answer is known; else empty.")] = ""
+    unknown: Annotated[str, Meta(description="Why no right answer is known, or empty.")] = ""
     mutants: Annotated[int, Meta(description="Wrong answers.")] = 0
     legal: Annotated[int, Meta(description="Changed answers that the case itself calls right.")] = 0
     survivors: Annotated[tuple[Survivor, ...], Meta(description="Wrong answers that pass.")] = ()
@@ -106,12 +106,12 @@ class SuiteMutation(Struct, frozen=True, kw_only=True):
     file: str
     name: str
     score: Annotated[
-        float | None, Meta(description="Mutants noticed / mutants; null when there are none.")
+        float | None, Meta(description="Mutants that fail / mutants; null without mutants.")
     ]
     mutants: int
     survivors: int
     legal: int
-    unknown: Annotated[int, Meta(description="Cases of which no right answer is known.")]
+    unknown: Annotated[int, Meta(description="Cases without a known right answer.")]
     skipped: Annotated[int, Meta(description="Cases that are never run.")]
     cases: tuple[CaseMutation, ...]
 

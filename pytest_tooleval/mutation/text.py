@@ -1,4 +1,4 @@
-"""What lets wrong answers pass, in words."""
+"""The results of mutating a suite, as text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Gap(NamedTuple):
 
 
 def gaps_of(case: CaseMutation) -> list[Gap]:
-    """The lines that a case lacks, each once."""
+    """The lines to add to a case, without duplicates."""
     gaps: dict[tuple[str, str], Gap] = {}
     for survivor in case.survivors:
         gap = gaps.setdefault((survivor.to, survivor.add), Gap(survivor.to, survivor.add, []))
@@ -37,7 +37,7 @@ def gaps_of(case: CaseMutation) -> list[Gap]:
 
 
 def mutation_problems(suite: Suite, found: SuiteMutation) -> Iterator[Problem]:
-    """Each line that a suite lacks, and each case without a right answer, at its place in the file."""
+    """The lines to add to a suite, and the cases without a right answer, at their places in the file."""
     places = {case.id: index for index, case in enumerate(suite.test_cases)}
     for case in found.cases:
         field = f"test_cases[{places[case.id]}]"
@@ -51,7 +51,7 @@ def mutation_problems(suite: Suite, found: SuiteMutation) -> Iterator[Problem]:
 
 
 def _shown_answer(calls: Sequence[Call], right: Sequence[Call]) -> str:
-    """The calls; in place of those that begin or end the right answer, too, an ellipsis."""
+    """The calls, with an ellipsis for the first and last ones if the right answer has them too."""
     if calls == right:
         return ""
     first = _same(calls, right)
@@ -63,6 +63,6 @@ def _shown_answer(calls: Sequence[Call], right: Sequence[Call]) -> str:
 
 
 def _same(calls: Sequence[Call], right: Sequence[Call]) -> int:
-    """How many calls are the same from the beginning on."""
+    """How many calls at the beginning are the same."""
     same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(calls, right, strict=False))
     return sum(1 for _ in same)

@@ -1,4 +1,4 @@
-"""A right value for what a case expects: one that its matchers accept and the tool's schema allows."""
+"""A right value for an expected one: its matchers accept it, and the tool's schema allows it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING: Final[Any] = object()  # no value is known
 
 
 def right_value(expected: Any, schema: Any, rules: Rules) -> Any:
-    """A value that is right, if possible one that fits the schema; `NOTHING` if none is known."""
+    """A right value, if possible one that fits the schema; `NOTHING` if none is known."""
     found = NOTHING
     for value in _guesses(expected, schema, rules):
         if not _accepts(expected, value, rules):
@@ -34,7 +34,7 @@ def right_value(expected: Any, schema: Any, rules: Rules) -> Any:
 
 
 def fits(schema: Any, value: Any) -> bool:
-    """Whether a value is valid; also where the schema by itself cannot tell."""
+    """Whether a value is valid; also True if the schema alone cannot tell."""
     if not isinstance(schema, Mapping):
         return True
     try:
@@ -67,7 +67,7 @@ def _accepts(expected: Any, value: Any, rules: Rules) -> bool:
 
 
 def _guesses(expected: Any, schema: Any, rules: Rules) -> Iterator[Any]:
-    """Values of which some may be right, the likeliest first."""
+    """Values that may be right, the likeliest first."""
     key = shape.matcher_key(expected)
     operand: Any = None if key is None else expected[key]
     if key is None:
@@ -124,6 +124,6 @@ def _plain(expected: Any, schema: Any, rules: Rules) -> Iterator[Any]:
     else:
         yield expected
         if is_number(expected) and expected == round(expected):
-            yield int(expected)  # 5.0 is right where 5 is, and an integer may be asked for
+            yield int(expected)  # 5.0 is 5, and the schema may want an integer
         if isinstance(expected, str) and rules.mode == "regex":
             yield example(expected)

@@ -302,7 +302,7 @@ def test_rewards_that_look_elsewhere(domain: Domain, monkeypatch: pytest.MonkeyP
     assert case["expected_text"] == [{"$regex": r"(?i)2,*0,*\ ,*h,*o,*u,*r,*s"}, "7"]
     for criteria, why in (
         ({"reward_basis": [RewardType.ACTION, RewardType.DB]}, "it is judged by ACTION"),
-        ({"initial_state": InitialState()}, "it begins in a state of its own"),
+        ({"initial_state": InitialState()}, "it begins in its own state"),
     ):
         with pytest.raises(ConfigError, match=f"^the task '0' cannot be converted: {why}$"):
             made(**criteria)

@@ -1,1 +1,1 @@
-"""Conversations that ran elsewhere: a module for each format, and how cases find their runs."""
+"""Conversations that ran elsewhere: a module for each format, and the search for their cases."""

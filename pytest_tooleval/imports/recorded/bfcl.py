@@ -1,9 +1,9 @@
-"""Result files of the Berkeley Function Calling Leaderboard, of its conversations (multi_turn_...).
+"""Result files of the Berkeley Function Calling Leaderboard, for its conversations (multi_turn_...).
 
-A record is `{"id": ..., "result": [[step, ...], ...]}`: in each turn what the model answered, calls as
-`[{name: arguments}]` or a text. Models without function calling write calls as Python, or in a way that
-only their own handler in `bfcl-eval` reads; what it read is in the `inference_log` beside, where the
-answers of the tools are as well. A step that cannot be read is none, as in the leaderboard.
+A record is `{"id": ..., "result": [[step, ...], ...]}`. It has the model's answers in each turn: calls
+as `[{name: arguments}]`, or a text. Models without function calling write calls as Python, or in a form
+that only their own handler in `bfcl-eval` reads. Its `inference_log` has the calls that the handler
+read, and the answers of the tools. A step that cannot be read counts as text, as in the leaderboard.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Call = tuple[str, dict[str, Any]]
 
 
 class _Result(Struct):
-    """One conversation. When it broke off with an error, that is the result."""
+    """One conversation. If it failed, the result is the error."""
 
     id: str
     result: list[list[Any]] | str
@@ -57,7 +57,7 @@ class _Result(Struct):
 
 
 class _Entry(Struct):
-    """What is noted of a step: what the model said, how it was read, what a tool answered."""
+    """A log entry of a step: the model's answer, the calls read from it, or a tool's answer."""
 
     role: str = ""
     content: Any = None
@@ -71,7 +71,7 @@ class _Step(NamedTuple):
 
 
 class _Undecodable(Exception):
-    """A step that the leaderboard takes for words."""
+    """The leaderboard takes the step for text."""
 
 
 def reads(value: Any) -> bool:
@@ -90,7 +90,7 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
         try:
             results.append((record, typed(record.value, _Result, "a result")))
         except UnusableError as error:
-            text = f"{error}; results of BFCL are read of its categories multi_turn"
+            text = f"{error}; only results of BFCL's multi_turn categories can be read"
             yield Problem(str(path), record.line, 1, record.field, text)
     makes_calls = any(_native(step) for _, each in results for step in _every_step(each))
     for record, result in results:
@@ -166,7 +166,7 @@ def _text(answer: Any) -> str:
 
 
 def _logged(answer: Any, entries: list[_Entry]) -> _Step:
-    """A step as the model's handler read it: calls as Python, and what they were answered."""
+    """A step as the model's handler read it: calls as Python, and their answers."""
     texts = [text for each in entries for text in each.model_response_decoded]
     answers = [str(each.content) for each in entries if each.role == "tool"]
     return _Step(_text(answer), [_logged_call(text) for text in texts], answers)
@@ -176,7 +176,7 @@ def _logged_call(text: str) -> Call:
     try:
         (call,) = _python_calls(text, is_logged=True)
     except (_Undecodable, ValueError):
-        return text[:100], {}  # it was no call either when it was evaluated
+        return text[:100], {}  # it failed in the leaderboard, too
     return call
 
 
@@ -191,7 +191,7 @@ def _step(answer: Any, makes_calls: bool) -> _Step:
         text = _text(answer)
         if not makes_calls and _OTHER_CALLS.search(text):
             raise UnusableError(
-                "a step has calls in a form of the model's own; keep its inference_log, which tells them"
+                "a step has calls in the model's own format; keep the inference_log, which decodes them"
             ) from None
         return _Step(text, [], [])
 
@@ -225,19 +225,19 @@ def _call(node: ast.AST, is_logged: bool) -> Call:
     if not isinstance(node, ast.Call):
         raise _Undecodable
     if is_logged and node.args:
-        raise UnusableError(f"a call with arguments without names: {shorten(ast.unparse(node), 80)}")
-    # The leaderboard drops arguments without names that a model writes.
+        raise UnusableError(f"a call with positional arguments: {shorten(ast.unparse(node), 80)}")
+    # The leaderboard drops positional arguments that a model writes.
     given = {str(each.arg): _value(each.value, is_logged) for each in node.keywords}
     return ast.unparse(node.func), given if is_logged else {k: _nested(v) for k, v in given.items()}
 
 
 def _marked(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """A call among the arguments of another, as the world `BFCL` takes it."""
+    """A call as an argument of another, in the form that the world `BFCL` expects."""
     return {"$call": name, "arguments": arguments}
 
 
 def _nested(value: Any) -> Any:
-    """As `parse_nested_value`, to which an object of objects is a call, except in a list."""
+    """As BFCL's `parse_nested_value`: an object of objects is a call, except in a list."""
     if not isinstance(value, dict):
         return value
     if all(isinstance(each, dict) for each in value.values()):
@@ -249,7 +249,7 @@ def _nested(value: Any) -> Any:
 
 
 def _joins(how: ast.operator, parts: list[Any]) -> bool:
-    """Whether texts or lists are joined, or one is repeated, to no more than a call may hold."""
+    """Whether texts or lists are joined, or one is repeated within the limit of length."""
     kinds = {type(each) for each in parts}
     if isinstance(how, ast.Add):
         return kinds in ({str}, {list})
@@ -261,7 +261,7 @@ def _joins(how: ast.operator, parts: list[Any]) -> bool:
 
 
 def _value(node: ast.AST, is_logged: bool) -> Any:
-    """An argument as of `resolve_ast_by_type`: a name is a text, and a call `{name: arguments}`."""
+    """An argument as by BFCL's `resolve_ast_by_type`: a name is a text, a call `{name: arguments}`."""
     if isinstance(node, ast.Constant):
         is_json = node.value is None or isinstance(node.value, (str, int, float))
         return node.value if is_json else str(node.value)
@@ -287,6 +287,6 @@ def _value(node: ast.AST, is_logged: bool) -> Any:
                 found = _ARITHMETIC[type(node.op)](*parts)
             except ArithmeticError:
                 raise _Undecodable from None
-            if not isinstance(found, int) or abs(found) < 2**63:  # larger may be too long to be written
+            if not isinstance(found, int) or abs(found) < 2**63:  # JSON may not hold larger ones
                 return found
     raise _Undecodable

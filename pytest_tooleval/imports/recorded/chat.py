@@ -1,4 +1,4 @@
-"""Chat transcripts: a conversation per record, with its messages as in OpenAI's chat API."""
+"""Chat transcripts: each record is a conversation, with messages as in OpenAI's chat API."""
 
 from __future__ import annotations
 
@@ -56,25 +56,25 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
 
 
 def _run(path: Path, record: Record) -> RecordedRun:
-    told = typed(record.value, _Conversation, "a conversation")
-    usage = told.usage or _Usage()
+    found = typed(record.value, _Conversation, "a conversation")
+    usage = found.usage or _Usage()
     taken = Taken(
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
-        cost_usd=told.cost_usd,
-        latency_s=told.latency_s,
+        cost_usd=found.cost_usd,
+        latency_s=found.latency_s,
     )
-    messages = chat_messages(told.messages)
-    if messages and messages[-1]["role"] == "assistant" and told.finish_reason:
-        messages[-1].setdefault("finish_reason", told.finish_reason)
+    messages = chat_messages(found.messages)
+    if messages and messages[-1]["role"] == "assistant" and found.finish_reason:
+        messages[-1].setdefault("finish_reason", found.finish_reason)
     return RecordedRun(
         str(path),
         record.line,
         messages,
         record.field,
-        case="" if told.case is None else str(told.case),
-        id="" if told.id is None else str(told.id),
-        model=told.model or NO_NAME,
+        case="" if found.case is None else str(found.case),
+        id="" if found.id is None else str(found.id),
+        model=found.model or NO_NAME,
         taken=taken,
-        tools=told.tools,
+        tools=found.tools,
     )

@@ -1,12 +1,12 @@
-"""What a span says of a call of a model, in each convention that libraries write.
+"""Reads calls of models from spans, in each convention that libraries use.
 
 - OpenTelemetry's semantic conventions for GenAI, 0.1.0 (1.37 to 1.41 of the general ones):
   `gen_ai.input.messages`, `gen_ai.output.messages`, `gen_ai.system_instructions`,
   `gen_ai.tool.definitions`, and spans of the operation `execute_tool`
 - their events before 1.37: `gen_ai.user.message`, `gen_ai.choice`, ..., as events of the span, or as the
-  list that pydantic-ai put into its attribute `events`
+  list that pydantic-ai put into the attribute `events`
 - OpenInference: `llm.input_messages.N.message.role`, ...
-- what OpenLLMetry wrote before: `gen_ai.prompt.N.role`, `gen_ai.completion.N.content`, ...
+- OpenLLMetry's former ones: `gen_ai.prompt.N.role`, `gen_ai.completion.N.content`, ...
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
 _KINDS = ("openinference.span.kind", "traceloop.span.kind")
 _TOOLS = "gen_ai.tool.definitions"
 _ENDINGS = ("refusal", "finish_reason", "stop_reason")
-_DEEPEST = 12  # of the parts of an attribute's name
+_DEEPEST = 12  # parts of an attribute's name
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """What a model was asked and what it answered, as chat messages; `tools` are None if unknown."""
+    """The messages given to a model and its answer, as chat messages; `tools` are None if unknown."""
 
     given: list[Message]
     said: list[Message]
@@ -46,7 +46,7 @@ class ModelCall:
 
 
 def first_of(attributes: Mapping[str, Any], *names: str) -> Any:
-    """The value of the first of these attributes that a span has."""
+    """The first of these attributes that the span has."""
     return next((attributes[name] for name in names if attributes.get(name) is not None), None)
 
 
@@ -57,15 +57,12 @@ def is_tool(span: Span) -> bool:
 
 
 def _kind(attributes: Mapping[str, Any]) -> str:
-    """What a span is about, by OpenInference or OpenLLMetry; chains tell messages, too."""
+    """The kind of a span in OpenInference or OpenLLMetry, where chains have messages, too."""
     return str(first_of(attributes, *_KINDS) or "llm").lower()
 
 
 def call_of(span: Span) -> ModelCall | None:
-    """The call of a model that a span is about, if it is and tells the messages.
-
-    UnusableError when they cannot be read.
-    """
+    """The call of a model in a span, if it is one and has messages. UnusableError if they are broken."""
     attributes = span.attributes
     if attributes.get("gen_ai.operation.name") not in _ASKING or _kind(attributes) != "llm":
         return None
@@ -80,8 +77,8 @@ def call_of(span: Span) -> ModelCall | None:
 
 
 def _ended(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """How an answer ended, where its span says it beside the message."""
-    body = _decoded(attributes.get("output.value"))  # OpenInference's: the provider's own document
+    """How an answer ended, from attributes other than its message."""
+    body = _decoded(attributes.get("output.value"))  # OpenInference: the provider's whole answer
     choice = _first(body.get("choices")) if isinstance(body, dict) else {}
     message = _first(body) or choice.get("message")
     reasons = _decoded(attributes.get("gen_ai.response.finish_reasons"))
@@ -155,7 +152,7 @@ def _openllmetry(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
 
 
 def _flat(message: dict[str, Any]) -> dict[str, Any]:
-    """Its calls have names and arguments without a function around them."""
+    """The message with a function around the name and the arguments of each call."""
     calls = [{"id": call.get("id"), "function": call} for call in _objects(message, "tool_calls")]
     return {"role": "assistant", **message, "tool_calls": calls or None}
 
@@ -188,7 +185,7 @@ def _chat(messages: Iterable[Any]) -> list[Message]:
 
 
 def _messages(message: Any) -> Iterator[dict[str, Any]]:
-    """A message as one of the chat API, or several: each answer of a tool is a message there."""
+    """A message in the format of the chat API, which has a message for each answer of a tool."""
     if not isinstance(message, dict):
         return
     role = _ROLES.get(str(message.get("role")), message.get("role"))
@@ -206,8 +203,8 @@ def _messages(message: Any) -> Iterator[dict[str, Any]]:
             function = {"name": part.get("name"), "arguments": part.get("arguments")}
             calls.append({"id": part.get("id"), "function": function})
         elif kind == "tool_call_response":
-            told = part.get("response", part.get("result"))
-            yield {"role": "tool", "tool_call_id": part.get("id"), "content": as_text(told)}
+            answer = as_text(part.get("response", part.get("result")))
+            yield {"role": "tool", "tool_call_id": part.get("id"), "content": answer}
         elif kind == "refusal":
             refusal = refusal or part.get("refusal") or part.get("content")
         elif kind == "text":
@@ -216,23 +213,17 @@ def _messages(message: Any) -> Iterator[dict[str, Any]]:
             texts.append(f"[{kind}]")
     if texts or calls or role == "assistant":
         content = None if calls and not texts else "\n".join(texts)
-        ended = {key: message.get(key) for key in _ENDINGS}
-        yield {
-            **ended,
-            "role": role,
-            "content": content,
-            "tool_calls": calls or None,
-            "refusal": refusal,
-        }
+        ended = {**{key: message.get(key) for key in _ENDINGS}, "refusal": refusal}
+        yield {**ended, "role": role, "content": content, "tool_calls": calls or None}
 
 
 def as_text(value: Any) -> str:
-    """What a tool answered, as it was given to the model."""
+    """A tool's answer as the model got it."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _decoded(value: Any) -> Any:
-    """A value that spans keep as JSON text, as attributes of them are flat."""
+    """The value, decoded if it is JSON as a string, as attributes are flat."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             found = msgspec.json.decode(value)
@@ -254,7 +245,7 @@ def _list(attributes: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _nested(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
-    """The list that attributes such as PREFIX.0.message.role are, in order."""
+    """The list in attributes such as PREFIX.0.message.role, in order."""
     tree: dict[str, Any] = {}
     for key, value in attributes.items():
         path = key.removeprefix(f"{prefix}.").split(".")

@@ -24,7 +24,7 @@ from . import otel
 from . import tau2
 from .run import RecordedRun
 
-# A module each: `reads` tells by the first record of a file whether it is of this format.
+# Modules for formats; `reads` recognises a format by the first record of a file.
 READERS = (chat, otel, tau2, bfcl)
 _EXPECTED = (
     'expected chat transcripts ({"messages": [...]}), OTLP spans ({"resourceSpans": [...]}), or results '
@@ -36,9 +36,9 @@ _MOST_CHARACTERS = 8 << 20  # of one conversation
 
 
 def read_runs(paths: Sequence[Path]) -> list[RecordedRun]:
-    """All runs in these files and folders, in order. SuiteError when a file cannot be read whole.
+    """All runs in these files and folders, in order.
 
-    A run that is left out could be the one that failed.
+    Raises SuiteError if any part cannot be read, as that could be a run that failed.
     """
     runs: list[RecordedRun] = []
     problems: list[Problem] = []
@@ -46,7 +46,7 @@ def read_runs(paths: Sequence[Path]) -> list[RecordedRun]:
         for each in _read(path):
             (problems if isinstance(each, Problem) else runs).append(each)  # type: ignore[arg-type]
     if not runs and not problems:
-        problems = [Problem(str(path), 1, 1, "", "no recorded runs in it") for path in paths]
+        problems = [Problem(str(path), 1, 1, "", "no recorded runs") for path in paths]
     if problems:
         raise SuiteError(problems[:MAX_PROBLEMS])
     return runs
@@ -82,14 +82,14 @@ def _read(path: Path) -> Iterator[RecordedRun | Problem]:
 
 
 def _bounded(run: RecordedRun) -> RecordedRun | Problem:
-    """The run without secrets, as text alone, and no larger than may be."""
+    """The run without secrets, pictures and files; or a problem if it is too large."""
     messages = [_plain(message) for message in run.messages]
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)
     if size > _MOST_CHARACTERS:
         return run.problem(f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters")
     clean, _ = without_secrets([messages, run.model, run.case, run.id, run.error])
     messages, model, case, id, error = clean
-    # The model becomes a part of node ids.
+    # The name of the model becomes part of node ids.
     return run._replace(messages=messages, model=shown(model, 100), case=case, id=id, error=error)
 
 

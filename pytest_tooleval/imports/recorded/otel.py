@@ -1,8 +1,7 @@
-"""Traces of agents: the calls of models in their spans, put together to conversations.
+"""Traces of agents: the calls of models in their spans, joined to conversations.
 
-Each call of a model tells what it was given, so a conversation is a chain of calls in which one is
-given all that came before. What a model is asked within a tool or within another such call belongs to
-that one.
+Each call of a model has the messages given to it, so a conversation is a chain of calls in which each is
+given all previous messages. Calls inside a tool, or inside another call of a model, belong to that.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ from .run import RecordedRun
 reads = holds_spans
 _CASE = "tooleval.case"
 _NO_CONTENT = (
-    "no span says what a model was asked; most libraries record messages only with "
+    "no span has messages; most libraries record them only with "
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
 )
 
 
 @dataclass(eq=False)
 class _Chain:
-    """A conversation as far as it was followed. `case` is the span that names its case.
+    """A conversation so far. `case` is the span that names its case.
 
-    `around` are the spans around the last call, up to that.
+    `around` are the spans around the last call, up to `case`.
     """
 
     first: Span
@@ -69,11 +68,11 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
     spans.sort(key=lambda span: span.start)
     by_id = {(span.trace, span.id): span for span in spans}
     calls: dict[Span, ModelCall] = {}
-    told: dict[tuple[str, str], str] = {}  # what tools answered
+    results: dict[tuple[str, str], str] = {}  # the answers of tools by trace and call
     for span in spans:
         result = first_of(span.attributes, *_RESULTS)
         if is_tool(span) and result is not None:
-            told[span.trace, str(span.attributes.get("gen_ai.tool.call.id"))] = as_text(result)
+            results[span.trace, str(span.attributes.get("gen_ai.tool.call.id"))] = as_text(result)
         try:
             call = call_of(span)
         except UnusableError as error:
@@ -92,14 +91,14 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
         problems.append(Problem(str(path), 1, 1, "", _NO_CONTENT))
     yield from problems
     for chain in chains.all:
-        yield _run(path, chain, told)
+        yield _run(path, chain, results)
 
 
 _RESULTS = ("gen_ai.tool.call.result", "tool_response")
 
 
 def _above(span: Span, by_id: Mapping[tuple[str, str], Span]) -> Iterator[Span]:
-    """The spans around a span, the nearest first; those that end nowhere are hostile."""
+    """The spans around a span, the nearest first. Hostile spans may form a circle."""
     seen = {span.id}
     while (above := by_id.get((span.trace, span.parent))) is not None and above.id not in seen:
         seen.add(above.id)
@@ -108,7 +107,7 @@ def _above(span: Span, by_id: Mapping[tuple[str, str], Span]) -> Iterator[Span]:
 
 
 class _Chains:
-    """All conversations so far, found by what was said in them."""
+    """All conversations so far, which calls are matched to by their messages."""
 
     def __init__(self) -> None:
         self.all: list[_Chain] = []
@@ -116,13 +115,13 @@ class _Chains:
         self._by_call: dict[tuple[str, object], _Chain] = {}
 
     def add(self, span: Span, call: ModelCall, case: Span | None) -> _Chain:
-        """Go on with the conversation that the model was given, or begin one."""
+        """Continue the conversation given to the model, or begin a new one."""
         given = call.given
         chain = self._given(span, given, case)
         if chain is None:
             ids = (each.get("tool_call_id") for each in given if each["role"] == "tool")
             chain = next((c for id in ids if (c := self._by_call.get((span.trace, id)))), None)
-            if chain is not None:  # what was said before is kept by the provider, or was cut off
+            if chain is not None:  # earlier messages are stored by the provider, or were cut off
                 last = max(
                     (n for n, each in enumerate(given) if each["role"] == "assistant"), default=-1
                 )
@@ -151,7 +150,7 @@ class _Chains:
 
 
 def _may_go_on(chain: _Chain, span: Span, case: Span | None) -> bool:
-    """Whether a call that was given a conversation is its next: another trial may have said the same."""
+    """Whether a call may continue a conversation; another trial may have the same messages."""
     if chain.case and case and chain.case.attributes[_CASE] != case.attributes[_CASE]:
         return False
     last = chain.spans[-1]
@@ -162,7 +161,7 @@ def _may_go_on(chain: _Chain, span: Span, case: Span | None) -> bool:
 
 
 def _keys(messages: list[Message]) -> Iterator[int]:
-    """A key for each beginning of a conversation, which another system prompt does not change."""
+    """A key for each prefix of a conversation, ignoring system prompts."""
     key = 0
     for message in messages:
         if message["role"] not in SYSTEM_ROLES:
@@ -181,15 +180,14 @@ def _model(span: Span) -> str:
     return str(first_of(span.attributes, *_MODELS) or NO_NAME)
 
 
-def _run(path: Path, chain: _Chain, told: Mapping[tuple[str, str], str]) -> RecordedRun:
+def _run(path: Path, chain: _Chain, results: Mapping[tuple[str, str], str]) -> RecordedRun:
     last = chain.spans[-1]
     messages = list(chain.messages)
     for call in messages[-1].get("tool_calls") or ():
-        answer = told.get((last.trace, str(call["id"])))
+        answer = results.get((last.trace, str(call["id"])))
         if answer is not None:
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": answer})
     served = first_of(last.attributes, "gen_ai.response.model")
-    cost = _sum(chain, _COST)
     return RecordedRun(
         str(path),
         chain.first.line,
@@ -200,7 +198,7 @@ def _run(path: Path, chain: _Chain, told: Mapping[tuple[str, str], str]) -> Reco
         taken=Taken(
             prompt_tokens=None if (tokens := _sum(chain, _INPUT)) is None else int(tokens),
             completion_tokens=None if (tokens := _sum(chain, _OUTPUT)) is None else int(tokens),
-            cost_usd=cost,
+            cost_usd=_sum(chain, _COST),
             latency_s=sum(max(span.end - span.start, 0) for span in chain.spans) / 1e9,
             served_model=served if isinstance(served, str) else None,
         ),
@@ -217,13 +215,13 @@ def _broke_off(chain: _Chain) -> str:
         reason = "no answer is recorded"
     if reason is not None:
         return f"the last call of the model failed: {reason}"
-    # The call that failed may have no messages, and so be in no chain.
+    # The failed call may have no messages, and so belong to no chain.
     failed = next((each.error for each in around if each.error is not None), None)
     return f"a span around the run failed: {failed}" if failed is not None else ""
 
 
 def _sum(chain: _Chain, names: tuple[str, ...]) -> float | None:
-    """What all calls took together; None when any is unknown, as what is below 0 is."""
+    """The sum over all calls; None if one is unknown or negative."""
     found = [first_of(span.attributes, *names) for span in chain.spans]
     numbers = [each for each in found if is_number(each) and each >= 0]
     return sum(numbers) if len(numbers) == len(found) else None

@@ -1,4 +1,4 @@
-"""Spans as OTLP writes them in JSON: a document, or a line for each batch, as file exporters do."""
+"""Spans in OTLP's JSON: one document, or a line for each batch, as file exporters write."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ class _Traces(Struct, rename="camel"):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Span:
-    """A span with its attributes as plain values. `error` is the text of its failure, None without one.
+    """A span with its attributes as plain values. `error` is the message if it failed, else None.
 
-    Times are in nanoseconds, `line` is that of the file.
+    Times are in nanoseconds; `line` is the line of the file.
     """
 
     line: int
@@ -89,12 +89,12 @@ class Span:
 
 
 def holds_spans(value: Any) -> bool:
-    """Whether a record is a batch of a signal, of which spans are one."""
+    """Whether a record is a batch of spans, logs or metrics."""
     return isinstance(value, dict) and any(key in value for key in _SIGNALS)
 
 
 def spans_of(value: Any, line: int) -> Iterator[Span]:
-    """The spans of a batch. UnusableError for what is none."""
+    """The spans of a batch. UnusableError if it is none."""
     for resource in typed(value, _Traces, "OTLP").resource_spans:
         for scope in resource.scope_spans:
             for span in scope.spans:
@@ -112,7 +112,7 @@ def spans_of(value: Any, line: int) -> Iterator[Span]:
 
 
 def _number(value: int | str) -> int:
-    """OTLP writes 64 bits as text; 0 for what is no such number."""
+    """A 64-bit number, which OTLP writes as text; 0 if it is none."""
     if isinstance(value, str):
         value = int(value) if len(value) < 20 and value.isdecimal() else 0
     return value if -(2**63) <= value < 2**64 else 0

@@ -1,4 +1,4 @@
-"""A conversation that ran elsewhere, the case that it belongs to, and the transcript that is scored."""
+"""A conversation that ran elsewhere, its case, and its transcript for scoring."""
 
 from __future__ import annotations
 
@@ -30,19 +30,17 @@ from ...suite.model import needed_of
 from ...suite.model import prompt_messages
 from ...text import counted
 
-# The label of runs that do not name their model.
-NO_NAME = "recorded"
+NO_NAME = "recorded"  # the model of runs that do not name it
 
 
 class RecordedRun(NamedTuple):
-    """A conversation that ran elsewhere, and where it stands, as in `errors.Problem`.
+    """A conversation that ran elsewhere, and its place, as in `errors.Problem`.
 
-    `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; `id` is its own,
-    which may be that of a case as well. `taken` is what the whole run took, `tools` are those that were
-    offered, if they are known. `no_answer` says why the model did not bring it to an end, `error` what
-    else came between. `may_stop`: a benchmark that asks no further after many calls, and judges
-    them in the last turn. If several runs of a `group` name a case, those count that begin like it:
-    others were asked beside it.
+    `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; its own `id` may
+    also be that of a case. `taken` is for the whole run; `tools` are the offered ones, if known.
+    `no_answer` says why the model did not finish, `error` what else went wrong. `may_stop` is for a
+    benchmark that stops after many calls, and still judges them in the last turn. If several runs of a
+    `group` name a case, only those that begin like it belong to it.
     """
 
     path: str
@@ -68,16 +66,16 @@ class RecordedRun(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The runs of a suite's cases by id, and those that may be of several, with the reason."""
+    """The runs of a suite's cases by id, and those without a clear case, with the reason."""
 
     runs: dict[str, list[RecordedRun]]
     unclear: list[tuple[RecordedRun, str]]
 
 
 def find_runs(suite: Suite, runs: Iterable[RecordedRun]) -> Found:
-    """Find the runs of each case: by the case that they name, by their id, or by what the user says.
+    """Find the runs of each case: by the case that they name, by their id, or by the user's messages.
 
-    Of cases that begin with the same words, the one whose user says the same to the end is meant.
+    Of several cases with the same first message, the one with the same messages to the end is meant.
     """
     found = Found({}, [])
     said = {str(case.id): _said_in_case(case) for case in suite.test_cases}
@@ -92,7 +90,7 @@ def find_runs(suite: Suite, runs: Iterable[RecordedRun]) -> Found:
             ids = first.get(texts[0], []) if texts and texts[0] else []
             ids = [id for id in ids if said[id] == texts] or ids if len(ids) > 1 else ids
         if len(ids) > 1:
-            why = f"begins like the cases {', '.join(ids[:3])}; name its case"
+            why = f"begins like the cases {', '.join(ids[:3])}; add the case to the run"
             found.unclear.append((run, why))
         elif ids:
             found.runs.setdefault(ids[0], []).append(run)
@@ -101,7 +99,7 @@ def find_runs(suite: Suite, runs: Iterable[RecordedRun]) -> Found:
         for run in [run for run in mine if groups[run.group] > 1]:
             if _said(run.messages)[:1] != said[id][:1]:
                 mine.remove(run)
-                found.unclear.append((run, f"asked beside the run of case {id}"))
+                found.unclear.append((run, f"another conversation in the run of case {id}"))
     return found
 
 
@@ -111,16 +109,16 @@ def _said_in_case(case: TestCase) -> list[str]:
 
 
 def _said(messages: Iterable[Message]) -> list[str]:
-    """What the user says, with white space as in running text."""
+    """The user's messages, with normalised white space."""
     return [" ".join(text_of(each).split()) for each in messages if each.get("role") == "user"]
 
 
 def answers_of(case: ResolvedCase, runs: Sequence[RecordedRun]) -> list[Transcript | ModelError]:
-    """A case's recorded runs as its trials. Those that should be there and are not are errors."""
+    """A case's recorded runs as its trials. Missing ones are errors."""
     needed = needed_of(case.pass_rule)
     if needed is not None and len(runs) > needed[1]:
         message = f"{len(runs)} runs are recorded, but the rule {case.pass_rule} needs {needed[1]}"
-        return [ModelError(f"{message}; name another with --tooleval-pass", kind="replay")]
+        return [ModelError(f"{message}; change it with --tooleval-pass", kind="replay")]
     missing = "no run of this case is recorded"
     if runs:
         missing = f"{len(runs)} of {counted(case.trials, 'trial')} recorded; see --tooleval-trials"
@@ -144,7 +142,7 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
         why = _broke_off(case, transcript)
         if why and not _is_lost(case, transcript):
             return ModelError(f"{run.place}: the run ended {why}", kind="bad_response")
-    # What is known of the whole alone is the last round's; the sum counts.
+    # Put the figures of the whole run into the last round; only sums count.
     known = {name: value for name, value in structs.asdict(run.taken).items() if value}
     none = {name: 0 if isinstance(value, (int, float)) else value for name, value in known.items()}
     known["no_answer"] = run.no_answer or transcript.rounds[-1].reply.no_answer
@@ -154,7 +152,7 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
 
 
 def _broke_off(case: ResolvedCase, transcript: Transcript) -> str:
-    """Where a run ended before the conversation did; a model that reached max_rounds has failed."""
+    """Where a run ended too early, or empty. A model that reached max_rounds has failed, not the run."""
     turns, wanted = transcript.turns, len(case.turns)
     if wanted and turns[-1][-1].reply.calls:
         return "with calls that no reply follows" if len(turns[-1]) < case.max_rounds else ""
@@ -165,7 +163,7 @@ def _is_lost(case: ResolvedCase, transcript: Transcript) -> bool:
     try:
         return forbidden_in(case, transcript) is not None
     except CannotCompare:
-        return True  # said when the answer is scored
+        return True  # reported when the answer is scored
 
 
 def _with(round_: Round, taken: dict[str, Any]) -> Round:

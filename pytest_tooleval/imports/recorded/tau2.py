@@ -24,7 +24,7 @@ from ..tau2 import suite_name
 from .run import NO_NAME
 from .run import RecordedRun
 
-# The benchmark judges what came to an end, and calls what the agent did not bring to one wrong.
+# The benchmark judges finished simulations. If the agent did not finish one, it is wrong.
 _ENDED = ("user_stop", "agent_stop")
 _BROKEN_OFF = ("max_steps", "too_many_errors", "judge_stop", "agent_error")
 
@@ -110,7 +110,7 @@ def _run(path: Path, line: int, field: str, info: _Info, simulation: _Simulation
 
 
 def _messages(messages: Sequence[_Message]) -> Iterator[Message]:
-    """The messages as in the chat API, without the greeting, which is not the model's."""
+    """The messages as in the chat API, without the greeting, which is not from the model."""
     first = next((n for n, each in enumerate(messages) if each.role == "user"), len(messages))
     for each in messages[first:]:
         if each.role == "tool":
@@ -130,9 +130,9 @@ def _call(call: _Call) -> dict[str, Any]:
 def _taken(simulation: _Simulation) -> Taken:
     usages = [each.usage for each in simulation.messages[1:] if each.role == "assistant"]
     known = [usage for usage in usages if usage is not None]
-    told = known if len(known) == len(usages) else []
+    complete = known if len(known) == len(usages) else []
     return Taken(
-        prompt_tokens=sum(usage.prompt_tokens for usage in told) or None,
-        completion_tokens=sum(usage.completion_tokens for usage in told) or None,
+        prompt_tokens=sum(usage.prompt_tokens for usage in complete) or None,
+        completion_tokens=sum(usage.completion_tokens for usage in complete) or None,
         cost_usd=simulation.agent_cost,
     )

@@ -321,7 +321,7 @@ def test_conversations_are_played_on_bfcls_own_classes(tmp_path: Path) -> None:
         (["fly()"], 'the answer calls "fly", which is not among the functions'),
         (["fund_account(amount=now())"], "is not a call with plain values"),
         (["fund_account("], "is not a call with plain values"),
-        ([], "the answer has 0 turns, and the question 1"),
+        ([], "the answer has 0 turns, but the question has 1"),
     ],
 )
 def test_a_ground_truth_that_cannot_be_played(tmp_path: Path, truth: list[str], message: str) -> None:
@@ -365,7 +365,7 @@ def test_every_line_that_cannot_be_used_is_named_and_nothing_is_imported(tmp_pat
         {"id": "irrelevance_5", "question": [[], []], "function": []},
     )
     assert problems(file) == [
-        "2:1: not JSON: Input data was truncated",
+        "2:1: invalid JSON: Input data was truncated",
         '3:1: expected an object with an "id", got the list [1]',
         '4:1: "question": expected a list of turns, got the string "x"',
         '5:1: the id "irrelevance_0" is already used on line 1',
@@ -400,8 +400,7 @@ def test_missing_answers_are_one_problem(tmp_path: Path) -> None:
     questions = write(tmp_path, "q.json", *[question(f"simple_{n}", {}) for n in range(9)])
     (problem,) = problems(questions)
     assert problem == (
-        '1:1: there is no answer for "simple_0", "simple_1", "simple_2" and 6 more; '
-        "name the file with --answers"
+        '1:1: no answer for "simple_0", "simple_1", "simple_2" and 6 more; name the file with --answers'
     )
     (problem,) = problems(questions, write(tmp_path, "a.json", {"id": "x"}))
     assert problem.endswith(f"6 more in {tmp_path / 'a.json'}")

@@ -137,7 +137,7 @@ def test_every_message_of_the_assistant_in_a_conversation_is_an_answer() -> None
         {"role": "assistant", "content": "Sun."},
     ]
     answers, reasons = recorded_answers({**REQUEST, "messages": messages})
-    assert reasons == ["there is no message from the user before the answer"]
+    assert reasons == ["no message from the user before the answer"]
     assert [len(answer.messages) for answer in answers] == [2, 5]
     assert [bool(answer.calls) for answer in answers] == [True, False]
     assert all("weight" not in message for answer in answers for message in answer.messages)
@@ -251,13 +251,13 @@ def test_arguments_that_are_no_object(arguments: object) -> None:
         ({"messages": [{"role": "robot"}]}, "messages[0].role: invalid enum value 'robot'"),
         (REQUEST, "no answer is recorded"),
         ({**REQUEST, "response": None}, "no answer is recorded"),
-        ({**REQUEST, "response": "data: {}\n\n"}, "streamed in pieces"),
-        ({**REQUEST, "response": [{"choices": [], "delta": {}}]}, "streamed in pieces"),
-        ({**REQUEST, "response": {"choices": [{"delta": {}}]}}, "streamed in pieces"),
-        ({**REQUEST, "response": [CHUNK, CHUNK]}, "streamed in pieces"),
-        ({**REQUEST, "response": [{"type": "response.created", "response": {}}]}, "streamed in pieces"),
-        ({**REQUEST, "response": [{**CHUNK, "choices": []}]}, "streamed in pieces"),
-        (CHUNK, "streamed in pieces"),
+        ({**REQUEST, "response": "data: {}\n\n"}, "a stream of chunks"),
+        ({**REQUEST, "response": [{"choices": [], "delta": {}}]}, "a stream of chunks"),
+        ({**REQUEST, "response": {"choices": [{"delta": {}}]}}, "a stream of chunks"),
+        ({**REQUEST, "response": [CHUNK, CHUNK]}, "a stream of chunks"),
+        ({**REQUEST, "response": [{"type": "response.created", "response": {}}]}, "a stream of chunks"),
+        ({**REQUEST, "response": [{**CHUNK, "choices": []}]}, "a stream of chunks"),
+        (CHUNK, "a stream of chunks"),
         ({**REQUEST, "response": {"error": {"message": "sk-secret"}}}, "the answer is an error"),
         (
             {**REQUEST, "response": {"choices": [{"message": CALLED, "finish_reason": "length"}]}},
@@ -267,7 +267,7 @@ def test_arguments_that_are_no_object(arguments: object) -> None:
             {"input": "Hi", "response": {**RESPONSE, "status": "in_progress"}},
             'the answer is not complete: its status is "in_progress"',
         ),
-        ({**REQUEST, "previous_response_id": "resp_1", "response": RESPONSE}, "kept at the provider"),
+        ({**REQUEST, "previous_response_id": "resp_1", "response": RESPONSE}, "stored by the provider"),
         ({**REQUEST, "tools": {"a": 1}, "response": CHOICES}, "expected a list of tools"),
         (
             {**REQUEST, "tools": [TOOL, {"type": "web_search"}], "response": CHOICES},

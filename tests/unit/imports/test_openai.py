@@ -171,8 +171,8 @@ def test_broken_records_are_named_and_the_others_imported(tmp_path: Path) -> Non
     )
     assert made.added == 1
     (cut, error, unknown, schema, empty) = reasons(made)
-    assert cut == (2, "not JSON: Input data was truncated")
-    assert error == (3, "the answer is an error of the provider")
+    assert cut == (2, "invalid JSON: Input data was truncated")
+    assert error == (3, "the answer is an error from the provider")
     assert unknown[0] == 4
     assert 'the tool "unknown" is not defined' in unknown[1]
     assert schema[0] == 5

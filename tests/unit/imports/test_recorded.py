@@ -64,7 +64,8 @@ def test_of_cases_that_begin_alike_the_one_with_the_same_words_is_meant(tmp_path
     runs = [run_of(*longer, reply("Rain.")), run_of(user("Hi"), reply("Hi.")), run_of(user("Bye"))]
     found = find_runs(suite, runs)
     assert found.runs == {"long": [runs[0]], "short": [runs[1]]}
-    assert found.unclear == [(runs[2], "begins like the cases twin, other twin; name its case")]
+    why = "begins like the cases twin, other twin; add the case to the run"
+    assert found.unclear == [(runs[2], why)]
 
 
 Attributes = dict[str, Any]
@@ -189,13 +190,13 @@ def test_of_conversations_in_the_span_of_a_case_the_one_with_its_words_counts(tm
     )
     found = find_runs(suite, runs)
     assert [gists(run) for run in found.runs["x"]] == ["u a"]
-    assert found.unclear == [(runs[0], "asked beside the run of case x")]
+    assert found.unclear == [(runs[0], "another conversation in the run of case x")]
 
 
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
-        ({"gen_ai.operation.name": "chat"}, "1:1: no span says what a model was asked; *"),
+        ({"gen_ai.operation.name": "chat"}, "1:1: no span has messages; *"),
         (
             {"gen_ai.input.messages": '[{"role": "user", "par'},
             '1:1: gen_ai.input.messages: expected a list as JSON, got "[*LENGTH_LIMIT?',

@@ -101,7 +101,7 @@ def test_calls_written_as_python(tmp_path: Path, written: str, read: str | Calls
 def test_calls_in_a_form_of_the_models_own_are_read_from_the_log(tmp_path: Path) -> None:
     written = '<tool_call>{"name": "ls", "arguments": {}}</tool_call>'
     result = {"id": "multi_turn_base_0", "result": [[written, "Done."]]}
-    with pytest.raises(SuiteError, match="a step has calls in a form of the model's own"):
+    with pytest.raises(SuiteError, match="a step has calls in the model's own format"):
         runs(tmp_path, result)
     steps = [
         {"role": "assistant", "content": written},
@@ -131,5 +131,5 @@ def test_calls_in_a_form_of_the_models_own_are_read_from_the_log(tmp_path: Path)
 
 
 def test_results_of_other_categories(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match=r"results of BFCL are read of its categories multi_turn"):
+    with pytest.raises(SuiteError, match=r"only results of BFCL's multi_turn categories can be read"):
         runs(tmp_path, {"id": "simple_python_0", "result": [{"area": "{}"}]})

@@ -46,11 +46,11 @@ def test_records_have_their_lines(tmp_path: Path, text: str, expected: list[tupl
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ('{"a": 1', "2:1: not JSON: Input data was truncated"),
-        ('{"a": 1} x', "2:11: not JSON: trailing characters"),
-        ("{'a': 1}", "2:2: not JSON: object keys must be strings"),
-        ('{"a": NaN}', "2:7: not JSON: invalid character"),
-        ('{"a": 1e999}', "2:1: not JSON: Number out of range"),
+        ('{"a": 1', "2:1: invalid JSON: Input data was truncated"),
+        ('{"a": 1} x', "2:11: invalid JSON: trailing characters"),
+        ("{'a': 1}", "2:2: invalid JSON: object keys must be strings"),
+        ('{"a": NaN}', "2:7: invalid JSON: invalid character"),
+        ('{"a": 1e999}', "2:1: invalid JSON: Number out of range"),
         ("[" * 200 + "]" * 200, "2:1: nested deeper than 90 levels"),
         ("[" * 200_000, "2:1: nested deeper than 90 levels"),
     ],
@@ -69,8 +69,8 @@ def test_a_broken_line_costs_that_line(tmp_path: Path, line: str, problem: str) 
         (b" \n\n", "1:1: the file is empty"),
         ('{"a": 1}'.encode("utf-16"), "1:1: the file is not UTF-8 text"),
         (b'{"a":\n "caf\xe9"}', "2:6: the byte 0xe9 is not valid UTF-8"),
-        (b'[\n {"a": 1},\n]', "3:1: not JSON: "),
-        (b'[{"a": 1},\n2]\n]', "3:2: not JSON: trailing characters"),
+        (b'[\n {"a": 1},\n]', "3:1: invalid JSON: "),
+        (b'[{"a": 1},\n2]\n]', "3:2: invalid JSON: trailing characters"),
         (b"[" * 100_000, "1:1: nested deeper than 90 levels"),
     ],
 )

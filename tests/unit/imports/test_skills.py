@@ -70,10 +70,13 @@ def test_an_update_keeps_cases_and_takes_drafts_along(tmp_path: Path) -> None:
         ("", '1:1: expected "name" and "description" between two lines ---'),
         ("---\nname: a\n", '1:1: expected "name" and "description" between two lines ---'),
         ("---\n- a\n---\n", "2:1: expected lines such as name: my-skill"),
-        ("---\nname: a\ndescription: Use when: asked\n---\n", "3:22: not YAML: mapping values are not"),
+        (
+            "---\nname: a\ndescription: Use when: asked\n---\n",
+            "3:22: invalid YAML: mapping values are",
+        ),
         ("---\nname: a\ndescription:\n---\n", "1:1: description: missing"),
         ("---\nname: [a]\ndescription: b\n---\n", "1:1: name: missing"),
-        ("---\ndescription: b\nname: A_b\n---\n", "3:1: name: expected at most 64 small letters"),
+        ("---\ndescription: b\nname: A_b\n---\n", "3:1: name: expected at most 64 lower-case letters"),
         (f"---\nname: a\ndescription: {'b' * 1025}\n---\n", "3:1: description: expected at most 1024"),
     ],
 )
@@ -86,7 +89,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, expecte
 
 
 def test_two_skills_of_one_name_and_none_at_all(tmp_path: Path) -> None:
-    assert problems(tmp_path)[0].endswith("there is no SKILL.md in it or in a folder below")
+    assert problems(tmp_path)[0].endswith("no SKILL.md in this folder or below")
     skill(tmp_path / "a", FORMS)
     skill(tmp_path / "b", FORMS)
     assert len(import_skills(tmp_path, "s")[0]["tools"]) == 1
