@@ -86,20 +86,19 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 def _servers(tools: Sequence[Tool], call_tool: CallTool) -> Message:
-    from claude_agent_sdk import SdkMcpTool
-    from claude_agent_sdk import create_sdk_mcp_server
+    import claude_agent_sdk as sdk
 
     def bound(tool: Tool) -> Any:
         async def invoke(arguments: Message) -> Message:
             answer: str = await call_tool(tool.name, arguments)
             return {"content": [{"type": "text", "text": answer}]}
 
-        return SdkMcpTool(_parts(tool.name)[1], tool.description, tool.parameters, invoke)
+        return sdk.SdkMcpTool(_parts(tool.name)[1], tool.description, tool.parameters, invoke)
 
     servers: dict[str, list[Any]] = {}
     for tool in tools:
         servers.setdefault(_parts(tool.name)[0], []).append(bound(tool))
-    return {name: create_sdk_mcp_server(name, tools=bound) for name, bound in servers.items()}
+    return {name: sdk.create_sdk_mcp_server(name, tools=bound) for name, bound in servers.items()}
 
 
 def _prompt_with(prompt: Any, more: str) -> Any:
@@ -150,12 +149,7 @@ class _Session:
 
 
 def _rounds(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
-    from claude_agent_sdk import AssistantMessage
-    from claude_agent_sdk import ResultMessage
-    from claude_agent_sdk import TextBlock
-    from claude_agent_sdk import ToolResultBlock
-    from claude_agent_sdk import ToolUseBlock
-    from claude_agent_sdk import UserMessage
+    import claude_agent_sdk as sdk
 
     rounds: list[Message] = []
     spoken: object = None
@@ -163,22 +157,22 @@ def _rounds(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
     # parent.
     own = [event for event in events if getattr(event, "parent_tool_use_id", None) is None]
     for event in own:
-        if isinstance(event, AssistantMessage):
+        if isinstance(event, sdk.AssistantMessage):
             if event.message_id != spoken or not rounds:
                 rounds.append({"text": "", "calls": [], "results": []})
             spoken = event.message_id
             for block in event.content:
-                if isinstance(block, TextBlock):
+                if isinstance(block, sdk.TextBlock):
                     rounds[-1]["text"] += block.text
-                elif isinstance(block, ToolUseBlock):
+                elif isinstance(block, sdk.ToolUseBlock):
                     name = names.get(block.name, block.name)
                     rounds[-1]["calls"].append((block.id, name, block.input))
-        elif isinstance(event, UserMessage) and rounds and not isinstance(event.content, str):
+        elif isinstance(event, sdk.UserMessage) and rounds and not isinstance(event.content, str):
             for block in event.content:
-                if isinstance(block, ToolResultBlock):
+                if isinstance(block, sdk.ToolResultBlock):
                     text = text_of({"content": block.content})
                     rounds[-1]["results"].append(tool_answer(block.tool_use_id, text))
-    result = next((event for event in own if isinstance(event, ResultMessage)), None)
+    result = next((event for event in own if isinstance(event, sdk.ResultMessage)), None)
     if result is None or (result.is_error and result.subtype != "error_max_turns"):
         raise RuntimeError(f"Claude Code failed: {_reason(result)}")
     messages: list[Message] = []

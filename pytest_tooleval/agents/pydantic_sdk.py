@@ -90,27 +90,21 @@ def _bound(tool: Tool, call_tool: CallTool) -> Any:
 
 
 def _history(messages: list[Message]) -> list[Any]:
-    from pydantic_ai.messages import ModelRequest
-    from pydantic_ai.messages import ModelResponse
-    from pydantic_ai.messages import SystemPromptPart
-    from pydantic_ai.messages import TextPart
-    from pydantic_ai.messages import ToolCallPart
-    from pydantic_ai.messages import ToolReturnPart
-    from pydantic_ai.messages import UserPromptPart
+    from pydantic_ai import messages as ai
 
     history: list[Any] = []
     names = names_of_calls(messages)
     for message in messages:
         role, text = message["role"], text_of(message)
         if role == "assistant":
-            calls = [ToolCallPart(name, arguments, id) for id, name, arguments in calls_of(message)]
-            history.append(ModelResponse([*([TextPart(text)] if text else []), *calls]))
+            calls = [ai.ToolCallPart(name, arguments, id) for id, name, arguments in calls_of(message)]
+            history.append(ai.ModelResponse([*([ai.TextPart(text)] if text else []), *calls]))
         elif role == "tool":
             id = message["tool_call_id"]
-            history.append(ModelRequest([ToolReturnPart(names.get(id, ""), text, id)]))
+            history.append(ai.ModelRequest([ai.ToolReturnPart(names.get(id, ""), text, id)]))
         else:
-            part = UserPromptPart(text) if role == "user" else SystemPromptPart(text)
-            history.append(ModelRequest([part]))
+            part = ai.UserPromptPart(text) if role == "user" else ai.SystemPromptPart(text)
+            history.append(ai.ModelRequest([part]))
     return history
 
 

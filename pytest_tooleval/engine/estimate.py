@@ -30,6 +30,7 @@ from .judge import VERDICT
 from .judge import judge_messages
 from .limits.spending import price
 from .models.prices import listed
+from .models.spec import EFFORT_TOKENS
 from .models.spec import LEXICAL
 from .models.spec import ModelSpec
 from .user import opening
@@ -40,16 +41,6 @@ if TYPE_CHECKING:
 # Tokens of an answer: at least a short call; at most `max_tokens`, or this if it is not set.
 _SHORT_ANSWER = 20
 _LONG_ANSWER = 500
-# The most tokens of reasoning before an answer: litellm's budgets for efforts.
-_REASONING = {
-    "none": 0,
-    "minimal": 128,
-    "low": 1024,
-    "medium": 2048,
-    "high": 4096,
-    "xhigh": 8192,
-    "max": 16384,
-}
 # Tokens of a message besides its text.
 _MESSAGE_TOKENS = 3
 # Tokens that a round of a chain adds to the next question: the call and its answer.
@@ -178,13 +169,13 @@ def _reasoning_tokens(spec: ModelSpec, sampling: Mapping[str, Any]) -> int:
         return int(thinking["budget_tokens"])
     entry = listed(spec.model)
     if entry is None:
-        return _REASONING.get(sampling.get("reasoning_effort", "none"), 0)
+        return EFFORT_TOKENS.get(sampling.get("reasoning_effort", "none"), 0)
     if not entry.get("supports_reasoning"):
         return 0
     # Claude reasons only if asked, other models by default.
     asked = "claude" in spec.model and not entry.get("thinking_always_on")
     by_itself = entry.get("default_reasoning_effort", "none" if asked else "medium")
-    return _REASONING.get(sampling.get("reasoning_effort", by_itself), 0)
+    return EFFORT_TOKENS.get(sampling.get("reasoning_effort", by_itself), 0)
 
 
 def _tokens(prompt: int, rounds: int, answer: int) -> tuple[int, int]:

@@ -17,6 +17,8 @@ from ...record.transcript import SYSTEM_ROLES
 from ..models.keys import key_variable
 from ..models.prices import listed
 from ..models.prices import token_count
+from ..models.spec import EFFORT_TOKENS
+from ..models.spec import Effort
 from ..models.spec import ModelSpec
 from .base import ChatRequest
 from .http_client import HttpClient
@@ -37,14 +39,7 @@ _VERSION = "2023-06-01"
 _MAX_TOKENS = 4096
 # Refused at the top level of a tool's schema.
 _NOT_AT_THE_TOP = ("anyOf", "oneOf", "allOf")
-_BUDGETS = {
-    "minimal": 1024,
-    "low": 1024,
-    "medium": 2048,
-    "high": 4096,
-    "xhigh": 8192,
-    "max": 16384,
-}
+_LEAST_BUDGET = 1024
 
 
 class AnthropicClient(HttpClient):
@@ -138,13 +133,18 @@ def _choice(choice: str | None, parallel: bool | None) -> dict[str, Any] | None:
     return kind if choice == "required" else None
 
 
-def _thinking(thinking: Any, effort: str | None, listed: Mapping[str, Any]) -> dict[str, Any]:
+def _thinking(thinking: Any, effort: Effort | None, listed: Mapping[str, Any]) -> dict[str, Any]:
     """How much to think: a budget of tokens, or an effort for models without budgets."""
     adaptive = not listed or listed.get("supports_adaptive_thinking") is True
     budgets = not adaptive or listed.get("supports_legacy_thinking") is True
     if effort is not None and effort != "none":
         if not adaptive:
-            return {"thinking": {"type": "enabled", "budget_tokens": _BUDGETS[effort]}}
+            return {
+                "thinking": {
+                    "type": "enabled",
+                    "budget_tokens": max(_LEAST_BUDGET, EFFORT_TOKENS[effort]),
+                }
+            }
         # Without `display`, the thinking in the answer is empty.
         return {
             "thinking": {"type": "adaptive", "display": "summarized"},
@@ -155,10 +155,10 @@ def _thinking(thinking: Any, effort: str | None, listed: Mapping[str, Any]) -> d
     budget = thinking.get("budget_tokens")
     if budgets or thinking.get("type") != "enabled" or not isinstance(budget, int):
         return {"thinking": thinking}
-    levels = ["high", "medium"]
+    levels: list[Effort] = ["high", "medium"]
     if listed.get("supports_xhigh_reasoning_effort"):
         levels.insert(0, "xhigh")
-    level = next((name for name in levels if budget >= _BUDGETS[name]), "low")
+    level = next((name for name in levels if budget >= EFFORT_TOKENS[name]), "low")
     return {"thinking": {"type": "adaptive"}, "output_config": {"effort": level}}
 
 

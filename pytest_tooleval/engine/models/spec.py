@@ -26,6 +26,8 @@ SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "t
 # How much a model reasons before it answers, in OpenAI's terms, which litellm translates.
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
+# litellm's budgets of reasoning tokens for efforts.
+EFFORT_TOKENS = dict(zip(EFFORTS, (0, 128, 1024, 2048, 4096, 8192, 16384), strict=True))
 # The protocols of our own clients.
 Protocol = Literal["openai", "anthropic", "gemini"]
 # Parameters of litellm itself, which select litellm.
