@@ -1,7 +1,7 @@
 """The baseline gate: whether a run is worse than an earlier one by more than chance.
 
-The cases of both runs are compared pair by pair. docs/concepts/statistics.md says how, and how often
-that raises a false alarm or misses a drop.
+Compares the cases of both runs pair by pair. docs/concepts/statistics.md explains how, and how often it
+raises a false alarm or misses a drop.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ from .summary import SCORED
 PASS = "pass"
 # The chance of a false alarm.
 ALPHA = 0.05
-# The drop that a comparison must rule out to pass, unless --tooleval-max-drop names one.
+# The drop that must be ruled out to pass, without --tooleval-max-drop.
 MARGIN = 0.10
 
 
 @dataclass(frozen=True)
 class _Case:
-    """A case that has scores in both runs. `counts`: old trials, old passes, new trials, new passes."""
+    """A case with scores in both runs. `counts`: old trials, old passes, new trials, new passes."""
 
     old: CaseRow
     new: CaseRow
@@ -79,7 +79,7 @@ class _Case:
         return self.new.suite, self.new.file
 
     def values(self, metric: str) -> tuple[float, float] | None:
-        """The old and the new score, None unless both are numbers."""
+        """The old and new score, None unless both are known."""
         if metric == PASS:
             n, c, m, d = self.counts
             return c / n, d / m
@@ -89,10 +89,9 @@ class _Case:
 
 @dataclass(frozen=True)
 class _Metric:
-    """A metric over the `n` cases that have it, of a suite if there is one.
+    """A metric over the `n` cases that have it, of one suite or all.
 
-    `differences`, weighted and summed over clusters, tell two tests apart; of a suite they are 0 for
-    all others.
+    `differences` are weighted and summed over clusters, and identify a test; 0 for other suites.
     """
 
     name: str
@@ -111,13 +110,13 @@ class _Metric:
         return self.old - self.new
 
     def bound(self, alpha: float) -> float:
-        """The largest drop that is not ruled out; no more than there was can be lost."""
+        """The largest drop that is not ruled out, at most the old score."""
         return min(drop_bound(self.drop, self.error, self.step, alpha), self.old)
 
 
 @dataclass(frozen=True)
 class _Model:
-    """A model in both runs, with what the tests say before any correction."""
+    """A model in both runs, with uncorrected test results."""
 
     old: str
     new: str
@@ -129,7 +128,7 @@ class _Model:
 
 
 class Side(NamedTuple):
-    """One of the two runs: what the user calls it, what it says of itself, its cases."""
+    """One of the two runs, by the name that the user gave."""
 
     name: str
     run: Run
@@ -147,15 +146,15 @@ def compare(
 ) -> Comparison:
     """Compare two runs.
 
-    `models` are pairs of a label of `old` and one of `new`; every other model is compared with the one
-    of the same label. The comparison fails if, for some model and metric, the mean dropped by more
-    than `max_drop` and Holm's adjusted p is below `alpha`, or if that of the flips is: cases that
-    passed always and now fail always. It also fails when there is nothing to compare. It passes if for
-    each model a drop of the share of passes is ruled out that is above `max_drop` (without one:
-    `MARGIN`). Else it is inconclusive, which fails the run if `strict`. Raises ConfigError for a label
-    that its run does not have, and for NaN.
+    `models` are pairs of labels of `old` and `new`; other models are compared with the one of the same
+    label. The comparison fails if, for some model and metric, the mean dropped by more than `max_drop`
+    with Holm's adjusted p below `alpha`, or if that of the flips is: cases that passed every trial
+    before and fail every trial now. It also fails if there is nothing to compare. It passes if, for each
+    model, a drop of the share of passing trials above `max_drop` (or `MARGIN`) is ruled out. Otherwise
+    it is inconclusive, which fails the run if `strict`. Raises ConfigError for an unknown label, and for
+    NaN.
     """
-    if math.isnan(alpha) or math.isnan(max_drop):  # which click takes for a number in any range
+    if math.isnan(alpha) or math.isnan(max_drop):  # which click accepts in any range
         raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
     names = old.name, new.name
     sides = _by_model(old), _by_model(new)
@@ -208,7 +207,7 @@ def _worst(verdicts: Collection[Verdict]) -> Verdict:
 
 
 def _by_model(side: Side) -> dict[str, list[CaseRow]]:
-    """Rows by model; what was skipped for want of a model has none."""
+    """Rows by model, without those that were skipped as there is no model."""
     models: dict[str, list[CaseRow]] = {}
     for row in side.cases:
         if row.model:
@@ -266,8 +265,7 @@ def _compare_model(
     cases = [_case(*pair) for pair in zip(scored, clusters, strict=True)]
     metrics = [found for name in _metric_names(cases) if (found := _metric(name, cases)) is not None]
     metrics += _by_suite(cases)
-    # The test of flips needs a number of trials that was fixed beforehand. With single trials it
-    # would be McNemar's test of the passes once more.
+    # The test of flips needs a fixed number of trials. With single ones it would repeat McNemar's test.
     tests_flips = not early and any(case.counts[0] > 1 or case.counts[2] > 1 for case in cases)
     flips_p = flip_test([case.counts for case in cases], clusters) if tests_flips else None
     return _Model(*labels, pairing, cases, metrics, tests_flips, flips_p)
@@ -283,7 +281,7 @@ def _case(pair: Pair, cluster: int) -> _Case:
 
 
 def _metric_names(cases: Sequence[_Case]) -> list[str]:
-    """The pass rate, the built-in metrics, those of others. Of a penalty less is better: left out."""
+    """The pass rate, built-in metrics, then others. Without penalties, where lower is better."""
     found = dict.fromkeys(name for case in cases for name in case.new.scores)
     return [
         PASS,
@@ -293,7 +291,7 @@ def _metric_names(cases: Sequence[_Case]) -> list[str]:
 
 
 def _by_suite(cases: Sequence[_Case]) -> list[_Metric]:
-    """The overall score of each suite if there are several: a gain in one may hide a loss in another."""
+    """The overall score of each suite, if there are several, as gains can hide losses."""
     suites = dict.fromkeys(case.suite for case in cases)
     if len(suites) < 2:
         return []
@@ -334,8 +332,8 @@ def _metric(
     single = single and len({case.cluster for case, _ in found}) == len(found)
     binary = single and all(value in (0, 1) for _, values in found for value in values)
     test: Literal["sign-flip", "McNemar"] = "McNemar" if binary else "sign-flip"
-    # Means of more trials than the old ones differ lopsidedly from them even if nothing changed, and
-    # signs that are set alike either way do not know that.
+    # With more new trials than old ones, differences are skewed even if nothing changed, which the
+    # test of signs does not know.
     p = max(sign_flip_test(differences), _dealt_p(found))
     error = math.sqrt(math.fsum(each * each for each in differences)) / total
     step = _step([case for case, _ in found]) / total**2
@@ -343,7 +341,7 @@ def _metric(
 
 
 def _dealt_p(found: Sequence[tuple[_Case, tuple[float, float]]]) -> float:
-    """The p of `dealt_tail`, 0 where no case has more trials than before."""
+    """The p of `dealt_tail`, 0 if no case has more trials than before."""
     if all(case.counts[2] <= case.counts[0] for case, _ in found):
         return 0.0
     drop = math.fsum(case.weight * (old - new) for case, (old, new) in found)
@@ -355,7 +353,7 @@ def _dealt_p(found: Sequence[tuple[_Case, tuple[float, float]]]) -> float:
 
 
 def _step(cases: Sequence[_Case]) -> float:
-    """The sum over clusters of the squared weight by the number of trials: what one trial moves."""
+    """The sum over clusters of squared weight over trials: how much one trial moves."""
     clusters = [case.cluster for case in cases]
     fewest: dict[int, int] = {}
     for case in cases:
@@ -365,28 +363,28 @@ def _step(cases: Sequence[_Case]) -> float:
 
 
 def _trials(model: _Model) -> tuple[list[TrialRow], list[TrialRow]]:
-    """The old and the new trials of the cases compared."""
+    """The old and new trials of the compared cases."""
     old = [trial for case in model.cases for trial in case.old.trials]
     return old, [trial for case in model.cases for trial in case.new.trials]
 
 
 def _otherwise(model: _Model, names: tuple[str, str]) -> str:
-    """How the cases of a model were asked otherwise in one run than in the other, in words."""
+    """How requests to a model differed between the runs, in words."""
     old, new = ({pair for trial in side for pair in trial.fallbacks.items()} for side in _trials(model))
     return otherwise_text(model.new, old, new, names)
 
 
 def _served(model: _Model, names: tuple[str, str]) -> str:
-    """That other models answered under the same label, in words; empty where it is not known."""
+    """That different models answered under one label, in words; empty if unknown."""
     old, new = ({t.served_model for t in side if t.served_model} for side in _trials(model))
     return served_text(model.new, old, new, names) if old and new and old != new else ""
 
 
 def _adjust(models: Sequence[_Model]) -> tuple[list[tuple[list[float], float | None]], int]:
-    """Holm's adjusted p of each model's metrics, and of its flips, over the whole run; how many tests.
+    """Holm's adjusted p of each model's metrics and of its flips; and the number of tests.
 
-    A metric in which nothing differs is no test, and metrics whose differences are in proportion are
-    one: both stay so however chance sets the signs.
+    A metric without differences is not a test, and metrics with proportional differences are one test,
+    as both stay so for all signs.
     """
     family: dict[tuple[int, tuple[float, ...] | None], float] = {}
     for number, model in enumerate(models):
@@ -405,7 +403,7 @@ def _adjust(models: Sequence[_Model]) -> tuple[list[tuple[list[float], float | N
 
 
 def _direction(differences: Sequence[float]) -> tuple[float, ...]:
-    """The differences in units of the largest: what the test of signs sees of them."""
+    """The differences relative to the largest one, which the test of signs depends on."""
     largest = max(map(abs, differences), default=0.0)
     return tuple(round(value / largest, 9) for value in differences) if largest else (0.0,)
 
@@ -473,7 +471,7 @@ def _row(metric: _Metric, p: float, alpha: float, limits: tuple[float, float]) -
 
 
 def _moved(cases: Sequence[_Case]) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
-    """Cases that are worse, and better, by overall score, else by passes; the largest change first."""
+    """Worse and better cases, by overall score, then by passes; the largest change first."""
     moved = []
     for case in cases:
         n, c, m, d = case.counts
@@ -509,7 +507,7 @@ def _about(side: Side) -> ComparedRun:
 
 
 def _changes(pairings: Iterable[Pairing]) -> ComparedCases:
-    """What became of the cases, each named once however many models were asked."""
+    """How cases changed, each once for all models."""
     found = list(pairings)
     renamed = {
         _name(new): RenamedCase(new.suite, new.case, old_suite=old.suite, old_case=old.case)

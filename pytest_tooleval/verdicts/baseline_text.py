@@ -1,4 +1,4 @@
-"""What the baseline gate says: one plain line, safe to show, whatever labels and case ids hold."""
+"""The message of the baseline gate: one line that is safe to print."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Fallbacks = Set[tuple[str, "str | None"]]
 
 
 def labels_text(labels: Iterable[str]) -> str:
-    """`a, b`, cut after a few; `no model` for none."""
+    """`a, b`, cut after five; `no model` for none."""
     known = list(labels)
     more = [f"{len(known) - _MOST_LABELS} more"] if len(known) > _MOST_LABELS else []
     return ", ".join([*map(shown, known[:_MOST_LABELS]), *more]) or "no model"
@@ -39,7 +39,7 @@ def nothing_text(model: str, pairing: Pairing, names: tuple[str, str]) -> str:
 
 
 def left_out_text(unanswered: int, skipped: int, changes: ComparedCases, models: Sequence[str]) -> str:
-    """Which cases and models no verdict was made of, empty if there are none."""
+    """The cases and models that were not compared, empty if there are none."""
     parts = [f"{counted(unanswered, 'case')} without an answer"] if unanswered else []
     parts += [f"{counted(skipped, 'case')} skipped"] if skipped else []
     kinds = {"changed": changes.changed, "added": changes.added, "removed": changes.removed}
@@ -50,7 +50,7 @@ def left_out_text(unanswered: int, skipped: int, changes: ComparedCases, models:
 
 
 def otherwise_text(model: str, old: Fallbacks, new: Fallbacks, names: tuple[str, str]) -> str:
-    """What a model was sent in one of the runs alone, in place of what it refuses; empty for nothing."""
+    """The fallbacks that a model needed in only one of the runs; empty for none."""
     parts = [
         f"in {shown(name)}: {', '.join(fallback_text(*each) for each in sorted(only, key=str))}"
         for name, only in zip(names, (old - new, new - old), strict=True)
@@ -60,14 +60,14 @@ def otherwise_text(model: str, old: Fallbacks, new: Fallbacks, names: tuple[str,
 
 
 def served_text(model: str, old: Set[str], new: Set[str], names: tuple[str, str]) -> str:
-    """Which models answered under a label, where these were others in one run than in the other."""
+    """The different models that answered under one label."""
     sides = zip(names, (old, new), strict=True)
     parts = [f"{labels_text(sorted(served))} in {shown(name)}" for name, served in sides]
     return f"{shown(model)} was served by {' and by '.join(parts)}"
 
 
 def verdict_text(models: Sequence[ComparedModel], alpha: float) -> str:
-    """The verdict on models that were compared."""
+    """The verdict on the compared models."""
     failures = [text for model in models for text in _failures(model)]
     if failures:
         return "; ".join(failures)
@@ -84,16 +84,16 @@ def verdict_text(models: Sequence[ComparedModel], alpha: float) -> str:
         ]
     flips = [flip for model in models for flip in model.flips]
     if flips:
-        allowed.append(_flips(flips) + ("" if allowed else ", which may be chance"))
+        allowed.append(_flips(flips) + ("" if allowed else ", which may be due to chance"))
     return "; ".join([*parts, *allowed])
 
 
 def _open(model: ComparedModel) -> str:
-    """What is known of a model that may have got worse or not, and what would tell."""
+    """What is known about an inconclusive model, and what would decide."""
     row = model.metrics[0]
     if not model.got_worse:
-        shown_only = f"only drops of more than {row.bound:.2f}" if row.bound < row.old else "no drop"
-        few = f"so few answers rule out {shown_only}"
+        only = f"only rule out drops above {row.bound:.2f}"
+        few = f"so few answers {only if row.bound < row.old else 'rule out no drop'}"
         return f"no drop seen over {_cases_text([model])} of {shown(model.new)}; {few}; {_more(model)}"
     return (
         f"{_metric(row, model.new)} went from {row.old:.2f} to {row.new:.2f} over "
@@ -126,12 +126,12 @@ def _failures(model: ComparedModel) -> Iterable[str]:
 
 
 def _drops(model: ComparedModel, rows: Sequence[ComparedMetric]) -> Iterable[str]:
-    """One text for these metrics, with the figures of one of them."""
+    """A text for these metrics, with the figures of the first."""
     if not rows:
         return
     first = min(rows, key=lambda row: (row.suite is not None, row.metric != "overall", row.p_adjusted))
     others = [_metric(row) for row in rows if row is not first]
-    # As many decimals as it takes to see the drop.
+    # As many decimals as needed to show the drop.
     digits = next((digits for digits in range(2, 9) if round(first.drop, digits) > 0), 9)
     means = f"{first.old:.{digits}f} to {first.new:.{digits}f}"
     yield (
@@ -143,9 +143,9 @@ def _drops(model: ComparedModel, rows: Sequence[ComparedMetric]) -> Iterable[str
 
 def _flips(flips: Sequence[Flip]) -> str:
     if len(flips) > 1:
-        return f"{len(flips)} cases passed always and now fail always"
+        return f"{len(flips)} cases passed every trial before and fail every trial now"
     case, old, new = shown(flips[0].case), flips[0].old, flips[0].new
-    return f"{case} passed always ({old}) and now fails always ({new})"
+    return f"{case} passed every trial before ({old}) and fails every trial now ({new})"
 
 
 def _metric(row: ComparedMetric, model: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Budgets of a run: what the trials of each model may take at most, on average."""
+"""Budgets of a run: limits of what a trial takes on average, for each model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..text import counted
 
 @dataclass(frozen=True, slots=True)
 class RunBudget:
-    """The most of one of `metrics.BUDGETS` that a trial may take, on average over a model's trials."""
+    """The limit of one of `metrics.BUDGETS`, for the mean over a model's trials."""
 
     name: str
     most: float
 
     @classmethod
     def parse(cls, text: str, where: str = "--tooleval-budget=") -> RunBudget:
-        """Read `NAME=VALUE`; ConfigError when it cannot be read, beginning with `where`."""
+        """Read `NAME=VALUE`. ConfigError, starting with `where`, if it is invalid."""
         name, _, number = text.partition("=")
         try:
             most = float(number)
@@ -38,7 +38,7 @@ class RunBudget:
 
 
 def judge_budgets(cases: Sequence[CaseRow], budgets: Sequence[RunBudget]) -> list[Gate]:
-    """A gate for each budget and model, over the trials that have an answer."""
+    """A gate for each budget and model, over the answered trials."""
     trials: dict[str, list[TrialRow]] = {}
     for case in cases:
         if case.model:

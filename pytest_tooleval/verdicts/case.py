@@ -1,4 +1,4 @@
-"""The verdict on a case: means over its trials, its thresholds, its outcome."""
+"""The verdict on a case: its mean scores, thresholds and outcome."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Judgement = tuple[Outcome, dict[str, float | None], str]
 
 
 def mean_scores(trials: Sequence[TrialResult]) -> dict[str, float | None]:
-    """Per metric the mean over the trials that have a number; None where none has one."""
+    """The mean of each metric over the trials that have a value; None if none has."""
     values: dict[str, list[float]] = {}
     for trial in trials:
         for metric, value in trial.values.items():
@@ -29,13 +29,12 @@ def mean_scores(trials: Sequence[TrialResult]) -> dict[str, float | None]:
 
 
 def judge(trials: Sequence[TrialResult], case: ResolvedCase) -> Judgement:
-    """The outcome of a case, its mean scores, and the reason in one line (empty when it passed).
+    """The outcome of a case, its mean scores, and the reason in one line (empty if it passed).
 
-    A forbidden call in any trial fails the case. By `mean` the mean scores must reach the thresholds,
-    and what the trials took on average must keep to the budgets; a trial without an answer makes the
-    case an error: its mean would be of other questions than were asked. By `all`, `any` and `K/N` the
-    trials that pass are counted; trials without an answer make an error only if the verdict hangs
-    on them. Raises ScoringError when no thresholded metric applies to right answers.
+    A forbidden call in any trial fails the case. With `mean`, the mean scores must reach the thresholds,
+    and the mean costs keep to the budgets; a trial without an answer makes the case an error. With
+    `all`, `any` and `K/N`, passing trials are counted; trials without an answer make it an error only if
+    they could change the verdict. Raises ScoringError if no metric with a threshold applies.
     """
     answered = [trial for trial in trials if trial.error is None]
     scores = mean_scores(answered)
@@ -43,7 +42,7 @@ def judge(trials: Sequence[TrialResult], case: ResolvedCase) -> Judgement:
     forbidden = next((trial for trial in answered if trial.failure == "forbidden_call"), None)
     if forbidden is not None:
         return "failed", scores, _of_trial(forbidden, trials)
-    # --tooleval-trials=auto asks more than the case says.
+    # --tooleval-trials=auto asks more often than the case says.
     rule, planned = case.pass_rule, max(case.trials, len(trials))
     counted = rule != "mean"
     decided = _counted_verdict(trials, rule, planned) if counted else None
@@ -65,7 +64,7 @@ def judge(trials: Sequence[TrialResult], case: ResolvedCase) -> Judgement:
 
 
 def _of_trial(failed: TrialResult, trials: Sequence[TrialResult]) -> str:
-    """What was wrong with a trial, and how many of several failed."""
+    """What was wrong with a trial, and how many trials failed."""
     if len(trials) == 1:
         return failed.wrong
     count = sum(trial.error is None and not trial.passed for trial in trials)
@@ -73,7 +72,7 @@ def _of_trial(failed: TrialResult, trials: Sequence[TrialResult]) -> str:
 
 
 def _mean_spent(trials: Sequence[TrialResult], budgets: Iterable[str]) -> dict[str, float | None]:
-    """What the trials took on average of each budget; None where it is unknown of one of them."""
+    """The mean use of each budget; None if it is unknown for a trial."""
     means: dict[str, float | None] = {}
     for name in budgets:
         values = [value for trial in trials if (value := trial.spent[name]) is not None]
@@ -82,7 +81,7 @@ def _mean_spent(trials: Sequence[TrialResult], budgets: Iterable[str]) -> dict[s
 
 
 def needed_passes(rule: str, trials: int) -> int:
-    """How many of so many trials must pass by `all`, `any` or `K/N`."""
+    """How many trials must pass with `all`, `any` or `K/N`."""
     counted = needed_of(rule)
     if counted is not None:
         return counted[0]
@@ -90,7 +89,7 @@ def needed_passes(rule: str, trials: int) -> int:
 
 
 def _counted_verdict(trials: Sequence[TrialResult], rule: str, planned: int) -> bool | None:
-    """Whether enough trials pass, or None while the trials without an answer could change it."""
+    """Whether enough trials pass; None while open trials could change that."""
     needed = needed_passes(rule, planned)
     passes = sum(trial.passed for trial in trials)
     open_ = planned - sum(trial.error is None for trial in trials)
@@ -100,7 +99,7 @@ def _counted_verdict(trials: Sequence[TrialResult], rule: str, planned: int) -> 
 
 
 def fewest_to_decide(trials: Sequence[TrialResult], case: ResolvedCase) -> int:
-    """How many more trials could decide the verdict at the earliest; 0 when it is decided.
+    """The least number of further trials that could decide the verdict; 0 if it is decided.
 
     `trials` are those answered so far.
     """
@@ -111,14 +110,14 @@ def fewest_to_decide(trials: Sequence[TrialResult], case: ResolvedCase) -> int:
     if rule != "mean":
         decided = _counted_verdict(trials, rule, planned)
         if decided is not None:
-            # A trial that is not asked has not shown that it keeps from forbidden calls.
+            # Any trial could still make a forbidden call.
             return left if decided and case.forbids else 0
         passes = sum(trial.passed for trial in trials)
         failures = sum(trial.error is None for trial in trials) - passes
         needed = needed_passes(rule, planned)
         return min(left, needed - passes, planned - needed + 1 - failures)
     if any(trial.error is not None for trial in trials):
-        return 0  # an error, whatever the others say
+        return 0  # an error in any case
     if case.budgets or case.forbids:
         return left
     for more in range(left):
@@ -130,14 +129,14 @@ def fewest_to_decide(trials: Sequence[TrialResult], case: ResolvedCase) -> int:
 def _mean_decided(
     trials: Sequence[TrialResult], more: int, left: int, thresholds: Mapping[str, float]
 ) -> bool:
-    """Whether `more` trials, all right or all wrong, would leave nothing to the `left` others."""
+    """Whether `more` trials, all right or all wrong, decide it, whatever the `left` others score."""
     if not trials and not more:
         return False
     passes, fails = True, False
     for metric, bound in thresholds.items():
         values = [value for trial in trials if (value := trial.values.get(metric)) is not None]
         if len(values) < len(trials):
-            return False  # a metric that applies to some answers only: the others may not count
+            return False  # the metric does not apply to every answer
         count = len(values) + more + left
         least, most = (sum(values) + more) / count, (sum(values) + left) / count
         passes = passes and least >= bound - TOLERANCE

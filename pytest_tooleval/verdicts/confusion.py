@@ -1,4 +1,4 @@
-"""The confusion matrix of a model's tools, and how well it finds each of them."""
+"""The confusion matrix of a model's tools, with precision, recall and F1 of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .statistics import mean_of
 
 
 class _Seen(NamedTuple):
-    """What the trials of a case show of a tool; `weight` is that of one of them."""
+    """Counts of a tool over the trials of a case; `weight` is that of one trial."""
 
     expected: int
     called: int
@@ -29,14 +29,14 @@ class _Seen(NamedTuple):
 
 
 def confusion_of(model: str, cases: Sequence[CaseRow]) -> Confusion:
-    """The matrix of a model's cases, and the figures of each tool that is in it.
+    """The matrix of a model's cases, and the figures of each tool in it.
 
-    Cells count trials. Figures are means over cases by their weight, whatever the number of trials:
-    each case is a cluster whose share of right calls weighs as much as its calls. So precision and
-    recall of cases that are right or wrong have Wilson's interval. F1, which is 2 right / (expected +
-    called), is such a mean too, with the linearised variance of a ratio (the delta method, as Takahashi
-    et al. 2022, "Confidence interval for micro-averaged F1 and macro-averaged F1 scores"), only not
-    taken to be normal: see `mean_interval`.
+    Cells count trials. Figures are means over cases by weight, whatever the number of trials: each case
+    is a cluster whose share of right calls weighs as much as its calls. So precision and recall of
+    cases that are right or wrong have Wilson's interval. F1, 2 right / (expected + called), is such a
+    mean too, with the linearised variance of a ratio (the delta method, as in Takahashi et al. 2022,
+    "Confidence interval for micro-averaged F1 and macro-averaged F1 scores"), but without assuming
+    normality: see `mean_interval`.
     """
     cells: Counter[Choice] = Counter()
     seen: dict[str, list[_Seen]] = {}
@@ -65,7 +65,7 @@ def confusion_of(model: str, cases: Sequence[CaseRow]) -> Confusion:
 
 
 def _bucket(choice: Choice) -> Choice:
-    """Names that models make up are many, and all the same mistake."""
+    """All hallucinated names are one bucket."""
     return Choice(expected=choice.expected, hallucinated=True) if choice.hallucinated else choice
 
 

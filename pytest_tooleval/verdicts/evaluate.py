@@ -1,4 +1,4 @@
-"""From the answers to a case's trials to its result: one way for pytest, the fixture and the page."""
+"""From the answers to a case's trials to its result."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from ..suite.model import ResolvedCase
 from ..text import shorten
 from .case import judge
 
-# As much of the prompt as lists and the search show.
-_ASKED = 2000
+_ASKED = 2000  # characters of the prompt for lists and search
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a case stands: node id, file, position from 0, fingerprints as in `suite.fingerprints`."""
+    """The place of a case: node id, file, position from 0, fingerprints as in `suite.fingerprints`."""
 
     nodeid: str
     file: str = ""
@@ -42,7 +41,7 @@ class Place:
 def score_trials(
     case: ResolvedCase, answers: Sequence[Answer], scorers: Sequence[Scorer] = ()
 ) -> tuple[TrialResult, ...]:
-    """The result of each trial; an error in place of an answer stays one. Raises ScoringError."""
+    """The result of each trial. Raises ScoringError."""
     return tuple(
         TrialResult(error=TrialError(answer.kind, answer.message), trial=number)
         if isinstance(answer, ModelError)
@@ -60,9 +59,9 @@ def evaluate(
     *,
     explain: bool = True,
 ) -> CaseResult:
-    """Score and judge a case on the model with this label. What cannot be scored is an error, too.
+    """Score and judge a case on the model with this label. A case that cannot be scored is an error.
 
-    Without `explain` only the scores of a case that did not pass are explained.
+    `explain=False` explains only the scores of cases that did not pass.
     """
     try:
         trials = score_trials(case, answers, scorers)
@@ -75,7 +74,7 @@ def evaluate(
 
 
 def unscored(case: ResolvedCase, model: str, place: Place, outcome: Outcome, reason: str) -> CaseResult:
-    """The result of a case that has no trials: skipped, or never begun."""
+    """The result of a case without trials: skipped, or never started."""
     return _result(case, model, place, outcome, reason, {}, ())
 
 

@@ -1,4 +1,4 @@
-"""Gates over many cases: a least mean, a most number of errors."""
+"""Gates over many cases: lower limits of means, and a limit of errors."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
 PASS_RATE = "pass_rate"
 _SYNTAX = (
     "expected [SCOPE:][METRIC=]VALUE with a value from 0 to 1, such as 0.9, tool_selection=0.95, "
-    "suite:overall=0.8 or tag=smoke:1; a scope is model, suite or tag, alone (each of "
-    "them) or with a name"
+    "suite:overall=0.8 or tag=smoke:1; a scope is model, suite or tag, with a name or "
+    "without (each of them)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FailUnder:
-    """The least value of a metric over the cases of each model (and each suite or tag of it).
+    """The lowest mean of a metric over the cases of each model, or each suite or tag of it.
 
-    `name` restricts the gate to the one model, suite or tag of that name. `metric` is a scored
-    metric, `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`.
+    `name` restricts the gate to one model, suite or tag. `metric` is a scored metric, `pass_rate` (the
+    share of cases that passed), `pass@K` or `pass^K`.
     """
 
     metric: str
@@ -53,17 +53,17 @@ class FailUnder:
 
     @property
     def is_derived(self) -> bool:
-        """Whether the metric comes from verdicts and passes, and not from a scorer."""
+        """Whether the metric is made of verdicts or passes, not of scores."""
         return self.metric == PASS_RATE or _RELIABILITY.fullmatch(self.metric) is not None
 
     def covers(self, case: CaseRow) -> bool:
-        """Whether the gate judges a case: it is of its model, suite or tag, and has a value."""
+        """Whether the gate judges a case."""
         return bool(_names(self, case)) and value_of(case, self.metric) is not None
 
     @classmethod
     def parse(cls, text: str, where: str = "--tooleval-fail-under=") -> FailUnder:
-        """Read `[SCOPE:][METRIC=]VALUE`; ConfigError when it cannot be read, beginning with `where`."""
-        # Names of models hold colons (ollama/llama3:8b), metrics and numbers do not.
+        """Read `[SCOPE:][METRIC=]VALUE`. ConfigError, starting with `where`, if it is invalid."""
+        # Model names contain colons (ollama/llama3:8b), metrics and numbers do not.
         group, _, condition = text.rpartition(":")
         metric, _, number = condition.rpartition("=")
         metric = metric.strip() or PASS_RATE
@@ -85,14 +85,14 @@ class FailUnder:
 
 @dataclass(frozen=True, slots=True)
 class MostErrors:
-    """How many cases may have no answer: a number, or a share (0 to 1) of all cases."""
+    """How many cases may have no answer: a number, or a share from 0 to 1."""
 
     number: int | None = None
     share: float | None = None
 
     @classmethod
     def parse(cls, text: str, where: str = "--tooleval-max-errors=") -> MostErrors:
-        """Read `N` or `P%`; ConfigError when it cannot be read, beginning with `where`."""
+        """Read `N` or `P%`. ConfigError, starting with `where`, if it is invalid."""
         percent = text.strip().endswith("%")
         try:
             value = float(text.strip().removesuffix("%"))
@@ -104,7 +104,7 @@ class MostErrors:
         return cls(share=value / 100) if percent else cls(number=int(value))
 
     def of(self, cases: int) -> int:
-        """How many of so many cases."""
+        """The limit for a number of cases."""
         return self.number if self.number is not None else int((self.share or 0.0) * cases + TOLERANCE)
 
     def __str__(self) -> str:
@@ -119,12 +119,12 @@ def judge_gates(
     *,
     strict: bool = False,
 ) -> list[Gate]:
-    """The gates of a run, failed ones among them.
+    """Judge all gates of a run.
 
-    With `confidence` (between 0 and 1) the lower bound of the interval must reach the value to pass, and
-    the upper one lie below it to fail; else the gate is inconclusive, which fails the run if `strict`.
-    Cases without an answer fail every gate that they belong to unless `most_errors` allows them; a gate
-    without any case fails, too.
+    With `confidence` (0 to 1), the lower bound of the interval must reach the value to pass, and the
+    upper one be below it to fail; otherwise the gate is inconclusive, which fails the run if `strict`.
+    Cases without an answer fail their gates unless `most_errors` allows them. A gate without cases
+    fails.
     """
     evaluated = [case for case in cases if case.model and case.outcome != "skipped"]
     errors = sum(case.outcome == "error" for case in evaluated)
@@ -181,7 +181,7 @@ def _judge(
     for _, name, file in groups:
         places.setdefault(name, set()).add(file)
     return [
-        # Its file tells a suite from another one of the same name.
+        # The file distinguishes suites of the same name.
         _judge_group(
             gate, model, name, file if len(places[name]) > 1 else None, rows, errors_allowed, confidence
         )
@@ -194,7 +194,7 @@ def _groups(
 ) -> dict[tuple[str, str | None, str | None], list[CaseRow]]:
     """The cases of each model, or of each suite or tag of each model, in order of appearance.
 
-    The key is (model, suite or tag, file of the suite): two files may have suites of one name.
+    The key is (model, suite or tag, file of the suite).
     """
     groups: dict[tuple[str, str | None, str | None], list[CaseRow]] = {}
     for case in cases:
@@ -205,7 +205,7 @@ def _groups(
 
 
 def _names(gate: FailUnder, case: CaseRow) -> list[str | None]:
-    """The suite or the tags of a case that a gate judges, None for the whole model; empty: none."""
+    """The suite or tags of a case that a gate judges, or None for the model; empty if it does not."""
     if gate.scope == "model":
         return [None] if gate.name in (None, case.model) else []
     found = [case.suite] if gate.scope == "suite" else case.tags
@@ -246,7 +246,7 @@ def _judge_group(
         text += f", of which {sum(value for value, _ in pairs):.0f} passed (cases have weights)"
     silent = sum(len(case.trials) - case.scored for case in scored)
     if silent:
-        text += f"; {counted(silent, 'trial')} of them without an answer"
+        text += f"; {counted(silent, 'trial')} without an answer"
     if errors:
         text += f"; {counted(errors, 'case')} without an answer"
         text += "" if errors_allowed else ", more than --tooleval-max-errors allows"
@@ -277,7 +277,7 @@ def _judge_group(
 
 
 def _how_many(gate: FailUnder, pairs: Sequence[object], scored: Sequence[CaseRow]) -> str:
-    """`12 cases (36 trials)`, or `3 of 12 cases` after a selection; a tag is a part of suites anyway."""
+    """`12 cases (36 trials)`, or `3 of 12 cases` after a selection, but not for tags."""
     whole = {(case.file, case.suite): case.suite_cases for case in scored}
     total = 0 if gate.scope == "tag" else sum(whole.values())
     trials = sum(case.scored for case in scored)
@@ -289,7 +289,7 @@ def _how_many(gate: FailUnder, pairs: Sequence[object], scored: Sequence[CaseRow
 def _verdict(
     needed: float, value: float, bounds: tuple[float, float], confidence: float | None
 ) -> tuple[Verdict, str]:
-    """The verdict and the figures behind it, `0.87 < 0.90`, with as many digits as tell them apart."""
+    """The verdict and its figures, such as `0.87 < 0.90`, with as many digits as needed."""
     low, high = bounds
     passed, failed = low >= needed - TOLERANCE, high < needed - TOLERANCE
     for digits in range(2, 10):
@@ -314,14 +314,14 @@ def _further(
     values, weights = [value for _, value in found], [case.weight for case, _ in found]
     clusters, trials = clusters_of(case for case, _ in found), [case.scored for case, _ in found]
     cases = more_cases(values, weights, clusters, gate.needed, confidence)
-    # What more trials make of verdicts, and of several trials at once, is not known.
+    # How more trials change verdicts, or several trials at once, is unknown.
     if gate.is_derived and gate.metric not in ("pass@1", "pass^1"):
         return None, cases
     return more_trials(values, weights, clusters, trials, gate.needed, confidence), cases
 
 
 def _would_decide(trials: int | None, cases: int | None, *, single: bool) -> str:
-    """What would decide a gate that is inconclusive. Of single trials only the least is known."""
+    """What would decide an inconclusive gate. With single trials, only a minimum is known."""
     ways = [] if cases is None else [f"about {counted(cases, 'more case')} like these"]
     if trials is not None:
         word = "at least" if single else "about"
@@ -330,7 +330,7 @@ def _would_decide(trials: int | None, cases: int | None, *, single: bool) -> str
 
 
 def value_of(case: CaseRow, metric: str) -> float | None:
-    """A case's part in a gate: a score, whether it passed, its pass@k or pass^k; None without one."""
+    """A case's value in a gate: a score, 0 or 1 for its outcome, pass@k or pass^k; None without one."""
     if metric == PASS_RATE:
         return 1.0 if case.outcome == "passed" else 0.0
     reliability = _RELIABILITY.fullmatch(metric)

@@ -1,4 +1,4 @@
-"""What options and ini file say of a run's verdict, checked. Who says nothing imports nothing heavy."""
+"""Reads gates and baseline from options and ini file. Without any, nothing heavy is imported."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from .gates import FailUnder
     from .gates import MostErrors
 
-# The value of an option, else of its ini key, and the beginning of a message about it.
+# The value of an option, else of its ini key, and the prefix for messages about it.
 Given = Callable[[str], tuple[Any, str]]
-# The document of a run by its name; of several good ones that with the most of these files and models.
+# Loads a run by name; of several good ones, the one with the most of these files and models.
 Load = Callable[[str, Collection[tuple[str, str]]], "RowsDocument"]
 
 
 @dataclass(frozen=True)
 class Gates:
-    """The aggregate gates of the run; `asked` when the command line and not the ini file names one."""
+    """The gates of the run; `asked` if the command line, not the ini file, has one."""
 
     fail_under: tuple[FailUnder, ...] = ()
     max_errors: MostErrors | None = None
@@ -40,9 +40,9 @@ class Gates:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What to compare with: the name of a file or a run, old to new models, the drop allowed.
+    """What to compare with: the name of a file or run, pairs of models, the allowed drop.
 
-    The document is None if a preset names the run: there may be none yet.
+    The document is None if a preset names the run, as it may not exist yet.
     """
 
     name: str
@@ -57,7 +57,7 @@ def read_gates(
 ) -> Gates:
     """The gates. `by_ini` are options that a preset of the ini file has set.
 
-    Raises ConfigError for what cannot be read, and for gates that cannot be judged.
+    Raises ConfigError for invalid values, and for gates that cannot be judged.
     """
     entries, where = given("fail_under")
     errors, errors_where = given("max_errors")
@@ -85,7 +85,7 @@ def read_gates(
 
 
 def _check_early_stop(entries: Sequence[str], confidence: float | None) -> None:
-    """Refuse gates on figures that stopping early bends: the cases that stop are not like the others."""
+    """Refuse gates on figures that are biased by stopping early."""
     if confidence is not None:
         raise ConfigError("--tooleval-confidence: intervals are not valid with --tooleval-early-stop")
     for entry in entries:
@@ -109,7 +109,7 @@ def read_baseline(
         raise ConfigError("--tooleval-baseline=: expected a file or the name of a run, got nothing")
     models = []
     for pair in pairs:
-        # Of two names with `=` nobody could tell which is which; litellm has none.
+        # litellm's names contain no `=`.
         old, equals, new = pair.partition("=")
         if not (equals and old.strip() and new.strip()):
             raise ConfigError(f"--tooleval-baseline-model={pair}: expected OLD=NEW, two models")

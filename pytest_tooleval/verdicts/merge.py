@@ -1,4 +1,4 @@
-"""The shards of a run, joined as if they had been one run."""
+"""Joins the shards of a run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .run import tolerates
 from .summary import file_order
 from .summary import ran_partly
 
-# Options that each shard has for itself; and which may differ: where it finds recorded answers.
+# Options of each shard alone, and those that may differ: where recorded answers are.
 _OF_SHARDS = frozenset({"shard", *(option.name for option in OUTPUTS)})
 _MAY_DIFFER = ("cassette", "resume")
 _CASE = msgspec.json.Decoder(CaseResult)
@@ -46,14 +46,14 @@ _T = TypeVar("_T")
 
 
 class ShardFile(Struct, frozen=True):
-    """The document of a shard as far as a merge reads it: the cases are text until each is needed."""
+    """The document of a shard, with cases as text until they are needed."""
 
     run: Run
     cases: tuple[msgspec.Raw, ...]
 
 
 class Part(NamedTuple):
-    """A shard, and the file that it came from."""
+    """A shard and its file."""
 
     path: str
     run: Run
@@ -66,16 +66,16 @@ class Part(NamedTuple):
 
 
 def read_parts(files: Sequence[Path]) -> list[Part]:
-    """The shards in these files. Raises ToolevalError for a file that holds none."""
+    """The shards in these files. Raises ToolevalError for a file that is not a shard."""
     parts = []
     for file in files:
         run, cases = structs.astuple(read_document(file, ShardFile))
         if run.shard is None and (which := run.options.get("shard")):
             raise ToolevalError(
-                f"{file}: shard {which} ended before it had cases (exit status {run.exitstatus})"
+                f"{file}: shard {which} ended before it selected cases (exit status {run.exitstatus})"
             )
         if run.shard is None:
-            raise ToolevalError(f"{file}: not a shard of a run; --tooleval-shard makes shards")
+            raise ToolevalError(f"{file}: not a shard; run pytest with --tooleval-shard")
         rows = [_read(_ROW, case, str(file)) for case in cases]
         parts.append(Part(printable(str(file)), run, run.shard, rows, cases))
     return sorted(parts, key=lambda part: part.shard.number)
@@ -89,13 +89,11 @@ def _read(decoder: msgspec.json.Decoder[_T], case: msgspec.Raw, file: str) -> _T
 
 
 def check_parts(parts: Sequence[Part]) -> None:
-    """Raise ToolevalError unless these are the shards of one run, whole and each once."""
+    """Raise ToolevalError unless these are all shards of one run, complete and once each."""
     problems = [*_foreign(parts), *_doubled(parts), *_missing(parts), *_cut_short(parts)]
     cases, selected = len({row.nodeid for part in parts for row in part.rows}), parts[0].shard.cases
     if not problems and cases != selected:
-        problems = [
-            f"together they have {cases} of the {counted(selected, 'case')} that were shared out"
-        ]
+        problems = [f"together they have {cases} of {counted(selected, 'case')}"]
     if problems:
         raise ToolevalError("\n".join(["these are not the shards of one run:", *problems]))
 
@@ -108,7 +106,7 @@ def _asked_for(part: Part) -> dict[str, Any]:
     return {name: value for name, value in _options(part).items() if name not in _MAY_DIFFER}
 
 
-# What the shards of one run have in common.
+# What the shards of a run have in common.
 _COMMON: Mapping[str, Callable[[Part], Mapping[str, Any]]] = {
     "number of shards": lambda part: {"": part.shard.of},
     "version of pytest-tooleval": lambda part: {"": part.run.pytest_tooleval},
@@ -121,24 +119,24 @@ _SELECTION = "a different selection of cases than {}, or split by a different ca
 
 
 def _foreign(parts: Sequence[Part]) -> Iterator[str]:
-    """A line for each shard that is of another run than most."""
+    """A line for each shard that differs from most."""
     told: dict[str, str] = {}
     for what, value_of in _COMMON.items():
         for part, usual in _unlike(parts, list(map(value_of, parts))):
             difference = _difference(value_of(part), value_of(usual))
-            told.setdefault(part.path, f"{part}: {what}: {difference} as in {usual.path}")
+            told.setdefault(part.path, f"{part}: {what}: {difference} in {usual.path}")
     suites = {part.path: {row.file: row.suite_content for row in part.rows} for part in parts}
     for file in dict.fromkeys(file for found in suites.values() for file in found):
         those = [part for part in parts if file in suites[part.path]]
         for part, usual in _unlike(those, [suites[part.path][file] for part in those]):
-            told.setdefault(part.path, f"{part}: {printable(file)} is not the same as in {usual.path}")
+            told.setdefault(part.path, f"{part}: {printable(file)} differs from the one of {usual.path}")
     for part, usual in _unlike(parts, [part.shard.split for part in parts]):
         told.setdefault(part.path, f"{part}: {_SELECTION.format(usual.path)}")
     yield from told.values()
 
 
 def _unlike(parts: Sequence[Part], values: Sequence[object]) -> Iterator[tuple[Part, Part]]:
-    """Each shard in which a value is another than in most, and one of these."""
+    """Each shard whose value differs from most, and one with the usual value."""
     usual = max(values, key=values.count)
     for part, value in zip(parts, values, strict=True):
         if value != usual:
@@ -146,10 +144,10 @@ def _unlike(parts: Sequence[Part], values: Sequence[object]) -> Iterator[tuple[P
 
 
 def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """`trials=5 and not 3`."""
+    """`trials=5, but 3`."""
     name = next(name for name in {**one, **other} if one.get(name) != other.get(name))
     value, usual = (shown(str(each.get(name, "none")), 100) for each in (one, other))
-    return f"{printable(name)}{'=' if name else ''}{value} and not {usual}"
+    return f"{printable(name)}{'=' if name else ''}{value}, but {usual}"
 
 
 def _doubled(parts: Sequence[Part]) -> Iterator[str]:
@@ -177,9 +175,9 @@ def _cut_short(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def join_cases(parts: Sequence[Part], gates: Gates) -> list[KeptCase]:
-    """All cases in the order of one run; what of the failures and errors fails it is up to its gates.
+    """All cases in the order of one run. Its gates decide which failures and errors are tolerated.
 
-    A shard has tolerated all that is of the model.
+    In a shard, all of them are.
     """
     kept = []
     for part in parts:
@@ -192,7 +190,7 @@ def join_cases(parts: Sequence[Part], gates: Gates) -> list[KeptCase]:
 
 
 def join_runs(parts: Sequence[Part], options: Mapping[str, Any]) -> Run:
-    """What is to be said of the run as a whole, but for its exit status; `options` are the merge's."""
+    """The run as a whole, before its own verdict; `options` are those of the merge."""
     runs = [part.run for part in parts]
     alike = {
         name: value

@@ -1,6 +1,6 @@
-"""Which case of one run is which of another: by name and content, else by content, else by name.
+"""Pairs the cases of two runs: by name and content, else by content, else by name.
 
-Suites of one name may lie in several files, so what lies in the same file is paired first.
+Cases in the same file are paired first, as several files may have suites of one name.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Pair = tuple[CaseRow, CaseRow]
 class Pairing:
     """Rows of an old and a new run of one model.
 
-    `same` are the pairs to compare, the renamed ones among them; a `changed` pair has the same
-    name, but asks or expects something else.
+    `same` are the pairs to compare, including `renamed` ones. A `changed` pair has the same name, but
+    different content.
     """
 
     same: list[Pair]
@@ -32,9 +32,9 @@ class Pairing:
 
 
 def pair_cases(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> Pairing:
-    """Pair the rows of two runs. What has the same content is the same case, whatever its name.
+    """Pair the rows of two runs. Cases with the same content are the same, whatever their names.
 
-    Cases that are there several times are paired in the order of the runs.
+    Duplicates are paired in order.
     """
     same_file, old, new = _match(old, new, _file_name_and_content)
     moved, old, new = _match(old, new, _name_and_content)
@@ -45,7 +45,7 @@ def pair_cases(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> Pairing:
 
 
 def _content(row: CaseRow) -> Hashable:
-    """What is asked and expected; with other thresholds or another rule, a pass is another thing."""
+    """What is asked, expected, and needed to pass."""
     return row.content, tuple(sorted(row.thresholds.items())), row.pass_rule
 
 

@@ -1,7 +1,8 @@
-"""How many more trials would decide a verdict that is inconclusive: what is seen, with less noise.
+"""How many more trials or cases would decide an inconclusive verdict, if means stay as they are.
 
-Of the spread over cases, what trials bring falls with their number, what cases differ in does not
-(Miller 2024, section 3: Var = Var(case means) + E(variance within a case) / trials).
+More trials reduce the part of the spread that comes from trials, not the part that comes from
+differences between cases (Miller 2024, section 3: Var = Var(case means) + E(variance within a case) /
+trials).
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from .statistics import mean_interval
 from .statistics import summed
 from .statistics import wilson
 
-# Beyond this nobody asks.
 MOST = 10_000
 
 
@@ -29,18 +29,18 @@ def more_trials(
     needed: float,
     confidence: float,
 ) -> int | None:
-    """How many more trials of each case would move an interval off `needed`; None when none would.
+    """How many more trials of each case would move the interval off `needed`; None if none would.
 
-    The mean stays as seen, and the part of the spread shrinks that trials bring: of a case with mean s
-    of k trials s (1 - s) / (k - 1), the most that scores from 0 to 1 can have. Single trials do not
-    tell the two parts apart; then all of it is taken for noise, and the number is the least.
+    The part of the spread that comes from trials is s (1 - s) / (k - 1) for a case with mean s of k
+    trials, the most that scores from 0 to 1 can have. Single trials do not distinguish the two parts;
+    all of it then counts as noise, and the number is a minimum.
     """
     total = math.fsum(weights)
     mean = math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / total
     rests = summed([w * (value - mean) for value, w in zip(values, weights, strict=True)], clusters)
     spread = math.fsum(rest * rest for rest in rests)
     if not spread:
-        return None  # all alike: only more cases narrow the interval
+        return None  # no spread: only more cases narrow the interval
     within = [
         (w * w * value * (1 - value) * k / (k - 1) if k > 1 else w * w * (value - mean) ** 2, k)
         for value, w, k in zip(values, weights, trials, strict=True)
@@ -65,7 +65,7 @@ def more_cases(
     needed: float,
     confidence: float,
 ) -> int | None:
-    """How many more cases like these would: the effective ones are as many more."""
+    """How many more cases like these would, by the effective number of cases."""
     mean, effective = effective_cases(values, weights, clusters)
 
     def decides(more: int) -> bool:
@@ -88,17 +88,17 @@ def trials_to_compare(
 ) -> tuple[int | None, int | None]:
     """How many more new trials of each case would decide a comparison; if none would, how many in both.
 
-    `cases` are old trials, old passes, new trials, new passes. The drop and the share of passes of each
-    case stay as seen; its standard error and step fall with the trials. It is decided when a
-    drop above the margin (second of `limits`) is ruled out, or the drop is above the one allowed
-    (first) and significant by the normal approximation of the test of signs or by that of flips.
+    `cases` are old trials, old passes, new trials, new passes. `limits` are the allowed drop and the
+    margin. The drop and the passes of each case stay the same; standard error and step shrink. It is
+    decided if a drop above the margin is ruled out, or if the drop is above the allowed one and
+    significant by the normal approximation of the test of signs, or by the test of flips.
     """
     allowed, margin = limits
     differ = sum(c * m != d * n for n, c, m, d in cases)
     before = math.fsum(1 / n + 1 / m for n, _, m, _ in cases)
 
     def decided(old: int | None, new: Callable[[int], int]) -> bool:
-        """With so many old trials (None: as there are) and new ones by those there are."""
+        """Whether these numbers of trials decide it; `old` None keeps the old trials."""
         counts = [(old or n, (old or n) * c // n, new(m), -(-new(m) * d // m)) for n, c, m, d in cases]
         less = math.fsum(1 / n + 1 / m for n, _, m, _ in counts) / before
         smaller = (
@@ -120,7 +120,7 @@ def trials_to_compare(
 
 
 def _least(decides: Callable[[int], bool]) -> int | None:
-    """The least number from 1 that decides, None up to the most: where one does, all above do."""
+    """The smallest number that decides, None above the most; larger numbers decide, too."""
     high = 1
     while not decides(high):
         if high > MOST:

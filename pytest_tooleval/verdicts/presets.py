@@ -1,4 +1,4 @@
-"""What `--tooleval-gate` sets: options by what people mean."""
+"""The presets of `--tooleval-gate`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Setting = str | float | list[str]
 
 
 class Preset(NamedTuple):
-    """What it means, and the options that it sets where the user did not."""
+    """Its meaning, and the options that it sets unless the user does."""
 
     meaning: str
     sets: Mapping[str, Setting]
@@ -29,7 +29,7 @@ PRESETS = {
         {"fail_under": ["0.9"], "baseline": "good"},
     ),
     "nightly": Preset(
-        "everything asked anew, five times, judged by the interval, and no significant drop from the "
+        "every case asked anew five times, judged by the interval, and no significant drop from the "
         "last good run",
         {
             "trials": 5,
@@ -44,7 +44,7 @@ PRESETS = {
 
 
 def options_text(sets: Mapping[str, Setting]) -> str:
-    """Options as they are typed."""
+    """Options as on the command line."""
     typed = []
     for name, value in sets.items():
         option = f"--tooleval-{name.replace('_', '-')}"

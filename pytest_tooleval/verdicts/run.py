@@ -18,11 +18,11 @@ from .given import Gates
 
 
 class NoBaseline(ToolevalError):
-    """The first runs have none to compare with, and need none."""
+    """There is no baseline yet, as in the first run."""
 
 
 class Finding(NamedTuple):
-    """What did not pass and belongs to no case; what is inconclusive need not fail the run."""
+    """A problem of the run, not of a case. An inconclusive one may not fail the run."""
 
     name: str
     message: str
@@ -31,7 +31,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class RunVerdict:
-    """The gates of a run, and the comparison with the baseline, or why there is none."""
+    """Gates and comparison with the baseline; `uncompared` says why there is none."""
 
     gates: Sequence[Gate] = ()
     comparison: Comparison | None = None
@@ -53,17 +53,17 @@ def judge(
     looks: int = 1,
     misnamed: Sequence[str] = (),
 ) -> RunVerdict:
-    """The verdict on a run that came to its end.
+    """The verdict on a finished run.
 
-    `misnamed` tells of recorded runs that name a case which there is not: what a gate would have to
-    judge may be missing. `looks` is how often the run may be judged on the way to its end.
+    `misnamed` are recorded runs that name an unknown case, so gates may lack results. `looks` is how
+    often the run may be judged before it ends.
     """
     comparison, uncompared, problem = None, "", ""
     try:
         comparison = compare_run(cases, run, baseline, strict=strict, looks=looks)
     except NoBaseline as error:
         uncompared = f"not compared with a baseline: {error}"
-    except ToolevalError as error:  # a model of --tooleval-baseline-model that has no case here
+    except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
     judged = judge_run(cases, gates, strict=strict, looks=looks)
     return RunVerdict(
@@ -89,7 +89,7 @@ def _findings(
 
 
 def tolerates(gates: Gates, case: CaseRow) -> bool:
-    """Whether gates let a case not fail the run that the model failed, or had no answer for.
+    """Whether a failed case, or one without an answer, does not fail the run by itself.
 
     A forbidden call is never tolerated.
     """
@@ -100,7 +100,7 @@ def tolerates(gates: Gates, case: CaseRow) -> bool:
 
 
 def judge_run(cases: Sequence[CaseRow], gates: Gates, *, strict: bool, looks: int = 1) -> list[Gate]:
-    """All gates. Gates of the ini file say nothing of a run without a case."""
+    """All gates. Gates of the ini file do not apply to a run without cases."""
     if not gates or (not gates.asked and not any(case.model for case in cases)):
         return []
     from .budgets import judge_budgets
@@ -114,11 +114,10 @@ def judge_run(cases: Sequence[CaseRow], gates: Gates, *, strict: bool, looks: in
 
 
 def _of_each_look(error: float, looks: int) -> float:
-    """The part of a chance of error that each round of --tooleval-trials=auto may use up.
+    """The share of the error probability for each round of --tooleval-trials=auto.
 
-    There are at most so many looks at the verdict as trials. As much for each is alpha spending (Lan &
-    DeMets 1983) at a steady rate (Kim & DeMets 1987), and by Bonferroni's inequality it holds for all
-    looks together, however they hang together.
+    Equal shares are alpha spending (Lan & DeMets 1983) at a constant rate (Kim & DeMets 1987). By
+    Bonferroni's inequality they hold together, however the looks depend on each other.
     """
     return error / looks
 
@@ -126,10 +125,10 @@ def _of_each_look(error: float, looks: int) -> float:
 def compare_run(
     cases: Sequence[CaseRow], run: Run, baseline: Baseline | None, *, strict: bool, looks: int = 1
 ) -> Comparison | None:
-    """What the comparison with the baseline found, None without one.
+    """The comparison with the baseline, None without one.
 
-    Raises ToolevalError for models that one of the runs does not have, NoBaseline if a preset names a
-    run that is not there yet.
+    Raises ToolevalError for models that one of the runs does not have, NoBaseline if a preset's run
+    does not exist yet.
     """
     if baseline is None or (baseline.document is None and not any(case.model for case in cases)):
         return None
@@ -140,7 +139,7 @@ def compare_run(
     evaluated = [case for case in cases if case.model]
     document = baseline.document
     if baseline.name.startswith("good"):
-        # Which run that is depends on the files and models of this one, known only now.
+        # Which run is the last good one depends on the files and models of this one.
         former = {now: before for before, now in baseline.models}
         pairs = {(case.file, str(former.get(case.model) or case.model)) for case in evaluated}
         try:
@@ -163,11 +162,11 @@ def compare_run(
 
 
 def _selected(old: Sequence[CaseRow], new: Sequence[CaseRow]) -> list[CaseRow]:
-    """The old rows without those that this run may hold and did not select: they are not removed."""
+    """The old rows without cases that this run did not select, which do not count as removed."""
     ran: dict[str, set[str]] = {}
     whole: dict[str, int] = {}
     for case in new:
-        # By the file, as two may have a suite of one name; by the name for a file that was moved.
+        # By file, as two files may have suites of one name; by name for a file that was moved.
         for place in (case.file, case.suite):
             ran.setdefault(place, set()).add(case.case)
             whole[place] = case.suite_cases

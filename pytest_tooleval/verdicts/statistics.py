@@ -1,6 +1,6 @@
 """Statistics over trials and cases: pass@k, pass^k, intervals, paired tests.
 
-Pure functions of numbers. docs/concepts/statistics.md says what each means to a reader of a report, and
+Pure functions of numbers. docs/concepts/statistics.md explains them to readers of a report, and
 `tests/benchmarks/bench_calibration.py` measures how well they hold.
 """
 
@@ -16,11 +16,11 @@ from ..record.results import CaseRow
 from ..record.summary import Mean
 from ..record.summary import Reliability
 
-# What the spread of scores is measured with besides the scores themselves, see `mean_interval`.
+# Cases added to measure the spread of scores, see `mean_interval`.
 PSEUDO_CASES = 1 / 3
 
-# Limits of the exact tests: bits to move for a sum of differences, the most differences that are
-# rounded for it, and the most cases times flips.
+# Limits of the exact tests: bits to move for a sum of differences, differences that are rounded for it,
+# and cases times flips.
 WORK = 2**30
 ROUNDED = 300
 FLIP_WORK = 10**6
@@ -36,7 +36,7 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float | None:
-    """Chance that k trials pass all: C(c, k) / C(n, k), of c passes in n trials; None when n < k.
+    """Chance that k trials all pass: C(c, k) / C(n, k), of c passes in n trials; None when n < k.
 
     The mean over all ways to draw k of the n trials (Yao et al. 2024, "tau-bench").
     """
@@ -46,8 +46,8 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
 def reliability(cases: Sequence[tuple[int, int, float]]) -> Reliability | None:
     """pass@k and pass^k by k as means over cases, each given as (scored trials, passes, weight).
 
-    None when no case has several trials. For each k the cases with fewer than k trials are left out;
-    `cases` says how many are not.
+    None if no case has several trials. For each k, cases with fewer than k trials are left out; `cases`
+    is the number of the others.
     """
     most = max((n for n, _, _ in cases), default=0)
     if most <= 1:
@@ -62,7 +62,7 @@ def reliability(cases: Sequence[tuple[int, int, float]]) -> Reliability | None:
 
 
 def _ks(most: int) -> list[int]:
-    """All from 1 up to 10 trials; beyond that 1, 2, 5, 10, 20, 50, ... and the last."""
+    """1 to `most` up to 10 trials; above that 1, 2, 5, 10, 20, 50, ... and `most`."""
     if most <= 10:
         return list(range(1, most + 1))
     ks = [step * 10**power for power in range(len(str(most))) for step in (1, 2, 5)]
@@ -92,7 +92,7 @@ def wilson(successes: float, n: float, confidence: float = 0.95) -> tuple[float,
 
 
 def clusters_of(cases: Iterable[CaseRow]) -> list[int]:
-    """A number for each case, the same for those of one cluster of one suite."""
+    """A number for each case, the same for cases in one cluster of a suite."""
     numbers: dict[object, int] = {}
     return [
         numbers.setdefault(
@@ -111,7 +111,7 @@ def summed(values: Sequence[float], clusters: Sequence[int]) -> list[float]:
 
 
 def mean_of(cases: Sequence[tuple[float, float, int]], *, intervals: bool = True) -> Mean:
-    """The mean over cases, each its value, weight and cluster; with its interval, if asked for."""
+    """The mean over cases, given as (value, weight, cluster), with its interval if `intervals`."""
     values, weights, clusters = zip(*cases, strict=True)
     mean = sum(map(operator.mul, values, weights)) / sum(weights)
     if not intervals:
@@ -127,17 +127,17 @@ def mean_interval(
 ) -> tuple[float, float]:
     """Interval for the mean of case scores (0 to 1), each the mean over the case's trials.
 
-    Cases are the unit that varies, their trials do not count apart. It is Wilson's interval for the
-    effective number of cases p(1-p) / SE², p being the mean and SE its standard error: how many
-    right-or-wrong cases would be as certain (Franco et al. 2019; Kott 2017). Where all scores
-    are 0 or 1 and weigh the same, that is the number of cases, and the interval Wilson's own.
+    Cases are the unit that varies, not trials. It is Wilson's interval for the effective number of cases
+    p(1-p) / SE², with mean p and standard error SE: how many right-or-wrong cases would be as certain
+    (Franco et al. 2019; Kott 2017). If all scores are 0 or 1 with equal weights, that is the number of
+    cases, and the interval is Wilson's own.
 
-    A cluster counts as one case with their mean and all their weight, which makes SE the clustered
-    one of Miller 2024 ("Adding Error Bars to Evals").
+    A cluster counts as one case with their mean and total weight, which makes SE the clustered one of
+    Miller 2024 ("Adding Error Bars to Evals").
 
-    Few cases near 1 look more certain than they are, as the rare bad one is not among them. SE is
-    therefore measured with a third of a case that scored 0 and a third of one that scored 1 added;
-    so it is never 0 and five perfect cases are no proof: 0.57 to 1. (0, 1) without cases.
+    Few cases near 1 look more certain than they are, as the rare bad one is missing. SE therefore
+    includes a third of a case that scored 0 and a third of one that scored 1, so it is never 0, and
+    five perfect cases prove little: 0.57 to 1. (0, 1) without cases.
     """
     mean, effective = effective_cases(values, weights, clusters)
     return wilson(mean * effective, effective, confidence)
@@ -148,13 +148,13 @@ def effective_cases(
     weights: Sequence[float] | None = None,
     clusters: Sequence[int] | None = None,
 ) -> tuple[float, float]:
-    """The mean, and the number of cases of `mean_interval`; (0, 0) without cases."""
+    """The mean and the effective number of cases of `mean_interval`; (0, 0) without cases."""
     if not values:
         return 0.0, 0.0
     scores = [min(max(value, 0.0), 1.0) for value in values]
     given = [1.0] * len(scores) if weights is None else weights
     largest = max(given)
-    shares = [weight / largest for weight in given]  # or squares of tiny weights would be 0
+    shares = [weight / largest for weight in given]  # else squares of tiny weights would be 0
     if clusters is not None:
         sums = summed([a * b for a, b in zip(shares, scores, strict=True)], clusters)
         shares = summed(shares, clusters)
@@ -173,23 +173,22 @@ def effective_cases(
 
 
 def _normal_quantile(share: float) -> float:
-    # Brings decimal and fractions along, which a run without intervals need not load.
+    # Loads decimal and fractions, which a run without intervals does not need.
     from statistics import NormalDist
 
     return NormalDist().inv_cdf(share)
 
 
 def sign_flip_test(differences: Sequence[float]) -> float:
-    """One-sided p of the paired permutation test: that a sum so high came by chance (Fisher 1935).
+    """One-sided p of the paired permutation test, for a sum as high as seen (Fisher 1935).
 
-    If nothing changed, each difference was as likely to have the other sign: p is the share of all
-    2^n ways to set the signs whose sum is at least the one seen. A positive difference is a drop,
-    old minus new. p is 1 when all are 0.
+    If nothing changed, each difference was as likely to have the other sign: p is the share of all 2^n
+    ways to set the signs with a sum at least as high. A positive difference is a drop, old minus new. p
+    is 1 if all are 0.
 
-    The ways are counted, not drawn, on the steps that all differences share, such as fifths with
-    five trials. Where they share none they are rounded to some fine step, which changes no sign, so
-    that the test stays exact. Too many differences for that leave the normal approximation, with
-    Edgeworth's term for its tails.
+    The ways are counted, not drawn, on the steps that all differences share, such as fifths with five
+    trials. Without shared steps they are rounded to a fine step, which changes no sign, so the test
+    stays exact. For too many differences it is the normal approximation with Edgeworth's term.
     """
     sizes = sorted(abs(difference) for difference in differences if difference)
     if not sizes:
@@ -206,7 +205,7 @@ def sign_flip_test(differences: Sequence[float]) -> float:
 
 
 def dealt_tail(drop: float, variance: float) -> float:
-    """One-sided p of a drop that dealing each case's trials anew to the two runs would bring.
+    """One-sided p of a drop, if each case's trials were dealt to the two runs by chance.
 
     By the normal distribution; `variance` is the sum of `dealt_variance` over the cases.
     """
@@ -214,9 +213,9 @@ def dealt_tail(drop: float, variance: float) -> float:
 
 
 def dealt_variance(old: float, n: int, new: float, m: int) -> float:
-    """The variance of old minus new, means of n and m scores of 0 to 1, were they dealt anew.
+    """The variance of old minus new, means of n and m scores from 0 to 1, if dealt by chance.
 
-    Right for 0 and 1, else the most that it can be (Bhatia & Davis 2000).
+    Exact for scores of 0 and 1, else an upper bound (Bhatia & Davis 2000).
     """
     mean = (n * old + m * new) / (n + m)
     return mean * (1 - mean) * (1 / n + 1 / m) * (n + m) / (n + m - 1)
@@ -225,10 +224,10 @@ def dealt_variance(old: float, n: int, new: float, m: int) -> float:
 def drop_bound(drop: float, error: float, step: float, alpha: float) -> float:
     """The largest drop that is not ruled out: the one-sided bound at 1 - alpha.
 
-    A true drop d is ruled out if the one seen lies below it by more than z standard errors, where
-    what d has beyond the one seen would have come in steps of one trial and adds to the variance as
-    Poisson's: (d - drop)^2 = z^2 (error^2 + step (d - drop)). So it is never the drop itself, and
-    where nothing changed in n answers about z^2 / n: the rule of three. (A score interval, as Wilson's.)
+    A true drop d is ruled out if the observed one is below it by more than z standard errors. The excess
+    of d would have come in steps of one trial, and adds to the variance like Poisson's: (d - drop)^2 =
+    z^2 (error^2 + step (d - drop)). So the bound is above the drop, and if nothing changed in n answers
+    it is about z^2 / n: the rule of three. (A score interval, like Wilson's.)
     """
     z = _normal_quantile(1 - alpha)
     extra = step * z * z / 2
@@ -236,7 +235,7 @@ def drop_bound(drop: float, error: float, step: float, alpha: float) -> float:
 
 
 def _common_step(sizes: Sequence[float]) -> float:
-    """The largest number that all sizes are multiples of (Euclid), near 0 when there is none."""
+    """The largest number that divides all sizes (Euclid), near 0 if there is none."""
     smallest = 1e-9 * sizes[-1]
     step = 0.0
     for size in dict.fromkeys(sizes):
@@ -249,32 +248,32 @@ def _common_step(sizes: Sequence[float]) -> float:
 
 
 def _share_of_subsets(sizes: Sequence[int], most: int) -> float:
-    """The share of all subsets whose sum is at most `most`."""
+    """The share of subsets whose sum is at most `most`."""
     n, total = len(sizes), sum(sizes)
-    if most > total - most:  # the rest of such a subset sums to less: count those instead
+    if most > total - most:  # count the complements, which sum to less
         return 1.0 - _share_of_subsets(sizes, total - most - 1)
     if most < 0:
         return 0.0
-    # One large number holds the counts for all sums up to `most`, each in n + 1 bits: shifting and
-    # adding it is the usual dynamic programme, done for all sums at once.
+    # One large number has the counts for all sums up to `most`, each in n + 1 bits: shifting and adding
+    # it is the usual dynamic programme for all sums at once.
     width = n + 1
     room = (1 << width * (most + 1)) - 1
     counts = 1
     for size in sizes:
         if size <= most:
             counts += (counts << width * size) & room
-    # As digits add up to less than their base less one, they are the remainder by it.
+    # The sum of the digits is less than their base minus one, so it is the remainder by that.
     return (counts % ((1 << width) - 1)) / (1 << n)
 
 
 def _normal_tail(sizes: Sequence[float], observed: float, step: float) -> float:
     """The share of sign flips by the normal distribution and the next term of Edgeworth's series.
 
-    Flips are symmetric, so that term is of their fourth cumulant: -2 times the sum of the fourth powers.
+    Flips are symmetric, so that term has their fourth cumulant: -2 times the sum of the fourth powers.
     """
     variance = math.fsum(size * size for size in sizes)
     excess = -2 * math.fsum(size**4 for size in sizes) / variance**2
-    z = (observed - step) / math.sqrt(variance)  # sums lie two steps apart
+    z = (observed - step) / math.sqrt(variance)  # sums are two steps apart
     density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
     tail = math.erfc(z / math.sqrt(2)) / 2 + density * excess / 24 * (z**3 - 3 * z)
     return min(max(tail, 0.5 ** len(sizes)), 1.0)
@@ -283,14 +282,13 @@ def _normal_tail(sizes: Sequence[float], observed: float, step: float) -> float:
 def flip_test(
     cases: Sequence[tuple[int, int, int, int]], clusters: Sequence[int] | None = None
 ) -> float | None:
-    """Exact p of so many cases that passed always and now fail always.
+    """Exact p of the number of flips: cases that passed every trial before and fail every trial now.
 
-    Each case is (old trials, old passes, new trials, new passes). If nothing changed, each way to
-    deal a case's passes to its trials was as likely (Fisher's exact test). Only a case with as many
-    passes as old trials can show a flip, and of its C(old + new trials, old trials) ways one is a
-    flip. p is the chance of at least as many flips as there are (Poisson-binomial). A cluster shows
-    one flip, with at most the sum of its cases' chances, however these hang together. None when no
-    case can show one.
+    Each case is (old trials, old passes, new trials, new passes). If nothing changed, all ways to deal
+    a case's passes to its trials were as likely (Fisher's exact test). Only a case with as many passes
+    as old trials can flip, in one of C(old + new trials, old trials) ways. p is the chance of at least
+    as many flips (Poisson-binomial). A cluster counts as one flip, whose chance is at most the sum over
+    its cases, whatever their dependence. None if no case can flip.
     """
     could_flip: dict[int, float] = {}
     for (n, c, m, d), cluster in zip(cases, clusters or range(len(cases)), strict=True):
@@ -314,7 +312,7 @@ def flip_test(
 
 
 def is_flip(case: tuple[int, int, int, int]) -> bool:
-    """Whether a case (old trials, old passes, new trials, new passes) passed always and now never."""
+    """Whether a case (old trials, old passes, new trials, new passes) passed all, and now none."""
     n, c, m, d = case
     return n > 0 and m > 0 and c == n and d == 0
 
@@ -322,8 +320,8 @@ def is_flip(case: tuple[int, int, int, int]) -> bool:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjusted p-values, in the order given (Holm 1979): all below alpha are significant together.
 
-    The i-th smallest of m is multiplied by m - i + 1, and is never below a smaller one. Right for
-    any dependence, so for metrics that move together too.
+    The i-th smallest of m is multiplied by m - i + 1, and never below a smaller one. Valid for any
+    dependence, so also for metrics that move together.
     """
     adjusted = [1.0] * len(p_values)
     highest = 0.0
@@ -336,14 +334,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def kappa(
     both: int, first: int, second: int, neither: int, confidence: float = 0.95
 ) -> tuple[float | None, float, float]:
-    """Agreement beyond chance of two who say yes or no (Cohen 1960), and its interval.
+    """Cohen's kappa (1960), the agreement of two raters beyond chance, and its interval.
 
-    (po - pe) / (1 - pe): po is the share on which they agree, pe what it would be by chance. `first`
-    and `second` count what only that one said yes to. None when both always say the same one thing.
+    (po - pe) / (1 - pe), with the observed agreement po and that expected by chance, pe. `first` and
+    `second` count cases where only that one said yes. None if both always say the same.
 
-    The interval is by the standard error of Fleiss, Cohen & Everitt (1969), after half a case was added
-    to each of the four counts (Haldane 1956): else complete agreement would have none, however few
-    were asked.
+    The interval is by the standard error of Fleiss, Cohen & Everitt (1969), with half a case added to
+    each of the four counts (Haldane 1956), or complete agreement would have none.
     """
     counts = both, first, second, neither
     value = _kappa(counts)[0] if max(both, neither) < sum(counts) else None

@@ -1,4 +1,4 @@
-"""The result document of a run: its cases, and their sums by model and by suite."""
+"""The result document of a run: its cases, and summaries by model and suite."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def rows_document(
 ) -> RowsDocument:
     """The document without explanations and transcripts.
 
-    With `intervals` each mean has its bounds, and each model its confusion matrix.
+    `intervals` adds the intervals of means, and confusion matrices.
     """
     summed, models, suites = _sums(run, cases, intervals)
     return RowsDocument(
@@ -64,14 +64,14 @@ def rows_document(
 
 
 def whole_document(rows: RowsDocument, cases: Sequence[CaseResult]) -> Document:
-    """The document with explanations and transcripts; `rows` are those of the cases."""
+    """The document with explanations and transcripts."""
     return Document(**{**_fields(rows), "cases": cases})  # type: ignore[arg-type]
 
 
 def kept_document(
     run: Run, cases: Sequence[KeptCase], gates: Sequence[Gate], baseline: Comparison | None
 ) -> Document:
-    """The same of cases that are kept as text."""
+    """The whole document, of cases that are kept as text."""
     rows = rows_document(run, [case.row for case in cases], gates, baseline, intervals=True)
     return whole_document(rows, KeptCases([case.json for case in cases]))
 
@@ -79,7 +79,7 @@ def kept_document(
 def _sums(
     run: Run, cases: Sequence[CaseRow], intervals: bool
 ) -> tuple[SummedRun, tuple[ModelSummary, ...], tuple[SuiteSummary, ...]]:
-    # Cases that stop early are not like those that go on, so the share of K trials says nothing.
+    # Stopping early biases which cases have K trials.
     whole_trials = not run.stops_early
 
     def of(cases: Sequence[CaseRow]) -> Summary:
@@ -89,7 +89,7 @@ def _sums(
     total = of(cases)
 
     def fields(group: Sequence[CaseRow]) -> dict[str, object]:
-        # Of one suite on one model everything is the same.
+        # With one suite and model, all summaries are the same.
         return _fields(total if len(group) == len(cases) else of(group))
 
     models = tuple(
@@ -117,13 +117,13 @@ def _fields(of: Run | Summary | RowsDocument) -> dict[str, object]:
 
 
 def file_order(models: Iterable[str]) -> Callable[[CaseRow], tuple[str, int, int]]:
-    """A key that sorts cases as they stand in the files, each by the order of these models."""
+    """A key that sorts cases by file and position, then by the order of these models."""
     order = {model: place for place, model in enumerate(models)}
     return lambda case: (case.file, case.position, order.get(case.model, len(order)))
 
 
 def ran_partly(cases: Iterable[CaseRow]) -> bool:
-    """Whether some case of a suite was not selected, or did not come to its turn."""
+    """Whether some case of a suite was not selected or did not run."""
     ran: dict[tuple[str, str], int] = {}
     whole: dict[tuple[str, str], int] = {}
     for case in cases:
@@ -142,7 +142,7 @@ def grouped(cases: Iterable[_Case], key: Callable[[_Case], _Key]) -> dict[_Key, 
 
 
 def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
-    """Counts, means, tokens and cost of some cases. Errors and skipped cases are in no mean."""
+    """Counts, means, tokens and cost of cases. Means exclude errors and skipped cases."""
     counts = dict.fromkeys(("passed", "failed", "error", "skipped"), 0)
     for case in cases:
         counts[case.outcome] += 1
@@ -201,7 +201,7 @@ def _total(values: Iterable[int | None]) -> int | None:
 
 
 def _fallbacks(cases: Iterable[CaseRow]) -> tuple[Fallback, ...]:
-    """What was sent in place of which parameter, in how many cases."""
+    """The fallbacks, and the number of cases with each."""
     counts: dict[tuple[str, str | None], int] = {}
     for case in cases:
         for found in {pair for trial in case.trials for pair in trial.fallbacks.items()}:

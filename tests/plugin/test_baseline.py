@@ -94,7 +94,7 @@ def test_few_answers_of_which_none_got_worse_are_no_alarm(project: Project) -> N
     result = project.run(*options)
     assert result.ret == 0
     told = (
-        "no drop seen over 6 cases of agent; so few answers rule out only drops of more than 0.45; "
+        "no drop seen over 6 cases of agent; so few answers only rule out drops above 0.45; "
         "about 4 more trials of each case would decide (does not fail the run; --tooleval-strict would)"
     )
     assert f"baseline inconclusive: {told}" in result.outlines

@@ -227,7 +227,7 @@ def test_what_fails_beside_the_cases_fails_the_merge(project: Project) -> None:
         assert project.run(*files).ret == 1
     merged = merge("shards")
     assert merged.exit_code == 1
-    assert "shards/2.json (shard 2/2): failed by itself" in merged.stdout
+    assert "shards/2.json (shard 2/2): failed for reasons other" in merged.stdout
 
 
 def _edit(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
@@ -256,34 +256,34 @@ def test_shards_that_cannot_be_joined(project: Project) -> None:
     refused(f"{first} (shard 1/3): already in {first}", "shards", first)
     commit = {"commit": "abc", "branch": None, "dirty": False}
     _edit(third, lambda each: each["run"].update(git=commit))
-    refused(f"shards/3.json (shard 3/3): commit: abc and not none as in {first}")
+    refused(f"shards/3.json (shard 3/3): commit: abc, but none in {first}")
     _edit(third, lambda each: each["run"]["models"][0].update(calls="callable:other"))
-    refused("shards/3.json (shard 3/3): models: agent=callable:other and not callable:my_agent")
+    refused("shards/3.json (shard 3/3): models: agent=callable:other, but callable:my_agent")
     project.run("--tooleval-json=shards/3.json", "--tooleval-shard=3/3", "--tooleval-trials=2")
-    refused(f"shards/3.json (shard 3/3): options: trials=2 and not none as in {first}")
+    refused(f"shards/3.json (shard 3/3): options: trials=2, but none in {first}")
     project.run("--tooleval-json=shards/3.json", "--tooleval-shard=3/3", "-k", "not c0")
     refused(f"shards/3.json (shard 3/3): a different selection of cases than {first}")
     project.run("--tooleval-json=shards/3.json", "--tooleval-shard=3/4")
-    refused(f"shards/3.json (shard 3/4): number of shards: 4 and not 3 as in {first}")
+    refused(f"shards/3.json (shard 3/4): number of shards: 4, but 3 in {first}")
     project.suite(*cases, right("c6"))
     project.run("--tooleval-json=shards/3.json", "--tooleval-shard=3/3")
-    refused(f"shards/3.json (shard 3/3): weather.tooleval.json is not the same as in {first}")
+    refused(f"shards/3.json (shard 3/3): weather.tooleval.json differs from the one of {first}")
     project.run("--tooleval-json=shards/3.json")
-    refused("shards/3.json: not a shard of a run")
+    refused("shards/3.json: not a shard; run pytest with --tooleval-shard")
     project.run("--tooleval-json=shards/3.json", "--tooleval-shard=3/3", "gone")
-    refused("shards/3.json: shard 3/3 ended before it had cases (exit status 4)")
+    refused("shards/3.json: shard 3/3 ended before it selected cases (exit status 4)")
     _edit(third, lambda each: each["cases"][0].update(outcome="fine"))
     refused("shards/3.json: not a result document of --tooleval-json: Invalid enum value 'fine'")
     _edit(third, lambda each: each["cases"][0]["trials"][0].update(scores=5))
     refused("shards/3.json: not a result document of --tooleval-json: Expected `object`, got `int`")
     _edit(third, lambda each: each["cases"][0].update(nodeid=each["cases"][1]["nodeid"]))
-    refused("together they have 5 of the 6 cases that were shared out")
+    refused("together they have 5 of 6 cases")
     third.write_text("{}")
     refused("shards/3.json: not a result document of --tooleval-json")
     refused("Error: none: cannot be read", "none")
     refused("--fail-under=2: expected", "shards", "--fail-under=2")
     refused(f"--html={first}: is a shard; name another file", "shards", f"--html={first}")
-    refused("the shards must have been run with --tooleval-pass=all", "shards", "--gate=strict")
+    refused("the shards must be run with --tooleval-pass=all", "shards", "--gate=strict")
     refused("needs a gate; add --fail-under", "shards", "--confidence=0.9")
     refused("--confidence: expected a number from 0.5", "shards", "--fail-under=1", "--confidence=2")
 

@@ -330,9 +330,8 @@ def test_a_sure_case_that_always_fails_now_fails_the_gate() -> None:
     assert model["flips_failed"]
     assert comparison["failed"]
     assert not any(each["verdict"] == "failed" for each in model["metrics"])
-    assert (
-        comparison["message"]
-        == "case-0 passed always (10/10) and now fails always (0/10) on gpt-4o (p < 0.001)"
+    assert comparison["message"] == (
+        "case-0 passed every trial before (10/10) and fails every trial now (0/10) on gpt-4o (p < 0.001)"
     )
 
 
@@ -342,8 +341,8 @@ def test_one_trial_is_too_few_for_a_flip() -> None:
     assert comparison["models"][0]["flips"][0]["new"] == "0/1"
     assert comparison["message"] == (
         "the share of passing trials of gpt-4o went from 1.00 to 0.97 over 30 cases, and a drop of up "
-        "to 0.15 is not ruled out; about 2 more trials of each case would decide; case-0 passed always "
-        "(1/1) and now fails always (0/1), which may be chance "
+        "to 0.15 is not ruled out; about 2 more trials of each case would decide; case-0 passed every "
+        "trial before (1/1) and fails every trial now (0/1), which may be due to chance "
         "(does not fail the run; --tooleval-strict would)"
     )
 
@@ -357,7 +356,9 @@ def test_two_trials_may_flip_by_chance() -> None:
 def test_flips_fail_however_large_a_drop_is_allowed() -> None:
     comparison = compare(runs([10] * 30, 10), runs([0] * 3 + [10] * 27, 10), max_drop=0.5)
     assert comparison["failed"]
-    assert comparison["message"].startswith("3 cases passed always and now fail always on gpt-4o")
+    assert comparison["message"].startswith(
+        "3 cases passed every trial before and fail every trial now on"
+    )
 
 
 def test_flips_are_not_tested_where_asking_stopped_early() -> None:
