@@ -404,7 +404,7 @@ class EvalSession:
         asked = bool(self.settings.gates or self.settings.baseline)
         return asked and bool(self.cases) and not self._ended
 
-    @property
+    @cached_property
     def _writes_files(self) -> bool:
         return bool(self.settings.files) or on_github(self.settings.github)
 

@@ -183,6 +183,8 @@ class Transcript(Struct, frozen=True, gc=False):
     @property
     def no_answer(self) -> NoAnswer | None:
         """Why the conversation, or a turn of it, ended without a usable answer, if it did."""
+        if len(self.rounds) == 1:
+            return self.rounds[0].reply.no_answer
         return next(filter(None, (turn[-1].reply.no_answer for turn in self.turns)), None)
 
     @property
