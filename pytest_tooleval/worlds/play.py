@@ -99,18 +99,19 @@ def bounded(world: World, function: Callable[[], _T]) -> _T:
             except concurrent.futures.TimeoutError:
                 waited = waited + TIME_LIMIT_S if world.begun == begun else 0.0
                 begun = world.begun
-                if waited and waited >= time_limit(world):
-                    raise too_slow(world) from None
+                limit = time_limit(made=world.begun > 0)
+                if waited >= limit:
+                    raise too_slow(world, limit) from None
     except WorldError as error:
         raise WorldError(world.with_printed(error)) from None
     finally:
         worker.close()
 
 
-def time_limit(world: World) -> float:
-    """Seconds for what the world is doing now."""
-    return TIME_LIMIT_S if world.begun else _TO_BE_MADE * TIME_LIMIT_S
+def time_limit(*, made: bool) -> float:
+    """Seconds for a call of a world that is made, else for making it."""
+    return TIME_LIMIT_S if made else _TO_BE_MADE * TIME_LIMIT_S
 
 
-def too_slow(world: World) -> WorldError:
-    return WorldError(f"{world.doing} gave no answer within {time_limit(world):g} s")
+def too_slow(world: World, limit: float) -> WorldError:
+    return WorldError(f"{world.doing} gave no answer within {limit:g} s")

@@ -31,19 +31,21 @@ class WorldTools:
         try:
             if self._worker is None:
                 self._worker = Worker()
-                await self._within(self._worker, self._world.begin)
+                await self._within(time_limit(made=False), self._worker, self._world.begin)
             return await self._within(
-                self._worker, lambda: self._world.call(call.name, call.arguments, offered)
+                time_limit(made=True),
+                self._worker,
+                lambda: self._world.call(call.name, call.arguments, offered),
             )
         except WorldError as error:
             raise ModelError(self._world.with_printed(error), kind="world") from None
 
-    async def _within(self, worker: Worker, work: Callable[[], _T]) -> _T:
+    async def _within(self, limit: float, worker: Worker, work: Callable[[], _T]) -> _T:
         future = asyncio.wrap_future(worker.submit(work))
         # Not `wait_for`, as nothing can stop a thread.
-        finished, _ = await asyncio.wait([future], timeout=time_limit(self._world))
+        finished, _ = await asyncio.wait([future], timeout=limit)
         if not finished:
-            raise too_slow(self._world)
+            raise too_slow(self._world, limit)
         return future.result()
 
     @property
