@@ -140,5 +140,5 @@ def given_options(config: pytest.Config) -> dict[str, Any]:
         option.name: value
         for option, value in sorted(given.items(), key=lambda pair: pair[0].key)
         # Who follows a run does not affect its results.
-        if value not in (None, False, [], option.default) and option is not _EVENTS
+        if value not in (None, option.default) and value is not False and option is not _EVENTS
     }

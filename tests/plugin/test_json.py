@@ -57,6 +57,16 @@ def test_the_document_has_its_four_parts(document: dict[str, Any]) -> None:
     assert document["gates"] == []
 
 
+def test_it_has_the_options_that_were_given(project: Project) -> None:
+    project.suite(right("one"))
+    project.run("--tooleval-json=out.json", "--tooleval-temperature=0", "--tooleval-github=auto")
+    assert project.document()["run"]["options"] == {
+        "json": "out.json",
+        "model": ["agent"],
+        "temperature": 0,
+    }
+
+
 def test_a_case_row_tells_everything(document: dict[str, Any]) -> None:
     rows = {row["case"]: row for row in document["cases"]}
     assert {case: row["outcome"] for case, row in rows.items()} == {
