@@ -13,6 +13,8 @@ from ..record.transcript import Reply
 from ..record.transcript import Round
 from ..record.transcript import Taken
 from ..record.transcript import text_of
+from ..record.untrusted import as_mapping
+from ..record.untrusted import as_text
 from .clients.base import ChatAnswer
 from .clients.base import ChatRequest
 
@@ -71,14 +73,9 @@ def _calls(
 def _native(call: object) -> ToolCall:
     if not isinstance(call, Mapping):
         return ToolCall.parse("", call)
-    function = call.get("function")
-    function = function if isinstance(function, Mapping) else {}
-    name, id = function.get("name"), call.get("id")
-    return ToolCall.parse(
-        name if isinstance(name, str) else "",
-        function.get("arguments"),
-        id if isinstance(id, str) and id else None,
-    )
+    function = as_mapping(call.get("function"))
+    name, id = as_text(function.get("name")), as_text(call.get("id")) or None
+    return ToolCall.parse(name, function.get("arguments"), id)
 
 
 def _repaired(

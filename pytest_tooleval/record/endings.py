@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Annotated
+from typing import Any
 from typing import Literal
 from typing import NamedTuple
 
@@ -18,6 +19,9 @@ from ..errors import ModelError
 from ..text import shorten
 from .calls import ToolCall
 from .fields import doc
+from .untrusted import as_list
+from .untrusted import as_mapping
+from .untrusted import as_text
 
 NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call"]
 
@@ -109,83 +113,72 @@ def _meaning(reason: str | None) -> NoAnswerCategory | Literal["failed"] | None:
 
 def _endings(document: object) -> Iterator[Ending]:
     """All that a document of any provider says about its end, the most specific first."""
-    body = _mapping(document)
+    body = as_mapping(document)
     yield from _of_gemini(body)
-    details = _mapping(body.get("stop_details"))  # Anthropic's
+    details = as_mapping(body.get("stop_details"))  # Anthropic's
     for key in ("stop_reason", "stopReason", "finish_reason", "done_reason"):
-        yield Ending(_text(body.get(key)), _text(details.get("explanation")))
-    yield from _of_chat(_mapping(_first(body.get("choices"))))
+        yield Ending(as_text(body.get(key)), as_text(details.get("explanation")))
+    yield from _of_chat(_first(body.get("choices")))
     yield from _of_responses(body)
 
 
 def _of_gemini(body: Mapping[str, object]) -> Iterator[Ending]:
-    feedback = _mapping(body.get("promptFeedback"))
-    if block := _text(feedback.get("blockReason")):
+    feedback = as_mapping(body.get("promptFeedback"))
+    if block := as_text(feedback.get("blockReason")):
         known = _meaning(block) == "blocked"
-        message = _text(feedback.get("blockReasonMessage"))
+        message = as_text(feedback.get("blockReasonMessage"))
         parts = ("the prompt was blocked", "" if known else block, message)
         yield Ending(block if known else "content_filter", ": ".join(filter(None, parts)))
-    candidate = _mapping(_first(body.get("candidates")))
-    yield Ending(_text(candidate.get("finishReason")), _text(candidate.get("finishMessage")))
+    candidate = _first(body.get("candidates"))
+    yield Ending(as_text(candidate.get("finishReason")), as_text(candidate.get("finishMessage")))
 
 
 def _of_chat(choice: Mapping[str, object]) -> Iterator[Ending]:
-    message = _mapping(choice.get("message"))
-    fields = _mapping(message.get("provider_specific_fields"))  # litellm's
-    refusal = _text(message.get("refusal")) or _text(fields.get("refusal"))
+    message = as_mapping(choice.get("message"))
+    fields = as_mapping(message.get("provider_specific_fields"))  # litellm's
+    refusal = as_text(message.get("refusal")) or as_text(fields.get("refusal"))
     if refusal:
         yield Ending("refusal", refusal)
     yield from _refusals(message)
-    fields = _mapping(choice.get("provider_specific_fields"))
-    error = _mapping(choice.get("error") or fields.get("error"))  # OpenRouter's
-    said = _text(error.get("message")) or _filters(choice.get("content_filter_results"))
+    fields = as_mapping(choice.get("provider_specific_fields"))
+    error = as_mapping(choice.get("error") or fields.get("error"))  # OpenRouter's
+    said = as_text(error.get("message")) or _filters(choice.get("content_filter_results"))
     native = choice.get("native_finish_reason"), fields.get("native_finish_reason")
     for reason in (*native, choice.get("finish_reason")):
-        yield Ending(_text(reason), said)
+        yield Ending(as_text(reason), said)
 
 
 def _of_responses(body: Mapping[str, object]) -> Iterator[Ending]:
     """OpenAI's Responses API: items in place of a message, a status in place of a finish reason."""
-    if not isinstance(body.get("output"), list):
+    output = body.get("output")
+    if not isinstance(output, list):
         return
-    for item in _list(body["output"]):
-        yield from _refusals(_mapping(item))
-    status = _text(body.get("status"))
+    for item in output:
+        yield from _refusals(as_mapping(item))
+    status = as_text(body.get("status"))
     if status != "completed":
-        reason = _text(_mapping(body.get("incomplete_details")).get("reason"))
+        reason = as_text(as_mapping(body.get("incomplete_details")).get("reason"))
         yield Ending(
-            reason if _meaning(reason) else status, _text(_mapping(body.get("error")).get("message"))
+            reason if _meaning(reason) else status, as_text(as_mapping(body.get("error")).get("message"))
         )
 
 
 def _refusals(message: Mapping[str, object]) -> Iterator[Ending]:
     """The parts of a message's content that refuse to answer."""
-    for part in map(_mapping, _list(message.get("content"))):
+    for part in map(as_mapping, as_list(message.get("content"))):
         if part.get("type") == "refusal":
-            yield Ending("refusal", _text(part.get("refusal")))
+            yield Ending("refusal", as_text(part.get("refusal")))
 
 
 def _filters(results: object) -> str:
     """The categories for which Azure filtered an answer."""
-    found = {name: _mapping(result) for name, result in _mapping(results).items()}
+    found = {name: as_mapping(result) for name, result in as_mapping(results).items()}
     return ", ".join(
-        f"{name} {_text(result.get('severity'))}".strip()
+        f"{name} {as_text(result.get('severity'))}".strip()
         for name, result in found.items()
         if result.get("filtered") is True
     )
 
 
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else ()
-
-
-def _first(value: object) -> object:
-    return next(iter(_list(value)), None)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def _first(value: object) -> Mapping[str, Any]:
+    return as_mapping(next(iter(as_list(value)), None))

@@ -14,6 +14,8 @@ from typing import Any
 
 from ...record.calls import ToolCall
 from ...record.transcript import SYSTEM_ROLES
+from ...record.untrusted import as_mapping
+from ...record.untrusted import objects_in
 from ..models.keys import key_variable
 from ..models.prices import listed
 from ..models.prices import token_count
@@ -231,7 +233,7 @@ def chat_document(document: Mapping[str, Any], names: Mapping[str, str]) -> dict
     content = document.get("content")
     if not isinstance(content, list):
         return dict(document)
-    known = [_kept(block) for block in content if isinstance(block, dict)]
+    known = map(_kept, objects_in(content))
     # The API refuses an empty text when it is sent back.
     blocks = [block for block in known if block.get("type") != "text" or str(block.get("text")).strip()]
     message = _message(blocks, {sent: name for name, sent in names.items()})
@@ -279,8 +281,7 @@ def _usage(usage: object, blocks: Sequence[Block]) -> dict[str, Any]:
         token_count(usage.get(f"{name}input_tokens")) or 0
         for name in ("", "cache_creation_", "cache_read_")
     )
-    details = usage.get("output_tokens_details")
-    thought = details.get("thinking_tokens") if isinstance(details, Mapping) else None
+    thought = as_mapping(usage.get("output_tokens_details")).get("thinking_tokens")
     if thought is None and not any("thinking" in str(block.get("type")) for block in blocks):
         thought = 0
     return {

@@ -17,6 +17,9 @@ from typing import Any
 from ...record.calls import ToolCall
 from ...record.transcript import SYSTEM_ROLES
 from ...record.transcript import text_of
+from ...record.untrusted import as_list
+from ...record.untrusted import as_mapping
+from ...record.untrusted import objects_in
 from ..fallbacks import ParameterRefused
 from ..models.keys import key_variable
 from ..models.prices import listed
@@ -199,13 +202,10 @@ def chat_document(document: Mapping[str, Any], ours: str) -> dict[str, Any]:
 
     `ours` is the prefix of ids for calls without one.
     """
-    candidates, feedback = document.get("candidates"), document.get("promptFeedback")
-    candidate = candidates[0] if isinstance(candidates, list) and candidates else None
-    if candidate is None and not (isinstance(feedback, Mapping) and feedback.get("blockReason")):
+    candidate = next(iter(as_list(document.get("candidates"))), None)
+    if candidate is None and not as_mapping(document.get("promptFeedback")).get("blockReason"):
         return dict(document)
-    content = candidate.get("content") if isinstance(candidate, Mapping) else None
-    found = content.get("parts") if isinstance(content, Mapping) else None
-    parts = [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []
+    parts = objects_in(as_mapping(as_mapping(candidate).get("content")).get("parts"))
     message = _message(parts, ours)
     if [*_rebuilt(message)] != parts:
         message[PARTS] = parts

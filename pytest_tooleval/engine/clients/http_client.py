@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from ...errors import ModelError
+from ...record.untrusted import as_mapping
 from ...secrets import shown_address
 from ..models.spec import ModelSpec
 from .base import MOST_BYTES
@@ -128,7 +129,7 @@ class HttpClient(ABC):
         error = chat.get("error") or document.get("error")
         if error and (not isinstance(error, Mapping) or any(error.values())):
             # Some gateways (OpenRouter) report errors of the provider behind them with a 200.
-            code = error.get("code") if isinstance(error, Mapping) else None
+            code = as_mapping(error).get("code")
             status = code if isinstance(code, int) else 422
             text = json.dumps({"error": error}, ensure_ascii=False)
             return self._refused(status, text, answered, request)
@@ -160,8 +161,7 @@ class HttpClient(ABC):
             **tool_arguments(request),
         }
         body = self._translated(chat)
-        more = request.sampling.get("extra_body")
-        for name, value in more.items() if isinstance(more, Mapping) else ():
+        for name, value in as_mapping(request.sampling.get("extra_body")).items():
             # Fields are added to an object, such as Gemini's generationConfig.
             own = body.get(name)
             adds = isinstance(own, dict) and isinstance(value, Mapping)
@@ -224,7 +224,7 @@ def _parsed(answered: Answered, clean: Callable[[str], str]) -> Mapping[str, Any
         parsed: object = json.loads(answered.data)
     except (ValueError, RecursionError):
         raise not_json(clean(answered.text) or "it is empty") from None
-    return parsed if isinstance(parsed, dict) else {}
+    return as_mapping(parsed)
 
 
 def _address(url: str) -> SplitResult | None:

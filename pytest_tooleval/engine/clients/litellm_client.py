@@ -20,6 +20,7 @@ from ...errors import ModelError
 from ...record.encoding import without_surrogates
 from ...record.endings import ending_of
 from ...record.transcript import text_of
+from ...record.untrusted import as_mapping
 from ...secrets import ScrubFilter
 from ...secrets import shown_address
 from ..models.keys import key_variable
@@ -369,6 +370,5 @@ def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
 
 def _cost(response: Any) -> float | None:
     """litellm's price; None when unknown, which litellm reports as 0."""
-    hidden = getattr(response, "_hidden_params", None)
-    cost = hidden.get("response_cost") if isinstance(hidden, Mapping) else None
+    cost = as_mapping(getattr(response, "_hidden_params", None)).get("response_cost")
     return float(cost) if isinstance(cost, (int, float)) and cost > 0 else None

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...record.endings import ending_of
+from ...record.untrusted import objects_in
 
 # The field of an assistant's message with the `output` of the answer.
 ITEMS = "responses_output"
@@ -156,9 +157,9 @@ def chat_document(document: Mapping[str, Any]) -> dict[str, Any]:
     return {"model": document.get("model"), "choices": [choice], "usage": usage}
 
 
-def chat_message(items: Sequence[object]) -> dict[str, Any]:
+def chat_message(items: list[Any]) -> dict[str, Any]:
     """The assistant's message for the items of an answer."""
-    known = [item for item in items if isinstance(item, dict)]
+    known = objects_in(items)
     said = [item for item in known if item.get("type") == "message"]
     texts, refusals, thoughts = (
         "".join(_texts(said, "content", "text", _TEXTS)),
@@ -188,9 +189,8 @@ def _thoughts(items: Iterable[Item]) -> Iterator[str]:
 
 def _texts(items: Iterable[Item], parts: str, field: str, types: Sequence[str]) -> Iterator[str]:
     for item in items:
-        found = item.get(parts)
-        for part in found if isinstance(found, list) else ():
-            if isinstance(part, dict) and part.get("type") in types and isinstance(part.get(field), str):
+        for part in objects_in(item.get(parts)):
+            if part.get("type") in types and isinstance(part.get(field), str):
                 yield part[field]
 
 

@@ -15,6 +15,8 @@ from urllib.parse import urljoin
 
 from ...errors import ErrorKind
 from ...errors import ModelError
+from ...record.untrusted import as_mapping
+from ...record.untrusted import as_text
 from ...secrets import scrub
 from ...secrets import secret_values
 from ...secrets import shown_address
@@ -144,13 +146,12 @@ def spoken(text: str) -> str:
     """The message in a provider's error body, or else the whole text."""
     body = _object_in(text)
     error = body.get("error")
-    behind = error.get("metadata") if isinstance(error, dict) else None
-    if isinstance(behind, dict) and isinstance(behind.get("raw"), str) and behind["raw"].strip():
+    behind = as_mapping(as_mapping(error).get("metadata"))
+    if (raw := as_text(behind.get("raw"))).strip():
         # OpenRouter's own message only says that the provider behind it failed.
-        return f"{behind.get('provider_name', 'the provider')}: {spoken(behind['raw'])}"
-    said = (error.get("message") if isinstance(error, dict) else error, body.get("message"))
-    sentences = (s for s in (*said, body.get("detail")) if isinstance(s, str) and s.strip())
-    return next(sentences, text)
+        return f"{behind.get('provider_name', 'the provider')}: {spoken(raw)}"
+    texts = (as_mapping(error).get("message"), error, body.get("message"), body.get("detail"))
+    return next((each for each in map(as_text, texts) if each.strip()), text)
 
 
 def refused_answer(status: object, text: str, said: str, latency_s: float) -> ChatAnswer | None:
@@ -160,22 +161,17 @@ def refused_answer(status: object, text: str, said: str, latency_s: float) -> Ch
     `said` is the text on one line, without secrets.
     """
     said = spoken(said)
-    error = _object_in(text).get("error")
-    if isinstance(error, dict) and error.get("code") == "tool_use_failed":
-        written = error.get("failed_generation")
-        content, reason = written if isinstance(written, str) else "", "tool_use_failed"
-    elif status in (400, 403, 422) and _BLOCKED.search(_words(error, said)[:_READ]):
+    error = as_mapping(_object_in(text).get("error"))
+    codes = f"{as_text(error.get('code'))} {as_text(error.get('type'))}"
+    content: str | None
+    if error.get("code") == "tool_use_failed":
+        content, reason = as_text(error.get("failed_generation")), "tool_use_failed"
+    elif status in (400, 403, 422) and _BLOCKED.search(f"{said} {codes}"[:_READ]):
         content, reason = None, "content_filter"
     else:
         return None
     message = {"role": "assistant", "content": content}
     return ChatAnswer(message, reason, latency_s=latency_s, finish_message=said)
-
-
-def _words(error: object, said: str) -> str:
-    """The message of an error and its codes, without what it repeats of the question."""
-    codes = [error.get(key) for key in ("code", "type")] if isinstance(error, dict) else []
-    return " ".join([said, *(code for code in codes if isinstance(code, str))])
 
 
 def _object_in(text: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ...errors import error_text
 from ...record.endings import ending_of
 from ...record.transcript import SYSTEM_ROLES
 from ...record.transcript import Message
+from ...record.untrusted import as_mapping
 from ...text import shorten
 from ..models.prices import reasoning_tokens
 from ..models.prices import reported_cost
@@ -104,16 +105,14 @@ def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object 
     result = _plain(spec, result)
     ending = ending_of(result, {"choices": [{"message": result}]})
     if isinstance(result, dict) and isinstance(result.get("choices"), list) and result["choices"]:
-        found = result.get("usage")
-        usage = found if isinstance(found, dict) else {}
-        first = result["choices"][0]
-        result = first.get("message") if isinstance(first, dict) else None
+        usage = as_mapping(result.get("usage"))
+        result = as_mapping(result["choices"][0]).get("message")
     if isinstance(result, str):
         result = {"content": result}
     if not isinstance(result, dict) or not (ending or {"content", "tool_calls"} & set(result)):
         raise _unexpected(spec, shown)
-    own = result.pop("usage", None)
-    usage = usage or (own if isinstance(own, dict) else {})
+    own = as_mapping(result.pop("usage", None))
+    usage = usage or own
     message = {"content": None, **result, "role": "assistant"}
     if message.get("tool_calls"):
         message["tool_calls"] = _calls(spec, message["tool_calls"])

@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from ...record.untrusted import as_mapping
+
 _ABOVE = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 
 
@@ -73,8 +75,7 @@ def usage_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
     Others (xAI, Google) count it separately, which shows in the total.
     """
-    usage = document.get("usage")
-    usage = dict(usage) if isinstance(usage, Mapping) else {}
+    usage = dict(as_mapping(document.get("usage")))
     prompt, completion, total = (
         token_count(usage.get(f"{kind}_tokens")) or 0 for kind in ("prompt", "completion", "total")
     )
@@ -86,8 +87,7 @@ def usage_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def reasoning_tokens(usage: Mapping[str, Any]) -> int | None:
     """The completion tokens for reasoning; None when unknown."""
-    details = usage.get("completion_tokens_details")
-    count = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
+    count = as_mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")
     return 0 if count == 0 else token_count(count)
 
 
@@ -113,8 +113,7 @@ def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float
     completion = token_count(usage.get("completion_tokens")) or 0
     if price is None or prompt is None:
         return None
-    details = usage.get("prompt_tokens_details")
-    details = details if isinstance(details, Mapping) else {}
+    details = as_mapping(usage.get("prompt_tokens_details"))
     cached = min(token_count(details.get("cached_tokens")) or 0, prompt)
     tier = _tier(price, prompt)
     into = price.get(f"input_cost_per_token{tier}")
