@@ -1,6 +1,6 @@
-"""The pytest plugin. This module is imported by every pytest run, so it imports nothing heavy.
+"""The pytest plugin. Every pytest run imports this module, so it imports nothing heavy.
 
-What it needs of the rest is imported when the first suite file, model option or result is met.
+The rest is imported with the first suite file, model option or result.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.help or config.option.version:
         return
     config.add_cleanup(garbage.as_before)  # the first to be added is called last, after pytest's own
-    if not hasattr(config, "workerinput"):  # a worker of xdist sends its reports on as they are
+    if not hasattr(config, "workerinput"):  # workers of xdist pass reports on unchanged
         config.pluginmanager.register(_Results(config), "tooleval-results")
-    # A wrong model or option ends the run here, whether or not there is a suite.
+    # A wrong model or option ends the run here, even without a suite.
     settings = config.stash[_settings_key] = read_settings(config)
     if settings.estimate or settings.most_trials is not None:
-        # Nothing is run, so there is nothing for workers to do; or one process must see all answers to
-        # decide whether to ask again. Requests are under way together all the same.
+        # An estimate runs nothing. With auto trials, one process must see all answers to decide whether
+        # to ask again; it still sends requests concurrently.
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
     compares = settings.baseline is not None and settings.baseline.document is not None
     if settings.files or settings.estimate or settings.gates.asked or compares:
@@ -94,13 +94,15 @@ def _asked_header(settings: Settings, workers: int | None) -> str:
         )
     rounds = f"; up to {settings.most_trials} trials, in one process" if settings.most_trials else ""
     shared = (
-        f" over {workers} workers (one process, -n0, runs as many and starts sooner)" if workers else ""
+        f" over {workers} workers (-n0 runs as many in one process, and starts faster)"
+        if workers
+        else ""
     )
     return f"tooleval: {names}; {settings.concurrency} requests at a time{shared}{rounds}"
 
 
 class _Results:
-    """Hands on what arrives on reports. Under xdist that is all this process sees of a case."""
+    """Collects results from reports, which under xdist are all that this process sees of a case."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -115,7 +117,7 @@ class _Results:
         if scheduler is not None and report.failed and not hasattr(report, "wasxfail"):
             self._failed += 1
             if self._failed == self._config.getoption("maxfail"):
-                # xdist stops sending; what is queued at the workers would still run.
+                # xdist stops sending items, but workers would still run those in their queues.
                 scheduler.drop_queued()
         try:
             return (yield)
@@ -125,7 +127,7 @@ class _Results:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
-        """The case that a worker of xdist was running when it died."""
+        """Report the case that a worker of xdist was running when it died."""
         if crashitem.partition("::")[0].endswith(SUITE_ENDING):
             from ..record.encoding import to_json
             from .crash import crashed
@@ -134,7 +136,7 @@ class _Results:
 
 
 def eval_session(config: pytest.Config) -> EvalSession:
-    """The plugin's state in this run, made when it is first needed."""
+    """The plugin's state in this run, created when first needed."""
     session = config.stash.get(_session_key, None)
     if session is None:
         garbage.collect_seldom(True)  # there is none in what is imported now
@@ -157,14 +159,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
 
     if file_path.is_relative_to(parent.config.rootpath):
         return SuiteFile.from_parent(parent, path=file_path, evals=evals)
-    # Outside the root folder pytest names a file by what was given on the command line, or not at all,
-    # so two files could have one id.
+    # Outside the root folder, pytest derives node ids from the command line, so two files could have
+    # the same id.
     return SuiteFile.from_parent(parent, path=file_path, nodeid=file_path.as_posix(), evals=evals)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of xdist where all workers keep their answers and what the run has spent."""
+    """Tell a worker of xdist where all workers store their answers and what they spend."""
     from ..engine.cassettes.folders import answers_folder
 
     config = node.config
@@ -173,7 +175,7 @@ def pytest_configure_node(node: Any) -> None:
         config.stash[_answers_key] = answers_folder(config.rootpath, resume=settings.resume)
     node.workerinput["tooleval_answers"] = str(config.stash[_answers_key])
     if settings.cassette is not None and settings.record == "once":
-        # What counts is whether there was a file before the run, not before the worker looked.
+        # What counts is whether there was a file before the run, not when the worker looks.
         if _recorded_key not in config.stash:
             config.stash[_recorded_key] = [str(path) for path in settings.cassette.rglob("*.jsonl")]
         node.workerinput["tooleval_recorded"] = config.stash[_recorded_key]
@@ -186,7 +188,7 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
-    """All workers have the same cases; the controller of xdist collects none itself."""
+    """All workers collect the same cases; the controller of xdist collects none."""
     from .nodeids import is_case
 
     selected = sum(map(is_case, ids))
@@ -219,7 +221,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     before = session.config.stash.get(_session_key, None)
     with before.running(session) if before else nullcontext():
         result = yield
-    # The controller of xdist may have met its first case only now.
+    # The controller of xdist may get its first case only now.
     state = session.config.stash.get(_session_key, None)
     if state is not None:
         state.judge(session)

@@ -1,8 +1,8 @@
-"""Lets Python load this package's other modules from the bytecode that it has.
+"""Lets Python load this package's other modules from its normal bytecode.
 
-pytest rewrites the assertions of every module of a plugin's distribution, and keeps bytecode of its own
-for that: without it, as after an installation or where PYTHONDONTWRITEBYTECODE is set, a run compiles
-all of them anew, which takes half a second. No assertion here is one of a test.
+pytest rewrites assertions in all modules of a plugin's distribution, and stores its own bytecode.
+Without that, as after an installation or with PYTHONDONTWRITEBYTECODE, a run compiles all of them, which
+takes half a second. None of our assertions need rewriting.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PACKAGE = __name__.partition(".")[0] + "."
 
 
 class _OwnModules:
-    """Stands before pytest's hook among the finders of modules."""
+    """A module finder that comes before pytest's."""
 
     @staticmethod
     def find_spec(

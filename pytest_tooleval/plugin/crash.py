@@ -1,4 +1,4 @@
-"""The result of a case whose worker died, made from the suite file: the controller collects nothing."""
+"""The result of a case whose worker died, from the suite file, as the controller collects nothing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .nodeids import split_nodeid
 
 
 def crashed(config: pytest.Config, nodeid: str) -> CaseResult:
-    """An error in the place of the result that never came."""
+    """An error instead of the missing result."""
     file, case, model = split_nodeid(nodeid)
     try:
-        # Metrics of third parties are known only to the workers.
+        # Only workers know the metrics of scorers.
         suite: Suite | None = load_suite(config.rootpath / file, metrics=None)
     except SuiteError:
         suite = None

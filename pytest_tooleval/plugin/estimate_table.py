@@ -1,4 +1,4 @@
-"""What `--tooleval-estimate` shows."""
+"""The output of `--tooleval-estimate`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def write_estimate(reporter: pytest.TerminalReporter, rows: Sequence[Estimate]) -> None:
-    """The table of `--tooleval-estimate`."""
+    """Write the table."""
     cells = [["model", "cases", "replayed", "calls", "prompt tokens", "reasoning", "cost"]]
     for row in rows:
         calls = str(row.calls) if row.calls == row.most_calls else f"{row.calls} to {row.most_calls}"

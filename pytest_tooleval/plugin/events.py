@@ -1,4 +1,4 @@
-"""`--tooleval-events`: what happens in a run, told as it happens, to whoever follows it."""
+"""`--tooleval-events`: a stream of events for programs that follow a run."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _OPTION = "--tooleval-events"
 
 
 class EventStream:
-    """Writes the events. Registered where all results come together: not in a worker of xdist.
+    """Writes the events, except in workers of xdist.
 
-    A stream that cannot be written, because its reader has gone or the disk is full, ends. The run does
-    not.
+    If it cannot be written, because the reader is gone or the disk is full, the stream ends, but not
+    the run.
     """
 
     def __init__(self, config: pytest.Config, about: Callable[[], Run]) -> None:
-        """UsageError when there is nothing to write to."""
+        """UsageError if the stream cannot be opened."""
         self._config = config
         self._about = about
         self._given: str = config.getoption("tooleval_events")
@@ -58,7 +58,7 @@ class EventStream:
         self._files: Mapping[str, Path] = {}
         self._unwritten: Sequence[str] = ()
         if sys.platform == "win32":
-            # The only signal that a program can send to a pytest that it has started: like Ctrl-C.
+            # The only signal that a program can send to its child: like Ctrl-C.
             signal.signal(signal.SIGBREAK, signal.default_int_handler)
 
     def _tell(self, event: Event) -> None:
@@ -77,7 +77,7 @@ class EventStream:
     def _close(self) -> None:
         file, self._file = self._file, None
         if file is not None:
-            with contextlib.suppress(OSError):  # of what could not be written before
+            with contextlib.suppress(OSError):  # when flushing what could not be written
                 file.close()
 
     @pytest.hookimpl(trylast=True)
@@ -115,7 +115,7 @@ class EventStream:
         self._write(b'{"event":"case_done","case":%b}' % case)
 
     def waited(self, done: int, answered: int) -> None:
-        """Of so many cases over, and so many others answered, the answer to one more is waited for."""
+        """Called while waiting for an answer, with the numbers of finished and answered cases."""
         if done + answered > self._told:
             self._told = done + answered
             self._tell(Progress(done=done, answered=self._told))

@@ -51,7 +51,7 @@ class Tooleval:
     def __init__(self, session: EvalSession, request: pytest.FixtureRequest) -> None:
         self._session = session
         self._request = request
-        # A rerun of the test wants new answers, not the recorded ones again.
+        # A rerun of the test needs new answers, not recorded ones.
         runs = request.node.stash.get(_runs_key, 0)
         request.node.stash[_runs_key] = runs + 1
         self._fresh = runs > 0
@@ -68,7 +68,7 @@ class Tooleval:
     def run_sync(
         self, suite: Suite | str | os.PathLike[str], case: TestCase | str, model: str | None = None
     ) -> CaseResult:
-        """The same for a test that is not async."""
+        """The same for tests that are not async."""
         __tracebackhide__ = True
         resolved, spec, scorers, asked = self._ask(suite, case, model)
         transcripts = []
@@ -86,7 +86,7 @@ class Tooleval:
         try:
             return self._submit(suite, case, model)
         except ToolevalError as error:
-            # What the test asked for cannot be: its own line says where, and ours say nothing.
+            # A mistake in the test: show its line, not ours.
             raise error.with_traceback(None) from None
 
     def _submit(

@@ -1,4 +1,4 @@
-"""Keys are kept out of the logs that pytest captures, shows and writes."""
+"""Keeps keys out of the logs that pytest captures, shows and writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..secrets import ScrubFilter
 
 
 def keep_keys_out_of_logs(config: pytest.Config) -> None:
-    """Put the filter before every handler of pytest's logging plugin."""
+    """Add the filter to every handler of pytest's logging plugin."""
     plugin = config.pluginmanager.getplugin("logging-plugin")
     for name in ("caplog_handler", "report_handler", "log_cli_handler", "log_file_handler"):
         handler = getattr(plugin, name, None)

@@ -1,4 +1,4 @@
-"""Node ids of cases, `FILE::CASE[MODEL]`, taken apart where there are no items."""
+"""Parsing node ids of cases, `FILE::CASE[MODEL]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CASE = f"{SUITE_ENDING}::"
 
 
 class CaseId(NamedTuple):
-    """The parts of a node id; `model` is empty where none was named."""
+    """The parts of a node id; `model` may be empty."""
 
     file: str
     case: str
@@ -18,7 +18,7 @@ class CaseId(NamedTuple):
 
 
 def is_case(nodeid: str) -> bool:
-    """Whether it names a test case of a suite, and not another test."""
+    """Whether it is the id of a test case, not of another test."""
     return _CASE in nodeid
 
 

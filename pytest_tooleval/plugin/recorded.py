@@ -1,4 +1,4 @@
-"""Recorded runs in place of a model: which of them belong to the cases of this run."""
+"""Matches the recorded runs of `--tooleval-transcripts` with cases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 20
 
 
 class RecordedRuns:
-    """The runs of `--tooleval-transcripts`, and those of them that no case has claimed yet."""
+    """The recorded runs, and those without a matching case so far."""
 
     def __init__(self, runs: Sequence[RecordedRun]) -> None:
         self._runs = runs
@@ -24,7 +24,7 @@ class RecordedRuns:
         self._misnamed = {id(run): f"{run.place}: {_named(run)}" for run in runs if run.case}
 
     def of_suite(self, suite: Suite) -> dict[str, list[RecordedRun]]:
-        """The runs of each case of a suite that has some."""
+        """The runs of each case of a suite that has any."""
         found = find_runs(suite, self._runs)
         for runs in found.runs.values():
             for run in runs:
@@ -37,11 +37,11 @@ class RecordedRuns:
         return found.runs
 
     def misnamed(self) -> list[str]:
-        """Those that name a case which there is not: what a gate would have to judge may be missing."""
+        """Runs that name an unknown case, without which a gate may lack results."""
         return [printable(line) for line in self._misnamed.values()]
 
     def left(self) -> list[str]:
-        """What to say of those that belong to no case; empty when all do."""
+        """Lines about the runs without a matching case; empty if there are none."""
         if not self._left:
             return []
         lines = [f"no case: {printable(line)}" for line in self._left.values()]

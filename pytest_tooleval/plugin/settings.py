@@ -1,4 +1,4 @@
-"""What the command line, the ini file and the config tables say, checked and combined."""
+"""Combines and checks the command line, the ini file and the config tables."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ NO_MODEL = (
 )
 
 
-# In the controller of xdist: the file in which all processes of a run note what they spend.
+# In the controller of xdist: the file in which all processes record what they spend.
 LEDGER: pytest.StashKey[Path] = pytest.StashKey()
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What options, ini file and config tables say, checked.
+    """The checked settings of a run.
 
-    `overrides` are the arguments of `suite.model.Overrides`, which is not imported before a suite
-    is met. `recorded` are the runs to judge in place of asking; the models are then theirs.
-    `most_trials` are those of `--tooleval-trials=auto`, None without it. `files` are those to write at
-    the end, by format. With --tooleval-shard (`part`) limits are those of the part, all but `max_cost`,
-    and `judging` are the gates of the ini file, by option, which this run leaves to others.
+    `overrides` are the arguments of `suite.model.Overrides`, which is imported only with a suite.
+    `recorded` are runs to judge instead of asking `models`, which are then theirs. `most_trials` is the
+    maximum of `--tooleval-trials=auto`, None without it. `files` are the reports to write, by format.
+    With --tooleval-shard (`part`), limits except `max_cost` are those of the part, and `judging` are the
+    gates of the ini file, by option, for `tooleval merge`.
     """
 
     models: tuple[ModelSpec, ...]
@@ -90,17 +90,17 @@ class Settings:
 
     @property
     def looks(self) -> int:
-        """How often the run may be judged: after each round of --tooleval-trials=auto."""
+        """How often the run may be judged: once per round of --tooleval-trials=auto."""
         return self.most_trials or 1
 
     @property
     def explains(self) -> bool:
-        """Whether somebody may look at the explanations of cases that passed."""
+        """Whether to explain the scores of cases that passed."""
         return "json" in self.files or self.events is not None
 
 
 def read_settings(config: pytest.Config) -> Settings:
-    """Check and combine everything; `pytest.UsageError` with the way out when something is wrong."""
+    """Check and combine all settings. Raises `pytest.UsageError` with the fix."""
     part = read_part(config)
     preset = apply_preset(config)
     try:
@@ -112,7 +112,7 @@ def read_settings(config: pytest.Config) -> Settings:
 
 
 def _of_part(settings: Settings, part: Part) -> Settings:
-    """With this part of the limits. History and GitHub are told of the whole run, once it is merged."""
+    """Settings for a part: its share of limits, and no history or GitHub, which get the merged run."""
     from ..engine.models.spec import share
 
     cut = part.of, part.number - 1
@@ -145,7 +145,7 @@ def _read(config: pytest.Config, preset: AppliedPreset, part: Part | None) -> Se
         gates, judging = Gates(), take_judging(config)
     baseline = _baseline(config, preset)
     if recorded is not None:
-        most_trials = None  # of the ini file, which speaks of all runs
+        most_trials = None  # of the ini file, which applies to all runs
     if most_trials is not None and not _check_auto(config, gates, baseline):
         most_trials = None
     if config.getoption("tooleval_resume") and cassette is not None:
@@ -184,7 +184,7 @@ def _read(config: pytest.Config, preset: AppliedPreset, part: Part | None) -> Se
 
 
 def _properties(config: pytest.Config) -> bool:
-    """Whether cases have properties: by default not where they break the schema of JUnit's file."""
+    """Whether cases have properties: by default unless the JUnit schema forbids them."""
     if config.getini("tooleval_junit_properties") is not None:
         return _ini_flag(config, "tooleval_junit_properties")
     writes = config.pluginmanager.hasplugin("junitxml") and config.getoption("xmlpath")
@@ -222,7 +222,7 @@ def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     entries: list[str] = given if given is not None else config.getini("tooleval_models")
     names = [name.strip() for entry in entries for name in entry.split(",")]
     if given is not None and not all(names):
-        # A gate must not pass by accident, because a variable in a CI file was empty.
+        # A gate must not pass because a CI variable is empty.
         raise pytest.UsageError(
             f"--tooleval-model={','.join(given)}: expected the name of a model, got an empty one"
         )
@@ -249,7 +249,7 @@ def _resolved(config: pytest.Config, names: Sequence[str]) -> tuple[ModelSpec, .
 
 
 def _recorded(config: pytest.Config) -> tuple[RecordedRun, ...] | None:
-    """The runs of --tooleval-transcripts. A model on the command line outdoes those of the ini file."""
+    """The runs of --tooleval-transcripts. --tooleval-model overrides those of the ini file."""
     given, where = _given(config, "transcripts")
     typed = where.startswith("--")
     if not given or (not typed and config.getoption("tooleval_model") is not None):
@@ -338,7 +338,7 @@ def _effort(config: pytest.Config) -> str | None:
 
 
 def _allowed_tools(config: pytest.Config) -> tuple[str, ...]:
-    """The word of whoever starts the run, which nothing that lies in the project can say."""
+    """Only the command line itself can allow tools, nothing in the project."""
     option = "--tooleval-allow-tools"
     entries: list[str] = config.getoption("tooleval_allow_tools") or []
     if entries and not hasattr(config, "workerinput"):
@@ -353,7 +353,7 @@ def _allowed_tools(config: pytest.Config) -> tuple[str, ...]:
 
 
 def _trials(config: pytest.Config) -> tuple[int | None, int | None]:
-    """The number of trials, and the most of `auto`: one of them, or None for both."""
+    """The number of trials, and the maximum of `auto`; at least one is None."""
     given: str | int | None = config.getoption("tooleval_trials")
     text = config.getini("tooleval_trials") if given is None else str(given)
     if not text:
@@ -367,9 +367,9 @@ def _trials(config: pytest.Config) -> tuple[int | None, int | None]:
 
 
 def _check_auto(config: pytest.Config, gates: Gates, baseline: Baseline | None) -> bool:
-    """Refuse what does not go with trials in rounds: their number is not known before.
+    """Refuse options that need a fixed number of trials.
 
-    False where there is nothing to decide and the ini file asks for them, which speaks of all runs.
+    False if there is nothing to decide and the ini file, which applies to all runs, asks for auto.
     """
     option = "--tooleval-trials=auto"
     if baseline is None and not (gates.fail_under and gates.confidence):
@@ -426,7 +426,7 @@ def _gates(config: pytest.Config, preset: AppliedPreset) -> Gates:
 
 
 def _given(config: pytest.Config, name: str) -> tuple[Any, str]:
-    """The value of an option, else of its ini key, and the beginning of a message about it."""
+    """The value of an option, else of its ini key, and the prefix for messages about it."""
     given = config.getoption(f"tooleval_{name}")
     if given is not None:
         return given, f"--tooleval-{name.replace('_', '-')}="
@@ -440,7 +440,7 @@ def _baseline(config: pytest.Config, preset: AppliedPreset) -> Baseline | None:
         return load_document(name, config.rootpath / ".tooleval", holding)
 
     if hasattr(config, "workerinput"):
-        return None  # compared where all rows come together
+        return None  # the controller compares
     return read_baseline(
         config.getoption("tooleval_baseline"),
         config.getoption("tooleval_baseline_model") or (),
@@ -474,7 +474,7 @@ def _record(config: pytest.Config, cassette: Path | None) -> RecordMode:
     if mode not in RECORD_MODES:
         raise pytest.UsageError(f"tooleval_record: expected none, once, new or all, got {mode!r}")
     if mode != "new" and cassette is None:
-        # Or a strict replay would silently become a run that asks and pays.
+        # Or a strict replay would silently become a run that costs money.
         purpose = "record on" if mode == "all" else "replay"
         raise pytest.UsageError(
             f"--tooleval-record={mode}: needs a cassette to {purpose}; name its folder with "

@@ -1,4 +1,4 @@
-"""`--tooleval-shard`: which of the selected cases are of this part of a run."""
+"""`--tooleval-shard`: which of the selected cases belong to this part of a run."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 def keep_part(
     config: pytest.Config, items: list[pytest.Item], settings: Settings, asking: Asking
 ) -> Shard:
-    """Deselect the cases of the other parts; other tests are in each."""
+    """Deselect the cases of other parts. Other tests run in every part."""
     part = settings.part
     assert part is not None
 
     def recorded(suite: Path) -> bytes:
-        """The cassette as all parts have it: one that they record on differs between them."""
+        """The cassette as all parts have it, before they record."""
         cassette = asking.cassette_for(suite) if settings.cassette else None
         if cassette is None:
             return b""
@@ -58,13 +58,13 @@ def keep_part(
 
 
 def split(seconds: Mapping[str, float], of: int) -> dict[str, int]:
-    """To which of so many parts, from 1, each case goes: the longest first, each where least is yet.
+    """The part, from 1, of each case: the longest cases first, each to the part with the least time.
 
-    The same on every machine, in whatever order the cases come.
+    The same on every machine, independent of the order of cases.
     """
     loads = [0] * of
     parts = {}
-    # Whole milliseconds: sums of fractions hang on their order.
+    # Whole milliseconds, as sums of fractions depend on their order.
     for case, weight in sorted(
         ((case, max(1, round(1000 * each))) for case, each in seconds.items()),
         key=lambda pair: (-pair[1], pair[0]),
@@ -76,10 +76,10 @@ def split(seconds: Mapping[str, float], of: int) -> dict[str, int]:
 
 
 def expected_seconds(items: Collection[CaseItem], recorded: Callable[[Path], bytes]) -> dict[str, float]:
-    """How long all trials of a case on all its models may take, by `case_of`.
+    """The expected time of all trials of a case on all its models, by `case_of`.
 
-    That of a trial on the cassette of the suite's file (`recorded`) is taken for what the next one will
-    take; one that is not there counts as the mean of the others, and without any as a second.
+    From the latencies in the suite's cassette (`recorded`). A missing one counts as the mean of the
+    others, or as a second without any.
     """
     known: dict[Path, Mapping[tuple[str, str], float]] = {}
     found = []
@@ -98,6 +98,6 @@ def expected_seconds(items: Collection[CaseItem], recorded: Callable[[Path], byt
 
 
 def case_of(nodeid: str) -> str:
-    """A node id without the model: all models and trials of a case go to one part."""
+    """A node id without the model, as all models and trials of a case go to one part."""
     file, case, _ = split_nodeid(nodeid)
     return f"{file}::{case}"

@@ -1,4 +1,4 @@
-"""SIGTERM ends a run like Ctrl-C: it writes what it has. CI jobs and containers are ended with it."""
+"""SIGTERM ends a run like Ctrl-C, so that CI jobs and containers write their results."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _ENDING = ".pid"
 
 
 class OrderlyEnd:
-    """Registered beside the session, in every process. Takes no handler away from anybody.
+    """Registered with the session, in every process. Replaces no other handler.
 
-    The controller of xdist passes the end on to its workers, which would otherwise ask on for seconds.
+    The controller of xdist passes the signal on to its workers, which would otherwise go on for seconds.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._ending = False
         self._is_set = (
-            sys.platform != "win32"  # where it ends a process at once
+            sys.platform != "win32"  # where it ends a process immediately
             and threading.current_thread() is threading.main_thread()
             and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         )
@@ -43,7 +43,7 @@ class OrderlyEnd:
 
     @property
     def _folder(self) -> Path | None:
-        """What the processes of a run share, if they are on one machine."""
+        """The folder that the processes of a run share, if they are on one machine."""
         ledger = ledger_of(self._config)
         return ledger.parent if ledger is not None and ledger.parent.is_dir() else None
 
@@ -53,7 +53,7 @@ class OrderlyEnd:
         return self._folder / f"{os.getpid()}{_ENDING}"
 
     def _end(self, number: int, frame: FrameType | None) -> None:
-        # Whoever ends a group of processes may well tell each of them twice.
+        # Processes in a group may get the signal twice.
         if not self._ending:
             self._ending = True
             raise KeyboardInterrupt("SIGTERM")
@@ -63,13 +63,13 @@ class OrderlyEnd:
         try:
             return (yield)
         finally:
-            self._ending = True  # what is left is to write
+            self._ending = True  # only writing is left
 
     def pytest_keyboard_interrupt(self) -> None:
         self._ending = True
         if self._folder is not None and not self._is_worker:
             for sign in self._folder.glob(f"*{_ENDING}"):
-                with contextlib.suppress(OSError):  # it has ended just now
+                with contextlib.suppress(OSError):  # it has just ended
                     os.kill(int(sign.stem), signal.SIGTERM)
 
     def pytest_sessionfinish(self) -> None:

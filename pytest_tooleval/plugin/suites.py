@@ -1,4 +1,4 @@
-"""A suite file on its way into pytest, with the tools of its MCP server if it has one."""
+"""Loads a suite file, with the tools of its MCP server, and warns of its problems."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .workers import worker_model
 
 
 def worker_user(config: pytest.Config, settings: Settings, case: TestCase) -> ModelSpec | None:
-    """The model that plays the user of a case, if one does, with this worker's part of its limits."""
+    """The model that plays the user of a case, if any, with this worker's share of its limits."""
     spec = user_of(case, settings.user, lambda: config_tables(config))
     if spec is not None and spec is not settings.user and settings.part is not None:
         spec = spec.part(settings.part.of, settings.part.number - 1)
@@ -35,7 +35,7 @@ def worker_user(config: pytest.Config, settings: Settings, case: TestCase) -> Mo
 
 
 def warn_of(path: Path, suite: Suite) -> None:
-    """Warn of what `tooleval validate` finds in a suite that can be used all the same."""
+    """Warn of what `tooleval validate` warns of."""
     from ..suite.lint import lint_suite
 
     if lint_suite(suite):
@@ -46,7 +46,7 @@ def warn_of(path: Path, suite: Suite) -> None:
         _warn(path, f"{field.removesuffix(': ')}: {first.message}{more}", first.line)
 
 
-# With what a field of a case begins, which pytest knows by its id.
+# The prefix of a case's fields, which is replaced by its id.
 _CASE = re.compile(r"^test_cases\[(\d+)\]\.?")
 
 
@@ -57,15 +57,15 @@ def _warn(path: Path, text: str, line: int = 1) -> None:
 def load(
     path: Path, metrics: Collection[str], cassette: Cassette | None, allowed: Sequence[str]
 ) -> tuple[Suite, Live | None]:
-    """The suite, and the server that its chains may run the allowed tools on.
+    """The suite, and the server where its chains may call the allowed tools.
 
-    Raises SuiteError when the file cannot be used, McpError when its server cannot.
+    Raises SuiteError if the file cannot be used, McpError if the server cannot.
     """
     tools = SuiteTools(cassette, allowed)
     try:
         suite = load_suite(path, metrics=metrics, fetch_tools=tools.fetch)
     finally:
-        # Also beside an error, which it may explain; without `live` it is the error.
+        # Also with an error, which it may explain; without `live` it is the error.
         if tools.drift and tools.live is not None:
             _warn(path, tools.drift)
     shared = tools.shared_state(suite)

@@ -1,4 +1,4 @@
-"""What a person sees: scores beside the words, a heartbeat on long waits, the table at the end."""
+"""Terminal output: scores next to outcomes, a heartbeat on long waits, the summary."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 _HEARTBEAT_S = 15.0
 _CASES_SHOWN = 20
-# More failures than these are shown by their reasons alone, but for the first few.
+# With more failures than _MANY, only the first few are shown with details.
 _MANY, _FEW = 20, 5
 _FILES = {"json": "results", "html": "report", "markdown": "summary", "csv": "table"}
 _COLOURS = {"passed": "green", "failed": "red", "error": "red"}
 
 
 class Terminal:
-    """Registered in every process; a worker of xdist has no terminal and stays silent."""
+    """Registered in every process; workers of xdist have no terminal."""
 
     def __init__(self, config: pytest.Config, session: EvalSession) -> None:
         self._config = config
@@ -62,7 +62,7 @@ class Terminal:
         if report.skipped and report.nodeid.startswith(f"{GATE_FILE}::"):
             return "inconclusive", "i", ("INCONCLUSIVE", {"yellow": True})
         row = self._session.row_of(report)
-        # The short summary calls this as well; there the plain word is what people search for.
+        # The short summary calls this, too, and people search for the plain word there.
         if row is None or self._summarising:
             return status
         allowed = isinstance(report, pytest.TestReport) and report.skipped
@@ -87,15 +87,15 @@ class Terminal:
         return item.report_unanswered(call) if isinstance(item, CaseItem) else None
 
     def _heartbeat(self, waited_s: float) -> None:
-        """One line on a long silence, so that a slow model does not look like a hang."""
+        """A line after a long wait, so that a slow model does not look like a hang."""
         if time.monotonic() - self._last_sign >= _HEARTBEAT_S:
             more = f"{self._session.asking.waiting} more cases are being asked"
             self._say(f"waiting for an answer for {waited_s:.0f} s; {more}")
 
     def _round(self, undecided: int) -> None:
-        """One line for each round of --tooleval-trials=auto, of which nothing else is to be seen."""
+        """A line for each round of --tooleval-trials=auto."""
         self._rounds += 1
-        verdict = f"no verdict yet on {counted(undecided, 'case')}" if undecided else "all is decided"
+        verdict = f"no verdict yet on {counted(undecided, 'case')}" if undecided else "all decided"
         self._say(f"round {self._rounds}: {verdict}")
 
     def _say(self, text: str) -> None:
@@ -146,13 +146,13 @@ class Terminal:
         manager = self._config.pluginmanager
         lacks = manager.getplugin("terminalreporter") is None and not manager.is_blocked("terminal")
         if lacks and not self._is_worker and not self._silent and self._session.cases:
-            # Another plugin has put its own reporter in the place of pytest's, without summaries.
+            # Another plugin has replaced pytest's reporter by one without summaries.
             write_summary(pytest.TerminalReporter(self._config), self._session)
         return result
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
-        """Leave the terminal's reports in categories that others know, who count them only now."""
+        """Move our categories to one that other plugins know, which count them now."""
         reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
         own = [f"{outcome} ({self._tolerated})" for outcome in ("failed", "error")]
         for category in (*own, "inconclusive") if reporter is not None else ():
@@ -160,12 +160,12 @@ class Terminal:
 
     @property
     def _silent(self) -> bool:
-        # pytest 9 calls the hook in spite of --no-summary.
+        # pytest 9 calls the hook even with --no-summary.
         return bool(self._config.option.no_summary) or self._config.option.verbose < -1
 
 
 def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> None:
-    """The table of models and suites, then what a reader must not miss."""
+    """The table of models and suites, then what the reader must not miss."""
     document = session.document()
     reporter.write_sep("=", "tool calling")
     head, lines = score_table(document)
@@ -174,7 +174,7 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
     for line in lines:
         reporter.write_line(line)
     forbidden = [c for c in document.cases if c.called_forbidden]
-    despite = " (fails the run whatever the gates say)" if session.verdict.gates else ""
+    despite = " (always fails the run)" if session.verdict.gates else ""
     for word, tolerated in ((f"forbidden{despite}", False), ("forbidden", True)):
         of_it = [case for case in forbidden if case.tolerated is tolerated]
         _write_cases(reporter, word, of_it, red=True)
@@ -219,7 +219,7 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
 
 
 def _write_tolerated(reporter: pytest.TerminalReporter, title: str, cases: Sequence[KeptCase]) -> None:
-    """What pytest shows of failures, for those that it takes for skipped."""
+    """Show tolerated failures, which pytest counts as skipped, like failures."""
     failed = [case for case in cases if case.row.outcome == "failed"]
     if not failed or reporter.config.getoption("tbstyle", "auto") in ("no", "line"):
         return
@@ -234,12 +234,12 @@ def _write_tolerated(reporter: pytest.TerminalReporter, title: str, cases: Seque
 
 
 def _bodies(failed: Sequence[object]) -> int:
-    """How many failures are shown with more than their reason."""
+    """How many failures are shown with details."""
     return len(failed) if len(failed) <= _MANY else _FEW
 
 
 class _Coloured:
-    """What a failed case shows, which pytest would write without colours."""
+    """The text of a failed case, with colours."""
 
     def __init__(self, shown: Any, *, whole: bool) -> None:
         self.reprcrash = shown.reprcrash
@@ -253,7 +253,7 @@ class _Coloured:
 
 
 def _write_body(writer: Any, text: str) -> None:
-    """The reason in red; of the diff what was expected in green, and what came in red."""
+    """The reason in red; in the diff, expected lines in green and actual ones in red."""
     for number, line in enumerate(text.splitlines()):
         start = line.lstrip(" ")[:2]
         if number == 0:
@@ -265,7 +265,7 @@ def _write_body(writer: Any, text: str) -> None:
 def _write_cases(
     reporter: pytest.TerminalReporter, word: str, cases: Sequence[CaseRow], **markup: bool
 ) -> None:
-    """One line for each case, of which pytest shows no section, or which must not be missed."""
+    """A line for each case that pytest shows no section for, or that must not be missed."""
     for case in cases[:_CASES_SHOWN]:
         reporter.write_line(f"{word}: {printable(case.nodeid)} - {printable(case.reason)}", **markup)
     if len(cases) > _CASES_SHOWN:

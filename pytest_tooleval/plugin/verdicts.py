@@ -1,4 +1,4 @@
-"""Gates and the baseline inside pytest: failures that are tolerated, and failures of no item."""
+"""Gates and the baseline in pytest: tolerated failures, and failures without an item."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from .settings import Settings
 
 
 def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) -> bool:
-    """Let a failure of the model, or an error, not fail the run where a gate will judge.
+    """Turn a failure or error into a skipped report if a gate, or `tooleval merge`, will judge it.
 
-    With --tooleval-shard that is left to `tooleval merge`. The report becomes a skipped one, as pytest
-    itself does with an expected failure; its reason is all that a failure shows. Returns whether it did.
+    pytest does the same with expected failures. The reason has the text of the failure. Returns whether
+    it did.
     """
     by_gate = tolerates(settings.gates, result) if settings.part is None else bool(result.trials)
     if not report.failed or not by_gate:
@@ -40,7 +40,7 @@ def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) 
 def undecided(
     cases: Sequence[CaseRow], gates: Sequence[Gate], comparison: Comparison | None
 ) -> set[str]:
-    """The node ids of the cases on which a verdict hangs that more trials may decide."""
+    """The node ids of the cases of verdicts that more trials could decide."""
     found = {
         case.nodeid
         for gate in gates
@@ -61,16 +61,16 @@ def undecided(
 
 
 def remember_tolerated(session: pytest.Session, nodeids: Sequence[str]) -> None:
-    """Let --lf run again what made a gate fail."""
+    """Let --lf rerun what made a gate fail."""
     remembered = getattr(session.config.pluginmanager.getplugin("lfplugin"), "lastfailed", None)
     if remembered is not None:
         remembered.update(dict.fromkeys(nodeids, True))
 
 
 class VerdictItem(pytest.Item):
-    """A verdict over many cases: an item of no file, run when all others are done.
+    """A verdict over many cases, as an item without a file that runs after all others.
 
-    As an item it gets into every report, also into those that are made of items and not of reports.
+    As an item it is in every report, even in those of plugins that look at items.
     """
 
     def __init__(self, *, message: str, failed: bool, **kwargs: Any) -> None:
@@ -79,7 +79,7 @@ class VerdictItem(pytest.Item):
         self._failed = failed
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        # No end of the id: pytest would take that for the path of a class, and write its dots as `::`.
+        # Not the end of the id, which pytest would take for the path of a class, with dots as `::`.
         return self.config.rootpath / GATE_FILE, None, f"{GATE_FILE} {self.name}"
 
     def runtest(self) -> None:
@@ -91,12 +91,12 @@ class VerdictItem(pytest.Item):
         return self._message
 
     def run_protocol(self) -> None:
-        """Do what pytest does with an item, except that nobody may stop or change anything with it."""
+        """Like pytest's protocol, but plugins can neither stop the run nor change the result."""
         hook, manager = self.config.hook, self.config.pluginmanager
-        # All tests have run, and no later run could report this one as passed.
+        # They would stop the run, or wait for this item to pass in a later run.
         stopping = map(manager.getplugin, ("session", "lfplugin", "stepwiseplugin"))
         log = manager.subset_hook_caller("pytest_runtest_logreport", stopping)
-        # The terminal would begin a line, in which GitHub takes nothing for an annotation.
+        # The terminal would start a line, and GitHub needs annotations at the start of a line.
         terminal = [manager.getplugin("terminalreporter")]
         start = manager.subset_hook_caller("pytest_runtest_logstart", terminal)
         steps: dict[Any, partial[object]] = {
@@ -108,7 +108,7 @@ class VerdictItem(pytest.Item):
         for when, step in steps.items():
             call = pytest.CallInfo.from_call(step, when=when)
             report: pytest.TestReport = hook.pytest_runtest_makereport(item=self, call=call)
-            # Hooks that skip or fail tests of another kind do not touch the verdict.
+            # Hooks that skip or fail tests must not change the verdict.
             report.outcome, report.longrepr = "passed", None
             if when == "call" and self._failed:
                 report.outcome, report.longrepr = "failed", self._message
@@ -119,9 +119,9 @@ class VerdictItem(pytest.Item):
 
 
 def report_finding(session: pytest.Session, finding: Finding) -> None:
-    """Report a failure that belongs to no test, so that it stands in all reports and the exit code.
+    """Report a failure without a test, so that all reports and the exit status have it.
 
-    What is inconclusive and does not fail the run stands there as skipped, with the reason.
+    An inconclusive verdict that does not fail the run is reported as skipped, with the reason.
     """
     message, failed, name = finding.message, finding.failed, printable(finding.name)
     item: VerdictItem = VerdictItem.from_parent(
@@ -131,7 +131,7 @@ def report_finding(session: pytest.Session, finding: Finding) -> None:
     if terminal is not None:
         terminal.ensure_newline()  # the line of dots ends with [100%]
         if terminal._tw.width_of_current_line:
-            # GitHub takes an annotation by another plugin only from a whole line.
+            # An annotation by another plugin must start a line.
             terminal.write_line("")
     session.testscollected += 1
     session.testsfailed += failed

@@ -1,1 +1,1 @@
-"""`tooleval ui`: the web page and its API, over the same engine, files and history as pytest's runs."""
+"""`tooleval ui`: a web page and its API, for the same files and history as pytest."""

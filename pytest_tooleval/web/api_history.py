@@ -1,4 +1,4 @@
-"""`/api/history`: the runs that were kept, one of them, trends, and two runs compared."""
+"""`/api/history`: runs, trends and comparisons."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _CACHED = 4
 
 @contextmanager
 def _history(request: Request, field: str = "id", status: int = 404) -> Iterator[History]:
-    """The history; what it does not have is an ApiError about a field. 500 when it cannot be read.
+    """The history. What is not in it becomes an ApiError about `field`; 500 if it cannot be read.
 
-    No message says where the folder lies on this machine's disk.
+    Messages do not contain the path of the folder.
     """
     root = request.app.state.folder.root
     history = History(root / ".tooleval")
@@ -52,8 +52,8 @@ def list_history(request: Request) -> Response:
 
 
 def show_document(request: Request) -> Response:
-    """The rows of a run, and the notes on them."""
-    # Of finished runs, which do not change any more: ten thousand rows take a second to read.
+    """The rows of a run, with notes and verdict."""
+    # Only of finished runs, which do not change. Reading ten thousand rows takes a second.
     cache: dict[str, bytes] = request.app.state.documents
     with _history(request) as history:
         id = history.find(request.path_params["id"])
@@ -97,7 +97,7 @@ def delete_run(request: Request) -> Response:
     id = request.path_params["id"]
     with _history(request) as history:
         if history.find(id) != id:
-            raise field_error(404, "id", "expected the whole id of a run")
+            raise field_error(404, "id", "expected the full id of a run")
     with _history(request, status=409) as history:
         history.delete(id)
     return Response(status_code=204)

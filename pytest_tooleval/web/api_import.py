@@ -1,4 +1,4 @@
-"""`/api/import/mcp`: the tools of an MCP server, to look at or as a suite."""
+"""`/api/import/mcp`: the tools of an MCP server, as a preview or a suite."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 async def import_mcp(request: Request) -> Response:
-    """Discover the tools; with `file` bring that suite up to date; with `save` write it."""
+    """Discover the tools; `file` updates that suite; `save` writes it."""
     from ..mcp.discover import discover
     from ..mcp.server import McpServer
 

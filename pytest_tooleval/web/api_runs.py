@@ -1,4 +1,4 @@
-"""`/api/models` and `/api/tool-eval`: what can be run, and the runs that this server started."""
+"""`/api/models` and `/api/tool-eval`: models, and runs that this server started."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def _runs(request: Request) -> Runs:
 def _run(request: Request) -> PytestRun:
     run = _runs(request).get(request.path_params["id"])
     if run is None:
-        raise field_error(404, "id", "this server has no such run; /api/history has those that ended")
+        raise field_error(
+            404, "id", "this server did not start such a run; finished runs are in /api/history"
+        )
     return run
 
 
@@ -77,13 +79,13 @@ def estimate_run(request: Request, asked: NewRun) -> Response:
 
 
 def show_project(request: Request) -> Response:
-    """Where the suites lie on this machine, for an editor that runs on it, too; and the gates."""
+    """The project's folder, for links to a local editor, and the gate presets."""
     gates = {name: preset.meaning for name, preset in PRESETS.items()}
     return json_response({"root": str(request.app.state.folder.root), "gates": gates})
 
 
 def list_runs(request: Request) -> Response:
-    """Those under way and the last ones that ended, the newest first."""
+    """The running and the last finished ones, newest first."""
     return json_response([run.state() for run in _runs(request).known()[::-1]])
 
 
@@ -101,8 +103,8 @@ async def show_events(request: Request) -> Response:
     log = _run(request).events
     after = log.place(request.query_params.get("after") or request.headers.get("last-event-id", ""))
     if log.is_over and after == len(log):
-        return Response(status_code=204)  # on which a browser stops asking
-    # Buffering somewhere on the way would hold rows back.
+        return Response(status_code=204)  # so that the browser does not reconnect
+    # Proxies must not buffer events.
     headers = {"X-Accel-Buffering": "no"}
     runs = _runs(request)
     events = stream(log, after, lambda: runs.is_closed)

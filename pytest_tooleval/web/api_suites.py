@@ -1,4 +1,4 @@
-"""`/api/suites` and `/api/tool-eval/import`: the suite files, and the cases in them."""
+"""`/api/suites` and `/api/tool-eval/import`: suite files and their cases."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def create_suite(request: Request, body: NewSuite) -> Response:
 
 
 async def import_suite(request: Request) -> Response:
-    """The body is the suite, as `curl -d @suite.json` sends it: without its line breaks."""
+    """The body is the suite. `curl -d @suite.json` sends it without line breaks, so it is formatted."""
     raw = await read_body(request)
 
     def create() -> Response:
@@ -129,7 +129,7 @@ def check_suite(request: Request, body: SuiteContent) -> Response:
 
 
 def show_schema(request: Request) -> Response:
-    """The JSON Schema of a suite, from which the editor completes."""
+    """The JSON Schema of a suite, for completion in the editor."""
     return json_response(suite_schema())
 
 
@@ -146,7 +146,7 @@ def list_cases(request: Request) -> Response:
 
 
 def show_mutation(request: Request) -> Response:
-    """The mutation score of the file as it is saved, and what lets wrong answers pass."""
+    """The mutation score of the saved file, and what lets wrong answers pass."""
     file = _file(request)
     folder = _folder(request)
     suite, _ = folder.examine(folder.read(file), file).whole()
@@ -193,13 +193,13 @@ def delete_case(request: Request) -> Response:
 
 
 def refuse_name(request: Request) -> Response:
-    """What is no suite's name in a place where one should be."""
+    """Answer addresses with an invalid suite name."""
     check_name(request.path_params["file"])
-    raise field_error(404, "file", "there is no such address")
+    raise field_error(404, "file", "no such address")
 
 
 class _SuiteName(Convertor[str]):
-    """A file's name in an address, with slashes; other addresses go on behind it."""
+    """A file name in an address, with slashes; the address can continue after it."""
 
     regex = r".+?\.tooleval\.json"
 

@@ -1,4 +1,4 @@
-"""The ASGI application: routes, errors as JSON, and the guard before everything."""
+"""The ASGI application: routes, errors as JSON, and the guard in front."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _logger = logging.getLogger("pytest_tooleval.web")
 
 
 def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) -> Starlette:
-    """The application for the project with this root. `app.state.runs` has to be closed in the end."""
+    """The application for the project in `root`. Close `app.state.runs` at the end."""
     app = Starlette(
         routes=[
             *api_suites.ROUTES,
@@ -58,19 +58,19 @@ async def _api_error(request: Request, error: Exception) -> Response:
     return error_response(error)
 
 
-_HTTP_MESSAGES = {404: "there is no such address", 405: "this address does not take the method"}
+_HTTP_MESSAGES = {404: "no such address", 405: "method not allowed"}
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    message = _HTTP_MESSAGES.get(error.status_code, "the request cannot be answered")
+    message = _HTTP_MESSAGES.get(error.status_code, "the request failed")
     response = error_response(ApiError(error.status_code, message))
     response.headers.update(error.headers or {})
     return response
 
 
 class _Net:
-    """Catches what nobody expected: the log gets the traceback, the browser a plain sentence."""
+    """Catches unexpected errors: the log gets the traceback, the browser a message."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -89,5 +89,5 @@ class _Net:
             _logger.exception("%s %s failed", scope.get("method"), scope.get("path"))
             if not begun and scope["type"] == "http":
                 name = type(error).__name__
-                answer = error_response(ApiError(500, f"an error inside pytest-tooleval: {name}"))
+                answer = error_response(ApiError(500, f"internal error of pytest-tooleval: {name}"))
                 await answer(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Bodies of requests: JSON within a limit of size, read into its type."""
+"""Request bodies: JSON of limited size, decoded into types."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Body(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class SuiteContent(Body, kw_only=True):
-    """A suite: its text, which is kept byte for byte, or its data."""
+    """A suite, as text, which is written unchanged, or as data."""
 
     text: str | None = None
     suite: dict[str, Any] | None = None
@@ -44,25 +44,25 @@ class SuiteContent(Body, kw_only=True):
 
 
 class NewSuite(SuiteContent, kw_only=True):
-    """A suite for a new file; without a name, it is named for the suite."""
+    """A suite for a new file; without `file`, its name comes from the suite's name."""
 
     file: str | None = None
 
 
 class CaseContent(Body, kw_only=True):
-    """A test case, as docs/reference/suite-format.md has it."""
+    """A test case, as in docs/reference/suite-format.md."""
 
     case: dict[str, Any]
 
 
 class NewCase(CaseContent, kw_only=True):
-    """A test case, and its place among the others; without one, at the end."""
+    """A test case and its position, by default the end."""
 
     position: Annotated[int, Meta(ge=0)] | None = None
 
 
 class NewRun(Body, kw_only=True):
-    """What to run. What is left out is as the suites and pytest's options have it."""
+    """What to run. The suites' and pytest's settings apply to what is left out."""
 
     files: Names
     models: Names
@@ -79,11 +79,11 @@ class NewRun(Body, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.cases is not None and len(self.files) > 1:
-            raise ValueError("expected cases of one file")
+            raise ValueError("expected one file if cases are given")
 
 
 class McpImport(Body, kw_only=True):
-    """An MCP server, as in `tools_from`, and what to make of its tools."""
+    """An MCP server, as in `tools_from`, and how to import its tools."""
 
     stdio: str | list[str] | None = None
     http: str | None = None
@@ -101,7 +101,7 @@ async def read_body(request: Request) -> bytes:
     """The bytes of a JSON body. ApiError 413 or 415."""
     media_type, _, parameters = request.headers.get("content-type", "").partition(";")
     charset = re.fullmatch(r'\s*charset="?utf-?8"?\s*', parameters, re.IGNORECASE)
-    # A form of another site could send any other type without asking first.
+    # Forms of other sites could send other types without a preflight request.
     if media_type.strip().lower() != "application/json" or (parameters.strip() and not charset):
         raise ApiError(415, "Content-Type: expected application/json, in UTF-8")
     body = bytearray()
@@ -111,12 +111,12 @@ async def read_body(request: Request) -> bytes:
             if len(body) > MAX_BYTES:
                 raise ApiError(413, f"the body is larger than {MAX_BYTES // (1024 * 1024)} MiB")
     except ClientDisconnect:
-        raise ApiError(400, "the body broke off") from None
+        raise ApiError(400, "the body is incomplete") from None
     return bytes(body)
 
 
 def taking(type: type[_T]) -> Callable[[Callable[[Request, _T], Response]], Endpoint]:
-    """Makes an endpoint of a function that also takes the body: called in a thread, as may block it."""
+    """Decorator for an endpoint with a body. It runs in a thread, so it may block."""
 
     def make(answer: Callable[[Request, _T], Response]) -> Endpoint:
         async def endpoint(request: Request) -> Response:
@@ -128,7 +128,7 @@ def taking(type: type[_T]) -> Callable[[Callable[[Request, _T], Response]], Endp
 
 
 async def read(request: Request, type: type[_T]) -> _T:
-    """The body as this type. ApiError 400 for what is no JSON, 422 for what does not fit."""
+    """The body as this type. ApiError 400 for invalid JSON, 422 for invalid data."""
     raw = await read_body(request)
     try:
         return msgspec.json.decode(raw, type=type)

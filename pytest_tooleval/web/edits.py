@@ -1,4 +1,4 @@
-"""Changes of one suite: a new text from the old one and what a request asks for."""
+"""The new text of a suite, from the old one and a request."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _ETAG = re.compile(r'"?([0-9a-f]{16})"?')
 
 
 def expected_etag(request: Request) -> str:
-    """The etag of `If-Match`, which every change of a file needs. ApiError 400 without one."""
+    """The etag in `If-Match`, required to change a file. ApiError 400 without one."""
     given = request.headers.get("if-match", "").strip()
     match = _ETAG.fullmatch(given)
     if match is None:
-        message = "expected the etag of the text that is changed" + ("" if given else ", got none")
+        message = "expected the etag of the text to change" + ("" if given else ", got none")
         raise field_error(400, "If-Match", message)
     return match[1]
 
 
 def new_text(body: SuiteContent, previous: Document | None = None) -> str:
-    """The text of a body; parts of a suite that did not change keep theirs."""
+    """The text of a body. Unchanged parts of the previous suite keep their formatting."""
     return suite_to_text(body.suite or {}, previous) if body.text is None else body.text
 
 
@@ -42,14 +42,14 @@ def suite_to_text(suite: Mapping[str, Any], previous: Document | None = None) ->
 
 
 def with_cases(document: Document, index: int, removed: int, *added: object) -> dict[str, Any]:
-    """The suite's data with so many cases from `index` on removed, and others in their place."""
+    """The suite's data with `removed` cases from `index` on replaced by others."""
     cases = list(document.data["test_cases"])
     cases[index : index + removed] = added
     return {**document.data, "test_cases": cases}
 
 
 def index_of(suite: Suite, id: str) -> int:
-    """The place of a case; ApiError 404 when there is none of this id."""
+    """The index of a case; ApiError 404 if there is none with this id."""
     for index, case in enumerate(suite.test_cases):
         if case.id == id:
             return index

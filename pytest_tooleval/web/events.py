@@ -1,4 +1,4 @@
-"""A run's events: kept as they go over the wire, for any number of listeners, now and later."""
+"""A run's events, stored for any number of listeners, now and later."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 _TICK_S = 0.1
 _HEARTBEAT_S = 15.0
-_AT_ONCE = 100  # events that are sent before others get their turn
+_AT_ONCE = 100  # events to send before other requests get their turn
 
 
 class EventLog:
     """Server-sent events with ids from 1. One thread adds, any number read.
 
-    Each is kept as the bytes that are sent: thousands of rows as objects would take many times that.
+    Events are stored as the bytes to send, which take far less memory than objects.
     """
 
     def __init__(self) -> None:
@@ -33,14 +33,14 @@ class EventLog:
         return self._frames[after : after + _AT_ONCE]
 
     def place(self, id: str) -> int:
-        """How many events somebody has seen who saw this one last; 0 for an id that is not ours."""
+        """How many events a listener has seen by the last id; 0 for an unknown id."""
         is_number = id.isascii() and id.isdigit() and len(id) < 12
         return min(int(id), len(self)) if is_number else 0
 
 
 async def stream(log: EventLog, after: int, is_closed: Callable[[], bool]) -> AsyncIterator[bytes]:
-    """The events behind the first `after`, and those to come, until the run or the server is over."""
-    # Looking again is simpler than being told by another thread, and many rows go in one piece.
+    """All events but the first `after`, and new ones until the run or the server ends."""
+    # Polling is simpler than signals from another thread, and sends many rows at once.
     yield b"retry: 1000\n\n"
     last = time.monotonic()
     while True:

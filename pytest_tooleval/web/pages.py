@@ -26,19 +26,17 @@ _PLAIN = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>to
 
 
 async def index(request: Request) -> Response:
-    """The page. With the token in the address: the cookie, and the same address without the token."""
+    """The page. With the token: sets the cookie, and redirects to the address without the token."""
     access: Access = request.app.state.access
     if "token" in request.query_params:
         tokens = request.query_params.getlist("token")
         if len(tokens) != 1 or not access.is_token(tokens[0]):
-            return _plain(
-                401, "This is not the token", "Open the address that tooleval ui printed last."
-            )
+            return _plain(401, "Wrong token", "Open the address that tooleval ui printed last.")
         rest = [pair for pair in request.query_params.multi_items() if pair[0] != "token"]
         address = "/" + (f"?{urlencode(rest)}" if rest else "")
         return _signed_in(address, access, request.headers.get("sec-fetch-site"))
     if not access.has_cookie(request.headers):
-        return _plain(401, "Who is there?", "Open the address that tooleval ui printed.")
+        return _plain(401, "Not signed in", "Open the address that tooleval ui printed.")
     return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-store"})
 
 
@@ -46,9 +44,9 @@ def _signed_in(address: str, access: Access, site: str | None) -> Response:
     headers = {"Set-Cookie": access.set_cookie}
     if site in (None, "none", "same-origin"):
         return RedirectResponse(address, 303, headers)
-    # Clicked on another site's page, such as a terminal in the browser: a strict cookie would not be
-    # sent along a redirect from there, but it is from a page of ours.
-    page = _PLAIN.format(title="Welcome", text="One moment.")
+    # The link was on another site, such as a terminal in the browser. A strict cookie is not sent on a
+    # redirect from there, but it is from our own page.
+    page = _PLAIN.format(title="tooleval", text="Loading…")
     return HTMLResponse(page, headers={"Refresh": f"0; url={address}", **headers})
 
 
@@ -57,7 +55,7 @@ def _plain(status: int, title: str, text: str) -> Response:
 
 
 class _Static(StaticFiles):
-    """Files that a browser asks for again each time, by their ETag: an upgrade shows at once."""
+    """Static files that the browser revalidates each time, so that an upgrade shows at once."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)

@@ -1,7 +1,7 @@
-"""Child processes in a group of their own, and the signals to end them.
+"""Child processes in their own group, and the signals to end them.
 
-Ctrl-C in the server's terminal is the server's to pass on. As there, a signal goes to the whole group,
-workers of xdist included.
+So the server decides when they get Ctrl-C of its terminal. Signals go to the whole group, including
+workers of xdist.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Process = subprocess.Popen[bytes]
 
 
 def start(command: Sequence[str], folder: Path, output: Path) -> Process:
-    """Start a command in a folder. It reads nothing; all that it writes goes into a file."""
+    """Start a command in a folder, without input, and with all output to a file."""
     with output.open("wb") as file:
         group: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
@@ -35,7 +35,7 @@ def start(command: Sequence[str], folder: Path, output: Path) -> Process:
 
 
 def interrupt(process: Process) -> None:
-    """What Ctrl-C does."""
+    """Like Ctrl-C."""
     if sys.platform == "win32":
         _send(process, signal.CTRL_BREAK_EVENT)
     else:
@@ -49,7 +49,7 @@ def kill(process: Process) -> None:
 def _send(process: Process, number: int) -> None:
     if process.poll() is not None:
         return
-    with contextlib.suppress(OSError):  # it has ended just now
+    with contextlib.suppress(OSError):  # it has just ended
         if sys.platform == "win32":
             process.send_signal(number)
         else:

@@ -1,10 +1,10 @@
-"""The root folder of the project, as pytest finds it: history, config and node ids hang on it."""
+"""The project's root folder, as pytest finds it; history, config and node ids depend on it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-# The files by which pytest finds its root, and what they hold if they are meant for it.
+# The files by which pytest finds its root, and what they must contain.
 _INI_FILES = {
     "pytest.toml": "",
     ".pytest.toml": "",
@@ -17,7 +17,7 @@ _INI_FILES = {
 
 
 def pytest_root(folder: Path) -> Path:
-    """The root folder that pytest takes when it is started in this one."""
+    """The root folder if pytest is started in `folder`."""
     folders = [folder, *folder.parents]
     for place in folders:
         if any(_holds(place / name, mark) for name, mark in _INI_FILES.items()):

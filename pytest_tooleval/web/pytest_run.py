@@ -1,4 +1,4 @@
-"""A run of the page: a pytest of its own, started, followed by its events, and ended."""
+"""A run of the page: a pytest process, followed by its events."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _event = msgspec.json.Decoder(RowEvent)
 
 
 class RunState(Struct, frozen=True, kw_only=True):
-    """What the API says of a run. `output` is the end of what pytest wrote, when it is over."""
+    """The state of a run. `output` is the end of pytest's output, once the run has ended."""
 
     id: str
     status: Status
@@ -68,7 +68,7 @@ class _WholeCase(Struct):
 
 
 def pytest_arguments(run: NewRun, allowed_tools: Sequence[str]) -> list[str]:
-    """pytest's command line. No name that a request gives can be taken for another option."""
+    """pytest's command line. No value of a request can act as another option."""
     files = [f"./{file}" for file in run.files]
     chosen = files if run.cases is None else [f"{files[0]}::{case}" for case in run.cases]
     options = {
@@ -92,7 +92,7 @@ def pytest_arguments(run: NewRun, allowed_tools: Sequence[str]) -> list[str]:
 
 
 def estimate(root: Path, asked: NewRun, allowed_tools: Sequence[str]) -> tuple[bool, str]:
-    """Whether pytest could work out what a run would ask and cost, and what it wrote of it."""
+    """Whether pytest could estimate the run, and its output."""
     arguments = [*pytest_arguments(asked, allowed_tools), "--tooleval-estimate", "-q"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *arguments],
@@ -111,13 +111,13 @@ def estimate(root: Path, asked: NewRun, allowed_tools: Sequence[str]) -> tuple[b
 
 
 class PytestRun:
-    """One pytest process in the root folder, and what it has told. May be used from any thread.
+    """A pytest process in the root folder, and its events. Can be used from any thread.
 
-    It writes into files of a temporary folder: they work on every system, and hold up neither side.
+    It writes to files in a temporary folder, which work on every system and block neither side.
     """
 
     def __init__(self, root: Path, asked: NewRun, allowed_tools: Sequence[str]) -> None:
-        """Starts the process; OSError when that cannot be done."""
+        """Starts the process; OSError if that fails."""
         self._root = root
         self._asked = asked
         self._folder = Path(tempfile.mkdtemp(prefix="tooleval-run-"))
@@ -131,12 +131,12 @@ class PytestRun:
         self.status: Status = "running"
         self._total = 0
         self._problems: list[str] = []
-        # Where the line of each case that is over lies in the file: its start and length.
+        # The start and length of each finished case's line in the file.
         self._places: dict[str, tuple[int, int]] = {}
         self._cancelled: float | None = None
-        # The first event has come, or none will.
+        # Set once the first event has arrived, or none will.
         self.is_known = threading.Event()
-        # A daemon: a run that hangs must not keep the server from ending.
+        # A daemon, as a run that hangs must not keep the server from ending.
         self._thread = threading.Thread(target=self._follow, name="tooleval-run", daemon=True)
         self._thread.start()
 
@@ -165,7 +165,7 @@ class PytestRun:
         )
 
     def output(self) -> str:
-        """The end of what pytest wrote, without secrets and safe to show."""
+        """The end of pytest's output, without secrets and safe to show."""
         try:
             text = self._output_file.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -173,7 +173,7 @@ class PytestRun:
         return printable(scrub(text, secret_values())[-_OUTPUT_SHOWN:], keep_newlines=True).strip()
 
     def case(self, nodeid: str) -> bytes | None:
-        """A whole case as JSON, which may not be in the history yet; None if it is not over."""
+        """A case with transcripts as JSON; None if it has not finished."""
         if nodeid not in self._places:
             return None
         place, length = self._places[nodeid]
@@ -181,11 +181,11 @@ class PytestRun:
             with self._events_file.open("rb") as file:
                 file.seek(place)
                 return bytes(msgspec.json.decode(file.read(length), type=_WholeCase).case)
-        except OSError:  # forgotten in the meantime
+        except OSError:  # deleted in the meantime
             return None
 
     def cancel(self) -> None:
-        """End the run as Ctrl-C does, with what has come so far; kill it if that takes too long."""
+        """End the run like Ctrl-C, keeping its results; kill it if that takes too long."""
         if self._cancelled is None:
             self._cancelled = time.monotonic()
             interrupt(self._process)
@@ -194,11 +194,11 @@ class PytestRun:
         kill(self._process)
 
     def wait(self, timeout_s: float) -> None:
-        """Until the process has ended and all that it told is known."""
+        """Wait until the process has ended and its events are read."""
         self._thread.join(timeout_s)
 
     def forget(self) -> None:
-        """Delete what it wrote."""
+        """Delete its files."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _follow(self) -> None:
@@ -207,8 +207,8 @@ class PytestRun:
                 self._read_events(file)
             self.status = self._ended()
         except Exception as error:
-            _logger.exception("a run cannot be followed")
-            self._problems.append(f"an error inside pytest-tooleval: {type(error).__name__}")
+            _logger.exception("cannot follow a run")
+            self._problems.append(f"internal error of pytest-tooleval: {type(error).__name__}")
             self.status = "failed"
             self.kill()
         self.events.add("done", to_json({"status": self.status}))
@@ -221,7 +221,7 @@ class PytestRun:
         while not is_over:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_TICK_S)
-                is_over = True  # what it wrote before its end is still to be read
+                is_over = True  # after reading what it wrote last
             if self._cancelled is not None and time.monotonic() - self._cancelled > GRACE_S:
                 self.kill()
             for part in iter(file.readline, b""):
@@ -237,14 +237,14 @@ class PytestRun:
             self.about = event.run
             if Path(event.root).resolve() != self._root:
                 self._problems.append(
-                    f"pytest's root folder is {event.root}, and the history of this run is there: "
-                    "start `tooleval ui` in it"
+                    f"pytest's root folder is {event.root}, which has the history of this run; "
+                    "start `tooleval ui` there"
                 )
             self.is_known.set()
         elif isinstance(event, Collected):
             self._total = sum(event.cases.values())
         elif isinstance(event, CollectionProblem):
-            self._problems.append(f"{event.nodeid} cannot be collected")
+            self._problems.append(f"{event.nodeid} could not be collected")
         elif isinstance(event, RowDone):
             self._places[event.case.nodeid] = place, len(line)
             data = to_json(event)  # without explanations and transcripts
@@ -259,6 +259,6 @@ class PytestRun:
             return "finished"
         if self._cancelled is not None:
             return "cancelled"
-        how = f"was ended by signal {-code}" if code < 0 else f"ended with exit status {code}"
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with exit status {code}"
         self._problems.append(f"pytest {how}")
         return "failed"

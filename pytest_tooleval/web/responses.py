@@ -1,4 +1,4 @@
-"""What the API answers: JSON, and errors that name their place."""
+"""The API's responses: JSON, and errors with their place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..record.encoding import to_json
 
 
 class ApiError(Exception):
-    """A request that cannot be answered as it stands. `extra` stands beside `error` in the body."""
+    """A request that fails. `extra` is added to the body, next to `error`."""
 
     def __init__(
         self, status: int, message: str, problems: Sequence[Problem] = (), **extra: Any
@@ -27,7 +27,7 @@ class ApiError(Exception):
 
 
 def field_error(status: int, field: str, message: str, file: str = "") -> ApiError:
-    """An error about one field of a request's body, path or query; an empty one is all of it."""
+    """An error about a field of a request's body, path or query; empty for the whole request."""
     place = f"{field}: " if field else ""
     return ApiError(status, f"{place}{message}", [Problem(file, 1, 1, field, message)])
 
@@ -51,6 +51,6 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
 
 def error_response(error: ApiError) -> Response:
     said = {"message": error.message, "problems": problem_dicts(error.problems)}
-    # Of a body that was refused the rest may be on its way: it must not be read as a next request.
+    # The rest of a refused body may still arrive, and must not be read as the next request.
     headers = {"Connection": "close"} if error.status == 413 else None
     return json_response({"error": said, **error.extra}, error.status, headers)

@@ -1,4 +1,4 @@
-"""All runs of a server: those under way, and the last ones that ended."""
+"""The runs of a server: running ones, and the last finished ones."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .pytest_run import PytestRun
 from .pytest_run import estimate
 from .responses import ApiError
 
-MAX_UNDER_WAY = 4
+MAX_RUNNING = 4
 START_S = 120.0
 _KEPT = 5
 
 
 class Runs:
-    """All methods may be called from any thread. `allowed_tools` may really run in every run."""
+    """Can be used from any thread. `allowed_tools` are the live tools that runs may call."""
 
     def __init__(self, root: Path, allowed_tools: Sequence[str]) -> None:
         self._root = root
@@ -31,20 +31,20 @@ class Runs:
         self.is_closed = False
 
     def begin(self, asked: NewRun) -> PytestRun:
-        """Start a run, and wait until pytest has told its id.
+        """Start a run, and wait for its id.
 
-        ApiError 409 when too many are under way, 422 with what pytest wrote when it did not begin.
+        ApiError 409 if too many are running, 422 with pytest's output if it did not start.
         """
         with self._lock:
             if self._is_closing:
-                raise ApiError(409, "the server is about to end")
-            if sum(run.status == "running" for run in self._runs) >= MAX_UNDER_WAY:
-                raise ApiError(409, f"{MAX_UNDER_WAY} runs are under way; wait for one, or cancel one")
+                raise ApiError(409, "the server is shutting down")
+            if sum(run.status == "running" for run in self._runs) >= MAX_RUNNING:
+                raise ApiError(409, f"{MAX_RUNNING} runs are already running; wait for one or cancel it")
             self._forget_old()
             try:
                 run = PytestRun(self._root, asked, self._allowed_tools)
             except (OSError, ValueError) as error:  # ValueError for a name with a NUL character
-                raise ApiError(500, f"pytest cannot be started: {error}") from None
+                raise ApiError(500, f"could not start pytest: {error}") from None
             self._runs.append(run)
         if not run.is_known.wait(START_S):
             run.kill()
@@ -54,17 +54,17 @@ class Runs:
         return run
 
     def estimate(self, asked: NewRun) -> str:
-        """What a run would ask and cost. ApiError 422 with what pytest wrote when it cannot tell."""
+        """The estimate of a run. ApiError 422 with pytest's output if there is none."""
         try:
             is_told, text = estimate(self._root, asked, self._allowed_tools)
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            raise ApiError(500, f"pytest cannot be started: {error}") from None
+            raise ApiError(500, f"could not start pytest: {error}") from None
         if not is_told:
-            raise ApiError(422, "pytest cannot tell", output=text)
+            raise ApiError(422, "pytest could not estimate the run", output=text)
         return text
 
     def known(self) -> list[PytestRun]:
-        """The runs that have begun, those under way and the last ones that ended."""
+        """The runs that have started, oldest first."""
         return [run for run in list(self._runs) if run.id]
 
     def get(self, id: str) -> PytestRun | None:
@@ -77,7 +77,7 @@ class Runs:
             run.forget()
 
     def close(self) -> None:
-        """End all runs as Ctrl-C does, and wait for it; kill those that take too long."""
+        """End all runs like Ctrl-C, and wait; kill those that take too long."""
         with self._lock:
             self._is_closing = True
         for run in self._runs:
@@ -86,6 +86,6 @@ class Runs:
         for run in self._runs:
             run.wait(max(0.0, deadline - time.monotonic()))
             run.kill()
-        self.is_closed = True  # listeners have been told of the end, and may go
+        self.is_closed = True  # listeners have seen the end
         for run in self._runs:
             run.forget()

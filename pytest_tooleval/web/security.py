@@ -1,7 +1,7 @@
-"""Who may ask: this machine's user, with the token, from this server's own page. Nobody else.
+"""Access control: only requests with the token, from this server's own page.
 
-A page of another site can make a browser ask 127.0.0.1 (rebinding a name, forms, images), so the
-host, the origin and the cookie's use are checked on every request, before anything else happens.
+Pages of other sites can make a browser send requests to 127.0.0.1 (DNS rebinding, forms, images), so
+host, origin and cookie are checked on every request before anything else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .responses import ApiError
 from .responses import error_response
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-# Cannot be sent by another site's page without asking first, which is always denied.
+# Pages of other sites cannot send it without a preflight request, which is always denied.
 OWN_HEADER = "x-tooleval"
 
 _POLICY = "; ".join(
@@ -51,9 +51,9 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class Access:
-    """The secrets of one server and the names it goes by. Nothing in here is ever shown or logged.
+    """The secrets and host names of a server. Never shown or logged.
 
-    `session` is what the cookie holds: not the token, which opens the API to any program.
+    `session` is the value of the cookie, other than the token, which gives any program access.
     """
 
     port: int
@@ -63,12 +63,12 @@ class Access:
     @property
     def hosts(self) -> tuple[str, ...]:
         names = ("127.0.0.1", "localhost", "[::1]")
-        # Of the web's own port browsers say nothing.
+        # Browsers leave out the default port.
         return names if self.port == 80 else tuple(f"{name}:{self.port}" for name in names)
 
     @property
     def cookie(self) -> str:
-        """The cookie's name; cookies know no ports, so that two servers need two names."""
+        """The cookie's name. Cookies ignore ports, so each server needs its own."""
         return f"tooleval-{self.port}"
 
     @property
@@ -96,7 +96,7 @@ def _cookies(headers: Headers, name: str) -> list[str]:
 
 
 class Guard:
-    """ASGI middleware: refuses what may not be asked, and sets the security headers on all answers."""
+    """ASGI middleware: refuses forbidden requests, and sets security headers on all responses."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -139,7 +139,7 @@ class Guard:
 
     def _check_api(self, headers: Headers, method: str, *, has_own_origin: bool) -> None:
         site = headers.get("sec-fetch-site")
-        # `same-site` is another port of this machine, which SameSite=Strict lets through.
+        # `same-site` is another port of this machine, which SameSite=Strict allows.
         if site not in (None, "same-origin", "none"):
             raise ApiError(403, "Sec-Fetch-Site: expected same-origin")
         given = headers.getlist("authorization")

@@ -1,4 +1,4 @@
-"""Serving the application on this machine alone, until Ctrl-C."""
+"""Serves the application on the loopback interface, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GRACE_S = 2
 
 
 class _Server(uvicorn.Server):
-    """Ends the runs, and with them the streams of events, before it waits for connections to close."""
+    """Ends the runs and their event streams before it waits for connections to close."""
 
     def __init__(self, config: uvicorn.Config, runs: Runs, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -45,7 +45,7 @@ class _Server(uvicorn.Server):
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on this machine's own address; port 0 picks a free port. ConfigError if it is taken."""
+    """A socket on the loopback address; port 0 picks a free port. ConfigError if it is in use."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if sys.platform == "win32":
@@ -57,7 +57,7 @@ def listen(port: int) -> socket.socket:
     except OSError as error:
         made.close()
         reason = (
-            "is in use; name another one, or 0 for any that is free"
+            "is in use; choose another one, or 0 for a free one"
             if error.errno == errno.EADDRINUSE
             else f"cannot be used: {error.strerror or error}"
         )
@@ -73,7 +73,7 @@ def serve(
     allowed_tools: Sequence[str],
     say: Callable[[str], None],
 ) -> None:
-    """Serve until Ctrl-C. `say` gets the lines for the terminal. ConfigError when it cannot begin."""
+    """Serve until Ctrl-C. `say` prints to the terminal. ConfigError if it cannot start."""
     listening = listen(port)
     access = Access(listening.getsockname()[1])
     folder = folder.resolve()
@@ -81,7 +81,7 @@ def serve(
     app = create_app(root, access, allowed_tools)
     config = uvicorn.Config(
         app,
-        # No access log: addresses hold the token.
+        # No access log, as addresses contain the token.
         access_log=False,
         log_config=None,
         lifespan="off",
@@ -95,17 +95,17 @@ def serve(
     def ready() -> None:
         say(f"tooleval ui: {access.url}")
         if root != folder:
-            say(f"The project is all of {printable(str(root))}, pytest's root folder.")
-        say("Ctrl-C ends it.")
+            say(f"The project is {printable(str(root))}, pytest's root folder.")
+        say("Press Ctrl-C to stop.")
         if browser:
-            # In a thread: some browsers keep their caller waiting.
+            # In a thread, as some browsers block their caller.
             threading.Thread(target=webbrowser.open, args=(access.url,), daemon=True).start()
 
     server = _Server(config, app.state.runs, ready)
     try:
         asyncio.run(server.serve([listening]))
     except KeyboardInterrupt:
-        pass  # uvicorn raises it again once everything has ended
+        pass  # uvicorn raises it again after shutdown
     finally:
         listening.close()
         app.state.runs.close()

@@ -1,8 +1,8 @@
-"""The suite files of one folder: found, read, and written whole or not at all.
+"""The suite files of a folder: found, read and written.
 
-The files belong to pytest and to people's editors too. So nothing is kept but what a look at the file
-confirms, and nothing is written over that the writer has not seen: the etag is the fingerprint of the
-bytes, compared again just before a new file takes the place of the old one.
+Editors change the files, too. So caches are checked against the file, and a file is only overwritten by
+somebody who has seen its content: the etag is a fingerprint of the bytes, compared again just before the
+file is replaced.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MAX_SUMMARIES = 2000
 
 @dataclass(frozen=True)
 class Examined:
-    """The content of a file, read as a suite: either suite and document, or problems."""
+    """A file read as a suite: either suite and document, or problems."""
 
     suite: Suite | None
     document: Document | None
@@ -53,7 +53,7 @@ class Examined:
     warnings: tuple[Problem, ...] = ()
 
     def whole(self) -> tuple[Suite, Document]:
-        """Suite and document; ApiError 422 when there are problems."""
+        """Suite and document; ApiError 422 if there are problems."""
         if self.suite is None or self.document is None:
             first = self.problems[0]
             place = f"{first.field}: " if first.field else ""
@@ -62,7 +62,7 @@ class Examined:
 
 
 class SuiteFolder:
-    """All methods may be called from any thread, and raise ApiError for what cannot be done."""
+    """Can be used from any thread. All methods raise ApiError."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
@@ -70,7 +70,7 @@ class SuiteFolder:
         self._summaries: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
 
     def files(self) -> list[str]:
-        """The names of all suite files, sorted; links that lead out of the folder are left out."""
+        """The names of all suite files, sorted, without links that lead out of the folder."""
         return sorted(self._found())
 
     def _found(self) -> Iterator[str]:
@@ -85,7 +85,7 @@ class SuiteFolder:
                         yield file
 
     def summaries(self) -> list[dict[str, Any]]:
-        """A row per file; what has not changed since the last time is not read again."""
+        """A row per file. Unchanged files are not read again."""
         found: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
         rows = []
         for file in self.files():
@@ -96,7 +96,7 @@ class SuiteFolder:
                 row = known[1] if known and known[0] == seen else self._summary(file, status)
             except (ApiError, OSError):
                 continue  # gone in the meantime
-            if not row["problems"]:  # which may hang on other files, too
+            if not row["problems"]:  # which may depend on other files
                 found[file] = (seen, row)
             rows.append(row)
         self._summaries = found if len(found) <= _MAX_SUMMARIES else {}
@@ -123,9 +123,9 @@ class SuiteFolder:
         }
 
     def examine(self, content: str | bytes, file: str, *, lint: bool = False) -> Examined:
-        """Read the content of a file as a suite; `lint` also looks for warnings."""
-        # To show a suite, nothing of the project is run but its worlds, for their tools: a metric that
-        # the scorers in a conftest file may well have is taken for known; pytest finds out.
+        """Read the content of a file as a suite; `lint` adds warnings."""
+        # Showing a suite runs none of the project's code except its worlds, for their tools. If a
+        # conftest file registers scorers, any metric is accepted; pytest checks them.
         metrics = None if self._has_scorers(file) else ()
         folder = (self.root / file).parent if file else self.root
         try:
@@ -142,10 +142,10 @@ class SuiteFolder:
         return Examined(suite, document, (), warnings)
 
     def _saved_worlds(self, file: str) -> set[str]:
-        """The worlds that a file names as it is saved; none where there is no such suite."""
+        """The worlds in the saved file; none without such a file."""
         if not file:
             return set()
-        self._path(file)  # not below a link that leads out of the folder
+        self._path(file)  # refuses links that lead out of the folder
         try:
             saved = read_document(decode_bytes(self.read(file), file), file)
         except (ApiError, SuiteError):
@@ -158,12 +158,12 @@ class SuiteFolder:
         return any(_registers_scorers(folder / "conftest.py") for folder in above)
 
     def check(self, file: str) -> None:
-        """ApiError 404 when there is no such file."""
+        """ApiError 404 if there is no such file."""
         if not self._path(file).is_file():
             raise _missing(file)
 
     def read(self, file: str) -> bytes:
-        """The bytes of a file; ApiError 404 when there is none, 413 for one that is too large."""
+        """The bytes of a file; ApiError 404 if there is none, 413 if it is too large."""
         path = self._path(file)
         try:
             with open(path, "rb", opener=_open_at_once) as opened:
@@ -180,14 +180,14 @@ class SuiteFolder:
             raise _unusable(file, "read", error) from None
 
     def read_seen(self, file: str, etag: str) -> bytes:
-        """The bytes of a file that has this etag; ApiError 409 with what it holds when it has not."""
+        """The bytes of a file with this etag; ApiError 409 with its content if the etag differs."""
         current = self.read(file)
         if content_of_bytes(current) != etag:
             raise _conflict(file, current)
         return current
 
     def create(self, file: str | None, name: str, content: bytes) -> tuple[str, str]:
-        """Make a file, and its folders; without a name, one named for the suite. File and etag."""
+        """Create a file and its folders, by default named after the suite. Returns file and etag."""
         with self._lock:
             if file is None:
                 file = free_name(name, [*self.files(), *os.listdir(self.root)])
@@ -200,7 +200,7 @@ class SuiteFolder:
         return file, content_of_bytes(content)
 
     def replace(self, file: str, content: bytes, etag: str) -> str:
-        """Put new content in place of that with this etag; returns the new etag."""
+        """Replace the content with this etag; returns the new etag."""
         path = self._path(file)
         with self._lock:
             self.read_seen(file, etag)
@@ -225,7 +225,7 @@ class SuiteFolder:
             raise _conflict(file, self.read(file))
 
     def _path(self, file: str) -> Path:
-        """Where a file is; ApiError when that is not below the folder, links followed."""
+        """The path of a file; ApiError if it is not in the folder after following links."""
         path = self.root.joinpath(*check_name(file))
         try:
             real = path.resolve()
@@ -236,7 +236,7 @@ class SuiteFolder:
         try:
             check_name(real.relative_to(self.root).as_posix())
         except ApiError:
-            raise field_error(403, "file", "a link to what is not shown") from None
+            raise field_error(403, "file", "a link to a hidden file") from None
         return path
 
 
@@ -248,7 +248,7 @@ def _registers_scorers(conftest: Path) -> bool:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Opening a pipe would wait for somebody who writes to it."""
+    """Do not wait for a writer if the file is a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -258,13 +258,13 @@ def _missing(file: str) -> ApiError:
 
 def _unusable(file: str, what: str, error: Exception) -> ApiError:
     reason = error.strerror if isinstance(error, OSError) else None
-    return field_error(403, "file", f"cannot be {what}: {reason or 'not a name for a file'}", file)
+    return field_error(403, "file", f"cannot be {what}: {reason or 'not a valid file name'}", file)
 
 
 def _conflict(file: str, current: bytes) -> ApiError:
     error = ApiError(
         409,
-        f"{file}: has been changed or made by somebody else in the meantime",
+        f"{file}: the file was changed or created in the meantime",
         etag=content_of_bytes(current),
         text=text_of(current),
     )
@@ -273,7 +273,7 @@ def _conflict(file: str, current: bytes) -> ApiError:
 
 
 def text_of(content: bytes) -> str | None:
-    """The text of a file, exactly; None when it is not UTF-8."""
+    """The exact text of a file; None if it is not UTF-8."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:

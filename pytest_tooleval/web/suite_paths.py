@@ -1,4 +1,4 @@
-"""Names of suite files as requests give them: relative, below the folder, safe on every system."""
+"""File names in requests: relative, in the folder, and safe on every system."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REFUSED_BY_WINDOWS = frozenset('<>:"|?*')
 
 
 def check_name(file: str) -> tuple[str, ...]:
-    """The parts of a file's name. ApiError 400 for one that is not `a/b.tooleval.json`."""
+    """The parts of a file name. ApiError 400 unless it is like `a/b.tooleval.json`."""
     problem = next(_problems(file), None)
     if problem is not None:
         raise field_error(400, "file", problem)
@@ -26,11 +26,11 @@ def check_name(file: str) -> tuple[str, ...]:
 
 
 def check_new_name(file: str) -> None:
-    """Like `check_name`, for a file to be made: also one that every system takes."""
+    """Like `check_name`, for a new file, whose name must be valid on every system."""
     for part in check_name(file):
         if _REFUSED_BY_WINDOWS.intersection(part) or part != part.strip() or part.endswith("."):
-            what = 'a part of the name with one of <>:"|?*, or a space or a full stop around it'
-            raise field_error(400, "file", f"not accepted: {what}")
+            what = 'expected a name without <>:"|?*, and without parts that end with . or a space'
+            raise field_error(400, "file", what)
 
 
 def _problems(file: str) -> Iterator[str]:
@@ -44,18 +44,18 @@ def _problems(file: str) -> Iterator[str]:
         if not part or part in (".", ".."):
             yield "expected a path below the folder, without empty parts, . and .."
         if part.startswith("."):
-            yield "expected a name without hidden parts, which begin with a full stop"
+            yield "expected no hidden folders or files, which start with a dot"
         if len(part.encode("utf-8", "replace")) > _LONGEST_PART:
             yield f"expected parts of at most {_LONGEST_PART} bytes"
         if DEVICE.fullmatch(part.partition(".")[0].strip()) or re.match("[A-Za-z]:", part):
-            yield "expected a name that is no device or drive of Windows"
+            yield "expected a name that is not a device or drive of Windows"
     for folder in file.split("/")[:-1]:
         if folder in UNSEARCHED:
-            yield f"expected another folder than {folder}, in which no suites are looked for"
+            yield f"expected another folder: pytest does not look for suites in {folder}"
 
 
 def free_name(suite: str, taken: Collection[str]) -> str:
-    """A file for a suite of this name that is not in `taken`, whatever its case."""
+    """A file name for a suite that is not in `taken`, ignoring case."""
     used = {name.casefold() for name in taken}
     stem = file_stem(suite, "suite")
     number, file = 1, stem + SUITE_ENDING

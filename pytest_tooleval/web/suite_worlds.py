@@ -1,6 +1,6 @@
-"""Which worlds of a suite the page may make: not any code that a body names.
+"""Which worlds the page may create.
 
-A suite that is saved is as trusted as code. One that comes with a request may be pasted from anywhere.
+A saved suite is as trusted as code. One in a request may be pasted from anywhere.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ..suite.source import Loc
 _OWN = "pytest_tooleval.worlds."
 _OURS = {_OWN + "bfcl:BFCL", _OWN + "tau2:Airline", _OWN + "tau2:Retail"}
 _REFUSED = (
-    "until the saved file names it, the page makes only a class or function defined in a module beside "
-    "the suite; write this world into the file yourself"
+    "the page only creates classes or functions defined in a module in the suite's folder, unless the "
+    "saved file names them; add this world to the file yourself"
 )
 
 
 def worlds_of(data: Any) -> Iterator[tuple[Loc, str]]:
-    """Each world that the data of a suite names, and where."""
+    """Each world in the data of a suite, and where."""
     if not isinstance(data, dict):
         return
     cases = data.get("test_cases")
@@ -37,7 +37,7 @@ def worlds_of(data: Any) -> Iterator[tuple[Loc, str]]:
 
 
 def untrusted_worlds(data: Any, folder: Path, saved: Collection[str]) -> list[Finding]:
-    """Worlds that are neither in the saved file, nor defined in a module beside it, nor ours."""
+    """Worlds that are not in the saved file, not defined in its folder, and not ours."""
     return [
         Finding(loc, _REFUSED)
         for loc, target in worlds_of(data)
@@ -46,7 +46,7 @@ def untrusted_worlds(data: Any, folder: Path, saved: Collection[str]) -> list[Fi
 
 
 def _is_beside(target: str, folder: Path) -> bool:
-    """Whether a file in the folder defines it itself: what it imports is other people's code."""
+    """Whether a module in the folder defines it, rather than importing it."""
     module, _, name = target.partition(":")
     with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError):
         tree = ast.parse((folder / f"{module}.py").read_bytes())

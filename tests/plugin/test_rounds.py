@@ -50,7 +50,7 @@ def test_asking_goes_on_until_a_drop_is_ruled_out(before: Project, workers: Sequ
             "tooleval: agent; 32 requests at a time; up to 10 trials, in one process",
             "tooleval: round 1: no verdict yet on 30 cases",
             "tooleval: round 2: no verdict yet on 30 cases",
-            "tooleval: round 3: all is decided",
+            "tooleval: round 3: all decided",
             "baseline passed: no significant drop over 30 cases; a drop above 0.07 is ruled out",
         ]
     )

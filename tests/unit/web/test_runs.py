@@ -115,11 +115,11 @@ def test_a_run_goes_on_without_a_listener_until_it_is_cancelled(client: TestClie
 def test_closing_ends_the_runs_and_their_streams(
     app: Starlette, client: TestClient, slow: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "MAX_UNDER_WAY", 1)
+    monkeypatch.setattr(runs, "MAX_RUNNING", 1)
     id = begin(client)
     body = {"files": [FILE], "models": ["slow"]}
     refused = client.post("/api/tool-eval", json=body)
-    assert (refused.status_code, "1 runs are under way" in refused.text) == (409, True)
+    assert (refused.status_code, "1 runs are already running" in refused.text) == (409, True)
     wait_for_cases(client, id, 2)
     seen: list[Any] = []
     listener = threading.Thread(target=lambda: seen.extend(events(client, id)))
@@ -154,7 +154,7 @@ def test_and_when_a_suite_cannot_be_collected(run: Run, folder: Path) -> None:
     state = run()
     assert state["status"] == "failed"
     assert state["problem"] == (
-        f"{FILE} cannot be collected; 1 error during collection; pytest ended with exit status 2"
+        f"{FILE} could not be collected; 1 error during collection; pytest ended with exit status 2"
     )
     assert 'did you mean "get_weather"?' in state["output"]
 

@@ -277,7 +277,7 @@ def test_what_nobody_expected_says_nothing_but_its_kind(
     with caplog.at_level(logging.ERROR):
         answer = client.get("/api/suites")
     assert answer.status_code == 500
-    message = "an error inside pytest-tooleval: ZeroDivisionError"
+    message = "internal error of pytest-tooleval: ZeroDivisionError"
     assert answer.json() == {"error": {"message": message, "problems": []}}
     assert "ZeroDivisionError" in caplog.text
     assert AUTHORIZATION["Authorization"] not in caplog.text

@@ -137,7 +137,7 @@ def test_the_project_is_all_of_pytests_root_folder(start: Start, folder: Path) -
     served = start()
     suites = served.client.get("/api/suites").json()
     assert [suite["file"] for suite in suites] == ["project/weather.tooleval.json"]
-    assert f"The project is all of {folder.parent}, pytest's root folder." in served.stop()[1]
+    assert f"The project is {folder.parent}, pytest's root folder." in served.stop()[1]
 
 
 def test_the_address_that_was_printed_opens_the_page(start: Start) -> None:
@@ -192,7 +192,7 @@ def test_a_port_that_is_taken(folder: Path) -> None:
         port = taken.getsockname()[1]
         done = CliRunner().invoke(main, ["ui", str(folder), f"--port={port}", "--no-browser"])
     assert done.exit_code == 1
-    expected = f"Error: --port={port}: the port is in use; name another one, or 0 for any that is free\n"
+    expected = f"Error: --port={port}: the port is in use; choose another one, or 0 for a free one\n"
     assert done.output == expected
 
 

@@ -365,7 +365,7 @@ def test_a_body_makes_no_code_run_but_a_world_beside_it(
     checked = client.post("/api/suites/new.tooleval.json/check", json={"suite": suite})
     (problem,) = checked.json()["problems"]
     assert problem["field"].endswith("world")
-    assert "a module beside the suite" in problem["message"]
+    assert "a module in the suite's folder" in problem["message"]
     assert client.post("/api/tool-eval/import", json=suite).status_code == 422
     assert client.post("/api/suites", json={"suite": suite}).status_code == 422
     assert client.put(PATH, json={"suite": suite}, headers=if_match(client)).status_code == 422
