@@ -12,6 +12,7 @@ from typing import TypeGuard
 from msgspec import Struct
 
 from .fields import doc
+from .untrusted import as_text
 
 # Far deeper than any real call. Python's own limit is near 1000, but varies with the version and the
 # stack, so that what one place reads another could not write.
@@ -84,8 +85,7 @@ class ToolCall(Struct, frozen=True, gc=False):
             return call
         function = call.get("function")
         source = function if isinstance(function, Mapping) else call
-        name = source.get("name")
-        return cls.parse(name if isinstance(name, str) else "", source.get("arguments"), call.get("id"))
+        return cls.parse(as_text(source.get("name")), source.get("arguments"), call.get("id"))
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

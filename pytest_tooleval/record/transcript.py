@@ -17,6 +17,7 @@ from .endings import NoAnswer
 from .endings import ending_of
 from .endings import no_answer
 from .fields import doc
+from .untrusted import objects_in
 
 # A chat message as the chat API has it. An assistant's message keeps every field that the provider sent
 # (thinking blocks, signatures), so that it can be sent back unchanged.
@@ -223,10 +224,8 @@ def text_of(message: Message) -> str:
     content = message.get("content")
     if isinstance(content, str):
         return content
-    if not isinstance(content, list):
-        return ""
-    texts = [part.get("text") for part in content if isinstance(part, dict)]
-    return "\n".join(text for text in texts if isinstance(text, str))
+    parts = objects_in(content)
+    return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
 def gist_of(message: Message) -> tuple[object, str, list[object]]:

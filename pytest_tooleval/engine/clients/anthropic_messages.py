@@ -15,6 +15,7 @@ from typing import Any
 from ...record.calls import ToolCall
 from ...record.transcript import SYSTEM_ROLES
 from ...record.untrusted import as_mapping
+from ...record.untrusted import as_text
 from ...record.untrusted import objects_in
 from ..models.keys import key_variable
 from ..models.prices import listed
@@ -27,7 +28,6 @@ from .http_client import HttpClient
 from .message_parts import call_of
 from .message_parts import data_in
 from .message_parts import input_of
-from .message_parts import joined
 from .message_parts import parts_of
 from .transport import BLOCKS
 from .transport import key_from
@@ -263,13 +263,13 @@ def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any
         for block in blocks
         if block.get("type") == "tool_use"
     ]
-    texts = joined(block.get("text") for block in blocks if block.get("type") == "text")
+    texts = "".join(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
     message: dict[str, Any] = {"role": "assistant", "content": texts or None}
     if calls:
         message["tool_calls"] = calls
     if thoughts:
         message["thinking_blocks"] = thoughts
-        message["reasoning_content"] = joined(block.get("thinking") for block in thoughts)
+        message["reasoning_content"] = "".join(as_text(block.get("thinking")) for block in thoughts)
     return message
 
 

@@ -96,12 +96,6 @@ class ChatAnswer(Taken, frozen=True):
         return (*(self.earlier or ()), self)
 
 
-def text_in(document: Mapping[str, Any], field: str) -> str | None:
-    """A field of a provider's document, None if it is not a text."""
-    value = document.get(field)
-    return value if isinstance(value, str) else None
-
-
 class ChatClient(Protocol):
     """A model that can be asked. One instance serves one model, on one event loop."""
 

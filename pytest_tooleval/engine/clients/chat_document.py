@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
 from ...record.endings import ending_of
+from ...record.untrusted import as_text
 from ..models.prices import cost_usd
 from ..models.prices import reasoning_tokens
 from ..models.prices import reported_cost
 from ..models.prices import token_count
 from ..models.prices import usage_of
 from .base import ChatAnswer
-from .base import text_in
 from .transport import no_message
 
 
@@ -22,7 +21,6 @@ def read_chat(
     document: Mapping[str, Any],
     price: Mapping[str, Any] | None,
     latency_s: float,
-    tidied: Callable[[dict[str, Any]], dict[str, Any]] = lambda message: message,
 ) -> ChatAnswer:
     """The answer in a chat document; `document` is the provider's original.
 
@@ -31,7 +29,7 @@ def read_chat(
     ending = ending_of(chat, document)
     try:
         choice = chat["choices"][0]
-        message = tidied(_without_nulls(choice["message"]))
+        message = _without_nulls(choice["message"])
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise no_message(type(error).__name__) from None
     reason = ending.reason if ending else choice.get("finish_reason")
@@ -45,8 +43,8 @@ def read_chat(
         reasoning_tokens=reasoning_tokens(usage),
         cost_usd=reported_cost(usage) or cost_usd(price, usage),
         latency_s=latency_s,
-        served_model=text_in(chat, "model"),
-        system_fingerprint=text_in(chat, "system_fingerprint"),
+        served_model=as_text(chat.get("model")) or None,
+        system_fingerprint=as_text(chat.get("system_fingerprint")) or None,
     )
 
 

@@ -19,6 +19,7 @@ from ...record.transcript import SYSTEM_ROLES
 from ...record.transcript import text_of
 from ...record.untrusted import as_list
 from ...record.untrusted import as_mapping
+from ...record.untrusted import as_text
 from ...record.untrusted import objects_in
 from ..fallbacks import ParameterRefused
 from ..models.keys import key_variable
@@ -30,7 +31,6 @@ from .http_client import HttpClient
 from .message_parts import call_of
 from .message_parts import data_in
 from .message_parts import input_of
-from .message_parts import joined
 from .message_parts import parts_of
 from .transport import PARTS
 from .transport import key_from
@@ -220,9 +220,10 @@ def _message(parts: Sequence[Part], ours: str) -> dict[str, Any]:
     """The assistant's message for the parts of an answer."""
     message: dict[str, Any] = {
         "role": "assistant",
-        "content": joined(part.get("text") for part in parts if not part.get("thought")) or None,
+        "content": "".join(as_text(part.get("text")) for part in parts if not part.get("thought"))
+        or None,
     }
-    if thoughts := joined(part.get("text") for part in parts if part.get("thought")):
+    if thoughts := "".join(as_text(part.get("text")) for part in parts if part.get("thought")):
         message["reasoning_content"] = thoughts
     calls = [part for part in parts if isinstance(part.get("functionCall"), dict)]
     if calls:

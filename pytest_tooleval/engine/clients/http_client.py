@@ -88,10 +88,6 @@ class HttpClient(ABC):
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
         """The chat API's document for one of the protocol, which may be malformed."""
 
-    def _message(self, message: dict[str, Any]) -> dict[str, Any]:
-        """A hook to change the assistant's message."""
-        return message
-
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
         return self._answer(await self._post(request, timeout_s), request)
 
@@ -133,7 +129,7 @@ class HttpClient(ABC):
             status = code if isinstance(code, int) else 422
             text = json.dumps({"error": error}, ensure_ascii=False)
             return self._refused(status, text, answered, request)
-        return read_chat(chat, document, self._price, answered.latency_s, self._message)
+        return read_chat(chat, document, self._price, answered.latency_s)
 
     def _open(self) -> aiohttp.ClientSession:
         address = _address(self._url)

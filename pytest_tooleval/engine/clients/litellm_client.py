@@ -21,6 +21,7 @@ from ...record.encoding import without_surrogates
 from ...record.endings import ending_of
 from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
+from ...record.untrusted import as_text
 from ...secrets import ScrubFilter
 from ...secrets import shown_address
 from ..models.keys import key_variable
@@ -35,7 +36,6 @@ from .base import ChatAnswer
 from .base import ChatRequest
 from .base import headers_of
 from .base import sent_parameters
-from .base import text_in
 from .chat_document import read_chat
 from .openai_responses import wants_responses
 from .provider_errors import lacks_credentials
@@ -363,8 +363,8 @@ def _read(response: Any, native: _Native, latency_s: float) -> ChatAnswer:
         reasoning_tokens=reasoning_tokens(usage),
         cost_usd=_cost(response),
         latency_s=latency_s,
-        served_model=text_in(vars(response), "model"),
-        system_fingerprint=text_in(vars(response), "system_fingerprint"),
+        served_model=as_text(getattr(response, "model", None)) or None,
+        system_fingerprint=as_text(getattr(response, "system_fingerprint", None)) or None,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,7 +45,3 @@ def call_of(id: object, name: object, input: object) -> dict[str, Any]:
     arguments = json.dumps(input, ensure_ascii=False)
     function = {"name": str(name or ""), "arguments": arguments}
     return {"id": str(id or ""), "type": "function", "function": function}
-
-
-def joined(texts: Iterable[object]) -> str:
-    return "".join(text for text in texts if isinstance(text, str))

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec import structs
+
 from ..models.prices import listed
 from ..models.prices import openai_price
 from ..models.prices import provider_of
@@ -56,7 +58,8 @@ class OpenAIClient(HttpClient):
             form = self._responses, self._encrypted
             answered = await self._post(request, timeout_s)
             if answered.status not in (400, 404) or not self._changes_form(answered.text, *form):
-                return self._answer(answered, request)
+                answer = self._answer(answered, request)
+                return structs.replace(answer, message=_with_reasoning(answer.message))
 
     def _changes_form(self, refusal: str, responses: bool, encrypted: bool) -> bool:
         """Whether the form of the question was refused; later questions have another form then."""
@@ -89,13 +92,14 @@ class OpenAIClient(HttpClient):
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
         return chat_document(document) if self._responses else document
 
-    def _message(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Move thinking from the start of the text to `reasoning_content`, like litellm."""
-        content = message["content"]
-        if "reasoning_content" in message or "reasoning" in message or not isinstance(content, str):
-            return message
-        found = _THOUGHTS.match(content)
-        return {**message, "content": found[2], "reasoning_content": found[1]} if found else message
+
+def _with_reasoning(message: dict[str, Any]) -> dict[str, Any]:
+    """Move thinking from the start of the text to `reasoning_content`, like litellm."""
+    content = message["content"]
+    if "reasoning_content" in message or "reasoning" in message or not isinstance(content, str):
+        return message
+    found = _THOUGHTS.match(content)
+    return {**message, "content": found[2], "reasoning_content": found[1]} if found else message
 
 
 def _named(model: str, provider: str) -> tuple[str, bool]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ...record.calls import is_number
 from ...record.untrusted import as_mapping
 
 _ABOVE = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
@@ -66,8 +67,9 @@ def openai_price(model: str) -> Mapping[str, Any] | None:
 
 def token_count(value: object) -> int | None:
     """A provider's count of tokens; None if it is 0 or not a number."""
-    usable = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53
-    return value if usable and isinstance(value, int) else None
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53:
+        return value
+    return None
 
 
 def usage_of(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,9 +100,7 @@ _MOST_USD = 1e6
 def reported_cost(usage: Mapping[str, Any]) -> float | None:
     """The cost in US dollars that the provider reports (OpenRouter)."""
     cost = usage.get("cost")
-    if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost < _MOST_USD:
-        return float(cost)
-    return None
+    return float(cost) if is_number(cost) and 0 < cost < _MOST_USD else None
 
 
 def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float | None:
