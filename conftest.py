@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -70,12 +69,6 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def _same_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take back the folders of agents and worlds, which a process looks for modules in to its end."""
     monkeypatch.setattr(sys, "path", sys.path[:])
-
-
-def pytest_collection_finish() -> None:
-    """What all the modules have brought stays: no garbage is looked for in it, again and again."""
-    gc.collect()
-    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
