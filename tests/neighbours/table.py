@@ -12,16 +12,16 @@ from generated import table
 from .plugins import NEIGHBOURS
 
 DOCS = ROOT / "docs/reference/neighbours.md"
-# What is to be known beside the outcomes.
+# What to know besides the outcomes.
 NOTES = {
-    "allure-pytest": "the model is a parameter of each case; what has no answer is broken",
-    "pytest-evals": "cases are evals of their suite's name: `--run-eval` runs them, too",
-    "pytest-flakefinder": "each repetition is asked anew",
-    "pytest-github-actions-annotate-failures": "annotates failures and gates; errors we annotate",
-    "pytest-md-report": "what is tolerated counts as skipped",
+    "allure-pytest": 'the model is a parameter of each case; errors are "broken"',
+    "pytest-evals": "`--run-eval` runs cases, too, as evals named after their suite",
+    "pytest-flakefinder": "each repetition asks again",
+    "pytest-github-actions-annotate-failures": "annotates failures and gates; we annotate errors",
+    "pytest-md-report": "tolerated failures count as skipped",
     "pytest-repeat": "repeats Python tests only; `--tooleval-trials` repeats cases",
-    "pytest-rerunfailures": "a rerun is asked anew, and holds",
-    "pytest-retry": "a retry is asked anew, and holds; an error is not retried",
+    "pytest-rerunfailures": "a rerun asks again, and counts",
+    "pytest-retry": "a retry asks again, and counts; errors are not retried",
     "pytest-rich": "our table comes after its summary",
     "pytest-socket": "asyncio needs `--allow-unix-socket`, and models `--allow-hosts`",
 }
