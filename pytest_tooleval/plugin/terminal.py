@@ -123,8 +123,10 @@ class Terminal:
             title = f"FAILURES ({self._tolerated})"
             _write_tolerated(terminalreporter, title, self._session.tolerated)
         result = yield
-        told = self._session.cases or self._session.spent
-        if told and not self._silent:
+        spent = self._session.spent
+        # The fixture asks, too: its answers are worth a word if they have cost something.
+        paid = spent and (self._session.selected or any(each.usd for each in spent.values()))
+        if (self._session.cases or paid) and not self._silent:
             write_summary(terminalreporter, self._session)
         shard = self._session.shard
         if shard is not None:
