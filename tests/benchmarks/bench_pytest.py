@@ -5,8 +5,8 @@
 In turns, whole processes, medians and ratios of the rounds:
 
 - no suite: `pytest` in a folder with one test, with and without the plugin (user CPU; aim: 10 ms)
-- collection: `--collect-only -q` of the cases and of the empty tests (aim: at most 2.0)
-- replay: all answers from a cassette (aim: at most 1.5, alone and, with --xdist, under -n 2)
+- collection: `--collect-only -q` of the cases and of the empty tests (aim: at most 1.3)
+- replay: all answers from a cassette (aim: at most 1.25, alone and, with --xdist, under -n 2)
 - --scale: 2,000 cases, 0.5 s latency, 100 in flight, alone and under -n 2 (aim: 1.25 times the
   ideal plus the start, which is a run of one case), and 5,000 cases at 0.2 s with 500 in flight
   (aim: 1,000 answers a second)
@@ -141,7 +141,7 @@ def main() -> None:
                 cases=lambda: pytest_run(cases, model, *collect),
                 empty=lambda: pytest_run(empty, *collect),
             ),
-            2.0,
+            1.3,
         )
         tape = [model, "--tooleval-cassette=tapes", "--tooleval-concurrency=200"]
         pytest_run(cases, *tape)
@@ -153,7 +153,7 @@ def main() -> None:
                     cases=partial(pytest_run, cases, *tape, "--tooleval-record=none", *mode),
                     empty=partial(pytest_run, empty, *mode),
                 ),
-                1.5,
+                1.25,
             )
         if options.scale:
             scale(cases, server)

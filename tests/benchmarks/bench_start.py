@@ -3,12 +3,14 @@
     python tests/benchmarks/bench_start.py [--rounds 3] [--only NAME ...]
         [--pydantic-evals VENV/bin/python ../shared/bench/peers/run_pydantic_evals.py]
     python tests/benchmarks/bench_start.py claude [--rounds 3]
+    python tests/benchmarks/bench_start.py end [--rounds 3]
     python tests/benchmarks/bench_start.py throughput [--cases 5000] [--latency 0.2] [--in-flight 500]
 
 The first asks 200 cases of 0.5 s, 50 at a time, by turns: pytest over our own client, pytest over
 litellm, bare `litellm.acompletion` under gather, and pydantic-evals with the openai SDK, and prints
 medians and ratios. The second asks three cases of a scripted Anthropic by our own client and by
-litellm. The third tells how many answers one process scores per second. Seconds differ from machine to
+litellm. The third tells how long the process goes on after the last of 200 answers was sent (aim: 0.1 s
+of CPU), the fourth how many answers one process scores per second. Seconds differ from machine to
 machine; ratios of one run are what counts.
 """
 
@@ -203,6 +205,35 @@ def claude(rounds: int) -> None:
         by_turns(commands, folder, rounds, [names])
 
 
+def end(rounds: int) -> None:
+    from mock_server import MockServer
+
+    cases, in_flight = 200, 50
+    environment = {**user_environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = pytest_command("lean", in_flight)
+    after: list[tuple[float, float]] = []
+    with tempfile.TemporaryDirectory() as scratch, MockServer(latency=0.5) as server:
+        write_project(Path(scratch), cases, server.base_url)
+        for number in range(1, rounds + 1):
+            before = os.times()
+            with subprocess.Popen(
+                command, cwd=scratch, env=environment, stdout=subprocess.DEVNULL
+            ) as process:
+                while server.answered < number * cases and process.poll() is None:
+                    time.sleep(0.001)
+                # Linux counts the CPU seconds of each process on a clock of this number.
+                answered, spent = time.perf_counter(), time.clock_gettime((~process.pid << 3) | 2)
+            if process.returncode:
+                sys.exit(f"{' '.join(command)} failed")
+            wall, times = time.perf_counter() - answered, os.times()
+            cpu = times.children_user + times.children_system
+            cpu -= before.children_user + before.children_system
+            after.append((wall, cpu - spent))
+    for name, seconds in zip(("wall", "cpu"), zip(*after, strict=True), strict=True):
+        median, least = statistics.median(seconds), min(seconds)
+        print(f"after the last answer: {name} {median:.3f} s (least {least:.3f})")
+
+
 def throughput(cases: int, latency: float, in_flight: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as scratch, server(latency) as base_url:
         folder = Path(scratch)
@@ -249,7 +280,9 @@ def main() -> None:
     if sys.argv[1:2] == ["engine"]:
         return engine(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("start", "claude", "throughput"), default="start")
+    parser.add_argument(
+        "what", nargs="?", choices=("start", "claude", "end", "throughput"), default="start"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", default=[])
     parser.add_argument("--pydantic-evals", nargs=2, metavar=("PYTHON", "SCRIPT"))
@@ -261,6 +294,8 @@ def main() -> None:
         return start(chosen.rounds, chosen.pydantic_evals, chosen.only)
     if chosen.what == "claude":
         return claude(chosen.rounds)
+    if chosen.what == "end":
+        return end(chosen.rounds)
     return throughput(chosen.cases, chosen.latency, chosen.in_flight, chosen.rounds)
 
 
