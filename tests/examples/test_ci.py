@@ -21,6 +21,8 @@ yaml = pytest.importorskip("yaml")
 
 CI = Path(__file__).parents[2] / "examples" / "ci"
 CASES = 45
+# Other plugins take long to start in each of the runs.
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p tooleval"}
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ def shell(command: str, folder: Path, **variables: str) -> int:
     scripts = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     hidden = ("GITHUB_", "CI_", "PYTEST_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
-    environment = {**kept, "PATH": scripts, "PYTEST_ADDOPTS": "-p no:asyncio", **variables}
+    environment = {**kept, "PATH": scripts, **ALONE, **variables}
     if command.startswith("python -m pip install"):
         return 0  # what is to be tried
     done = subprocess.run(["bash", "-e", "-c", command], cwd=folder, env=environment, check=False)
