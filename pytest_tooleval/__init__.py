@@ -57,28 +57,7 @@ _HOMES = {
     "text_of": "record.transcript",
 }
 
-__all__ = [
-    "CaseResult",
-    "ConfigError",
-    "ExpectedCall",
-    "ModelError",
-    "Problem",
-    "Score",
-    "Scorer",
-    "ScoringError",
-    "Suite",
-    "SuiteError",
-    "TestCase",
-    "ToolCall",
-    "ToolevalError",
-    "Transcript",
-    "TrialResult",
-    "load_suite",
-    "parse_suite",
-    "score_calls",
-    "score_messages",
-    "text_of",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

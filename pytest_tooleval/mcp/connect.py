@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from collections.abc import Awaitable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version
@@ -191,8 +192,7 @@ def _note_junk(error: Exception, watch: Watch) -> None:
         watch.junk = str(error)
 
 
-@asynccontextmanager
-async def _stdio(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
+def _stdio(server: McpServer, watch: Watch) -> AbstractAsyncContextManager[Any]:
     from mcp.client.stdio import StdioServerParameters
     from mcp.client.stdio import stdio_client
 
@@ -205,8 +205,7 @@ async def _stdio(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
         args=list(server.target[1:]),
         env=server.env_values(),  # in addition to the SDK's safe ones
     )
-    async with stdio_client(process, errlog=watch.stderr) as streams:
-        yield streams
+    return stdio_client(process, errlog=watch.stderr)
 
 
 @asynccontextmanager
@@ -223,8 +222,7 @@ async def _http(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
         yield streams
 
 
-@asynccontextmanager
-async def _sse(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
+def _sse(server: McpServer, watch: Watch) -> AbstractAsyncContextManager[Any]:
     from mcp.client.sse import sse_client
 
     from .bounded_http import http_client
@@ -232,7 +230,4 @@ async def _sse(server: McpServer, watch: Watch) -> AsyncIterator[Any]:
     def make(headers: dict[str, str] | None = None, timeout: Any = None, auth: Any = None) -> Any:
         return http_client(headers or {}, server.timeout_s, watch)
 
-    async with sse_client(
-        server.url, headers=server.header_values(), httpx_client_factory=make
-    ) as streams:
-        yield streams
+    return sse_client(server.url, headers=server.header_values(), httpx_client_factory=make)

@@ -142,7 +142,7 @@ class World:
                 result = method(called, given) if self._answers_all else method(**given)
                 if inspect.isawaitable(result):
                     self._loop = self._loop or asyncio.new_event_loop()
-                    result = self._loop.run_until_complete(_awaited(result))
+                    result = self._loop.run_until_complete(result)
         except BaseException as error:
             content = _error(named(error))
         else:
@@ -185,10 +185,6 @@ def clean(value: _T) -> _T:
     Call it before cutting a text: half of a secret would not be recognised.
     """
     return scrub_json(value, secret_values())  # type: ignore[no-any-return]
-
-
-async def _awaited(result: Any) -> Any:
-    return await result
 
 
 def _dumped(value: Any) -> Any:
