@@ -19,8 +19,8 @@ import pytest
 from . import bytecode  # noqa: F401  before all others
 
 # isort: split
-from ..engine import garbage
 from ..suite.discovery import SUITE_ENDING
+from . import garbage
 from .options import add_options
 from .settings import LEDGER
 from .settings import Settings

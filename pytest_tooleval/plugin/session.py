@@ -24,9 +24,6 @@ from msgspec import Struct
 from msgspec import structs
 
 from .. import __version__
-from ..engine.garbage import collect_seldom
-from ..engine.garbage import leave_memory_at_exit
-from ..engine.garbage import leave_out_what_is_there
 from ..record.document import Document
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
@@ -49,6 +46,9 @@ from ..verdicts.summary import rows_document
 from .asking import Asking
 from .asking import is_skipped
 from .events import EventStream
+from .garbage import collect_seldom
+from .garbage import leave_memory_at_exit
+from .garbage import leave_out_what_is_there
 from .history import Keeper
 from .items import CaseItem
 from .logs import keep_keys_out_of_logs

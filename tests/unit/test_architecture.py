@@ -202,6 +202,7 @@ print("loaded", *sys.modules)
         "pytest_tooleval.errors",
         "pytest_tooleval.plugin",
         "pytest_tooleval.plugin.bytecode",
+        "pytest_tooleval.plugin.garbage",
         "pytest_tooleval.plugin.options",
         "pytest_tooleval.plugin.presets",
         "pytest_tooleval.plugin.settings",

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tooleval.engine.garbage import as_before
-from pytest_tooleval.engine.garbage import collect_seldom
-from pytest_tooleval.engine.garbage import leave_out_what_is_there
+from pytest_tooleval.plugin.garbage import as_before
+from pytest_tooleval.plugin.garbage import collect_seldom
+from pytest_tooleval.plugin.garbage import leave_out_what_is_there
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +80,7 @@ def uses(): return log, loud
     code = """
 import atexit, gc
 atexit.register(lambda: print(gc.get_freeze_count() > 0))
-from pytest_tooleval.engine.garbage import leave_memory_at_exit
+from pytest_tooleval.plugin.garbage import leave_memory_at_exit
 leave_memory_at_exit()
 import own
 """
