@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
@@ -21,7 +23,6 @@ from .suite_files import write
 if TYPE_CHECKING:
     from ..imports.openai import Imported
     from ..imports.update import Changes
-    from ..suite.source import Document
 
 _MOST_PROBLEMS = 20
 _FEW = 3
@@ -105,11 +106,8 @@ def openai(file: Path, out: Path) -> None:
     added. The exit status is 1 if a case needs fixing.
     """
     from ..imports.openai import import_openai
-    from ..imports.write import read_existing
 
-    previous = read_existing(out)
-    made = import_openai(file, out.name.removesuffix(SUITE_ENDING), previous.data if previous else None)
-    _finish(made, out, previous)
+    _import(out, partial(import_openai, file))
 
 
 @import_.command()
@@ -124,16 +122,16 @@ def agent(target: str, out: Path) -> None:
     suite the tools are replaced and the cases stay. The exit status is 1 if a case needs fixing.
     """
     from ..imports.agents import import_agent
+
+    _import(out, partial(import_agent, target, Path.cwd()))
+
+
+def _import(out: Path, make: Callable[[str, dict[str, Any] | None], Imported]) -> None:
+    """Write what `make` imports by the suite's name and its data so far, and report it."""
     from ..imports.write import read_existing
 
     previous = read_existing(out)
-    before = previous.data if previous else None
-    made = import_agent(target, Path.cwd(), out.name.removesuffix(SUITE_ENDING), before)
-    _finish(made, out, previous)
-
-
-def _finish(made: Imported, out: Path, previous: Document | None) -> None:
-    """Write what was imported, with a report of it."""
+    made = make(out.name.removesuffix(SUITE_ENDING), previous.data if previous else None)
     for line in lines_of(made.left_out):
         click.echo(printable(line), err=True)
     is_valid = write(out, made.suite, previous, _counts(made))
@@ -153,11 +151,8 @@ def otel(file: Path, out: Path) -> None:
     cases are added.
     """
     from ..imports.openai import import_spans
-    from ..imports.write import read_existing
 
-    previous = read_existing(out)
-    made = import_spans(file, out.name.removesuffix(SUITE_ENDING), previous.data if previous else None)
-    _finish(made, out, previous)
+    _import(out, partial(import_spans, file))
 
 
 @import_.command()

@@ -25,6 +25,7 @@ from ..verdicts.given import read_baseline
 from ..verdicts.given import read_gates
 from ..verdicts.options import FORMATS
 from ..verdicts.options import JUDGING
+from ..verdicts.options import read_number
 from .options import DEFAULT_MOST
 from .options import RECORD_MODES
 from .presets import AppliedPreset
@@ -154,7 +155,7 @@ def _read(config: pytest.Config, preset: AppliedPreset, part: Part | None) -> Se
             "--tooleval-record=new asks only for what is missing"
         )
     return Settings(
-        models=_models(config) if recorded is None else _models_of(recorded),
+        models=_models(config, recorded),
         recorded=recorded,
         judge=_other(config, "judge"),
         user=_other(config, "user"),
@@ -217,7 +218,11 @@ def _ini_flag(config: pytest.Config, name: str) -> bool:
         raise pytest.UsageError(f"{name}: expected true or false: {error}") from None
 
 
-def _models(config: pytest.Config) -> tuple[ModelSpec, ...]:
+def _models(config: pytest.Config, recorded: Sequence[RecordedRun] | None) -> tuple[ModelSpec, ...]:
+    if recorded is not None:
+        from ..engine.models.spec import ModelSpec
+
+        return tuple(ModelSpec(name, name) for name in dict.fromkeys(run.model for run in recorded))
     given: list[str] | None = config.getoption("tooleval_model")
     entries: list[str] = given if given is not None else config.getini("tooleval_models")
     names = [name.strip() for entry in entries for name in entry.split(",")]
@@ -279,12 +284,6 @@ def _recorded(config: pytest.Config) -> tuple[RecordedRun, ...] | None:
         raise pytest.UsageError(f"{where.rstrip('=: ')}: cannot be read\n{text}") from None
 
 
-def _models_of(runs: Sequence[RecordedRun]) -> tuple[ModelSpec, ...]:
-    from ..engine.models.spec import ModelSpec
-
-    return tuple(ModelSpec(name, name) for name in dict.fromkeys(run.model for run in runs))
-
-
 def config_tables(config: pytest.Config) -> ModelTables:
     """The config tables of the root folder, else beside the ini file, else of the current folder."""
     from ..engine.models.tables import ModelTables
@@ -311,10 +310,7 @@ def _thresholds(entries: Sequence[str]) -> dict[str, float | None] | None:
     for entry in entries:
         name, separator, text = entry.rpartition("=")
         name = name.strip() if separator else "overall"
-        try:
-            value = None if text.strip() == "null" else float(text)
-        except ValueError:
-            value = -1.0
+        value = None if text.strip() == "null" else read_number(text)
         most = math.inf if name in BUDGETS else 1.0
         if not name or (value is not None and not 0.0 <= value <= most):
             raise pytest.UsageError(

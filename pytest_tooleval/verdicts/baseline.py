@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +31,6 @@ from ..record.gates import Verdict
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
-from ..record.results import TrialRow
 from ..record.run import Run
 from ..scoring.thresholds import TOLERANCE
 from ..text import shown
@@ -57,6 +57,7 @@ from .statistics import summed
 from .summary import SCORED
 
 PASS = "pass"
+_WORST_FIRST: tuple[Verdict, ...] = ("failed", "inconclusive")
 # The chance of a false alarm.
 ALPHA = 0.05
 # The drop that must be ruled out to pass, without --tooleval-max-drop.
@@ -181,10 +182,9 @@ def compare(
         strange = [label for label in sides[1] if label not in compared_labels]
         left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
         texts += [f"not compared: {left_out}"] if left_out else []
-        texts += filter(None, (_otherwise(model, names) for model in compared))
-        texts += filter(None, (_served(model, names) for model in compared))
-    verdicts = {model.verdict for model in results}
-    verdict: Verdict = "failed" if problems else _worst(verdicts)
+        texts += [text for model in compared for text in _asked_differently(model, names)]
+    verdicts = {"failed"} if problems else {model.verdict for model in results}
+    verdict: Verdict = next((each for each in _WORST_FIRST if each in verdicts), "passed")
     strictness = strict_text(strict) if verdict == "inconclusive" else ""
     return Comparison(
         old=_about(old),
@@ -198,12 +198,6 @@ def compare(
         failed=verdict == "failed" or (strict and verdict == "inconclusive"),
         message="; ".join(texts) + strictness,
     )
-
-
-def _worst(verdicts: Collection[Verdict]) -> Verdict:
-    if "failed" in verdicts:
-        return "failed"
-    return "inconclusive" if "inconclusive" in verdicts else "passed"
 
 
 def _by_model(side: Side) -> dict[str, list[CaseRow]]:
@@ -362,22 +356,16 @@ def _step(cases: Sequence[_Case]) -> float:
     return math.fsum(weights[cluster] ** 2 / trials for cluster, trials in fewest.items())
 
 
-def _trials(model: _Model) -> tuple[list[TrialRow], list[TrialRow]]:
-    """The old and new trials of the compared cases."""
+def _asked_differently(model: _Model, names: tuple[str, str]) -> Iterator[str]:
+    """How the fallbacks of a model, and the model that answered, differ between the runs."""
     old = [trial for case in model.cases for trial in case.old.trials]
-    return old, [trial for case in model.cases for trial in case.new.trials]
-
-
-def _otherwise(model: _Model, names: tuple[str, str]) -> str:
-    """How requests to a model differed between the runs, in words."""
-    old, new = ({pair for trial in side for pair in trial.fallbacks.items()} for side in _trials(model))
-    return otherwise_text(model.new, old, new, names)
-
-
-def _served(model: _Model, names: tuple[str, str]) -> str:
-    """That different models answered under one label, in words; empty if unknown."""
-    old, new = ({t.served_model for t in side if t.served_model} for side in _trials(model))
-    return served_text(model.new, old, new, names) if old and new and old != new else ""
+    new = [trial for case in model.cases for trial in case.new.trials]
+    before, now = ({pair for t in side for pair in t.fallbacks.items()} for side in (old, new))
+    if before != now:
+        yield otherwise_text(model.new, before, now, names)
+    served, serves = ({t.served_model for t in side if t.served_model} for side in (old, new))
+    if served and serves and served != serves:
+        yield served_text(model.new, served, serves, names)
 
 
 def _adjust(models: Sequence[_Model]) -> tuple[list[tuple[list[float], float | None]], int]:

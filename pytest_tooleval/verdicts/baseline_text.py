@@ -50,13 +50,13 @@ def left_out_text(unanswered: int, skipped: int, changes: ComparedCases, models:
 
 
 def otherwise_text(model: str, old: Fallbacks, new: Fallbacks, names: tuple[str, str]) -> str:
-    """The fallbacks that a model needed in only one of the runs; empty for none."""
+    """The fallbacks that a model needed in only one of the runs."""
     parts = [
         f"in {shown(name)}: {', '.join(fallback_text(*each) for each in sorted(only, key=str))}"
         for name, only in zip(names, (old - new, new - old), strict=True)
         if only
     ]
-    return f"{shown(model)} was not asked the same way: only {'; only '.join(parts)}" if parts else ""
+    return f"{shown(model)} was not asked the same way: only {'; only '.join(parts)}"
 
 
 def served_text(model: str, old: Set[str], new: Set[str], names: tuple[str, str]) -> str:

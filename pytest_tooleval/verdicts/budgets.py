@@ -12,6 +12,7 @@ from ..record.results import CaseRow
 from ..record.results import TrialRow
 from ..scoring.thresholds import TOLERANCE
 from ..text import counted
+from .options import read_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +26,11 @@ class RunBudget:
     def parse(cls, text: str, where: str = "--tooleval-budget=") -> RunBudget:
         """Read `NAME=VALUE`. ConfigError, starting with `where`, if it is invalid."""
         name, _, number = text.partition("=")
-        try:
-            most = float(number)
-        except ValueError:
-            most = -1.0
+        most = read_number(number)
         if name.strip() not in BUDGETS or not 0.0 <= most < float("inf"):
             known = ", ".join(BUDGETS)
-            raise ConfigError(
-                f"{where}{text}: expected NAME=VALUE, such as max_calls=2; names are {known}"
-            )
+            expected = f"expected NAME=VALUE, such as max_calls=2; names are {known}"
+            raise ConfigError(f"{where}{text}: {expected}")
         return cls(name.strip(), most)
 
 

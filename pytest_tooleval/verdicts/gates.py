@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 import re
 import sys
+from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +20,7 @@ from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
 from ..scoring.thresholds import TOLERANCE
 from ..text import counted
+from .options import read_number
 from .options import strict_text
 from .planning import more_cases
 from .planning import more_trials
@@ -69,10 +72,7 @@ class FailUnder:
         metric = metric.strip() or PASS_RATE
         scope, equals, name = group.partition("=")
         scope = scope.strip() or "model"
-        try:
-            needed = float(number)
-        except ValueError:
-            needed = -1.0
+        needed = read_number(number)
         if scope not in _SCOPES or not 0.0 <= needed <= 1.0 or (equals and not name.strip()):
             raise ConfigError(f"{where}{text}: {_SYNTAX}")
         if metric.startswith(("pass@", "pass^")) and not _RELIABILITY.fullmatch(metric):
@@ -94,10 +94,7 @@ class MostErrors:
     def parse(cls, text: str, where: str = "--tooleval-max-errors=") -> MostErrors:
         """Read `N` or `P%`. ConfigError, starting with `where`, if it is invalid."""
         percent = text.strip().endswith("%")
-        try:
-            value = float(text.strip().removesuffix("%"))
-        except ValueError:
-            value = -1.0
+        value = read_number(text.strip().removesuffix("%"))
         most = 100 if percent else sys.maxsize
         if not 0 <= value <= most or not (percent or value.is_integer()):
             raise ConfigError(f"{where}{text}: expected a number of cases, or a share such as 2%")
@@ -130,16 +127,13 @@ def judge_gates(
     errors = sum(case.outcome == "error" for case in evaluated)
     allowed = errors == 0 if most_errors is None else errors <= most_errors.of(len(evaluated))
     rows = [row for gate in gates for row in _judge(gate, evaluated, allowed, confidence)]
-    rows = [_with_strictness(row, strict) for row in rows]
+    for place, row in enumerate(rows):
+        if row.verdict == "inconclusive":
+            message = row.message + strict_text(strict)
+            rows[place] = structs.replace(row, failed=strict, message=message)
     if most_errors is not None:
         rows.append(_errors_gate(most_errors, errors, len(evaluated), allowed))
     return rows
-
-
-def _with_strictness(gate: Gate, strict: bool) -> Gate:
-    if gate.verdict != "inconclusive":
-        return gate
-    return structs.replace(gate, failed=strict, message=gate.message + strict_text(strict))
 
 
 def _errors_gate(most: MostErrors, errors: int, cases: int, passed: bool) -> Gate:
@@ -177,13 +171,12 @@ def _judge(
                 message=message,
             )
         ]
-    places: dict[str | None, set[str | None]] = {}
-    for _, name, file in groups:
-        places.setdefault(name, set()).add(file)
+    files = {(name, file) for _, name, file in groups}
+    shared = {name for name, count in Counter(name for name, _ in files).items() if count > 1}
     return [
         # The file distinguishes suites of the same name.
         _judge_group(
-            gate, model, name, file if len(places[name]) > 1 else None, rows, errors_allowed, confidence
+            gate, model, name, file if name in shared else None, rows, errors_allowed, confidence
         )
         for (model, name, file), rows in groups.items()
     ]
@@ -196,11 +189,10 @@ def _groups(
 
     The key is (model, suite or tag, file of the suite).
     """
-    groups: dict[tuple[str, str | None, str | None], list[CaseRow]] = {}
+    groups: dict[tuple[str, str | None, str | None], list[CaseRow]] = defaultdict(list)
     for case in cases:
         for name in _names(gate, case):
-            file = case.file if gate.scope == "suite" else None
-            groups.setdefault((case.model, name, file), []).append(case)
+            groups[case.model, name, case.file if gate.scope == "suite" else None].append(case)
     return groups
 
 
@@ -281,9 +273,9 @@ def _how_many(gate: FailUnder, pairs: Sequence[object], scored: Sequence[CaseRow
     whole = {(case.file, case.suite): case.suite_cases for case in scored}
     total = 0 if gate.scope == "tag" else sum(whole.values())
     trials = sum(case.scored for case in scored)
-    cases = counted(total, "case") if total > len(pairs) else counted(len(pairs), "case")
     part = f"{len(pairs)} of " if total > len(pairs) else ""
-    return f"{part}{cases}" + (f" ({counted(trials, 'trial')})" if trials > len(scored) else "")
+    text = part + counted(max(total, len(pairs)), "case")
+    return f"{text} ({counted(trials, 'trial')})" if trials > len(scored) else text
 
 
 def _verdict(
@@ -293,8 +285,7 @@ def _verdict(
     low, high = bounds
     passed, failed = low >= needed - TOLERANCE, high < needed - TOLERANCE
     for digits in range(2, 10):
-        figures = (f"{each:.{digits}f}" for each in (value, low, high, needed))
-        shown, begin, end, bound = figures
+        shown, begin, end, bound = (f"{each:.{digits}f}" for each in (value, low, high, needed))
         if passed or (bound not in (begin, end)):
             break
     if confidence is None:

@@ -40,6 +40,14 @@ class Option(NamedTuple):
             )
 
 
+def read_number(text: str) -> float:
+    """The number; -1 if it is not one, which no range includes."""
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0
+
+
 def strict_text(strict: bool) -> str:
     """The end of the message of an inconclusive verdict: whether it fails the run."""
     if strict:

@@ -331,10 +331,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def kappa(
-    both: int, first: int, second: int, neither: int, confidence: float = 0.95
-) -> tuple[float | None, float, float]:
-    """Cohen's kappa (1960), the agreement of two raters beyond chance, and its interval.
+def kappa(both: int, first: int, second: int, neither: int) -> tuple[float | None, float, float]:
+    """Cohen's kappa (1960), the agreement of two raters beyond chance, and its 95% interval.
 
     (po - pe) / (1 - pe), with the observed agreement po and that expected by chance, pe. `first` and
     `second` count cases where only that one said yes. None if both always say the same.
@@ -345,7 +343,7 @@ def kappa(
     counts = both, first, second, neither
     value = _kappa(counts)[0] if max(both, neither) < sum(counts) else None
     centre, error = _kappa([count + 0.5 for count in counts])
-    half = _normal_quantile(0.5 + confidence / 2) * error
+    half = _normal_quantile(0.975) * error
     return value, max(-1.0, centre - half), min(1.0, centre + half)
 
 

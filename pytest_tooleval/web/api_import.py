@@ -16,10 +16,10 @@ from ..suite.fingerprints import content_of_bytes
 from ..suite.source import Document
 from .bodies import McpImport
 from .bodies import read
-from .edits import suite_to_text
 from .responses import ApiError
 from .responses import json_response
 from .suite_files import SuiteFolder
+from .suite_files import suite_to_text
 from .suite_paths import check_name
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -14,25 +15,26 @@ from starlette.routing import Route
 from ..mutation.score import mutate_suite
 from ..mutation.text import mutation_problems
 from ..suite.fingerprints import content_of_bytes
+from ..suite.model import Suite
 from ..suite.schema import suite_schema
+from ..suite.source import Document
 from .bodies import CaseContent
 from .bodies import NewCase
 from .bodies import NewSuite
 from .bodies import SuiteContent
 from .bodies import read_body
 from .bodies import taking
-from .edits import expected_etag
-from .edits import index_of
-from .edits import new_text
-from .edits import suite_to_text
-from .edits import with_cases
+from .responses import ApiError
 from .responses import field_error
 from .responses import json_response
 from .responses import problem_dicts
 from .suite_files import Examined
 from .suite_files import SuiteFolder
+from .suite_files import suite_to_text
 from .suite_files import text_of
 from .suite_paths import check_name
+
+_ETAG = re.compile(r'"?([0-9a-f]{16})"?')
 
 
 def _folder(request: Request) -> SuiteFolder:
@@ -50,13 +52,43 @@ def _etag_header(etag: str) -> dict[str, str]:
     return {"ETag": f'"{etag}"'}
 
 
+def _expected_etag(request: Request) -> str:
+    """The etag in `If-Match`, required to change a file. ApiError 400 without one."""
+    given = request.headers.get("if-match", "").strip()
+    match = _ETAG.fullmatch(given)
+    if match is None:
+        message = "expected the etag of the text to change" + ("" if given else ", got none")
+        raise field_error(400, "If-Match", message)
+    return match[1]
+
+
+def _new_text(body: SuiteContent, previous: Document | None = None) -> str:
+    """The text of a body. Unchanged parts of the previous suite keep their formatting."""
+    return suite_to_text(body.suite or {}, previous) if body.text is None else body.text
+
+
+def _with_cases(document: Document, index: int, removed: int, *added: object) -> dict[str, Any]:
+    """The suite's data with `removed` cases from `index` on replaced by others."""
+    cases = list(document.data["test_cases"])
+    cases[index : index + removed] = added
+    return {**document.data, "test_cases": cases}
+
+
+def _index_of(suite: Suite, id: str) -> int:
+    """The index of a case; ApiError 404 if there is none with this id."""
+    for index, case in enumerate(suite.test_cases):
+        if case.id == id:
+            return index
+    raise ApiError(404, "id: the suite has no such case")
+
+
 def list_suites(request: Request) -> Response:
     return json_response(_folder(request).summaries())
 
 
 @taking(NewSuite)
 def create_suite(request: Request, body: NewSuite) -> Response:
-    return _create(_folder(request), body.file, new_text(body))
+    return _create(_folder(request), body.file, _new_text(body))
 
 
 async def import_suite(request: Request) -> Response:
@@ -103,9 +135,9 @@ def show_suite(request: Request) -> Response:
 
 @taking(SuiteContent)
 def replace_suite(request: Request, body: SuiteContent) -> Response:
-    folder, file, etag = _folder(request), _file(request), expected_etag(request)
+    folder, file, etag = _folder(request), _file(request), _expected_etag(request)
     before = folder.read_seen(file, etag)
-    text = new_text(body, folder.examine(before, file).document if body.suite is not None else None)
+    text = _new_text(body, folder.examine(before, file).document if body.suite is not None else None)
     return _replace(folder, file, etag, text)
 
 
@@ -117,13 +149,13 @@ def _replace(folder: SuiteFolder, file: str, etag: str, text: str) -> Response:
 
 
 def delete_suite(request: Request) -> Response:
-    _folder(request).delete(_file(request), expected_etag(request))
+    _folder(request).delete(_file(request), _expected_etag(request))
     return Response(status_code=204)
 
 
 @taking(SuiteContent)
 def check_suite(request: Request, body: SuiteContent) -> Response:
-    examined = _folder(request).examine(new_text(body), _file(request), lint=True)
+    examined = _folder(request).examine(_new_text(body), _file(request), lint=True)
     found = {"problems": examined.problems, "warnings": examined.warnings}
     return json_response({name: problem_dicts(each) for name, each in found.items()})
 
@@ -166,13 +198,13 @@ def replace_case(request: Request, body: CaseContent) -> Response:
 
 
 def _put_case(request: Request, case: dict[str, Any], position: int | None, id: str | None) -> Response:
-    folder, file, etag = _folder(request), _file(request), expected_etag(request)
+    folder, file, etag = _folder(request), _file(request), _expected_etag(request)
     suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
     count = len(suite.test_cases)
-    index = index_of(suite, id) if id is not None else count if position is None else position
+    index = _index_of(suite, id) if id is not None else count if position is None else position
     if index > count:
         raise field_error(422, "position", f"expected at most {count}, the number of cases")
-    data = with_cases(document, index, int(id is not None), case)
+    data = _with_cases(document, index, int(id is not None), case)
     text = suite_to_text(data, document)
     examined = folder.examine(text, file, lint=True)
     changed, _ = examined.whole()
@@ -186,9 +218,9 @@ def _put_case(request: Request, case: dict[str, Any], position: int | None, id: 
 
 
 def delete_case(request: Request) -> Response:
-    folder, file, etag = _folder(request), _file(request), expected_etag(request)
+    folder, file, etag = _folder(request), _file(request), _expected_etag(request)
     suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
-    data = with_cases(document, index_of(suite, request.path_params["id"]), 1)
+    data = _with_cases(document, _index_of(suite, request.path_params["id"]), 1)
     return _replace(folder, file, etag, suite_to_text(data, document))
 
 

@@ -12,15 +12,18 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from datetime import timezone
 from pathlib import Path
 from typing import Any
 
+from ..errors import ConfigError
 from ..errors import Problem
 from ..errors import SuiteError
 from ..imports.drafts import DRAFT
+from ..imports.write import suite_text
 from ..suite.discovery import SUITE_ENDING
 from ..suite.discovery import is_searched
 from ..suite.fingerprints import content_of_bytes
@@ -278,3 +281,11 @@ def text_of(content: bytes) -> str | None:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return None
+
+
+def suite_to_text(suite: Mapping[str, Any], previous: Document | None = None) -> str:
+    """The text of a suite. Unchanged parts of the previous one keep their formatting."""
+    try:
+        return suite_text(suite, previous)
+    except ConfigError as error:
+        raise field_error(422, "suite", str(error)) from None
