@@ -14,43 +14,43 @@ from .project import failed
 from .project import right
 from .project import wrong
 
-
-@pytest.mark.parametrize(
-    ("suite", "one", "options", "outcome"),
-    [
-        (None, None, [], "failed"),
-        ({"overall": 0.6}, None, [], "passed"),
-        ({"overall": 0.61}, None, [], "failed"),
-        ({"tool_selection": 1.0}, None, [], "failed"),
-        ({"tool_selection": 1.0, "overall": None}, None, [], "passed"),
-        ({"overall": 0.5, "parameter_accuracy": 1.0}, None, [], "failed"),
-        (None, {"overall": 0.6}, [], "passed"),
-        ({"overall": 0.1}, {"overall": 1.0}, [], "failed"),
-        ({"parameter_accuracy": 1.0}, {"overall": 0.5}, [], "failed"),
-        (None, None, ["0.5"], "passed"),
-        ({"overall": 0.1}, {"overall": 0.1}, ["0.9"], "failed"),
-        ({"overall": 1.0}, None, ["overall=0.6"], "passed"),
-        (None, None, ["tool_selection=1.0"], "failed"),
-        (None, None, ["tool_selection=1.0", "overall=null"], "passed"),
-        ({"overall": None, "tool_selection": 1.0}, {"overall": 1.0}, [], "failed"),
-        (None, None, ["tool_selection=1.0", "overall=0.6"], "passed"),
-        (None, None, ["tool_selection=1.0", "parameter_accuracy=0.5"], "failed"),
-        (None, None, ["0.9", "0.5"], "passed"),
-        (None, None, ["0"], "passed"),
+Thresholds = dict[str, float | None]
+# By the options of the command line: thresholds of the suite, of the case, and what comes of both.
+OUTCOMES: dict[tuple[str, ...], list[tuple[Thresholds, Thresholds, str]]] = {
+    (): [
+        ({}, {}, "failed"),
+        ({"overall": 0.6}, {}, "passed"),
+        ({"overall": 0.61}, {}, "failed"),
+        ({"tool_selection": 1.0}, {}, "failed"),
+        ({"tool_selection": 1.0, "overall": None}, {}, "passed"),
+        ({"overall": 0.5, "parameter_accuracy": 1.0}, {}, "failed"),
+        ({}, {"overall": 0.6}, "passed"),
+        ({"overall": 0.1}, {"overall": 1.0}, "failed"),
+        ({"parameter_accuracy": 1.0}, {"overall": 0.5}, "failed"),
+        ({"overall": None, "tool_selection": 1.0}, {"overall": 1.0}, "failed"),
     ],
-)
-def test_the_narrowest_threshold_holds(
-    project: Project,
-    suite: dict[str, float | None] | None,
-    one: dict[str, float | None] | None,
-    options: list[str],
-    outcome: str,
-) -> None:
-    of_case: dict[str, Any] = {"thresholds": one} if one else {}
-    of_suite: dict[str, Any] = {"thresholds": suite} if suite else {}
-    project.suite(wrong("a", **of_case), **of_suite)
-    result = project.run(*(f"--tooleval-threshold={option}" for option in options))
-    result.assert_outcomes(**{outcome: 1})
+    ("0.9",): [({"overall": 0.1}, {"overall": 0.1}, "failed")],
+    ("0.5",): [({}, {}, "passed")],
+    ("0.9", "0.5"): [({}, {}, "passed")],
+    ("0",): [({}, {}, "passed")],
+    ("overall=0.6",): [({"overall": 1.0}, {}, "passed")],
+    ("tool_selection=1.0",): [({}, {}, "failed")],
+    ("tool_selection=1.0", "overall=null"): [({}, {}, "passed")],
+    ("tool_selection=1.0", "overall=0.6"): [({}, {}, "passed")],
+    ("tool_selection=1.0", "parameter_accuracy=0.5"): [({}, {}, "failed")],
+}
+
+
+@pytest.mark.parametrize("options", OUTCOMES, ids=str)
+def test_the_narrowest_threshold_holds(project: Project, options: tuple[str, ...]) -> None:
+    for number, (suite, one, _) in enumerate(OUTCOMES[options]):
+        name = f"s{number}"
+        project.suite(
+            wrong(name, thresholds=one), file=f"{name}.tooleval.json", name=name, thresholds=suite
+        )
+    project.run(*(f"--tooleval-threshold={option}" for option in options), "--tooleval-json=out.json")
+    found = [row["outcome"] for row in project.rows().values()]
+    assert found == [outcome for *_, outcome in OUTCOMES[options]]
 
 
 def test_the_reason_says_what_was_wrong(project: Project) -> None:
