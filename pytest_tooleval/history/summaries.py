@@ -36,7 +36,17 @@ _FIGURES = f"""
 """
 
 
-class RunSummary(Struct, frozen=True, kw_only=True):
+class OfRun(Struct, frozen=True, kw_only=True):
+    """What summaries and trends copy from a run."""
+
+    id: str
+    started: str
+    status: Status
+    exitstatus: int | None
+    git: Git | None
+
+
+class RunSummary(OfRun, frozen=True, kw_only=True):
     """A run and its figures; `pass_rate` and `overall` are weighted over cases, None without a number.
 
     `models` are those with a case, `suites` the names of all suites. The `duration_s` of an unfinished
@@ -45,12 +55,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     only for that (and `selected` is 0), but suites, gates and `tags` are those of the whole run.
     """
 
-    id: str
-    started: str
     duration_s: float
-    status: Status
-    exitstatus: int | None
-    git: Git | None
     models: tuple[str, ...] = ()
     suites: tuple[str, ...] = ()
     cases: int = 0
@@ -111,12 +116,8 @@ def list_runs(
     ):
         run = stored_run(columns, dead)
         summary = RunSummary(
-            id=run.id,
-            started=run.started,
+            **facts_of(run),
             duration_s=run.duration_s,
-            status=run.status,
-            exitstatus=run.exitstatus,
-            git=run.git,
             models=tuple(models.get(number, ())),
             suites=tuple(suites.get(number, ())),
             selected=run.selected if model is None and suite is None else 0,
@@ -128,6 +129,10 @@ def list_runs(
         )
         summaries.append(summary)
     return summaries
+
+
+def facts_of(run: Run) -> dict[str, Any]:
+    return {name: getattr(run, name) for name in OfRun.__struct_fields__}
 
 
 def named_rows(

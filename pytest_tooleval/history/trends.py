@@ -14,13 +14,13 @@ from msgspec import Struct
 from ..errors import ToolevalError
 from ..record.document import RowsDocument
 from ..record.results import Outcome
-from ..record.run import Git
-from ..record.run import Status
 from ..text import first_few
 from ..text import printable
 from .summaries import OVERALL
 from .summaries import PASS_RATE
 from .summaries import RUN_COLUMNS
+from .summaries import OfRun
+from .summaries import facts_of
 from .summaries import named_rows
 from .summaries import stored_run
 
@@ -37,7 +37,7 @@ _OF_CASE = """
 _Suite = tuple[str, str | None]  # its name; its file, if only that file is meant
 
 
-class TrendPoint(Struct, frozen=True, kw_only=True):
+class TrendPoint(OfRun, frozen=True, kw_only=True):
     """One run of a case or a suite on one model.
 
     `pass_rate` is the weighted share of a suite's cases that passed, or of a case's trials; `passes`
@@ -47,11 +47,6 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
     `content` is the hash of the case or of the suite's file, and shows a change of the question.
     """
 
-    id: str
-    started: str
-    status: Status
-    exitstatus: int | None
-    git: Git | None
     model: str
     outcome: Outcome | None
     cases: int
@@ -148,15 +143,7 @@ def read_trend(
 
 def _point(row: dict[str, Any], dead: Container[str]) -> TrendPoint:
     run = stored_run([row.pop(name) for name in ("run", "finished", "updated")], dead)
-    return TrendPoint(
-        id=run.id,
-        started=run.started,
-        status=run.status,
-        exitstatus=run.exitstatus,
-        git=run.git,
-        is_part=bool(row.pop("is_part")),
-        **row,
-    )
+    return TrendPoint(**facts_of(run), is_part=bool(row.pop("is_part")), **row)
 
 
 def read_trends(connection: sqlite3.Connection, document: RowsDocument) -> Trends:
