@@ -19,6 +19,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from ..record.calls import MAX_DEPTH
+from ..record.calls import is_nested_deeper
 from ..suite.explain import describe
 from ..suite.explain import show
 from .openai_tools import UnusableError
@@ -169,13 +171,14 @@ def _ending(item: _Item) -> Message:
     return {key: value for key, value in ending.items() if value and isinstance(value, str)}
 
 
-def _decoded(value: Any) -> Any:
-    """The value, decoded if it is JSON as a string."""
+def decoded(value: Any) -> Any:
+    """The value, decoded if it is the JSON of an object or list as a string."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
-            return msgspec.json.decode(value)
+            found = msgspec.json.decode(value)
         except (ValueError, RecursionError):
             return value
+        return value if is_nested_deeper(found, MAX_DEPTH) else found
     return value
 
 
@@ -184,21 +187,21 @@ def _request_parts(record: Mapping[str, Any], depth: int = 0) -> Iterator[Mappin
     yield record
     if depth < _MAX_DEPTH:
         for key in _REQUEST_KEYS:
-            inner = _decoded(record.get(key))
+            inner = decoded(record.get(key))
             if isinstance(inner, dict):
                 yield from _request_parts(inner, depth + 1)
 
 
 def _field(parts: Sequence[Mapping[str, Any]], *names: str) -> Any:
     """The first value of one of these fields that is not empty."""
-    found = (_decoded(part.get(name)) for name in names for part in parts)
+    found = (decoded(part.get(name)) for name in names for part in parts)
     return next(filter(None, found), None)
 
 
 def _messages(parts: Sequence[Mapping[str, Any]]) -> list[_Item]:
     given = _field(parts, "messages")
     if given is None:
-        inputs = (_decoded(part.get("input")) for part in parts)
+        inputs = (decoded(part.get("input")) for part in parts)
         given = next((value for value in inputs if value and isinstance(value, (str, list))), None)
     if isinstance(given, str):
         given = [{"role": "user", "content": given}]
@@ -329,9 +332,9 @@ def _replies(record: Mapping[str, Any]) -> list[list[_Call]] | None:
         return _replies_in(record)
     values = [record[key] for key in _ANSWER_KEYS if key in record]
     if not values:
-        inner = _decoded(record.get("body"))  # langfuse's events
+        inner = decoded(record.get("body"))  # langfuse's events
         return _replies(inner) if isinstance(inner, dict) else None
-    return next(filter(None, (_replies_in(_decoded(value)) for value in values)), [])
+    return next(filter(None, (_replies_in(decoded(value)) for value in values)), [])
 
 
 def _replies_in(value: Any, depth: int = 0) -> list[list[_Call]]:
@@ -357,7 +360,7 @@ def _replies_in(value: Any, depth: int = 0) -> list[list[_Call]]:
         return _output(value["output"])
     if depth == _MAX_DEPTH:
         return []
-    inner = (_replies_in(_decoded(value.get(key)), depth + 1) for key in _WRAPPERS)
+    inner = (_replies_in(decoded(value.get(key)), depth + 1) for key in _WRAPPERS)
     return next(filter(None, inner), [])
 
 

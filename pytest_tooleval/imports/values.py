@@ -163,13 +163,16 @@ def _own_values(schema: Mapping[str, Any]) -> Iterator[Any]:
     match = _EXAMPLE.search(schema.get("description", "")[:4000])
     if match and "format" not in schema:
         own += filter(None, match.groups())
-    yield from (value for value in own if _is_small(value) and _fits(value, schema))
+    yield from (value for value in own if _is_small(value) and fits(schema, value))
 
 
-def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
+def fits(schema: Any, value: Any) -> bool:
+    """Whether a value is valid; also True if the schema alone cannot tell."""
+    if not isinstance(schema, Mapping):
+        return True
     try:
         return is_valid(schema, value)
-    except CannotCompare:  # a reference to something outside of this part of the schema
+    except CannotCompare:  # such as a reference to something outside of this part of the schema
         return True
 
 

@@ -86,7 +86,7 @@ def score_messages(
         transcript = conversation_of(resolved, messages)
     except ModelError as error:
         raise ScoringError(f"{resolved.suite}::{resolved.id}: {error}") from None
-    with _placing(resolved):
+    with _naming(resolved):
         rubrics = to_judge(resolved, transcript) if judged else []
     met = [
         Judged(rubric, turn, judged[rubric]) for turn, rubric in rubrics if judged and rubric in judged
@@ -120,7 +120,7 @@ def score_transcript(
     that cannot be made, a scorer misbehaves, or no metric with a threshold applies to a right answer.
     """
     measures = structs.asdict(measures_of(transcript))
-    with _placing(case):
+    with _naming(case):
         analysis, drafts = analyse(case, transcript)
         scores = {metric: draft.score(explained=False) for metric, draft in drafts.items()}
         if transcript.no_answer is not None:
@@ -169,14 +169,14 @@ def explained(case: ResolvedCase, trial: TrialResult) -> TrialResult:
     """The trial with explanations for its built-in scores."""
     if trial.transcript is None or trial.no_answer is not None:
         return trial
-    with _placing(case):
+    with _naming(case):
         _, drafts = analyse(case, trial.transcript)
         texts = {metric: draft.score(explained=True) for metric, draft in drafts.items()}
     return structs.replace(trial, scores={**trial.scores, **texts})
 
 
 @contextmanager
-def _placing(case: ResolvedCase) -> Iterator[None]:
+def _naming(case: ResolvedCase) -> Iterator[None]:
     """Name the case in errors."""
     try:
         yield

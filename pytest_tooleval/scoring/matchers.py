@@ -68,14 +68,6 @@ def _same_text(expected: str, actual: str) -> bool:
     return expected == actual or folded(expected) == folded(actual)
 
 
-def _same_case_text(expected: str, actual: str) -> bool:
-    return expected == actual or composed(expected) == composed(actual)
-
-
-def _contained_text(expected: str, actual: str) -> bool:
-    return folded(expected) in folded(actual)
-
-
 def similarity(expected: str, actual: str) -> float:
     """The similarity of two strings, ignoring case: rapidfuzz's normalised InDel similarity, 0 to 1."""
     from rapidfuzz import fuzz
@@ -108,23 +100,6 @@ def bfcl_text(text: str) -> str:
 _bfcl_expected = lru_cache(maxsize=4096)(bfcl_text)
 
 
-def _bfcl_same_text(expected: str, actual: str) -> bool:
-    return expected == actual or _bfcl_expected(expected) == bfcl_text(actual)
-
-
-def _same_number(expected: Number, actual: Number) -> bool:
-    # Python compares an int with a float by their exact values, however large.
-    return expected == actual
-
-
-def _near_number(expected: Number, actual: Number) -> bool:
-    return expected == actual or near(expected, actual, ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE)
-
-
-def _bfcl_number(expected: Number, actual: Number) -> bool:
-    return expected == actual and (isinstance(expected, float) or isinstance(actual, int))
-
-
 def near(expected: Number, actual: Number, absolute: Number, relative: Number) -> bool:
     """Whether |actual - expected| <= max(absolute, relative * |expected|).
 
@@ -148,13 +123,33 @@ def _decimal(number: Number) -> Fraction:
 RULES: Mapping[str, Rules] = {
     rules.mode: rules
     for rules in (
-        Rules("exact", _same_text, _same_number, folded),
-        Rules("case_sensitive", _same_case_text, _same_number, composed),
-        Rules("contains", _contained_text, _same_number, folded),
-        Rules("numeric_tolerance", _same_text, _near_number, folded),
-        Rules("regex", regexes.search, _same_number, folded, frozenset({int, float, bool, type(None)})),
-        Rules("fuzzy", _similar_text, _same_number, folded),
-        Rules("bfcl", _bfcl_same_text, _bfcl_number, bfcl_text),
+        # Python compares an int with a float by their exact values, however large.
+        Rules("exact", _same_text, operator.eq, folded),
+        Rules(
+            "case_sensitive",
+            lambda expected, actual: expected == actual or composed(expected) == composed(actual),
+            operator.eq,
+            composed,
+        ),
+        Rules(
+            "contains", lambda expected, actual: folded(expected) in folded(actual), operator.eq, folded
+        ),
+        Rules(
+            "numeric_tolerance",
+            _same_text,
+            lambda expected, actual: near(expected, actual, ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE),
+            folded,
+        ),
+        Rules("regex", regexes.search, operator.eq, folded, frozenset({int, float, bool, type(None)})),
+        Rules("fuzzy", _similar_text, operator.eq, folded),
+        Rules(
+            "bfcl",
+            lambda expected, actual: _bfcl_expected(expected) == bfcl_text(actual),
+            lambda expected, actual: (
+                expected == actual and (isinstance(expected, float) or isinstance(actual, int))
+            ),
+            bfcl_text,
+        ),
     )
 }
 
@@ -248,26 +243,6 @@ def unpaired(expected: Sequence[Any], actual: Sequence[Any], rules: Rules) -> in
     return None
 
 
-def _any_of(operand: Any, actual: Any, rules: Rules) -> bool:
-    return any(matches(member, actual, rules) for member in operand)
-
-
-def _all_of(operand: Any, actual: Any, rules: Rules) -> bool:
-    return all(matches(member, actual, rules) for member in operand)
-
-
-def _not(operand: Any, actual: Any, rules: Rules) -> bool:
-    return not matches(operand, actual, rules)
-
-
-def _exact(operand: Any, actual: Any, rules: Rules) -> bool:
-    return identical(operand, actual)
-
-
-def _regex(operand: Any, actual: Any, rules: Rules) -> bool:
-    return isinstance(actual, str) and regexes.search(operand, actual)
-
-
 def _contains(operand: Any, actual: Any, rules: Rules) -> bool:
     wanted = operand if isinstance(operand, list) else [operand]
     if isinstance(actual, str):
@@ -276,21 +251,6 @@ def _contains(operand: Any, actual: Any, rules: Rules) -> bool:
     if isinstance(actual, (list, tuple)):
         return all(any(matches(part, member, rules) for member in actual) for part in wanted)
     return False
-
-
-def _unordered(operand: Any, actual: Any, rules: Rules) -> bool:
-    if not isinstance(actual, (list, tuple)) or len(actual) != len(operand):
-        return False
-    return unpaired(operand, actual, rules) is None
-
-
-def _bound(holds: Callable[[Number, Number], bool]) -> _Matcher:
-    return lambda operand, actual, rules: is_number(actual) and holds(actual, operand)
-
-
-def _approx(operand: Any, actual: Any, rules: Rules) -> bool:
-    tolerances = operand.get("abs", 0), operand.get("rel", 0)
-    return is_number(actual) and near(operand["value"], actual, *tolerances)
 
 
 def _date(operand: Any, actual: Any, rules: Rules) -> bool:
@@ -308,52 +268,56 @@ def _date(operand: Any, actual: Any, rules: Rules) -> bool:
     return not (apart % timedelta(days=1) if expected.kind == "time" else apart)
 
 
-def _len(operand: Any, actual: Any, rules: Rules) -> bool:
-    return isinstance(actual, (str, list, tuple, dict)) and matches(operand, len(actual), rules)
-
-
-def _type(operand: Any, actual: Any, rules: Rules) -> bool:
-    names = [operand] if isinstance(operand, str) else operand
-    return any(_TYPES[name](actual) for name in names)
-
-
 def _schema(operand: Any, actual: Any, rules: Rules) -> bool:
     from .json_schema import is_valid
 
     return is_valid(operand, actual)
 
 
-def _is(*kinds: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kinds)
+def _bound(holds: Callable[[Number, Number], bool]) -> _Matcher:
+    return lambda operand, actual, rules: is_number(actual) and holds(actual, operand)
 
 
 _TYPES: Mapping[str, Callable[[Any], bool]] = {
-    "array": _is(list, tuple),
-    "boolean": _is(bool),
+    "array": lambda value: isinstance(value, (list, tuple)),
+    "boolean": lambda value: isinstance(value, bool),
     "integer": lambda value: is_number(value) and (isinstance(value, int) or value.is_integer()),
-    "null": _is(type(None)),
+    "null": lambda value: value is None,
     "number": is_number,
-    "object": _is(dict),
-    "string": _is(str),
+    "object": lambda value: isinstance(value, dict),
+    "string": lambda value: isinstance(value, str),
 }
 
 _Matcher = Callable[[Any, Any, Rules], bool]
 _MATCHERS: Mapping[str, _Matcher] = {
-    shape.ANY_OF: _any_of,
-    shape.ALL_OF: _all_of,
-    shape.NOT: _not,
+    shape.ANY_OF: lambda operand, actual, rules: any(matches(each, actual, rules) for each in operand),
+    shape.ALL_OF: lambda operand, actual, rules: all(matches(each, actual, rules) for each in operand),
+    shape.NOT: lambda operand, actual, rules: not matches(operand, actual, rules),
     shape.OPTIONAL: matches,
-    shape.EXACT: _exact,
-    shape.REGEX: _regex,
+    shape.EXACT: lambda operand, actual, rules: identical(operand, actual),
+    shape.REGEX: lambda operand, actual, rules: (
+        isinstance(actual, str) and regexes.search(operand, actual)
+    ),
     shape.CONTAINS: _contains,
-    shape.UNORDERED: _unordered,
+    shape.UNORDERED: lambda operand, actual, rules: (
+        isinstance(actual, (list, tuple))
+        and len(actual) == len(operand)
+        and unpaired(operand, actual, rules) is None
+    ),
     "$gte": _bound(operator.ge),
     "$lte": _bound(operator.le),
     "$gt": _bound(operator.gt),
     "$lt": _bound(operator.lt),
-    shape.APPROX: _approx,
+    shape.APPROX: lambda operand, actual, rules: (
+        is_number(actual)
+        and near(operand["value"], actual, operand.get("abs", 0), operand.get("rel", 0))
+    ),
     shape.DATE: _date,
-    shape.LEN: _len,
-    shape.TYPE: _type,
+    shape.LEN: lambda operand, actual, rules: (
+        isinstance(actual, (str, list, tuple, dict)) and matches(operand, len(actual), rules)
+    ),
+    shape.TYPE: lambda operand, actual, rules: any(
+        _TYPES[name](actual) for name in ([operand] if isinstance(operand, str) else operand)
+    ),
     shape.SCHEMA: _schema,
 }

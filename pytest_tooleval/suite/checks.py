@@ -191,9 +191,11 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
         if calls is not None:
             message = "expected_calls cannot be combined with expected_tool; keep one of them"
             yield Finding((*loc, "expected_calls"), message, at_key=True)
-    elif calls is None and not is_conversation(case) and not _is_misspelt(case):
-        message = f"missing; expected {expected_at((*loc, 'expected_tool'))}; or give expected_calls"
-        yield Finding((*loc, "expected_tool"), message)
+    elif calls is None and not is_conversation(case):
+        names = ("expected_tool", "expected_calls", "turns", "user")
+        if not any(misspells("case", name, case) for name in names):
+            message = f"missing; expected {expected_at((*loc, 'expected_tool'))}; or give expected_calls"
+            yield Finding((*loc, "expected_tool"), message)
     params = case.get("expected_params")
     if isinstance(params, dict):
         at = (*loc, "expected_params")
@@ -251,11 +253,6 @@ def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Fin
                 f"{show(name)} is also in forbidden_calls, so no answer can pass; fix one of the two"
             )
             yield Finding(at, message)
-
-
-def _is_misspelt(case: dict[str, Any]) -> bool:
-    names = ("expected_tool", "expected_calls", "turns", "user")
-    return any(misspells("case", name, case) for name in names)
 
 
 def _tool_names(value: Any, at: Loc, tools: ToolNames) -> Findings:

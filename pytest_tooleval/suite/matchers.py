@@ -68,20 +68,8 @@ def matcher_key(value: Any) -> str | None:
     return None
 
 
-def _anything(_: Any) -> bool:
-    return True
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
-
-
 def _is_finite(value: Any) -> bool:
     return is_number(value) and (isinstance(value, int) or math.isfinite(value))
-
-
-def _is_part(value: Any) -> bool:
-    return value not in ("", []) and not (isinstance(value, list) and "" in value)
 
 
 def _is_tolerance(value: Any) -> bool:
@@ -90,17 +78,13 @@ def _is_tolerance(value: Any) -> bool:
     return all(_is_finite(number) and (key == "value" or number >= 0) for key, number in value.items())
 
 
-def _is_length(value: Any) -> bool:
-    return matcher_key(value) is not None or (isinstance(value, int) and is_number(value) and value >= 0)
-
-
 _VALUES = "a list of values or matchers"
 MATCHERS: Mapping[str, Matcher] = {
     ANY_OF: Matcher(
         "[a, b]",
         "any of these values or matchers",
         _VALUES,
-        _is_list,
+        lambda operand: isinstance(operand, list),
         "is one of (list)",
         holds_values=True,
     ),
@@ -108,7 +92,7 @@ MATCHERS: Mapping[str, Matcher] = {
         "[a, b]",
         "a value that matches all of these values or matchers",
         "a non-empty list of values or matchers",
-        lambda operand: _is_list(operand) and bool(operand),
+        lambda operand: isinstance(operand, list) and bool(operand),
         "matches all of (list)",
         holds_values=True,
     ),
@@ -116,7 +100,7 @@ MATCHERS: Mapping[str, Matcher] = {
         "a",
         "anything but `a`; the key must be present",
         "a value or matcher",
-        _anything,
+        lambda operand: True,
         "is not",
         holds_values=True,
     ),
@@ -124,7 +108,7 @@ MATCHERS: Mapping[str, Matcher] = {
         "a",
         "`a`; the key may be absent",
         "a value or matcher",
-        _anything,
+        lambda operand: True,
         "may be absent, else equals",
         holds_values=True,
     ),
@@ -133,7 +117,7 @@ MATCHERS: Mapping[str, Matcher] = {
         "the same JSON value of the same type, with the same case; also the way to expect an object "
         "that has a `$` key",
         "a value",
-        _anything,
+        lambda operand: True,
         "is exactly",
     ),
     REGEX: Matcher(
@@ -148,7 +132,7 @@ MATCHERS: Mapping[str, Matcher] = {
         "a string that contains it (ignoring case, as `exact` does), or a list with such an "
         "item; give a list to require several",
         "what must be contained (an empty string or list is contained in everything)",
-        _is_part,
+        lambda operand: operand not in ("", []) and not (isinstance(operand, list) and "" in operand),
         "contains",
         holds_values=True,
     ),
@@ -156,7 +140,7 @@ MATCHERS: Mapping[str, Matcher] = {
         "[a, b]",
         "a list of exactly these values or matchers, in any order",
         f"a list of at most {MAX_UNORDERED} values or matchers",
-        lambda operand: _is_list(operand) and len(operand) <= MAX_UNORDERED,
+        lambda operand: isinstance(operand, list) and len(operand) <= MAX_UNORDERED,
         "has the items, in any order (list)",
         holds_values=True,
     ),
@@ -183,7 +167,10 @@ MATCHERS: Mapping[str, Matcher] = {
         "2",
         'a string, list or object of that length, or of a length that matches: `{"$len": {"$gte": 2}}`',
         "a whole number of at least 0, or a matcher",
-        _is_length,
+        lambda operand: (
+            matcher_key(operand) is not None
+            or (isinstance(operand, int) and is_number(operand) and operand >= 0)
+        ),
         "has the length",
         holds_values=True,
     ),

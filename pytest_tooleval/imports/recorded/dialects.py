@@ -19,11 +19,10 @@ from typing import Any
 
 import msgspec
 
-from ...record.calls import MAX_DEPTH
-from ...record.calls import is_nested_deeper
 from ...record.transcript import Message
 from ...suite.explain import show
 from ..chats import chat_messages
+from ..chats import decoded
 from ..openai_tools import UnusableError
 from .otlp import Span
 
@@ -78,10 +77,10 @@ def call_of(span: Span) -> ModelCall | None:
 
 def _ended(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """How an answer ended, from attributes other than its message."""
-    body = _decoded(attributes.get("output.value"))  # OpenInference: the provider's whole answer
+    body = decoded(attributes.get("output.value"))  # OpenInference: the provider's whole answer
     choice = _first(body.get("choices")) if isinstance(body, dict) else {}
     message = _first(body) or choice.get("message")
-    reasons = _decoded(attributes.get("gen_ai.response.finish_reasons"))
+    reasons = decoded(attributes.get("gen_ai.response.finish_reasons"))
     reason = reasons[0] if isinstance(reasons, list) and reasons else attributes.get("llm.finish_reason")
     return {
         "refusal": message.get("refusal") if isinstance(message, dict) else None,
@@ -116,7 +115,7 @@ def _openinference(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
     given = [_unwrapped(each) for each in _nested(attributes, "llm.input_messages")]
     said = [_unwrapped(each) for each in _nested(attributes, "llm.output_messages")]
     tools = [
-        _decoded(_inner(each, "tool").get("json_schema")) for each in _nested(attributes, "llm.tools")
+        decoded(_inner(each, "tool").get("json_schema")) for each in _nested(attributes, "llm.tools")
     ]
     return (given, said, tools) if given or said else None
 
@@ -147,7 +146,7 @@ def _openllmetry(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
     given, said = _nested(attributes, "gen_ai.prompt"), _nested(attributes, "gen_ai.completion")
     tools = _nested(attributes, "llm.request.functions")
     for tool in tools:
-        tool["parameters"] = _decoded(tool.get("parameters"))
+        tool["parameters"] = decoded(tool.get("parameters"))
     return ([_flat(each) for each in given], [_flat(each) for each in said], tools) if given else None
 
 
@@ -159,7 +158,7 @@ def _flat(message: dict[str, Any]) -> dict[str, Any]:
 
 def _events(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
     events = [(name, dict(event)) for name, event in span.events]
-    listed = _decoded(attributes.get("events"))
+    listed = decoded(attributes.get("events"))
     for each in listed if isinstance(listed, list) else ():
         events += [(str(each.get("event.name")), each)] if isinstance(each, dict) else []
     given: list[Any] = []
@@ -169,7 +168,7 @@ def _events(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
             calls = _list(event, "tool_calls") or None
             given.append({**event, "role": _EVENT_ROLES[name], "tool_calls": calls})
         elif name == "gen_ai.choice":
-            message = _decoded(event.get("message"))
+            message = decoded(event.get("message"))
             message = message if isinstance(message, dict) else event
             calls = _list(message, "tool_calls") or None
             ended = {"finish_reason": event.get("finish_reason")}
@@ -222,20 +221,9 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _decoded(value: Any) -> Any:
-    """The value, decoded if it is JSON as a string, as attributes are flat."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            found = msgspec.json.decode(value)
-        except (ValueError, RecursionError):
-            return value
-        return value if is_nested_deeper(found, MAX_DEPTH) else found
-    return value
-
-
 def _list(attributes: Mapping[str, Any], name: str) -> list[Any]:
     value = attributes.get(name)
-    found = _decoded(value)
+    found = decoded(value)
     if value and not isinstance(found, list):
         raise UnusableError(
             f"{name}: expected a list as JSON, got {show(value)}; was it cut off by "
