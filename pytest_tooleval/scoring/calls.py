@@ -47,19 +47,11 @@ def pair(rows: Sequence[Row], *, in_order: bool) -> Assignment:
     weights = _weights(rows)
     pairs = _aligned(weights) if in_order else _assigned(weights)
     shares = [rows[i].shares[j] or NO_CALL for i, j in pairs.items()]
-    return total_of(pairs, shares, [rows[i].scored for i in pairs])
-
-
-def total_of(pairs: dict[int, int], shares: Sequence[Share], scored: Sequence[bool]) -> Assignment:
-    """The assignment of some pairs, from their shares and whether their parameters are scored."""
-    common = shares[0].total if len(shares) == 1 else math.lcm(*[share.total for share in shares])
-    total = parameters = 0
-    for share, counts in zip(shares, scored, strict=True):
-        part = share.correct * (common // share.total)
-        total += 3 * common + 2 * part
-        if counts:
-            parameters += part
+    common = math.lcm(*[share.total for share in shares])
+    right = [share.correct * (common // share.total) for share in shares]
     # 0.6 + 0.4 p = (3 + 2 p) / 5. A single division does not depend on the order of the pairs.
+    total = sum(3 * common + 2 * part for part in right)
+    parameters = sum(part for part, i in zip(right, pairs, strict=True) if rows[i].scored)
     return Assignment(pairs, shares, total / (5 * common), parameters / common)
 
 

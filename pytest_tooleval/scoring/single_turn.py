@@ -21,7 +21,6 @@ from .calls import MAX_EXPECTED
 from .calls import Assignment
 from .calls import Row
 from .calls import pair
-from .calls import total_of
 from .drafts import Draft
 from .drafts import Explained
 from .drafts import Pair
@@ -151,7 +150,7 @@ class OneCallExpected:
         self._calls = calls
         choice = choose(case, calls)
         self._tool = 0.0 if choice is None else 1.0
-        # Parameters are scored even when the tool is wrong: the seed's two scores are independent.
+        # Parameters are scored even if the tool is wrong: the two scores are independent.
         if choice is None and calls:
             scored = case.case.expected_params is not None
             choice = Choice(calls[0], _compare(case, calls[0]) if scored else None)
@@ -228,50 +227,20 @@ class SeveralCallsExpected:
         allowed = {"contains": len(self._expected), "within": len(calls)}
         self._most = allowed.get(case.case.match or "", max(len(self._expected), len(calls)))
         self._scored = sum(expected.params is not None for expected in self._expected)
-        self._rows: dict[int, Row] = {}
-        self._pairing = self._as_listed() or self._pair(self._in_order)
+        self._rows = [
+            Row([self._share(index, call) for call in calls[:MAX_ACTUAL]], expected.params is not None)
+            for index, expected in enumerate(self._expected)
+        ]
+        self._pairing = self._pair(self._in_order)
         more = len(calls) > len(self._expected)
         self._extra = self._surplus(self._pairing) if more else []
 
-    def _as_listed(self) -> Assignment | None:
-        """The pairing in the given order, if no expected call has a better partner elsewhere."""
-        if len(self._expected) != len(self._calls):
-            return None
-        pairs, shares, scored = {}, [], []
-        for index, expected in enumerate(self._expected):
-            share = self._share(index, self._calls[index])
-            if (share is None or share.flaw is not None) and self._better_elsewhere(index, share):
-                return None
-            if share is not None:
-                pairs[index] = index
-                shares.append(share)
-                scored.append(expected.params is not None)
-        return total_of(pairs, shares, scored)
-
-    def _better_elsewhere(self, index: int, share: Share | None) -> bool:
-        if len(self._calls) == 1:
-            return False
-        others = [other.value for other in self._row(index).shares if other is not None]
-        return bool(others) and (share is None or max(others) > share.value)
-
-    def _row(self, index: int) -> Row:
-        row = self._rows.get(index)
-        if row is None:
-            calls = self._calls[:MAX_ACTUAL]
-            scored = self._expected[index].params is not None
-            row = self._rows[index] = Row([self._share(index, call) for call in calls], scored)
-        return row
-
     def _pair(self, in_order: bool) -> Assignment:
-        if not self._calls:
-            return Assignment({}, (), 0.0, 0.0)
-        return pair([self._row(index) for index in range(len(self._expected))], in_order=in_order)
+        return pair(self._rows, in_order=in_order) if self._calls else Assignment({}, (), 0.0, 0.0)
 
     def _share(self, index: int, call: ToolCall) -> Share | None:
         expected = self._expected[index]
-        if expected.tool != call.name and not tool_selection.accepts(
-            expected.tools, call.name, self._case.param_scoring
-        ):
+        if not tool_selection.accepts(expected.tools, call.name, self._case.param_scoring):
             return None
         if expected.params is None:
             return parameters.ALL
