@@ -20,6 +20,9 @@ from msgspec import Meta
 
 from ..errors import Problem
 from ..errors import SuiteError
+from ..record.untrusted import as_list
+from ..record.untrusted import as_mapping
+from ..record.untrusted import as_text
 from ..suite.explain import describe
 from ..suite.explain import listing
 from ..suite.explain import show
@@ -128,7 +131,7 @@ def _suite_name(questions: Path) -> str:
 
 
 def _id(entry: Any) -> str | None:
-    name = entry.get("id") if isinstance(entry, dict) else None
+    name = as_mapping(entry).get("id")
     return name if isinstance(name, str) else None
 
 
@@ -183,8 +186,8 @@ def _prompt(question: Any) -> Any:
 def _tool_names(functions: Sequence[Any]) -> dict[str, str]:
     names: dict[str, str] = {}
     for function in functions:
-        name = function.get("name") if isinstance(function, dict) else None
-        if not isinstance(name, str) or not name:
+        name = as_text(as_mapping(function).get("name"))
+        if not name:
             raise UnusableError(f'expected a function with a "name", got {describe(function)}')
         if name in names:
             raise UnusableError(f"the function {show(name)} appears twice")
@@ -231,10 +234,8 @@ def _calls(
 
 
 def _params(allowed: Mapping[str, list[Any]], schema: Any) -> dict[str, Any]:
-    schema = schema if isinstance(schema, dict) else {}
-    properties, required = schema.get("properties"), schema.get("required")
-    properties = properties if isinstance(properties, dict) else {}
-    required = required if isinstance(required, list) else []
+    schema = as_mapping(schema)
+    properties, required = as_mapping(schema.get("properties")), as_list(schema.get("required"))
     params: dict[str, Any] = {}
     for name, values in allowed.items():
         alternatives = _distinct(allowed_values(values, properties.get(name)))
@@ -340,8 +341,7 @@ def _number(value: int | float, types: set[Any]) -> list[Any]:
 
 
 def _lists(values: Iterable[Any], items: Any) -> list[Any]:
-    kind = items.get("type") if isinstance(items, dict) else None
-    item_type = _ITEM_TYPES.get(kind)
+    item_type = _ITEM_TYPES.get(as_mapping(items).get("type"))
     made: list[Any] = []
     for value in values:
         if value == "":

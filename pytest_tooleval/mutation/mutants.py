@@ -167,8 +167,7 @@ def _other_arguments(case: ResolvedCase, right: Right, index: int) -> Iterator[M
             # A value that is only filled in has no right spelling.
             if looked or kind != "spelling":
                 yield mutant(kind, name, {**given, name: changed}, looked=looked)
-    properties = schema.get("properties")
-    for name, inner in (properties if isinstance(properties, dict) else {}).items():
+    for name, inner in schema.get("properties", {}).items():
         if name not in given and name not in expected:
             value = _unasked(inner, name, schema)
             if value is not NOTHING:

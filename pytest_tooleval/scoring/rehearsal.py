@@ -72,7 +72,7 @@ def _play(
     """Run the calls of these parts in order; the expectations of `ends` hold after the last."""
     assert case.world is not None
     raw = [call.model_dump() for _, part in parts for call in part.expected_calls or ()]
-    if not raw or any(unplayable(raw, ())):
+    if not raw or any(unplayable({"expected_calls": raw}, ())):
         return
     turns = [Calls(expected_calls(p), names) for (_, p), names in zip(parts, offered, strict=True)]
     first, second = play(case.world, turns), play(case.world, turns)

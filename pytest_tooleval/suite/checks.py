@@ -15,6 +15,10 @@ from ..record.calls import is_number
 from ..record.metrics import BUDGETS
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
+from ..record.untrusted import as_list
+from ..record.untrusted import as_mapping
+from ..record.untrusted import as_text
+from ..record.untrusted import objects_in
 from .explain import listing
 from .explain import nearest
 from .explain import show
@@ -36,8 +40,8 @@ from .source import Loc
 from .tools import ToolNames
 from .tools import tool_list_findings
 from .turns import is_conversation
+from .turns import objects_at
 from .turns import turn_findings
-from .turns import turns_of
 
 MAX_ID_LENGTH = 200
 
@@ -73,18 +77,12 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         suite_tools.complete = False  # `with_world_tools` reports that the world failed
     yield from _live_tools(data, (), data, suite_tools)
     cases = data.get("test_cases")
-    if not isinstance(cases, list):
-        return
     suite_scoring = data.get("param_scoring")
-    everywhere = ToolNames(
-        [tool for each in (data, *cases) for tool in _list_of(each, "tools")], "the suite or its cases"
-    )
+    every = [tool for each in (data, *objects_in(cases)) for tool in as_list(each.get("tools"))]
+    everywhere = ToolNames(every, "the suite or its cases")
     everywhere.complete = everywhere.complete and suite_tools.complete
     yield from _calls(data, (), everywhere, suite_scoring)
-    for index, case in enumerate(cases):
-        if not isinstance(case, dict):
-            continue
-        loc: Loc = ("test_cases", index)
+    for loc, case in objects_at(data, "test_cases"):
         tools = suite_tools
         if case.get("tools") is not None:
             yield from tool_list_findings(case["tools"], (*loc, "tools"))
@@ -97,22 +95,17 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         yield from _prompt(case, loc)
         yield from _expectation(case, loc, tools, scoring)
         yield from _chain(case, loc, tools, scoring)
-        if "thresholds" in case:
-            yield from _thresholds(case["thresholds"], (*loc, "thresholds"), known)
-        layers = [
-            each["thresholds"] for each in (data, case) if isinstance(each.get("thresholds"), dict)
-        ]
-        only_overall = scoring == "bfcl" or is_conversation(case)
-        if not judges(limits_of(only_overall, *layers)):
+        yield from _thresholds(case.get("thresholds"), (*loc, "thresholds"), known)
+        layers = (as_mapping(each.get("thresholds")) for each in (data, case))
+        if not judges(limits_of(scoring == "bfcl" or is_conversation(case), *layers)):
             yield Finding((*loc, "thresholds") if "thresholds" in case else loc, NOTHING_JUDGES)
         yield from _pass_rule(case, loc, data)
         yield from _contradiction(case, loc, data)
         yield from _live_tools(case, loc, data, tools)
-        if "tags" in case:
-            yield from _tags(case["tags"], (*loc, "tags"))
+        yield from _tags(case.get("tags"), (*loc, "tags"))
         for field in ("skip", "xfail"):
             if case.get(field) == "":
-                message = f"an empty reason; give a reason, write true, or remove {field}"
+                message = f"an empty reason; write a reason or true, or remove {field}"
                 yield Finding((*loc, field), message)
 
 
@@ -120,26 +113,22 @@ def check_ids(cases: list[Any], line_of: Callable[[Loc], int]) -> Findings:
     """Ids that would break node ids, and duplicate ids; `line_of` gives the line of a path."""
     first: dict[str, Loc] = {}
     for index, case in enumerate(cases):
-        name = case.get("id") if isinstance(case, dict) else None
+        name, loc = as_mapping(case).get("id"), ("test_cases", index, "id")
         if not isinstance(name, str):
             continue
-        loc: Loc = ("test_cases", index, "id")
         problem = _id_problem(name)
         if problem is not None:
             yield Finding(loc, problem)
         elif name in first:
-            line = line_of(first[name])
-            yield Finding(
-                loc,
-                f"the id {show(name)} is already used by the case on line {line}; ids must be unique",
-            )
+            other = f"already used by the case on line {line_of(first[name])}"
+            yield Finding(loc, f"the id {show(name)} is {other}; ids must be unique")
         else:
             first[name] = loc
 
 
 def _id_problem(name: str) -> str | None:
     if not name:
-        return "an empty id; give a name, or leave id out to get one made from the prompt"
+        return "an empty id; write one, or remove id to get one from the prompt"
     if name != name.strip():
         return f"the id {show(name)} begins or ends with a space; remove it"
     for part in ("::", "[", "]"):
@@ -156,8 +145,7 @@ def _turns(
     case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames, scoring: Any
 ) -> Findings:
     """The fields that turns share with cases; a case without turns needs a prompt."""
-    for at, turn in turns_of(case):
-        place = (*loc, *at)
+    for place, turn in objects_at(case, "turns", loc):
         yield from _prompt(turn, place)
         yield from _calls(turn, place, tools, scoring)
         yield from _contradiction(turn, place, {**suite, **case})
@@ -171,7 +159,7 @@ def _prompt(case: dict[str, Any], loc: Loc) -> Findings:
         if not prompt.strip():
             yield Finding(at, "an empty prompt; write what the user says")
     elif isinstance(prompt, list):
-        roles = [message.get("role") if isinstance(message, dict) else None for message in prompt]
+        roles = [as_mapping(message).get("role") for message in prompt]
         if prompt and "user" not in roles and all(role in ROLES for role in roles):
             yield Finding(at, 'no message from the user; add {"role": "user", "content": "..."}')
         for index, (role, message) in enumerate(zip(roles, prompt, strict=True)):
@@ -218,19 +206,12 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
 def _calls(holder: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
     """`expected_calls` and `forbidden_calls` of the suite, a case or a turn."""
     for field in ("expected_calls", "forbidden_calls"):
-        for index, call in enumerate(_list_of(holder, field)):
-            at = (*loc, field, index)
-            if isinstance(call, dict):
-                yield from _tool_names(call.get("tool"), (*at, "tool"), tools)
-                if isinstance(call.get("params"), dict):
-                    yield from matcher_findings(call["params"], (*at, "params"), scoring)
-            elif field == "forbidden_calls":
-                yield from _tool_names(call, at, tools)
-
-
-def _list_of(holder: Any, field: str) -> list[Any]:
-    value = holder.get(field) if isinstance(holder, dict) else None
-    return value if isinstance(value, list) else []
+        for at, call in objects_at(holder, field, loc):
+            yield from _tool_names(call.get("tool"), (*at, "tool"), tools)
+            yield from matcher_findings(as_mapping(call.get("params")), (*at, "params"), scoring)
+    for index, name in enumerate(as_list(holder.get("forbidden_calls"))):
+        if tools.lacks(name):
+            yield Finding((*loc, "forbidden_calls", index), tools.complaint(name))
 
 
 def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findings:
@@ -238,28 +219,23 @@ def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Fin
     holder = case if case.get("forbidden_calls") is not None else suite
     whole = [
         call.get("tool") if isinstance(call, dict) and not call.get("params") else call
-        for call in _list_of(holder, "forbidden_calls")
+        for call in as_list(holder.get("forbidden_calls"))
     ]
-    forbidden = {name.casefold() for name in whole if isinstance(name, str)}
+    forbidden = {as_text(name).casefold() for name in whole}
     expected = [((*loc, "expected_tool"), case.get("expected_tool"))]
-    expected += [
-        ((*loc, "expected_calls", index, "tool"), call.get("tool"))
-        for index, call in enumerate(_list_of(case, "expected_calls"))
-        if isinstance(call, dict)
-    ]
+    calls = objects_at(case, "expected_calls", loc)
+    expected += (((*at, "tool"), call.get("tool")) for at, call in calls)
     for at, name in expected:
         if isinstance(name, str) and name.casefold() in forbidden:
-            message = (
-                f"{show(name)} is also in forbidden_calls, so no answer can pass; fix one of the two"
-            )
-            yield Finding(at, message)
+            message = "is also in forbidden_calls, so no answer can pass; fix one of the two"
+            yield Finding(at, f"{show(name)} {message}")
 
 
 def _tool_names(value: Any, at: Loc, tools: ToolNames) -> Findings:
     """The name of a tool, or a list of names, all of them defined."""
     if tools.lacks(value):
         yield Finding(at, tools.complaint(value))
-    for index, name in enumerate(value if isinstance(value, list) else ()):
+    for index, name in enumerate(as_list(value)):
         if name == ANY_TOOL:
             yield Finding((*at, index), '"*" means any tool and cannot be in a list; write "*" alone')
         elif tools.lacks(name):
@@ -280,34 +256,27 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
         )
         yield Finding((*loc, "expected_calls"), message, at_key=True)
     elif "expected_tool" in case and case["expected_tool"] is None:
-        message = (
-            "a multi-turn case needs the tool that its chain ends with; name it, or remove multi_turn"
-        )
+        message = "a multi-turn case needs the tool that ends its chain; name it, or remove multi_turn"
         yield Finding((*loc, "expected_tool"), message)
-    for index, name in enumerate(_list_of(case, "valid_prerequisites")):
+    for index, name in enumerate(as_list(case.get("valid_prerequisites"))):
         if tools.lacks(name):
             yield Finding((*loc, "valid_prerequisites", index), tools.complaint(name))
         elif name == ANY_TOOL:
             message = '"*" cannot be used here; name the tools that may be called along the way'
             yield Finding((*loc, "valid_prerequisites", index), message)
-    mocks = case.get("mock_responses")
-    if isinstance(mocks, dict):
-        first: dict[str, str] = {}
-        for name, answer in mocks.items():
-            at = (*loc, "mock_responses", name)
-            other = first.setdefault(name.casefold(), name)
-            if other != name:
-                message = f"the same tool as {show(other)}; names ignore case"
-                yield Finding(at, message, at_key=True)
-            elif name == ANY_TOOL or tools.lacks(name):
-                yield Finding(at, tools.complaint(name), at_key=True)
-            yield from mock_findings(answer, at, scoring)
+    first: dict[str, str] = {}
+    for name, answer in as_mapping(case.get("mock_responses")).items():
+        at = (*loc, "mock_responses", name)
+        other = first.setdefault(name.casefold(), name)
+        if other != name:
+            yield Finding(at, f"the same tool as {show(other)}; names ignore case", at_key=True)
+        elif name == ANY_TOOL or tools.lacks(name):
+            yield Finding(at, tools.complaint(name), at_key=True)
+        yield from mock_findings(answer, at, scoring)
 
 
 def _thresholds(thresholds: Any, at: Loc, known: Collection[str] | None) -> Findings:
-    if not isinstance(thresholds, dict):
-        return
-    for metric, value in thresholds.items():
+    for metric, value in as_mapping(thresholds).items():
         if metric in BUDGETS:
             continue
         if metric not in PENALTIES if known is None else metric in known:
@@ -326,8 +295,7 @@ def _thresholds(thresholds: Any, at: Loc, known: Collection[str] | None) -> Find
 
 def source_findings(data: dict[str, Any]) -> Findings:
     """`tools_from` must name exactly one server."""
-    source = data.get("tools_from")
-    server = source.get("mcp") if isinstance(source, dict) else None
+    server = as_mapping(data.get("tools_from")).get("mcp")
     if not isinstance(server, dict):
         return
     at: Loc = ("tools_from", "mcp")
@@ -335,13 +303,11 @@ def source_findings(data: dict[str, Any]) -> Findings:
     if len(named) != 1:
         got = " and ".join(named) or "none"
         yield Finding(at, f"expected one of stdio, http and sse, got {got}", at_key=True)
-    if server.get("stdio") == "":
-        yield Finding((*at, "stdio"), wrong_value((*at, "stdio"), ""))
 
 
 def _live_tools(holder: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames) -> Findings:
-    live, at = holder.get("live_tools"), (*loc, "live_tools")
-    if not isinstance(live, list) or not live:
+    live, at = as_list(holder.get("live_tools")), (*loc, "live_tools")
+    if not live:
         return
     if suite.get("tools_from") is None:
         yield Finding(at, "needs a server; add tools_from to the suite", at_key=True)
@@ -371,10 +337,8 @@ def _pass_rule(holder: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findi
 
 
 def _tags(tags: Any, at: Loc) -> Findings:
-    if not isinstance(tags, list):
-        return
     seen = set()
-    for index, tag in enumerate(tags):
+    for index, tag in enumerate(as_list(tags)):
         if not isinstance(tag, str):
             continue
         message = None

@@ -316,7 +316,7 @@ class TestCase(Expectations):
 class McpSource(_Strict):
     """How to reach an MCP server: exactly one of `stdio`, `http` and `sse`."""
 
-    stdio: str | Annotated[list[Name], Field(min_length=1)] | None = Field(
+    stdio: Name | Annotated[list[Name], Field(min_length=1)] | None = Field(
         None, description='The command that starts the server, such as "uvx mcp-server-time".'
     )
     http: Name | None = Field(None, description="The URL of a server over streamable HTTP.")

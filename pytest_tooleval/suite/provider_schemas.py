@@ -14,6 +14,8 @@ from typing import Any
 from typing import Literal
 from typing import NamedTuple
 
+from ..record.untrusted import as_list
+from ..record.untrusted import as_mapping
 from .explain import listing
 from .explain import show
 from .source import Loc
@@ -83,8 +85,7 @@ def _top(parameters: Mapping[str, Any]) -> Iterator[Trouble]:
                 hidden = (*hidden, "Vertex AI")
             what = f"{show(key)} at the top of the parameters"
             yield Trouble(("parameters", key), what, "", ("OpenAI",), hidden)
-    properties = parameters.get("properties")
-    for name in properties if isinstance(properties, dict) else ():
+    for name in as_mapping(parameters.get("properties")):
         if not re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name):
             safe = "it accepts up to 64 letters, digits, _, . and -"
             at = ("parameters", "properties", name)
@@ -155,9 +156,8 @@ def _strict(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
     if schema.get("additionalProperties") is not False:
         what = 'an object without "additionalProperties": false under "strict": true'
         yield Trouble(at, what, "", ("OpenAI",))
-    properties, required = schema.get("properties"), schema.get("required")
-    known = properties if isinstance(properties, dict) else {}
-    missing = [name for name in known if name not in (required if isinstance(required, list) else ())]
+    required = as_list(schema.get("required"))
+    missing = [name for name in as_mapping(schema.get("properties")) if name not in required]
     if missing:
         what = f'parameters that are not required ({listing(missing)}) under "strict": true'
         yield Trouble((*at, "properties"), what, "", ("OpenAI",))

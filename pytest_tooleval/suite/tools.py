@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..record.untrusted import as_list
+from ..record.untrusted import as_mapping
+from ..record.untrusted import as_text
 from .explain import describe
 from .explain import listing
 from .explain import nearest
@@ -21,7 +24,7 @@ class ToolNames:
 
     def __init__(self, raw: Any, source: str) -> None:
         self.source = source
-        found = [_tool_name(tool) for tool in raw] if isinstance(raw, list) else []
+        found = [_tool_name(tool) for tool in as_list(raw)]
         self.names = {name.casefold(): name for name in found if name is not None}
         self.complete = (raw is None or isinstance(raw, list)) and None not in found
 
@@ -41,19 +44,14 @@ class ToolNames:
 
 def _tool_name(tool: Any) -> str | None:
     """The name, also of a tool in another format, which `_tool_shape` reports."""
-    if not isinstance(tool, dict):
-        return None
-    function = tool.get("function", tool)
-    name = function.get("name") if isinstance(function, dict) else None
-    return name if isinstance(name, str) and name else None
+    function = as_mapping(tool).get("function", tool)
+    return as_text(as_mapping(function).get("name")) or None
 
 
 def tool_list_findings(tools: Any, loc: Loc) -> Findings:
     """What is wrong with the list of tools at `loc`."""
-    if not isinstance(tools, list):
-        return
     first: dict[str, int] = {}
-    for index, tool in enumerate(tools):
+    for index, tool in enumerate(as_list(tools)):
         at = (*loc, index)
         shape = _tool_shape(tool)
         if shape is not None:
@@ -62,13 +60,11 @@ def tool_list_findings(tools: Any, loc: Loc) -> Findings:
         name = _tool_name(tool)
         if name is not None:
             if name in first:
-                message = (
-                    f"the tool {show(name)} is already defined as {loc[-1]}[{first[name]}]; keep one"
-                )
+                other = f"{loc[-1]}[{first[name]}]"
+                message = f"the tool {show(name)} is already defined as {other}; keep one"
                 yield Finding((*at, "function", "name"), message)
             first.setdefault(name, index)
-        function = tool["function"]
-        parameters = function.get("parameters") if isinstance(function, dict) else None
+        parameters = as_mapping(tool["function"]).get("parameters")
         if isinstance(parameters, dict):
             yield from schema_findings(parameters, (*at, "function", "parameters"))
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
 from ..record.calls import is_number
+from ..record.untrusted import as_list
+from ..record.untrusted import as_mapping
+from ..record.untrusted import as_text
 from ..worlds.plain import read_path
 from .explain import describe
 from .explain import nearest
@@ -32,12 +36,13 @@ def is_conversation(case: dict[str, Any]) -> bool:
     return case.get("turns") is not None or case.get("user") is not None
 
 
-def turns_of(case: dict[str, Any]) -> Iterator[tuple[Loc, dict[str, Any]]]:
-    """The turns of a case that are objects, each with its path in the case."""
-    turns = case.get("turns")
-    for index, turn in enumerate(turns if isinstance(turns, list) else ()):
-        if isinstance(turn, dict):
-            yield ("turns", index), turn
+def objects_at(
+    holder: Mapping[str, Any], field: str, loc: Loc = ()
+) -> Iterator[tuple[Loc, dict[str, Any]]]:
+    """The objects in the list `field` of the object at `loc`, each with its path."""
+    for index, value in enumerate(as_list(holder.get(field))):
+        if isinstance(value, dict):
+            yield (*loc, field, index), value
 
 
 def turn_findings(
@@ -60,30 +65,30 @@ def turn_findings(
     if choice is None:
         choice, where = suite.get("tool_choice"), (*loc, kind)
     if choice == "required":
-        message = 'a turn ends with a reply without calls, which tool_choice "required" rules out'
+        message = 'a turn ends with a reply without calls, which tool_choice "required" prevents'
         yield Finding(where, f'{message}; set "tool_choice": "auto" in the case')
     has_world = case.get("world") is not None or suite.get("world") is not None
     for field in ("mock_responses", "live_tools"):
         if has_world and case.get(field):
             message = "cannot be combined with a world, which answers all calls"
             yield Finding((*loc, field), message, at_key=True)
-    parts = [((), case), *turns_of(case)]
+    turns = list(objects_at(case, "turns", loc))
+    parts = [(loc, case), *turns]
     everywhere = (suite.get("forbidden_calls"), *(part.get(f) for _, part in parts for f in _EXPECTED))
     if case[kind] and all(value is None for value in everywhere):
         of = "a turn, or the case," if kind == "turns" else "the case"
         message = f"nothing is expected; give {of} expected_calls or another expectation"
         yield Finding((*loc, kind), message, at_key=True)
-    user = case.get("user")
     for field in ("goal", "stop"):
-        text = user.get(field) if isinstance(user, dict) else None
+        text = as_mapping(case.get("user")).get(field)
         if isinstance(text, str) and not text.strip():
             yield Finding((*loc, "user", field), "an empty text")
     for at, part in parts:
         match = part.get("match", case.get("match"))
-        yield from _expectations(part, (*loc, *at), match, has_world, scoring)
-    for at, turn in turns_of(case):
-        for index, name in enumerate(turn.get("new_tools") or ()):
-            place = (*loc, *at, "new_tools", index)
+        yield from _expectations(part, at, match, has_world, scoring)
+    for at, turn in turns:
+        for index, name in enumerate(as_list(turn.get("new_tools"))):
+            place = (*at, "new_tools", index)
             if tools.lacks(name) or name == ANY_TOOL:
                 yield Finding(place, tools.complaint(name))
             elif at[-1] == 0:
@@ -94,11 +99,10 @@ def _expectations(
     part: dict[str, Any], loc: Loc, match: object, has_world: bool, scoring: Any
 ) -> Findings:
     needs = 'needs a world; add "world": "module:Class" to the suite'
-    plays = isinstance(match, str) and match.startswith("state")
-    if plays and part.get("expected_calls") is not None:
+    if as_text(match).startswith("state") and part.get("expected_calls") is not None:
         if not has_world:
             yield Finding((*loc, "match" if "match" in part else "expected_calls"), needs)
-        yield from unplayable(part["expected_calls"], (*loc, "expected_calls"))
+        yield from unplayable(part, loc)
     state = part.get("expected_state")
     if isinstance(state, dict):
         at = (*loc, "expected_state")
@@ -109,24 +113,19 @@ def _expectations(
                 message = 'expected a path such as orders.A1.refunded or orders["a.b"][0]'
                 yield Finding((*at, path), message, at_key=True)
         yield from matcher_findings(state, at, scoring)
-    texts = part.get("expected_text")
-    for index, text in enumerate(texts if isinstance(texts, list) else ()):
+    for index, text in enumerate(as_list(part.get("expected_text"))):
         yield from _text(text, (*loc, "expected_text", index))
 
 
-def unplayable(calls: Any, at: Loc) -> Findings:
-    """Expected calls that cannot be made, as they do not name one tool or have matchers."""
-    for index, call in enumerate(calls if isinstance(calls, list) else ()):
-        if not isinstance(call, dict):
-            continue
+def unplayable(part: Mapping[str, Any], loc: Loc) -> Findings:
+    """The `expected_calls` that cannot be made, as they do not name one tool or have matchers."""
+    for at, call in objects_at(part, "expected_calls", loc):
         if isinstance(call.get("tool"), list) or call.get("tool") == ANY_TOOL:
-            message = "the expected call is run on the world; name a single tool"
-            yield Finding((*at, index, "tool"), message)
-        params = call.get("params")
-        for name, value in params.items() if isinstance(params, dict) else ():
+            yield Finding((*at, "tool"), "the expected call is run on the world; name a single tool")
+        for name, value in as_mapping(call.get("params")).items():
             if _holds_matcher(value):
-                message = "the expected call is run on the world; give a plain value"
-                yield Finding((*at, index, "params", name), message)
+                message = "the expected call is run on the world; write a plain value"
+                yield Finding((*at, "params", name), message)
 
 
 def _holds_matcher(value: Any) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import WorldError
+from ..record.untrusted import as_mapping
 from ..worlds.tools import tools_of
 from ..worlds.world import WorldSpec
 from .source import Finding
@@ -20,12 +21,12 @@ def with_world_tools(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any]
     findings: list[Finding] = []
 
     def filled(holder: Any, loc: Loc) -> Any:
-        target = holder.get("world") if isinstance(holder, dict) else None
+        target = as_mapping(holder).get("world")
         if not isinstance(target, str) or not _TARGET.fullmatch(target) or _has_tools(holder):
             return holder
         args = data.get("world_args") if holder.get("world_args") is None else holder["world_args"]
         try:
-            spec = WorldSpec(target, folder, args if isinstance(args, dict) else {})
+            spec = WorldSpec(target, folder, as_mapping(args))
             return {**holder, "tools": tools_of(spec)}
         except WorldError as error:
             findings.append(Finding((*loc, "world"), str(error)))

@@ -20,6 +20,9 @@ from typing import Any
 import msgspec
 
 from ...record.transcript import Message
+from ...record.untrusted import as_list
+from ...record.untrusted import as_mapping
+from ...record.untrusted import objects_in
 from ...suite.explain import show
 from ..chats import chat_messages
 from ..chats import decoded
@@ -78,22 +81,19 @@ def call_of(span: Span) -> ModelCall | None:
 def _ended(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """How an answer ended, from attributes other than its message."""
     body = decoded(attributes.get("output.value"))  # OpenInference: the provider's whole answer
-    choice = _first(body.get("choices")) if isinstance(body, dict) else {}
-    message = _first(body) or choice.get("message")
-    reasons = decoded(attributes.get("gen_ai.response.finish_reasons"))
-    reason = reasons[0] if isinstance(reasons, list) and reasons else attributes.get("llm.finish_reason")
-    return {
-        "refusal": message.get("refusal") if isinstance(message, dict) else None,
-        "stop_reason": reason or choice.get("finish_reason"),
-    }
+    choice = _first(as_mapping(body).get("choices"))
+    message = _first(body) or as_mapping(choice.get("message"))
+    reasons = as_list(decoded(attributes.get("gen_ai.response.finish_reasons")))
+    reason = reasons[0] if reasons else attributes.get("llm.finish_reason")
+    return {"refusal": message.get("refusal"), "stop_reason": reason or choice.get("finish_reason")}
 
 
 def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value}
 
 
-def _first(value: Any) -> dict[str, Any]:
-    return value[0] if isinstance(value, list) and value and isinstance(value[0], dict) else {}
+def _first(value: Any) -> Mapping[str, Any]:
+    return as_mapping(next(iter(as_list(value)), None))
 
 
 _Found = tuple[list[Any], list[Any], "list[Any] | None"]
@@ -137,9 +137,8 @@ def _objects(message: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return found
 
 
-def _inner(value: Any, name: str) -> dict[str, Any]:
-    inner = value.get(name) if isinstance(value, dict) else None
-    return inner if isinstance(inner, dict) else {}
+def _inner(value: Any, name: str) -> Mapping[str, Any]:
+    return as_mapping(as_mapping(value).get(name))
 
 
 def _openllmetry(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
@@ -158,9 +157,8 @@ def _flat(message: dict[str, Any]) -> dict[str, Any]:
 
 def _events(span: Span, attributes: Mapping[str, Any]) -> _Found | None:
     events = [(name, dict(event)) for name, event in span.events]
-    listed = decoded(attributes.get("events"))
-    for each in listed if isinstance(listed, list) else ():
-        events += [(str(each.get("event.name")), each)] if isinstance(each, dict) else []
+    listed = objects_in(decoded(attributes.get("events")))
+    events += [(str(each.get("event.name")), each) for each in listed]
     given: list[Any] = []
     said: list[Any] = []
     for name, event in events:
@@ -197,7 +195,7 @@ def _messages(message: Any) -> Iterator[dict[str, Any]]:
     texts: list[str] = []
     calls: list[dict[str, Any]] = []
     for part in parts:
-        kind = part.get("type") if isinstance(part, dict) else None
+        kind = as_mapping(part).get("type")
         if kind == "tool_call":
             function = {"name": part.get("name"), "arguments": part.get("arguments")}
             calls.append({"id": part.get("id"), "function": function})
@@ -244,8 +242,7 @@ def _nested(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
             child = inner.setdefault(part, {})
             inner = child if isinstance(child, dict) else {}
         inner[path[-1]] = value
-    found = _as_lists(tree)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return objects_in(_as_lists(tree))
 
 
 def _as_lists(value: Any) -> Any:

@@ -392,7 +392,7 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     (
         {"multi_turn": True, "expected_tool": None},
         "expected_tool",
-        "needs the tool that its chain ends with",
+        "needs the tool that ends its chain",
     ),
     (
         {"multi_turn": True, "valid_prerequisites": ["sarch"]},

@@ -76,7 +76,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (
         turn(match="state", expected_calls=[{"tool": "refund", "params": {"order": {"$regex": "A"}}}]),
         "turns[1].expected_calls[0].params.order",
-        "give a plain value",
+        "write a plain value",
     ),
 ]
 
