@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import Literal
+from typing import get_args
 
 from pydantic import BaseModel
 
@@ -16,14 +17,18 @@ from .explain import nearest
 from .explain import show
 from .matchers import matcher_problems
 from .model import MAX_TRIALS
+from .model import ROLES
+from .model import CallOrder
 from .model import Expectations
 from .model import ExpectedCall
 from .model import Function
+from .model import Match
 from .model import McpSource
 from .model import PromptMessage
 from .model import Suite
 from .model import TestCase
 from .model import Tool
+from .model import ToolChoice
 from .model import ToolsFrom
 from .model import Turn
 from .model import User
@@ -57,7 +62,7 @@ _SHARED = {
     "description": "a string",
     "metadata": "an object",
     "tools": _TOOLS,
-    "tool_choice": '"required", "auto" or "none"',
+    "tool_choice": _any_of(*get_args(ToolChoice)),
     "temperature": "a number from 0 to 2",
     "max_tokens": _COUNT,
     "trials": f"a whole number from 1 to {MAX_TRIALS}",
@@ -72,8 +77,8 @@ _SHARED = {
 }
 _EXPECTATIONS = {
     "expected_calls": f"a list of calls such as [{_CALL}]",
-    "call_order": '"any" or "strict"',
-    "match": _any_of("exact", "contains", "within", "state", "state+results"),
+    "call_order": _any_of(*get_args(CallOrder)),
+    "match": _any_of(*get_args(Match)),
     "expected_state": 'an object of paths and values, such as {"orders.A1.refunded": 40}',
     "expected_text": 'a list of texts and matchers, such as ["refunded", {"$number": 40}]',
     "forbidden_calls": _SHARED["forbidden_calls"],
@@ -145,7 +150,7 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "timeout": "a number of seconds above 0",
     },
     "message": {
-        "role": '"system", "developer", "user", "assistant" or "tool"',
+        "role": _any_of(*ROLES),
         "content": "a string, a list of content parts, or null",
     },
 }

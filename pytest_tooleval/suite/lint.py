@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -75,9 +76,8 @@ def _findings(suite: Suite) -> Findings:
     yield from _tools(suite.tools, ("tools",), seen)
     yield from _suite_thresholds(suite)
     yield from _world(suite)
-    schemas = _Schemas()
     for names, params, at in _forbidden(suite.forbidden_calls, ()):
-        yield from schemas.params(names, params, at, suite.tools)
+        yield from _params(names, params, at, suite.tools)
     for index, case in enumerate(suite.test_cases):
         loc: Loc = ("test_cases", index)
         if case.tools is not None:
@@ -110,9 +110,9 @@ def _findings(suite: Suite) -> Findings:
             yield from _chain(suite, case, loc, tools)
         for number, turn in enumerate(case.turns or ()):
             for names, params, at in _expected_calls(turn, (*loc, "turns", number)):
-                yield from schemas.params(names, params, at, tools)
+                yield from _params(names, params, at, tools)
         for names, params, at in (*_expected(case, loc), *_forbidden(case.forbidden_calls, loc)):
-            yield from schemas.params(names, params, at, tools)
+            yield from _params(names, params, at, tools)
 
 
 def _forbidden(
@@ -283,57 +283,47 @@ def _chain(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Finding
         yield Finding((*loc, "mock_responses"), message, at_key=True)
 
 
-class _Schemas:
-    """Compares expected params with the schemas of their tools; builds each validator once."""
-
-    def __init__(self) -> None:
-        self._validators: dict[int, Any] = {}
-
-    def params(
-        self, names: Iterable[str], params: dict[str, Any], at: Loc, tools: list[Tool]
-    ) -> Findings:
-        """Params that none of the acceptable tools accepts with the expected value."""
-        wanted = {name.casefold() for name in names}
-        acceptable = [tool for tool in tools if ANY_TOOL in wanted or tool.name.casefold() in wanted]
-        if not acceptable:
-            return
-        for name, expected in params.items():
-            taking = [tool for tool in acceptable if _takes(tool, name)]
-            if not taking:
-                yield Finding((*at, name), _untaken(name, acceptable), at_key=True)
-                continue
-            values = _alternatives(expected)
-            reasons = [self._reason(tool, name, value) for value in values for tool in taking]
-            if reasons and all(reasons):
-                what = describe(values[0]) + (" (like all the other values)" if len(values) > 1 else "")
-                message = f"{what} does not match the schema of {show(taking[0].name)}: {reasons[0]}"
-                yield Finding((*at, name), message)
-
-    def _reason(self, tool: Tool, name: str, value: Any) -> str | None:
-        """Why a value breaks the schema of a parameter; None if it does not, or if that is unknown."""
-        schema = _properties(tool).get(name)
-        if not isinstance(schema, dict) or is_plainly_valid(schema, value):
-            return None
-        from jsonschema.exceptions import best_match
-
-        validator = self._validators.get(id(tool))
-        if validator is None:
-            validator = self._validators[id(tool)] = _validator(tool.function.parameters)
-        try:
-            error = best_match(validator.descend(value, schema))
-        except Exception:  # an unknown reference, or an endlessly recursive schema
-            return None
-        return None if error is None else _reason_text(error)
+def _params(names: Iterable[str], params: dict[str, Any], at: Loc, tools: list[Tool]) -> Findings:
+    """Params that none of the acceptable tools accepts with the expected value."""
+    wanted = {name.casefold() for name in names}
+    acceptable = [tool for tool in tools if ANY_TOOL in wanted or tool.name.casefold() in wanted]
+    for name, expected in params.items() if acceptable else ():
+        taking = [tool for tool in acceptable if _takes(tool, name)]
+        if not taking:
+            yield Finding((*at, name), _untaken(name, acceptable), at_key=True)
+            continue
+        values = _alternatives(expected)
+        reasons = [_reason(tool, name, value) for value in values for tool in taking]
+        if reasons and all(reasons):
+            what = describe(values[0]) + (" (like all the other values)" if len(values) > 1 else "")
+            message = f"{what} does not match the schema of {show(taking[0].name)}: {reasons[0]}"
+            yield Finding((*at, name), message)
 
 
-def _validator(schema: Any) -> Any:
-    """A validator that fetches nothing and ignores patterns, which may be slow."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import extend
+def _reason(tool: Tool, name: str, value: Any) -> str | None:
+    """Why a value breaks the schema of a parameter; None if it does not, or if that is unknown."""
+    schema = _properties(tool).get(name)
+    if not isinstance(schema, dict) or is_plainly_valid(schema, value):
+        return None
+    from jsonschema.exceptions import best_match
     from referencing import Registry
 
-    lenient: Any = extend(Draft202012Validator, {"pattern": None, "patternProperties": None})  # type: ignore[no-untyped-call]
-    return lenient(schema, registry=Registry())
+    # The registry is empty, so that nothing is fetched.
+    validator = _validator_class()(_parameters(tool), registry=Registry())
+    try:
+        error = best_match(validator.descend(value, schema))
+    except Exception:  # an unknown reference, or an endlessly recursive schema
+        return None
+    return None if error is None else _reason_text(error)
+
+
+@lru_cache(maxsize=1)
+def _validator_class() -> Any:
+    """A validator that ignores patterns, which may be slow."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    return extend(Draft202012Validator, {"pattern": None, "patternProperties": None})  # type: ignore[no-untyped-call]
 
 
 def _reason_text(error: Any) -> str:
