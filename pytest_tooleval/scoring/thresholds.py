@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..errors import ScoringError
-from ..suite.model import BESIDE
+from ..suite.model import NEVER_DECISIVE
 
 # Scores are sums of fractions such as 0.6 and 0.4, which binary floats do not hold exactly.
 TOLERANCE = 1e-9
@@ -26,7 +26,7 @@ def missed_thresholds(
         for metric, score in judged.items()
         if score is not None and score < thresholds[metric] - TOLERANCE
     }
-    deciding = [metric for metric in thresholds if metric not in BESIDE]
+    deciding = [metric for metric in thresholds if metric not in NEVER_DECISIVE]
     if missed or any(judged[metric] is not None for metric in deciding):
         return missed
     overall = scores.get("overall")

@@ -163,8 +163,8 @@ def _prompt(case: dict[str, Any], loc: Loc) -> Findings:
         if prompt and "user" not in roles and all(role in ROLES for role in roles):
             yield Finding(at, 'no message from the user; add {"role": "user", "content": "..."}')
         for index, (role, message) in enumerate(zip(roles, prompt, strict=True)):
-            content = message.get("content") or "" if role == "user" else None
-            if isinstance(content, str) and not content.strip():
+            content = message.get("content") if role == "user" else []
+            if content is None or (isinstance(content, str) and not content.strip()):
                 text = "an empty message from the user; write what the user says"
                 yield Finding((*at, index, "content"), text)
     elif "prompt" in case and prompt is None and not is_conversation(case):

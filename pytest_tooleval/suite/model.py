@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 from typing import Any
@@ -26,6 +25,7 @@ from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..record.metrics import BUDGETS
 from ..worlds.world import WorldSpec
+from .explain import nearest
 from .modes import DEFAULT_MODE
 from .modes import ParamScoring
 
@@ -47,7 +47,7 @@ DEFAULT_MAX_ROUNDS = 10
 DEFAULT_STOP = "###STOP###"
 DEFAULT_MAX_TURNS = 20
 # Metrics that can show an answer to be wrong, but not to be right.
-BESIDE = ("arguments_valid", "no_extra_calls")
+NEVER_DECISIVE = ("arguments_valid", "no_extra_calls")
 NOTHING_JUDGES = (
     'no threshold can tell a right answer from a wrong one; keep at least one, such as "overall": 0.8'
 )
@@ -405,8 +405,8 @@ class Suite(_Strict):
         for case in self.test_cases:
             if case.id == id:
                 return case
-        close = get_close_matches(id, [case.id or "" for case in self.test_cases], n=1)
-        hint = f", did you mean {close[0]!r}?" if close else ""
+        near = nearest(id, [case.id or "" for case in self.test_cases])
+        hint = f", did you mean {near!r}?" if near else ""
         raise ToolevalError(f"the suite {self.name!r} has no case {id!r}{hint}")
 
 
@@ -571,7 +571,7 @@ def limits_of(only_overall: bool, *layers: Mapping[str, float | None] | None) ->
 
 def judges(limits: Iterable[str]) -> bool:
     """Whether thresholds can tell a right answer from a wrong one."""
-    return any(name not in BESIDE and name not in BUDGETS for name in limits)
+    return any(name not in NEVER_DECISIVE and name not in BUDGETS for name in limits)
 
 
 def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:

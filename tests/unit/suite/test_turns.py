@@ -50,6 +50,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (turn(expected_tool="look"), "turns[1].expected_tool", "a turn has expected_calls: [{"),
     (turn(match="contain"), "turns[1].match", "did you mean"),
     (turn(new_tools=["lok"]), "turns[1].new_tools[0]", 'did you mean "look"?'),
+    (turn(new_tools=5), "turns[1].new_tools", "expected a list of tool names, got the number 5"),
     (turn(max_calls=-1), "turns[1].max_calls", "expected a whole number of at least 0"),
     (turn(expected_state={"a..b": 1}), 'turns[1].expected_state["a..b"]', "expected a path such as"),
     (turn(expected_state={"a": {"$gtee": 1}}), "turns[1].expected_state.a.$gtee", "unknown"),
