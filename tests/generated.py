@@ -30,6 +30,7 @@ from pytest_tooleval.suite.modes import DEFAULT_MODE
 from pytest_tooleval.suite.modes import MODES
 from pytest_tooleval.suite.schema import schema_text as suite_schema_text
 from pytest_tooleval.verdicts.presets import PRESETS
+from pytest_tooleval.verdicts.presets import options_text
 
 ROOT = Path(__file__).parents[1]
 _RESULTS = "results.schema.json"
@@ -139,7 +140,9 @@ def options() -> str:
 
 
 def presets() -> str:
-    rows = [(f"`{name}`", each.meaning, f"`{each.options}`") for name, each in PRESETS.items()]
+    rows = [
+        (f"`{name}`", each.meaning, f"`{options_text(each.sets)}`") for name, each in PRESETS.items()
+    ]
     return table(("`--tooleval-gate=`", "means", "sets"), rows)
 
 

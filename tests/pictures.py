@@ -80,24 +80,13 @@ def terminal(folder: Path) -> None:
     from rich.terminal_theme import TerminalTheme
     from rich.text import Text
 
-    ansi = [
-        (0, 0, 0),
-        (190, 40, 45),
-        (20, 120, 60),
-        (150, 100, 0),
-        (30, 90, 180),
-        (140, 60, 150),
-        (0, 120, 130),
-    ]
-    bright = [
-        (40, 45, 50),
-        (230, 90, 90),
-        (90, 190, 120),
-        (220, 180, 90),
-        (110, 160, 240),
-        (210, 140, 220),
-        (90, 200, 205),
-    ]
+    colours = {
+        "light": "000000 be282d 14783c 966400 1e5ab4 8c3c96 007882",
+        "dark": "282d32 e65a5a 5abe78 dcb45a 6ea0f0 d28cdc 5ac8cd",
+    }
+    ansi, bright = (
+        [(r, g, b) for r, g, b in map(bytes.fromhex, each.split())] for each in colours.values()
+    )
     themes = {
         "light": TerminalTheme(
             (250, 250, 248), (30, 35, 40), [*ansi, (90, 95, 100)], [*ansi, (60, 65, 70)]

@@ -14,10 +14,6 @@ class Preset(NamedTuple):
     meaning: str
     sets: Mapping[str, Setting]
 
-    @property
-    def options(self) -> str:
-        return options_text(self.sets)
-
 
 PRESETS = {
     "strict": Preset(

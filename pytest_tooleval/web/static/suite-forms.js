@@ -51,7 +51,7 @@ export class SuiteForms {
 
   draw() {
     this.broken.clear();
-    this.cases.kept.clear();
+    this.cases.states.forEach((state) => delete state.kept);
     const { data, syntax } = this.editor;
     if (data === undefined) {
       this.place.replaceChildren(el("div", { class: "empty" }, el("p", {}, "The form needs a JSON object. Fix the text in the JSON view."), el("p", { class: "muted" }, shownNodes(syntax))));
@@ -333,7 +333,7 @@ export class SuiteForms {
       add: () => {
         const name = unique("new_tool", this.toolNames([]), "_");
         this.add("tools", { type: "function", function: { name, description: "", parameters: { type: "object", properties: {}, required: [] } } });
-        this.tools.open.add(editor.data.tools.length - 1);
+        this.tools.state(editor.data.tools.length - 1).isOpen = true;
       },
       duplicate: (i) => {
         const raw = rawOf(editor.text, ["tools", i]) || "{}";
@@ -358,7 +358,7 @@ export class SuiteForms {
       body: (item, i, redraw) => this.caseBody(item, i, redraw),
       add: () => {
         this.add("test_cases", { prompt: "", expected_tool: this.toolNames([])[0] ?? null });
-        this.cases.open.add(editor.data.test_cases.length - 1);
+        this.cases.state(editor.data.test_cases.length - 1).isOpen = true;
       },
       duplicate: (i) => {
         const id = editor.data.test_cases[i]?.id;
@@ -423,8 +423,7 @@ export class SuiteForms {
     /** @type {Path} */
     const path = ["test_cases", i];
     const item = valueAt(editor.data, path);
-    const kept = this.cases.kept.get(i) || { order: Object.keys(item), kinds: new Map() };
-    this.cases.kept.set(i, kept);
+    const kept = (this.cases.state(i).kept ??= { order: Object.keys(item), kinds: new Map() });
     const keys = old === "turns" || kind === "turns" ? [...EXPECTED, ...OF_TURNS] : EXPECTED;
     kept.kinds.set(old, new Map(keys.map((key) => [key, rawOf(editor.text, [...path, key])])));
     const derived = Object.entries(this.expectation(item, path, kind)).map(([key, value]) => [key, spell(editor.text, value)]);

@@ -22,10 +22,8 @@ export class ItemList {
   constructor(kind, data) {
     this.kind = kind;
     this.data = data;
-    /** @type {Set<number>} */
-    this.open = new Set();
-    /** State of the forms for an item, which moves with it. @type {Map<number, any>} */
-    this.kept = new Map();
+    /** By item; `kept` is for the forms. @type {{isOpen: boolean, kept?: any}[]} */
+    this.states = [];
     this.limit = CHUNK;
     this.query = "";
     this.count = el("small", {});
@@ -47,6 +45,11 @@ export class ItemList {
       this.more,
       el("div", { class: "row" }, add),
     );
+  }
+
+  /** @param {number} i */
+  state(i) {
+    return (this.states[i] ??= { isOpen: false });
   }
 
   /** @returns {any[]} */
@@ -88,7 +91,7 @@ export class ItemList {
     const toggle = button("", () => this.toggle(i), { class: "item-head", "aria-expanded": "false" });
     const card = el("li", { "data-item": i, "data-path": `${this.kind.key}[${i}]` }, el("h3", {}, toggle), el("div", { class: "slot" }), body);
     this.fillHead(card, item, i);
-    if (this.open.has(i)) this.fillBody(card, item, i);
+    if (this.state(i).isOpen) this.fillBody(card, item, i);
     else body.hidden = true;
     return card;
   }
@@ -110,8 +113,8 @@ export class ItemList {
     const down = button("Move down", () => this.act(() => this.move(i, i + 1), i + 1), { "aria-label": `Move this ${one} down` });
     up.toggleAttribute("disabled", i === 0);
     down.toggleAttribute("disabled", i === count - 1);
-    const copy = button("Duplicate", () => this.act(() => this.shift(i + 1, 1, () => this.kind.duplicate(i)), i + 1), { "aria-label": `Duplicate this ${one}` });
-    const remove = button("Delete", () => this.act(() => this.shift(i, -1, () => this.kind.remove(i)), Math.min(i, count - 2)), { "aria-label": `Delete this ${one}` });
+    const copy = button("Duplicate", () => this.act(() => this.duplicate(i), i + 1), { "aria-label": `Duplicate this ${one}` });
+    const remove = button("Delete", () => this.act(() => this.remove(i), Math.min(i, count - 2)), { "aria-label": `Delete this ${one}` });
     const redraw = () => {
       this.fillBody(card, this.items[i], i);
       this.fillHead(card, this.items[i], i);
@@ -126,14 +129,15 @@ export class ItemList {
     const card = this.cardOf(i);
     if (!card) return;
     const body = /** @type {HTMLElement} */ (card.querySelector(".item-body"));
-    if (this.open.has(i)) {
+    const state = this.state(i);
+    if (state.isOpen) {
       if (!this.kind.canChange()) return;
-      this.open.delete(i);
+      state.isOpen = false;
       body.replaceChildren();
       body.hidden = true;
       card.querySelector(".item-head")?.setAttribute("aria-expanded", "false");
     } else {
-      this.open.add(i);
+      state.isOpen = true;
       this.fillBody(card, this.items[i], i);
     }
     this.changed();
@@ -166,7 +170,7 @@ export class ItemList {
       this.limit = (Math.floor(i / CHUNK) + 1) * CHUNK;
       this.draw();
     }
-    if (this.open.has(i)) this.changed();
+    if (this.state(i).isOpen) this.changed();
     else this.toggle(i);
   }
 
@@ -193,21 +197,19 @@ export class ItemList {
   /** @param {number} from @param {number} to */
   move(from, to) {
     this.kind.move(from, to);
-    const wasOpen = [this.open.has(from), this.open.has(to)];
-    [[to, wasOpen[0]], [from, wasOpen[1]]].forEach(([at, isOpen]) => {
-      if (isOpen) this.open.add(Number(at));
-      else this.open.delete(Number(at));
-    });
-    this.kept = new Map([...this.kept].map(([i, kept]) => [i === from ? to : i === to ? from : i, kept]));
+    [this.states[from], this.states[to]] = [this.state(to), this.state(from)];
   }
 
-  /** Renumber the cards from `at` on. @param {number} at @param {number} by @param {() => void} action */
-  shift(at, by, action) {
-    action();
-    const kept = [...this.open].filter((i) => by > 0 || i !== at);
-    this.open = new Set(kept.map((i) => (i >= at ? i + by : i)));
-    if (by > 0) this.open.add(at);
-    const remembered = [...this.kept].filter(([i]) => by > 0 || i !== at);
-    this.kept = new Map(remembered.map(([i, each]) => [i >= at ? i + by : i, each]));
+  /** @param {number} i */
+  duplicate(i) {
+    this.kind.duplicate(i);
+    this.state(i);
+    this.states.splice(i + 1, 0, { isOpen: true });
+  }
+
+  /** @param {number} i */
+  remove(i) {
+    this.kind.remove(i);
+    this.states.splice(i, 1);
   }
 }
