@@ -177,13 +177,6 @@ class Project:
     ) -> pytest.RunResult:
         return self.pytester.runpytest_subprocess(*_command(args, model), timeout=timeout)
 
-    def run_on(self, workers: int, *args: str, model: str | None = "agent") -> pytest.RunResult:
-        """On so many workers of xdist, or with none inside this process."""
-        if not workers:
-            return self.run(*args, model=model)
-        pytest.importorskip("xdist")
-        return self.run_subprocess(f"-n{workers}", *args, model=model)
-
     def log(self, name: str) -> list[Any]:
         path = self.path / f"{name}.log"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

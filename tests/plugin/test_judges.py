@@ -70,13 +70,12 @@ def serve(desk: Project, server: MockServer) -> None:
     desk.write("tooleval.toml", "".join(f'[models.{n}]\nmodel = "{n}"\n{shared}' for n in names))
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_played_user_and_a_judge(desk: Project, workers: int) -> None:
+def test_a_played_user_and_a_judge(desk: Project) -> None:
     tape = ("--tooleval-cassette=tape", "--tooleval-trials=2", *CAST)
     models = ("--tooleval-model=careful,careless", "--tooleval-json=out.json")
     with MockServer(script=script) as server:
         serve(desk, server)
-        first = desk.run_on(workers, *models, *tape, model=None)
+        first = desk.run(*models, *tape, model=None)
         first.assert_outcomes(passed=1, failed=1)
         requests = server.requests
         result = desk.run(*models, *tape, "--tooleval-record=none", model=None)

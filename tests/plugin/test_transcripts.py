@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +58,11 @@ def desk(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_conversations_are_judged_on_fresh_worlds_as_score_messages_does(
-    desk: Project, workers: int
-) -> None:
+def test_conversations_are_judged_on_fresh_worlds_as_score_messages_does(desk: Project) -> None:
     messages = {"right": refunds(40), "careless": refunds(40, 40), "lying": refunds()}
     runs = [{"case": f"Refunds::{TWO_TURNS}", "model": m, "messages": messages[m]} for m in messages]
     option = recorded(desk, *runs, {"messages": [said("user", "Hi\x1b[2J"), said("assistant", "Hi.")]})
-    result = desk.run_on(workers, option, "-k", TWO_TURNS, "--tooleval-json=out.json", model=None)
+    result = desk.run(option, "-k", TWO_TURNS, "--tooleval-json=out.json", model=None)
     suite = load_suite(desk.path / "refunds.tooleval.json")
     rows = desk.rows()
     assert set(rows) == {f"{TWO_TURNS}[{model}]" for model in messages}
@@ -116,15 +114,18 @@ def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project
     assert project.calls == []
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_gate_fails_if_a_run_names_a_case_that_there_is_not(project: Project, workers: int) -> None:
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_a_gate_fails_if_a_run_names_a_case_that_there_is_not(
+    project: Project, workers: Sequence[str]
+) -> None:
     project.suite(WEATHER)
     messages = [said("user", "Weather in Paris?"), called("get_weather", city="Paris")]
     right, other = ({"case": "w", "model": name, "messages": messages} for name in "ab")
     gate = "--tooleval-fail-under=0.9"
     option = recorded(project, right, {**other, "case": "W"}, {"messages": [said("user", "?")]})
     assert project.run(option, model=None).ret == 0
-    result = project.run_on(workers, option, gate, model=None)
+    run = project.run_subprocess if workers else project.run
+    result = run(option, gate, *workers, model=None)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*judged without*: runs.jsonl:2: these suites have no case W*"])
     option = recorded(project, right, other)
