@@ -25,16 +25,16 @@ CASE = "parallel.tooleval.json -k lock --tooleval-model=needle-3,qwen2.5-coder-1
 # (what is said before it, the command, seconds to read what it prints)
 RECORDED = (
     ("A suite is a JSON file: tools, and cases with the call that you expect.", "", 2),
-    ("Two small models were asked already; their answers are replayed.", "", 2),
+    ("The recorded answers of two small models are replayed.", "", 2),
     ("", "pytest weather.tooleval.json --tooleval-model=needle-3 -v", 9),
     ("Cases are pytest items: choose them as you choose tests.", f"pytest {CASE}", 16),
     (
-        "A gate asks for a share of the cases. Single failures are tolerated then.",
+        "A gate asks for a share of the cases, and tolerates single failures.",
         "pytest routing.tooleval.json --tooleval-model=needle-3 -q --tb=no --tooleval-fail-under=0.5",
         12,
     ),
     (
-        "Every run is kept. Which tool was called in place of which?",
+        "Every run is kept. Which tool was called instead of which?",
         "tooleval show latest --confusion",
         14,
     ),
@@ -288,7 +288,7 @@ def scores(scheme: str) -> Drawing:
     rows = [
         ("get_forecast", "get_forecast", "the right tool", "1", "good"),
         ('city  "Oslo"', 'city  "Oslo"', "right", "1", "good"),
-        ("days  3", "days  5", "another number", "0", "bad"),
+        ("days  3", "days  5", "different number", "0", "bad"),
     ]
     for y, (expected, called, why, score, colour) in zip((58, 88, 118), rows, strict=True):
         draw.text(20, y, expected, **mono)
@@ -326,7 +326,10 @@ def verdicts(scheme: str) -> Drawing:
     draw.box(10, 170, 740, 64, "open")
     draw.text(24, 196, "ERROR", "open", **bold)
     draw.text(
-        90, 196, "No answer: network, key, rate limit. It enters no score, no case and no gate,", "soft"
+        90,
+        196,
+        "No answer: network, key, rate limit. It counts in no score, no case and no gate,",
+        "soft",
     )
     draw.text(90, 218, "and fails the run unless --tooleval-max-errors allows it.", "soft")
     return draw
