@@ -95,7 +95,7 @@ def bfcl_suite(
                 raise UnusableError(problem)
             cases.append(case)
         except UnusableError as error:
-            problems.append(Problem(str(questions), record.line, 1, "", str(error)))
+            problems.append(record.problem(questions, str(error)))
     if problems:
         raise SuiteError(sorted(problems, key=lambda problem: (problem.path, problem.line)))
     return {
@@ -122,7 +122,7 @@ def _lacks_answer(entry: Any, truths: Mapping[str, Record]) -> bool:
 def _unanswered(questions: Path, lacking: Sequence[Record], answers: Path | None) -> Problem:
     where = f" in {answers}" if answers else "; name the file with --answers"
     names = listing([record.value["id"] for record in lacking], 3)
-    return Problem(str(questions), lacking[0].line, 1, "", f"no answer for {names}{where}")
+    return lacking[0].problem(questions, f"no answer for {names}{where}")
 
 
 def _suite_name(questions: Path) -> str:
@@ -171,7 +171,7 @@ def _check_category(questions: Path, record: Record) -> None:
     reason = _EXECUTED if f"{category}_".startswith("exec_") else _REFUSED.get(category)
     if reason is not None:
         message = f"the category {category} cannot be converted: {reason}"
-        raise SuiteError([Problem(str(questions), record.line, 1, "", message)])
+        raise SuiteError([record.problem(questions, message)])
 
 
 def _prompt(question: Any) -> Any:

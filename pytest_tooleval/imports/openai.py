@@ -94,10 +94,6 @@ def _unwrapped(record: Record) -> list[Record]:
     return [record]
 
 
-def _problem(path: Path, record: Record, reason: str) -> Problem:
-    return Problem(str(path), record.line, 1, record.field, reason)
-
-
 def _from_tools(
     path: Path,
     records: Iterable[Record],
@@ -112,11 +108,11 @@ def _from_tools(
             tool = tool_definition(record.value)
         except UnusableError as error:
             is_foreign = isinstance(record.value, dict) and not looks_like_a_tool(record.value)
-            (left_out if is_foreign else problems).append(_problem(path, record, str(error)))
+            (left_out if is_foreign else problems).append(record.problem(path, str(error)))
             continue
         reason = _tools_problem([tool])
         if reason is not None:
-            problems.append(_problem(path, record, reason.removeprefix("tools[0].")))
+            problems.append(record.problem(path, reason.removeprefix("tools[0].")))
         tools.append(tool)
     if problems:
         raise SuiteError(problems)  # a suite without one of the tools would test something else
@@ -145,10 +141,10 @@ def _from_answers(
             answers, reasons = recorded_answers(record.value)
         except UnusableError as error:
             answers, reasons = [], [str(error)]
-        left_out += [_problem(path, record, reason) for reason in reasons]
+        left_out += [record.problem(path, reason) for reason in reasons]
         for answer in answers:
             if not answer.calls and (not answer.tools or answer.tool_choice == "none"):
-                left_out.append(_problem(path, record, _NOTHING_TO_TEST))
+                left_out.append(record.problem(path, _NOTHING_TO_TEST))
             else:
                 clean, count = _clean(answer)
                 found.append((record, clean))
@@ -159,7 +155,7 @@ def _from_answers(
         try:
             cases.add(answer)
         except UnusableError as error:
-            left_out.append(_problem(path, record, str(error)))
+            left_out.append(record.problem(path, str(error)))
     left_out.sort(key=lambda problem: problem.line)
     if not cases.added and not cases.known:
         raise SuiteError(left_out or [Problem(str(path), 1, 1, "", "nothing to import")])

@@ -26,6 +26,9 @@ class Record:
     value: Any
     field: str = ""
 
+    def problem(self, path: Path, message: str) -> Problem:
+        return Problem(str(path), self.line, 1, self.field, message)
+
 
 def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
     """The records of a file, and the problems of records that cannot be read.

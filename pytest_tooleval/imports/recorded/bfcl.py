@@ -91,13 +91,13 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
             results.append((record, typed(record.value, _Result, "a result")))
         except UnusableError as error:
             text = f"{error}; only results of BFCL's multi_turn categories can be read"
-            yield Problem(str(path), record.line, 1, record.field, text)
+            yield record.problem(path, text)
     makes_calls = any(_native(step) for _, each in results for step in _every_step(each))
     for record, result in results:
         try:
             messages = list(_messages(result, makes_calls))
         except UnusableError as error:
-            yield Problem(str(path), record.line, 1, record.field, str(error))
+            yield record.problem(path, str(error))
             continue
         used = _sum(result.input_token_count), _sum(result.output_token_count)
         whole = [int(each) if each else None for each in used]

@@ -52,7 +52,7 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
         try:
             yield _run(path, record)
         except UnusableError as error:
-            yield Problem(str(path), record.line, 1, record.field, str(error))
+            yield record.problem(path, str(error))
 
 
 def _run(path: Path, record: Record) -> RecordedRun:

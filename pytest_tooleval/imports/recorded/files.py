@@ -74,8 +74,7 @@ def _read(path: Path) -> Iterator[RecordedRun | Problem]:
     first = records[0]
     reader = next((each for each in READERS if each.reads(first.value)), None)
     if reader is None:
-        message = f"{_EXPECTED}, got {json_text(first.value)}"
-        yield Problem(str(path), first.line, 1, "", message)
+        yield first.problem(path, f"{_EXPECTED}, got {json_text(first.value)}")
         return
     for each in reader.read(path, records):
         yield each if isinstance(each, Problem) else _bounded(each)

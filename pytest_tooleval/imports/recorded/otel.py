@@ -64,7 +64,7 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
         try:
             spans += spans_of(record.value, record.line)
         except UnusableError as error:
-            problems.append(Problem(str(path), record.line, 1, record.field, str(error)))
+            problems.append(record.problem(path, str(error)))
     spans.sort(key=lambda span: span.start)
     by_id = {(span.trace, span.id): span for span in spans}
     calls: dict[Span, ModelCall] = {}

@@ -86,7 +86,7 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
         try:
             results = typed(record.value, _Results, "the results of tau2")
         except UnusableError as error:
-            yield Problem(str(path), record.line, 1, record.field, str(error))
+            yield record.problem(path, str(error))
             continue
         numbered = sorted(enumerate(results.simulations), key=lambda each: each[1].trial or 0)
         for number, simulation in numbered:
