@@ -288,7 +288,7 @@ def scores(scheme: str) -> Drawing:
     rows = [
         ("get_forecast", "get_forecast", "the right tool", "1", "good"),
         ('city  "Oslo"', 'city  "Oslo"', "right", "1", "good"),
-        ("days  3", "days  5", "different number", "0", "bad"),
+        ("days  3", "days  5", "different value", "0", "bad"),
     ]
     for y, (expected, called, why, score, colour) in zip((58, 88, 118), rows, strict=True):
         draw.text(20, y, expected, **mono)
