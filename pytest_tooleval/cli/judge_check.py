@@ -131,10 +131,14 @@ def _lines(
     total, agreed = counts.total(), counts[True, True] + counts[False, False]
     if total:
         rows = [
-            [f"label {name}", str(counts[passed, True]), str(counts[passed, False])]
+            {
+                "": f"label {name}",
+                "judge pass": str(counts[passed, True]),
+                "judge fail": str(counts[passed, False]),
+            }
             for name, passed in (("pass", True), ("fail", False))
         ]
-        yield from table(("", "judge pass", "judge fail"), rows, texts=("",))
+        yield from table(rows, texts=("",))
         low, high = wilson(agreed, total)
         yield f"agreement {agreed / total:.2f} ({low:.2f} to {high:.2f}) over {counted(total, 'label')}"
         value, low, high = kappa(

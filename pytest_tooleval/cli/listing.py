@@ -23,49 +23,32 @@ from .tables import table
 
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
     """A line for each run."""
-    header = [
-        *(
-            "id",
-            "when",
-            "verdict",
-            "commit",
-            "branch",
-            "models",
-            "pass rate",
-            "cases",
-            "passed",
-            "failed",
-        ),
-        *("errors", "tolerated", "skipped", "overall", "cost", "gates failed", "tags", "note"),
-    ]
-    rows = [_run_cells(run) for run in runs]
-    return table(
-        header, rows, texts={"id", "when", "verdict", "commit", "branch", "models", "tags", "note"}
-    )
+    texts = {"id", "when", "verdict", "commit", "branch", "models", "tags", "note"}
+    return table([_run_cells(run) for run in runs], texts)
 
 
-def _run_cells(run: RunSummary) -> list[str]:
+def _run_cells(run: RunSummary) -> dict[str, str]:
     judged = run.gates_passed + run.gates_failed
-    return [
-        printable(run.id),
-        local_time(run.started),
-        _verdict(run),
-        commit_text(run.git),
-        branch_text(run.git),
-        short(", ".join(run.models)),
-        score_text(run.pass_rate),
-        cases_text(run.cases, run.selected),
-        str(run.passed),
-        str(run.failed),
-        str(run.errors),
-        str(run.tolerated or ""),
-        str(run.skipped or ""),
-        score_text(run.overall),
-        "-" if run.cost_usd is None else f"${run.cost_usd:.4f}",
-        f"{run.gates_failed} of {judged}" if judged else "",
-        " ".join(run.tags),
-        ending(run.status, run.exitstatus),
-    ]
+    return {
+        "id": printable(run.id),
+        "when": local_time(run.started),
+        "verdict": _verdict(run),
+        "commit": commit_text(run.git),
+        "branch": branch_text(run.git),
+        "models": short(", ".join(run.models)),
+        "pass rate": score_text(run.pass_rate),
+        "cases": cases_text(run.cases, run.selected),
+        "passed": str(run.passed),
+        "failed": str(run.failed),
+        "errors": str(run.errors),
+        "tolerated": str(run.tolerated or ""),
+        "skipped": str(run.skipped or ""),
+        "overall": score_text(run.overall),
+        "cost": "-" if run.cost_usd is None else f"${run.cost_usd:.4f}",
+        "gates failed": f"{run.gates_failed} of {judged}" if judged else "",
+        "tags": " ".join(run.tags),
+        "note": ending(run.status, run.exitstatus),
+    }
 
 
 def _verdict(run: RunSummary) -> str:
@@ -79,24 +62,12 @@ def _verdict(run: RunSummary) -> str:
 def trend_lines(trend: Trend) -> Iterator[str]:
     """A line for each run and model, then a sparkline for each model, of whole runs."""
     yield printable(trend.suite if trend.case is None else f"{trend.suite} :: {trend.case}")
-    header = [
-        "when",
-        "run",
-        "commit",
-        "model",
-        "outcome",
-        "passed",
-        "trials",
-        "pass rate",
-        "overall",
-        "note",
-    ]
     before: dict[str, TrendPoint] = {}
     rows = []
     for point in trend.points:
         rows.append(_point_cells(point, trend.kind, before.get(point.model)))
         before[point.model] = point
-    yield from table(header, rows, texts={"when", "run", "commit", "model", "outcome", "note"})
+    yield from table(rows, texts={"when", "run", "commit", "model", "outcome", "note"})
     for model in before:
         points = [point for point in trend.points if point.model == model and not point.is_part]
         values = [point.pass_rate for point in points]
@@ -106,20 +77,21 @@ def trend_lines(trend: Trend) -> Iterator[str]:
             yield f"{short(model)}  {sparkline(values)}  {ends}"
 
 
-def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> list[str]:
+def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> dict[str, str]:
     known = before is not None and before.content and point.content
     changed = known and before is not None and before.content != point.content
     part = f"partial: the suite has {counted(point.suite_cases, 'case')}" if point.is_part else ""
     notes = [ending(point.status, None), part, f"{kind} changed" if changed else ""]
-    return [
-        local_time(point.started),
-        printable(point.id),
-        commit_text(point.git),
-        short(point.model),
-        point.outcome or "",
-        "" if point.outcome else f"{point.passed}/{point.cases}",
-        f"{point.passes}/{point.scored}" if point.outcome or point.scored > point.cases else "",
-        score_text(point.pass_rate),
-        score_text(point.overall),
-        ", ".join(filter(None, notes)),
-    ]
+    has_trials = point.outcome or point.scored > point.cases
+    return {
+        "when": local_time(point.started),
+        "run": printable(point.id),
+        "commit": commit_text(point.git),
+        "model": short(point.model),
+        "outcome": point.outcome or "",
+        "passed": "" if point.outcome else f"{point.passed}/{point.cases}",
+        "trials": f"{point.passes}/{point.scored}" if has_trials else "",
+        "pass rate": score_text(point.pass_rate),
+        "overall": score_text(point.overall),
+        "note": ", ".join(filter(None, notes)),
+    }

@@ -41,17 +41,16 @@ def models(context: click.Context) -> None:
         )
         return
     rows = [
-        [
-            printable(spec.label),
-            printable(spec.callable or spec.model),
-            _over(spec),
-            printable(key_variable(spec) or ""),
-            tables.place(spec.label),
-        ]
+        {
+            "model": printable(spec.label),
+            "calls": printable(spec.callable or spec.model),
+            "over": _over(spec),
+            "key": printable(key_variable(spec) or ""),
+            "defined at": tables.place(spec.label),
+        }
         for spec in specs
     ]
-    header = ("model", "calls", "over", "key", "defined at")
-    for line in table(header, rows, texts=header):
+    for line in table(rows, texts=rows[0]):
         click.echo(line)
 
 
@@ -83,8 +82,7 @@ def check(name: str, timeout: float) -> None:
     (spec,) = resolve_models([name], read_tables(Path.cwd()))
     click.echo(printable(f"{spec.label}: {spec.callable or spec.model}, over {_over(spec)}"))
     tried = list(try_out(spec, timeout))
-    header = ("asked with", "works", "sent instead", "tokens", "cost", "latency")
-    for line in table(header, [_row(each) for each in tried], texts=header[:3]):
+    for line in table([_row(each) for each in tried], texts=("asked with", "works", "sent instead")):
         click.echo(line)
     for line in _explained(tried):
         click.echo(line)
@@ -92,21 +90,22 @@ def check(name: str, timeout: float) -> None:
         raise SystemExit(1)
 
 
-def _row(tried: Tried) -> list[str]:
+def _row(tried: Tried) -> dict[str, str]:
     from ..errors import ModelError
 
     reply = tried.reply
+    row = {"asked with": tried.way.name, "works": "yes" if tried.works else "no"}
     if isinstance(reply, ModelError):
-        return [tried.way.name, "no", "", "", "", ""]
+        return {**row, "sent instead": "", "tokens": "", "cost": "", "latency": ""}
+    sent = ", ".join(f"{name}: {sent or 'left out'}" for name, sent in reply.fallbacks.items())
     tokens = [count for count in (reply.prompt_tokens, reply.completion_tokens) if count is not None]
-    return [
-        tried.way.name,
-        "yes" if tried.works else "no",
-        printable(", ".join(f"{name}: {sent or 'left out'}" for name, sent in reply.fallbacks.items())),
-        f"{sum(tokens):,}" if tokens else "",
-        "" if reply.cost_usd is None else f"${reply.cost_usd:.5f}",
-        "" if reply.latency_s is None else f"{reply.latency_s:.2f} s",
-    ]
+    return {
+        **row,
+        "sent instead": printable(sent),
+        "tokens": f"{sum(tokens):,}" if tokens else "",
+        "cost": "" if reply.cost_usd is None else f"${reply.cost_usd:.5f}",
+        "latency": "" if reply.latency_s is None else f"{reply.latency_s:.2f} s",
+    }
 
 
 def _explained(tried: list[Tried]) -> Iterator[str]:

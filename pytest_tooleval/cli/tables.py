@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 from ..record.run import Git
@@ -12,11 +13,11 @@ from ..text import shown
 _BARS = "▁▂▃▄▅▆▇█"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], texts: Collection[str]) -> list[str]:
-    """Columns in `texts` are aligned left, others right; columns without values are left out."""
-    filled = [number for number in range(len(header)) if any(row[number] for row in rows)]
-    kept = [[row[number] for number in filled] for row in [header, *rows]]
-    return aligned(kept, [place for place, name in enumerate(kept[0]) if name in texts])
+def table(rows: Sequence[Mapping[str, str]], texts: Collection[str]) -> list[str]:
+    """Rows by column. `texts` are aligned left, others right; columns without values are left out."""
+    columns = [name for name in rows[0] if any(row[name] for row in rows)]
+    lines = [columns, *([row[name] for name in columns] for row in rows)]
+    return aligned(lines, [place for place, name in enumerate(columns) if name in texts])
 
 
 def sparkline(values: Sequence[float | None]) -> str:

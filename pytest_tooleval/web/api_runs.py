@@ -63,19 +63,22 @@ def _models(tables: ModelTables) -> Iterator[dict[str, Any]]:
         yield {**row, "calls": spec.identity, "source": spec.source, "problem": problem}
 
 
-@taking(NewRun)
-def begin_run(request: Request, asked: NewRun) -> Response:
+def _runs_for(request: Request, asked: NewRun) -> Runs:
+    """The runs, once all files of the new one are known to exist."""
     for file in asked.files:
         request.app.state.folder.check(file)
-    id = _runs(request).begin(asked).id
+    return _runs(request)
+
+
+@taking(NewRun)
+def begin_run(request: Request, asked: NewRun) -> Response:
+    id = _runs_for(request, asked).begin(asked).id
     return json_response({"id": id}, 202, {"Location": f"/api/tool-eval/{id}"})
 
 
 @taking(NewRun)
 def estimate_run(request: Request, asked: NewRun) -> Response:
-    for file in asked.files:
-        request.app.state.folder.check(file)
-    return json_response({"text": _runs(request).estimate(asked)})
+    return json_response({"text": _runs_for(request, asked).estimate(asked)})
 
 
 def show_project(request: Request) -> Response:
