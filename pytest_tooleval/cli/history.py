@@ -249,7 +249,7 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
 @folder_option
 def export(run: str, format: str | None, out: Path | None, folder: Path | None) -> None:
     """Write a run as JSON, CSV, Markdown or HTML."""
-    from ..reports.formats import report_parts
+    from ..reports.outputs import report_parts
 
     format = format or (out.suffix[1:].lower() if out else "")
     if format not in _FORMATS:

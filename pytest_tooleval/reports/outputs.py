@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from ..errors import ConfigError
 from ..record.document import Document
 from ..record.document import RowsDocument
+from ..record.encoding import document_json
 from ..writing import write_whole
 
 if TYPE_CHECKING:
@@ -47,8 +49,6 @@ def _check_writable(path: Path, option: str) -> None:
 
 
 def _write_files(files: Mapping[str, Path], document: Document, trends: Trends | None) -> list[str]:
-    from .formats import report_parts
-
     problems = []
     for format, path in files.items():
         try:
@@ -56,6 +56,31 @@ def _write_files(files: Mapping[str, Path], document: Document, trends: Trends |
         except OSError as error:
             problems.append(f"--tooleval-{format}={path}: cannot be written: {error.strerror or error}")
     return problems
+
+
+def report_parts(format: str, document: Document, trends: Trends | None = None) -> Iterator[bytes]:
+    """The file in parts; `trends` are for HTML."""
+    for text in _texts(format, document, trends):
+        yield text.encode("utf-8", "replace")
+
+
+def _texts(format: str, document: Document, trends: Trends | None) -> Iterator[str]:
+    if format == "json":
+        yield from document_json(document)
+    elif format == "html":
+        from .html import html_text
+
+        yield html_text(document, trends)
+    elif format == "markdown":
+        from .markdown import COMMENT_LIMIT
+        from .markdown import markdown_text
+
+        # The file is meant for a comment on GitHub.
+        yield markdown_text(document.rows(), COMMENT_LIMIT)
+    else:
+        from .csv import csv_text
+
+        yield csv_text(document)
 
 
 class Left(NamedTuple):

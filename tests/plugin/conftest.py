@@ -21,7 +21,7 @@ import pytest_tooleval.plugin.collection
 import pytest_tooleval.plugin.fixture
 import pytest_tooleval.plugin.session
 import pytest_tooleval.plugin.terminal
-import pytest_tooleval.reports.formats
+import pytest_tooleval.reports.outputs
 import pytest_tooleval.verdicts.baseline_text
 import pytest_tooleval.verdicts.gates  # noqa: F401
 
