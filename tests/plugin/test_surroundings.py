@@ -121,7 +121,7 @@ def test_a_read_only_folder(project: Project) -> None:
 def test_a_warning_stands_where_the_suite_is_wrong(project: Project) -> None:
     project.suite(right("a"), right("b", tags=["flaky"]), file="sub/weather.tooleval.json")
     project.run("sub").stdout.fnmatch_lines(
-        ['*sub?weather.tooleval.json:61: PytestWarning: b: tags?0?: the tag "flaky" is also a mark*']
+        ['*sub?weather.tooleval.json:61: PytestWarning: b: tags?0?: the tag "flaky" is also the mark*']
     )
 
 
