@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import queue
 import threading
+import time
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from .world import WorldSpec
 TIME_LIMIT_S = 10.0
 # Making a world may take this many times as long, as it may have much to import and to read.
 _TO_BE_MADE = 6
+_STEPS = 20
 
 _T = TypeVar("_T")
 
@@ -90,18 +92,15 @@ def play(spec: WorldSpec, turns: Sequence[Calls]) -> Played:
 def bounded(world: World, function: Callable[[], _T]) -> _T:
     """Run a function of a world in its own thread. Raises WorldError when it takes too long."""
     worker = Worker()
+    started = time.monotonic()
     try:
         future = worker.submit(function)
-        waited, begun = 0.0, world.begun
-        while True:
-            try:
-                return future.result(TIME_LIMIT_S)
-            except concurrent.futures.TimeoutError:
-                waited = waited + TIME_LIMIT_S if world.begun == begun else 0.0
-                begun = world.begun
-                limit = time_limit(made=world.begun > 0)
-                if waited >= limit:
-                    raise too_slow(world, limit) from None
+        # In steps, as the world may begin another call meanwhile.
+        while not concurrent.futures.wait([future], TIME_LIMIT_S / _STEPS).done:
+            limit = time_limit(made=world.begun is not None)
+            if time.monotonic() > (world.begun or started) + limit:
+                raise too_slow(world, limit)
+        return future.result()
     except WorldError as error:
         raise WorldError(world.with_printed(error)) from None
     finally:

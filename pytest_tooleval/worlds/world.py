@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from collections.abc import Collection
@@ -87,9 +88,9 @@ class World:
     """One world of one trial. `begin` it, use it and `close` it in one thread."""
 
     def __init__(self, spec: WorldSpec) -> None:
-        # What it is doing, for the message when it takes too long, and how many calls it has begun.
+        # What it is doing, for the message when it takes too long, and when its last call began.
         self.doing = f"{spec.target}()"
-        self.begun = 0
+        self.begun: float | None = None
         self.objects: tuple[object, ...] = ()
         self.methods: dict[str, Callable[..., Any]] = {}
         self._spec = spec
@@ -133,7 +134,7 @@ class World:
         if method is None:
             return _error(f"there is no tool {name!r}")
         self.doing = method.__qualname__
-        self.begun += 1
+        self.begun = time.monotonic()
         try:
             given = copy.deepcopy(dict(arguments))
             # Unsorted, as an answer may repeat their order.

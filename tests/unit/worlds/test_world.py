@@ -281,6 +281,16 @@ def test_a_hang_is_an_error_that_names_the_method(
     assert str(raised.value) == f"{place} gave no answer within {limit} s (it printed: here)"
 
 
+def test_each_call_has_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(play_module, "TIME_LIMIT_S", 0.5)
+    world = spec(tmp_path, "import time\nclass Things:\n  def go(self, s): time.sleep(s)")
+    calls = [ToolCall("go", {"s": seconds}) for seconds in (0.2, 0.2, 0.2, 0.8)]
+    assert play(world, [Calls(calls[:3], ["go"])]).answers == [["null"] * 3]
+    for chosen in (calls[3:], calls):
+        with pytest.raises(WorldError, match=r"^Things\.go gave no answer within 0\.5 s$"):
+            play(world, [Calls(chosen, ["go"])])
+
+
 def test_too_long_an_answer_is_told_to_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
