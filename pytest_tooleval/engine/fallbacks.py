@@ -93,7 +93,7 @@ def _named(parameter: str) -> re.Pattern[str]:
 def fallback_text(parameter: str, sent: str | None) -> str:
     """The fallback for a parameter, in words."""
     if parameter == "tool_choice":
-        return f"asked with tool_choice '{sent}', because the model refuses the one of the case"
+        return f"tool_choice sent as '{sent}', because this model refuses the case's"
     if parameter == _EFFORT:
         return "no reasoning effort sent, because this model is not known to reason"
     if sent is None:

@@ -84,7 +84,7 @@ def test_a_refused_tool_choice_is_noted_and_remembered(project: Project) -> None
     # Only the two that were on their way at the first refusal are refused.
     assert server.requests <= 6 + 2
     result.stdout.fnmatch_lines(
-        ["local: asked with tool_choice 'auto', because the model refuses the one of the case (6 cases)"]
+        ["local: tool_choice sent as 'auto', because this model refuses the case's (6 cases)"]
     )
     [reply] = [
         round_["reply"] for round_ in project.rows()["paris[local]"]["trials"][0]["transcript"]["rounds"]
