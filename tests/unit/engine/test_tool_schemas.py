@@ -24,7 +24,6 @@ def days(schema: dict[str, Any], name: str = "get_weather") -> dict[str, Any]:
     return made
 
 
-FORECAST = days({"type": "integer", "enum": [1, 2]})
 LIST = days({"type": "array"})
 SPACE = tool("get_weather")
 SPACE["function"]["parameters"] = {"type": "object", "properties": {"my key": {"type": "string"}}}
