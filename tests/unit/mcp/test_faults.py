@@ -99,7 +99,7 @@ async def test_an_old_server_and_one_that_logs_on_stdout_are_borne(mode: str) ->
         ("http", "not_json", "an answer that is not a JSON-RPC message"),
         ("http", "elsewhere", "HTTP 307 Temporary Redirect: it redirects to another address"),
         ("sse", "elsewhere", "HTTP 307 Temporary Redirect: it redirects to another address"),
-        ("http", "cut_off", "the connection broke: peer closed connection"),
+        ("http", "cut_off", "the connection broke: "),
         ("http", "huge_json", TOO_MUCH),
         ("http", "huge_event", TOO_MUCH),
         ("sse", "huge_event", "one message is too large to be read over SSE; it may speak"),
