@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import time
 from collections.abc import Generator
 from collections.abc import Sequence
@@ -214,10 +216,19 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
             "gates and baseline were not judged: the run was cut short", red=True, bold=True
         )
     if session.keeper is not None and session.keeper.is_kept:
-        reporter.write_line(f"saved as {session.id}; look at it with: tooleval show")
+        where = _folder_option(reporter.config)
+        reporter.write_line(f"saved as {session.id}; look at it with: tooleval show{where}")
     if not session.unwritten:
         for format, file in session.settings.files.items():
             reporter.write_line(f"{_FILES[format]}: {file}")
+
+
+def _folder_option(config: pytest.Config) -> str:
+    """What tells `tooleval` where the history is: it looks in the current folder and those above."""
+    here = config.invocation_params.dir
+    if here.is_relative_to(config.rootpath):
+        return ""
+    return printable(f" -C {shlex.quote(os.path.relpath(config.rootpath, here))}")
 
 
 def _write_tolerated(reporter: pytest.TerminalReporter, title: str, cases: Sequence[KeptCase]) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 import pytest
+from click.testing import CliRunner
 
+from pytest_tooleval.cli import main
 from pytest_tooleval.plugin import terminal
 
 from .project import Project
@@ -234,3 +237,18 @@ def test_a_rerun_case_counts_once(project: Project) -> None:
     header, row = table(result)
     assert row[header.index("cases")] == "2"
     assert project.calls.count("a") == 3
+
+
+def test_the_last_line_shows_the_run_from_where_pytest_was_started(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.suite(right("a"))
+    project.pytester.makeini("[pytest]")
+    for folder in (project.path, project.pytester.mkdir("below"), project.path.parent):
+        monkeypatch.chdir(folder)
+        printed = project.run(str(project.path)).outlines
+        (line,) = (line for line in printed if line.startswith("saved as "))
+        words = shlex.split(line.partition("look at it with: ")[2])
+        shown = CliRunner().invoke(main, words[1:])
+        assert (words[0], shown.exit_code) == ("tooleval", 0), shown.output
+        assert line.split()[2].rstrip(";") in shown.output
