@@ -16,13 +16,14 @@ from ...record.endings import ending_of
 from ...record.transcript import SYSTEM_ROLES
 from ...record.transcript import Message
 from ...record.untrusted import as_mapping
+from ...secrets import scrub
+from ...secrets import secret_values
 from ...text import shorten
 from ..models.prices import reasoning_tokens
 from ..models.prices import reported_cost
 from ..models.prices import token_count
 from ..models.spec import ModelSpec
 from .base import ChatAnswer
-from .provider_errors import one_line
 
 
 def read_result(
@@ -95,7 +96,8 @@ def _unexpected(spec: ModelSpec, shown: object, more: str = "") -> ModelError:
 
 def callable_error(spec: ModelSpec, text: str, *, fatal: bool = False) -> ModelError:
     """The error for a function that cannot be used, on one line and without secrets."""
-    return ModelError(shorten(one_line(text, spec), 1000), kind="callable", fatal=fatal)
+    clean = " ".join(scrub(text, secret_values([spec.api_key_env])).split())
+    return ModelError(shorten(clean, 1000), kind="callable", fatal=fatal)
 
 
 def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object = None) -> ChatAnswer:

@@ -71,6 +71,9 @@ def mutates(messages, tools):
     messages.append({})
     return "done"
 
+def raises_at_length(messages, tools):
+    raise ValueError("bad news" + 300_000 * "!")
+
 def raises(messages, tools):
     raise ValueError("bad\\nnews")
 
@@ -185,6 +188,12 @@ async def test_what_the_function_changes_is_its_own(folder: Path) -> None:
     await ask(folder, "mutates")
     assert REQUEST.messages[0] == {"role": "user", "content": "Hi"}
     assert REQUEST.tools[0]["function"]["name"] == "get_weather"
+
+
+async def test_an_endless_exception_keeps_its_beginning(folder: Path) -> None:
+    error = await failing(folder, "raises_at_length")
+    assert error.message.startswith("my_agent:raises_at_length raised ValueError: bad news!")
+    assert len(error.message) == 1000
 
 
 async def test_an_exception_names_the_line(folder: Path) -> None:
