@@ -145,7 +145,7 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "stdio": "a command as a string, or a list of its words",
         "http": "a URL",
         "sse": "a URL",
-        "headers": 'an object such as {"Authorization": "MY_TOKEN"}, with environment variables',
+        "headers": 'headers and names of environment variables, such as {"Authorization": "MY_TOKEN"}',
         "env": "a list of names of environment variables",
         "timeout": "a number of seconds above 0",
     },
@@ -161,6 +161,7 @@ _ITEMS = {
     "expected_tool": "the name of a tool",
     "tool": "the name of a tool",
     "stdio": "a string",
+    "expected_text": 'a text, or a matcher such as {"$regex": "..."}',
     "tools": f"a tool, {TOOL_EXAMPLE}",
     "expected_calls": f"an object such as {_CALL}",
     "turns": 'an object such as {"prompt": "...", "expected_calls": [...]}',
@@ -342,7 +343,11 @@ def _place(error: ErrorDetails, data: Any) -> tuple[Loc, Any]:
     for part in path:
         if _holds(data, part):
             loc, data = (*loc, part), data[part]
-    return ((*loc, last), data) if error["type"] == "missing" or _holds(data, last) else (loc, data)
+    if error["type"] == "missing":
+        return (*loc, last), data
+    # An object may have a key with the name of a type, such as "str".
+    found = _holds(data, last) and data[last] is error["input"]
+    return ((*loc, last), data) if found else (loc, data)
 
 
 def _holds(value: Any, part: str | int) -> bool:

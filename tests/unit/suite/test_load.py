@@ -291,6 +291,8 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"pass": "1/10001"}, "pass", "expected at most 10000 trials, got 10001"),
     ({"trials": 0}, "trials", "expected a whole number from 1 to 10000, got the number 0"),
     ({"weight": 0}, "weight", "expected a number above 0"),
+    ({"prompt": {"str": "Hi"}}, "prompt", "expected the user's message as a string, or a list of"),
+    ({"xfail": {"bool": 1}}, "xfail.bool", "unknown field; expected one of reason, strict"),
     ({"multi_turn": "true"}, "multi_turn", "write true without quotes"),
     ({"tool_choice": "requird"}, "tool_choice", 'did you mean "required"?'),
     ({"metadata": []}, "metadata", "expected an object, got an empty list"),
@@ -497,6 +499,12 @@ def test_one_mistake_is_one_problem(fields: dict[str, Any], field: str, message:
     found = problems(suite(case(), case(**{"prompt": "Another?", **fields})))
     assert list(found) == [f"test_cases[1].{field}"]
     assert message in found[f"test_cases[1].{field}"]
+
+
+def test_a_text_of_the_wrong_type_outside_a_conversation() -> None:
+    found = problems(suite(case(expected_text=[None])))
+    expected = 'expected a text, or a matcher such as {"$regex": "..."}, got null'
+    assert found["test_cases[0].expected_text[0]"] == expected
 
 
 @pytest.mark.parametrize(("answer", "field", "message"), MOCK_MISTAKES)
