@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import math
+import sys
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
@@ -311,7 +311,7 @@ def _thresholds(entries: Sequence[str]) -> dict[str, float | None] | None:
         name, separator, text = entry.rpartition("=")
         name = name.strip() if separator else "overall"
         value = None if text.strip() == "null" else read_number(text)
-        most = math.inf if name in BUDGETS else 1.0
+        most = sys.float_info.max if name in BUDGETS else 1.0
         if not name or (value is not None and not 0.0 <= value <= most):
             raise pytest.UsageError(
                 f"--tooleval-threshold={entry}: expected [METRIC=]VALUE with a value from 0 to 1, "

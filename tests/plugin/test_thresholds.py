@@ -139,7 +139,9 @@ def test_budgets(project: Project) -> None:
     result.stdout.fnmatch_lines(["*max_cost_usd: the price of the answer is unknown*"])
 
 
-@pytest.mark.parametrize("value", ["", "high", "1.5", "-0.1", "nan", "inf", "=0.5", "overall=", "a=b"])
+@pytest.mark.parametrize(
+    "value", ["", "high", "1.5", "-0.1", "nan", "inf", "=0.5", "overall=", "a=b", "max_calls=inf"]
+)
 def test_a_bad_value_is_a_usage_error(project: Project, value: str) -> None:
     project.suite(right("a"))
     result = project.run(f"--tooleval-threshold={value}")
