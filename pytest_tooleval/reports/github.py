@@ -1,6 +1,6 @@
 """GitHub Actions: annotations at the lines of cases, and the step summary.
 
-The escaping follows GitHub's "Workflow commands" and of `actions/toolkit`, packages/core.
+The escaping follows GitHub's "Workflow commands" and `actions/toolkit`, packages/core.
 """
 
 # Without `from __future__ import annotations`: a function has that name.

@@ -402,10 +402,12 @@ def test_a_file_that_is_gone_is_made_again_once(seeded: Site) -> None:
     (seeded.folder / "weather.tooleval.json").unlink()
     page.get_by_role("button", name="Save", exact=True).click()
     again = page.get_by_role("button", name="Create the file again")
+    again.focus()
     again.evaluate("(button) => { button.click(); button.click(); }")
     page.locator(".state", has_text=re.compile("^saved$")).wait_for()
     seeded.settle()
     expect(page.get_by_role("alert")).to_have_count(0)
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_focused()
     assert json.loads(seeded.text("weather.tooleval.json"))["name"] == "Mine"
     seeded.complaints.clear()  # Chromium notes the answer of 404
 
@@ -437,7 +439,9 @@ def test_two_editors_at_once_get_a_choice_and_no_lost_update(seeded: Site) -> No
     assert "They tested" in conflict.locator(".minus").all_inner_texts()[-1]
     assert seeded.text("weather.tooleval.json") == theirs
     page.get_by_role("button", name="Keep editing").click()
-    page.get_by_role("button", name="Save", exact=True).click()
+    save = page.get_by_role("button", name="Save", exact=True)
+    expect(save).to_be_focused()
+    save.click()
     page.get_by_role("button", name="Discard my changes").click()
     assert seeded.field("description").input_value() == "They tested tool calling"
     seeded.field("name").fill("Mine again")

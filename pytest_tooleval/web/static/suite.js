@@ -279,7 +279,7 @@ class Editor {
       const written = await request(sent);
       this.etag = written.etag;
       this.savedText = sent;
-      this.messages.replaceChildren();
+      this.clearMessages();
       this.warnings = written.warnings;
       if (this.text === sent) this.problems = [];
       this.showFindings();
@@ -290,6 +290,12 @@ class Editor {
     }
     this.isSaving = false;
     this.showState();
+  }
+
+  /** Remove the messages, and keep the focus on the page if one of their buttons has it. */
+  clearMessages() {
+    if (this.messages.contains(document.activeElement)) this.saveButton.focus();
+    this.messages.replaceChildren();
   }
 
   /** @param {unknown} error */
@@ -322,7 +328,7 @@ class Editor {
   conflict(etag, theirs) {
     const choose = (/** @type {string} */ label, action = () => {}) =>
       button(label, () => {
-        this.messages.replaceChildren();
+        this.clearMessages();
         action();
       });
     const take = choose("Discard my changes", () => {
