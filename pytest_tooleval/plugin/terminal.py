@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from collections.abc import Generator
@@ -225,10 +224,12 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
 
 def _folder_option(config: pytest.Config) -> str:
     """What tells `tooleval` where the history is: it looks in the current folder and those above."""
-    here = config.invocation_params.dir
-    if here.is_relative_to(config.rootpath):
+    here, root = config.invocation_params.dir, config.rootpath
+    if here.is_relative_to(root):
         return ""
-    return printable(f" -C {shlex.quote(os.path.relpath(config.rootpath, here))}")
+    # On Windows, there is no path from one drive to another.
+    folder = root.relative_to(here) if root.is_relative_to(here) else root
+    return printable(f" -C {shlex.quote(folder.as_posix())}")
 
 
 def _write_tolerated(reporter: pytest.TerminalReporter, title: str, cases: Sequence[KeptCase]) -> None:

@@ -29,7 +29,7 @@ def check_new_name(file: str) -> None:
     """Like `check_name`, for a new file, whose name must be valid on every system."""
     for part in check_name(file):
         if _REFUSED_BY_WINDOWS.intersection(part) or part != part.strip() or part.endswith("."):
-            what = 'expected a name without <>:"|?*, and without parts that end with . or a space'
+            what = 'expected a name without <>:"|?*, spaces around a part, or a . at the end of one'
             raise field_error(400, "file", what)
 
 

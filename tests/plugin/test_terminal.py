@@ -244,7 +244,9 @@ def test_the_last_line_shows_the_run_from_where_pytest_was_started(
 ) -> None:
     project.suite(right("a"))
     project.pytester.makeini("[pytest]")
-    for folder in (project.path, project.pytester.mkdir("below"), project.path.parent):
+    beside = project.path.with_name("beside")
+    beside.mkdir()
+    for folder in (project.path, project.pytester.mkdir("below"), project.path.parent, beside):
         monkeypatch.chdir(folder)
         printed = project.run(str(project.path)).outlines
         (line,) = (line for line in printed if line.startswith("saved as "))
