@@ -93,7 +93,7 @@ def _open(model: ComparedModel) -> str:
     row = model.metrics[0]
     if not model.got_worse:
         only = f"only rule out drops above {row.bound:.2f}"
-        few = f"so few answers {only if row.bound < row.old else 'rule out no drop'}"
+        few = f"so few answers {only if row.bound < row.old else 'cannot rule out any drop'}"
         return f"no drop seen over {_cases_text([model])} of {shown(model.new)}; {few}; {_more(model)}"
     return (
         f"{_metric(row, model.new)} went from {row.old:.2f} to {row.new:.2f} over "

@@ -18,8 +18,8 @@ from ..suite.source import Loc
 _OWN = "pytest_tooleval.worlds."
 _OURS = {_OWN + "bfcl:BFCL", _OWN + "tau2:Airline", _OWN + "tau2:Retail"}
 _REFUSED = (
-    "the page only creates classes or functions defined in a module in the suite's folder, unless the "
-    "saved file names them; add this world to the file yourself"
+    "the page only creates a world that is defined in a module in the suite's folder, or that the saved "
+    "file names; add this world to the file yourself"
 )
 
 

@@ -82,15 +82,24 @@ def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> Non
     result.stdout.fnmatch_lines(["FAILED tooleval::baseline*"])
 
 
-def test_few_answers_of_which_none_got_worse_are_no_alarm(project: Project) -> None:
-    project.suite(*(right(f"c{i}") for i in range(6)))
+@pytest.mark.parametrize(
+    ("cases", "known"),
+    [
+        (6, "6 cases of agent; so few answers only rule out drops above 0.45; about 4"),
+        (1, "1 case of agent; so few answers cannot rule out any drop; about 27"),
+    ],
+)
+def test_few_answers_of_which_none_got_worse_are_no_alarm(
+    project: Project, cases: int, known: str
+) -> None:
+    project.suite(*(right(f"c{i}") for i in range(cases)))
     assert project.run("--tooleval-json=old.json").ret == 0
     options = ("--tooleval-baseline=old.json", "--tooleval-markdown=out.md", "--tooleval-github=always")
     result = project.run(*options)
     assert result.ret == 0
     told = (
-        "no drop seen over 6 cases of agent; so few answers only rule out drops above 0.45; "
-        "about 4 more trials of each case would decide (does not fail the run; --tooleval-strict would)"
+        f"no drop seen over {known} more trials of each case would decide (does not fail the run; "
+        "--tooleval-strict would)"
     )
     assert f"baseline inconclusive: {told}" in result.outlines
     assert f"inconclusive: `{told}`" in (project.path / "out.md").read_text().splitlines()
