@@ -17,7 +17,6 @@ from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
 from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
-from ..record.untrusted import as_text
 from ..record.untrusted import objects_in
 from .explain import listing
 from .explain import nearest
@@ -221,7 +220,7 @@ def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Fin
         call.get("tool") if isinstance(call, dict) and not call.get("params") else call
         for call in as_list(holder.get("forbidden_calls"))
     ]
-    forbidden = {as_text(name).casefold() for name in whole}
+    forbidden = {name.casefold() for name in whole if isinstance(name, str)}
     expected = [((*loc, "expected_tool"), case.get("expected_tool"))]
     calls = objects_at(case, "expected_calls", loc)
     expected += (((*at, "tool"), call.get("tool")) for at, call in calls)

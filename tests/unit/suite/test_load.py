@@ -291,6 +291,11 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"pass": "1/10001"}, "pass", "expected at most 10000 trials, got 10001"),
     ({"trials": 0}, "trials", "expected a whole number from 1 to 10000, got the number 0"),
     ({"weight": 0}, "weight", "expected a number above 0"),
+    (
+        {"expected_tool": "", "forbidden_calls": [{"tool": "get_weather", "params": {"city": "X"}}]},
+        "expected_tool",
+        "expected the name of a tool, a list of names",
+    ),
     ({"prompt": {"str": "Hi"}}, "prompt", "expected the user's message as a string, or a list of"),
     ({"xfail": {"bool": 1}}, "xfail.bool", "unknown field; expected one of reason, strict"),
     ({"multi_turn": "true"}, "multi_turn", "write true without quotes"),
