@@ -225,7 +225,7 @@ class SuiteFolder:
 
     def _check_free(self, file: str, path: Path) -> None:
         if os.path.lexists(path):
-            raise _conflict(file, self.read(file))
+            raise _conflict(file, self.read(file), "already exists; choose another name")
 
     def _path(self, file: str) -> Path:
         """The path of a file; ApiError if it is not in the folder after following links."""
@@ -264,10 +264,10 @@ def _unusable(file: str, what: str, error: Exception) -> ApiError:
     return field_error(403, "file", f"cannot be {what}: {reason or 'not a valid file name'}", file)
 
 
-def _conflict(file: str, current: bytes) -> ApiError:
+def _conflict(file: str, current: bytes, what: str = "was changed in the meantime") -> ApiError:
     error = ApiError(
         409,
-        f"{file}: the file was changed or created in the meantime",
+        f"{file}: the file {what}",
         etag=content_of_bytes(current),
         text=text_of(current),
     )

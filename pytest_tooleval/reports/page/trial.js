@@ -2,7 +2,7 @@
 // A trial: what was expected, scores, details and the conversation.
 
 import { difference } from "./difference.js";
-import { button, el, factList, fold, isolated, numberCell, outcomeText, scrolling, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
+import { button, el, factList, fold, isolated, metricName, numberCell, outcomeText, scrolling, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
 import { prettyJson } from "./json.js";
 import { countText, isBelow, isKnown, scoreText, secondsText, tokensText, usdText } from "./numbers.js";
 import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
@@ -119,7 +119,7 @@ function scoreTable(scores, thresholds) {
     const needed = thresholds[metric];
     const text = isBelow(value, needed) ? outcomeText("failed", scoreText(value)) : scoreText(value);
     const why = el("td", { class: "why" }, shownNodes(explanation));
-    return tableRow(shownNodes(metric), numberCell(text), numberCell(isKnown(needed) ? scoreText(needed) : ""), why);
+    return tableRow(metricName(metric), numberCell(text), numberCell(isKnown(needed) ? scoreText(needed) : ""), why);
   });
   return table(["Metric", "Score", "Needs", "Why"], rows, "Scores of the trial", "metrics");
 }

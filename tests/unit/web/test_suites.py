@@ -220,6 +220,7 @@ def test_a_suite_is_made_and_found_by_pytest(client: TestClient, folder: Path) -
     assert len(load_suite(folder / "new" / "one.tooleval.json").test_cases) == 4
     again = client.post("/api/suites", json={"suite": weather(), "file": "new/one.tooleval.json"})
     assert again.status_code == 409
+    assert "already exists; choose another name" in again.json()["error"]["message"]
     assert again.json()["text"] == (folder / "new" / "one.tooleval.json").read_text()
 
 
