@@ -62,6 +62,7 @@ _HOLDS = """() => {
 _GO = """async (hash) => {
   for (const next of ["#/new", hash]) {
     if (location.hash === next) continue;
+    document.querySelector("main h1")?.setAttribute("data-old", "");
     const shown = new Promise((done) => addEventListener("hashchange", done, {once: true}));
     location.hash = next;
     await shown;
@@ -168,7 +169,7 @@ class Site:
     def go(self, page: str) -> None:
         """To a page by its address, which is drawn anew."""
         self.page.evaluate(_GO, f"#/{page}")
-        self.page.wait_for_selector("main h1")
+        self.page.wait_for_selector("main h1:not([data-old])")
 
     def write(self, name: str, suite: Any) -> None:
         text = suite if isinstance(suite, str) else json.dumps(suite, indent=2)
