@@ -222,7 +222,8 @@ class Site:
         self.page.keyboard.insert_text(text)
 
     def open_item(self, path: str) -> None:
-        self.page.locator(f'[data-path="{path}"] .item-head').click()
+        # By the keyboard: the mutation score, which comes late, would move it away under a mouse.
+        self.page.locator(f'[data-path="{path}"] .item-head').press("Enter")
 
     def save(self) -> None:
         self.page.get_by_role("button", name="Save", exact=True).click()
