@@ -116,6 +116,12 @@ def error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def os_reason(error: Exception) -> str:
+    """`Permission denied`, without number and file name; the text of an error without such a reason."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or str(error)
+
+
 def raised_at(error: BaseException) -> str:
     """` at FILE:LINE` of the user's code that raised, or that called a library that raised."""
     frames = [

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import ToolevalError
+from ..errors import os_reason
 from ..record.encoding import to_ascii_json
 from ..record.results import CaseRow
 from ..text import counted
@@ -267,7 +268,7 @@ def export(run: str, format: str | None, out: Path | None, folder: Path | None) 
     try:
         write_whole(out, parts)
     except OSError as error:
-        raise ToolevalError(f"cannot write {out}: {error.strerror or error}") from None
+        raise ToolevalError(f"cannot write {out}: {os_reason(error)}") from None
     click.echo(f"wrote {printable(str(out))}")
 
 

@@ -18,6 +18,7 @@ from msgspec.json import Decoder
 
 from ..errors import ConfigError
 from ..errors import ModelError
+from ..errors import os_reason
 from ..record.transcript import Judged
 from ..record.transcript import Transcript
 from ..text import counted
@@ -90,7 +91,7 @@ def _read(file: Path) -> Iterator[_Label]:
     try:
         lines = file.read_bytes().splitlines()
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+        raise ConfigError(f"{file}: cannot be read: {os_reason(error)}") from None
     if not any(map(bytes.strip, lines)):
         raise ConfigError(f"{file}: no labels")
     for number, line in enumerate(lines, 1):

@@ -18,6 +18,7 @@ from msgspec import structs
 
 from ..errors import ConfigError
 from ..errors import ToolevalError
+from ..errors import os_reason
 from ..text import counted
 from ..text import printable
 from ..verdicts.options import FORMATS
@@ -273,7 +274,7 @@ def _leave(
         try:
             write_whole(files["junitxml"], [junit_xml(document, verdict.findings)])
         except OSError as error:
-            unwritten.append(f"--junitxml={files['junitxml']}: cannot be written: {error.strerror}")
+            unwritten.append(f"--junitxml={files['junitxml']}: cannot be written: {os_reason(error)}")
     for command in left.annotations:
         click.echo(command)  # safe already, and GitHub needs its first characters unchanged
     print_lines(unwritten)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import os_reason
 from ..text import counted
 from ..text import printable
 from .suites import suite_files
@@ -66,7 +67,7 @@ def mutate(
         try:
             write_whole(out, [to_ascii_json(Mutations(tuple(found))).encode()])
         except OSError as error:
-            raise click.ClickException(f"cannot write {out}: {error.strerror}") from None
+            raise click.ClickException(f"cannot write {out}: {os_reason(error)}") from None
     if fail_under is not None:
         failed = [each for each in found if each.score is None or each.score < fail_under]
         for each in failed:

@@ -8,6 +8,7 @@ import click
 
 from ..errors import Problem
 from ..errors import SuiteError
+from ..errors import os_reason
 from ..suite.discovery import SUITE_ENDING
 from ..suite.discovery import is_searched
 from ..text import counted
@@ -28,7 +29,7 @@ def schema(out: Path | None) -> None:
     try:
         out.write_text(schema_text(), encoding="utf-8")
     except OSError as error:
-        raise click.ClickException(f"cannot write {out}: {error.strerror}") from None
+        raise click.ClickException(f"cannot write {out}: {os_reason(error)}") from None
     click.echo(f"wrote {out}")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ..errors import ToolevalError
+from ..errors import os_reason
 from ..text import printable
 from .schema import make_tables
 
@@ -108,7 +109,7 @@ class Database:
         try:
             yield
         except OSError as error:
-            text = f"cannot be written: {error.strerror or error}"
+            text = f"cannot be written: {os_reason(error)}"
             raise ToolevalError(f"{self.path.parent}: {text}") from error
         except sqlite3.Error as error:
             raise ToolevalError(f"{self.path}: {_explain(error)}") from error

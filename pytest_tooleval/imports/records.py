@@ -10,6 +10,7 @@ import msgspec
 
 from ..errors import Problem
 from ..errors import SuiteError
+from ..errors import os_reason
 from ..record.calls import is_nested_deeper
 from ..suite.source import MAX_DEPTH
 from ..suite.source import decode_bytes
@@ -39,7 +40,7 @@ def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        message = f"the file cannot be read: {error.strerror or error}"
+        message = f"the file cannot be read: {os_reason(error)}"
         raise SuiteError([Problem(str(path), 1, 1, "", message)]) from None
     decode_bytes(data, str(path))
     if not data.strip():

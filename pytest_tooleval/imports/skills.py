@@ -17,6 +17,7 @@ from typing import Any
 
 from ..errors import Problem
 from ..errors import SuiteError
+from ..errors import os_reason
 from ..suite.explain import show
 from ..suite.source import decode_bytes
 from .drafts import EDIT
@@ -95,7 +96,7 @@ def _tool(path: Path) -> tuple[dict[str, Any], int]:
     try:
         text = decode_bytes(path.read_bytes(), str(path))
     except OSError as error:
-        message = f"the file cannot be read: {error.strerror or error}"
+        message = f"the file cannot be read: {os_reason(error)}"
         raise SuiteError([Problem(str(path), 1, 1, "", message)]) from None
     fields = _front_matter(text, path)
     problems = [

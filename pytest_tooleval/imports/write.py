@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..errors import Problem
 from ..errors import SuiteError
+from ..errors import os_reason
 from ..suite.load import load_document
 from ..suite.load import parse_suite
 from ..suite.load import read_model
@@ -62,7 +63,7 @@ def write_suite(path: Path, suite: Mapping[str, Any], previous: Document | None 
     try:
         _replace(path, text, previous)
     except OSError as error:
-        raise ConfigError(f"cannot write {printable(str(path))}: {error.strerror or error}") from None
+        raise ConfigError(f"cannot write {printable(str(path))}: {os_reason(error)}") from None
     return problems
 
 

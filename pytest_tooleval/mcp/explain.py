@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import McpError
 from ..errors import ToolevalError
+from ..errors import os_reason
 from .server import McpServer
 from .watch import Watch
 from .watch import too_large
@@ -82,7 +83,7 @@ def _in_words(error: BaseException, server: McpServer, watch: Watch) -> str | No
         return f"the connection broke: {server.shown(str(error) or type(error).__name__, _WORDS)}"
     if isinstance(error, OSError):
         doing = "started" if server.transport == "stdio" else "reached"
-        return f"cannot be {doing}: {server.shown(error.strerror or str(error), _WORDS)}"
+        return f"cannot be {doing}: {server.shown(os_reason(error), _WORDS)}"
     if isinstance(error, RuntimeError) and "protocol version" in str(error):
         return server.shown(str(error), _WORDS)
     return None

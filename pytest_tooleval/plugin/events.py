@@ -16,6 +16,7 @@ from typing import BinaryIO
 import pytest
 from msgspec import structs
 
+from ..errors import os_reason
 from ..record.comparison import Comparison
 from ..record.encoding import to_json
 from ..record.events import CaseStarted
@@ -71,7 +72,7 @@ class EventStream:
             self._file.write(line + b"\n")
             self._file.flush()
         except OSError as error:
-            self._problem = f"{_OPTION}={self._given}: stopped writing events: {error.strerror or error}"
+            self._problem = f"{_OPTION}={self._given}: stopped writing events: {os_reason(error)}"
             self._close()
 
     def _close(self) -> None:
@@ -164,7 +165,7 @@ def _open(config: pytest.Config, given: str) -> BinaryIO:
         os.set_inheritable(number, False)
         return open(number, "wb")
     except OSError as error:
-        raise pytest.UsageError(f"{_OPTION}={given}: cannot be written: {error.strerror}") from None
+        raise pytest.UsageError(f"{_OPTION}={given}: cannot be written: {os_reason(error)}") from None
 
 
 def _clean(text: str) -> str:

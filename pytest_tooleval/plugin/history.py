@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.cassettes.folders import work_folder
 from ..errors import ToolevalError
+from ..errors import os_reason
 from ..record.comparison import Comparison
 from ..record.document import Document
 from ..record.gates import Gate
@@ -103,5 +104,4 @@ class Keeper:
             return None
 
     def _fail(self, error: Exception) -> None:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        self.problem = f"the run was not saved in the history: {reason}"
+        self.problem = f"the run was not saved in the history: {os_reason(error)}"

@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from ..errors import ToolevalError
+from ..errors import os_reason
 from .document import VERSION
 from .document import Document
 
@@ -79,7 +80,7 @@ def read_document(path: Path, type: type[_T]) -> _T:
         if version == VERSION:
             return msgspec.json.decode(data, type=type)
     except OSError as error:
-        raise ToolevalError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise ToolevalError(f"{path}: cannot be read: {os_reason(error)}") from None
     except msgspec.DecodeError as error:
         raise ToolevalError(f"{path}: not a result document of --tooleval-json: {error}") from None
     if version is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from typing import NamedTuple
 
 from ..errors import ConfigError
+from ..errors import os_reason
 from ..record.document import Document
 from ..record.document import RowsDocument
 from ..record.encoding import document_json
@@ -35,7 +36,7 @@ def read_files(given: Mapping[str, str | None], folder: Path) -> dict[str, Path]
         try:
             _check_writable(path, f"{option}={name}")
         except OSError as error:  # a name that is too long, for instance
-            raise ConfigError(f"{option}={name[:80]}: {error.strerror}") from None
+            raise ConfigError(f"{option}={name[:80]}: {os_reason(error)}") from None
         files[format] = path
     return files
 
@@ -54,7 +55,7 @@ def _write_files(files: Mapping[str, Path], document: Document, trends: Trends |
         try:
             write_whole(path, report_parts(format, document, trends))
         except OSError as error:
-            problems.append(f"--tooleval-{format}={path}: cannot be written: {error.strerror or error}")
+            problems.append(f"--tooleval-{format}={path}: cannot be written: {os_reason(error)}")
     return problems
 
 
@@ -110,7 +111,7 @@ def leave(
     try:
         return Left(unwritten, _tell_github(document.rows(), root, failures=failures))
     except OSError as error:
-        return Left([*unwritten, f"GITHUB_STEP_SUMMARY: cannot be written: {error.strerror}"], [])
+        return Left([*unwritten, f"GITHUB_STEP_SUMMARY: cannot be written: {os_reason(error)}"], [])
 
 
 def on_github(option: str) -> bool:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from ..errors import Problem
 from ..errors import SuiteError
+from ..errors import os_reason
 from ..record.transcript import text_of
 from .checks import check_ids
 from .checks import check_suite
@@ -134,8 +135,7 @@ def _read(path: str) -> bytes:
     except FileNotFoundError:
         _refuse(path, "there is no such file")
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        _refuse(path, f"the file cannot be read: {reason or error}")
+        _refuse(path, f"the file cannot be read: {os_reason(error)}")
 
 
 def _with_ids(data: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import uvicorn
 from starlette.concurrency import run_in_threadpool
 
 from ..errors import ConfigError
+from ..errors import os_reason
 from ..text import printable
 from .app import create_app
 from .project import pytest_root
@@ -59,7 +60,7 @@ def listen(port: int) -> socket.socket:
         reason = (
             "is in use; choose another one, or 0 for a free one"
             if error.errno == errno.EADDRINUSE
-            else f"cannot be used: {error.strerror or error}"
+            else f"cannot be used: {os_reason(error)}"
         )
         raise ConfigError(f"--port={port}: the port {reason}") from None
     return made

@@ -22,6 +22,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..errors import Problem
 from ..errors import SuiteError
+from ..errors import os_reason
 from ..imports.drafts import DRAFT
 from ..imports.write import suite_text
 from ..suite.discovery import SUITE_ENDING
@@ -260,8 +261,8 @@ def _missing(file: str) -> ApiError:
 
 
 def _unusable(file: str, what: str, error: Exception) -> ApiError:
-    reason = error.strerror if isinstance(error, OSError) else None
-    return field_error(403, "file", f"cannot be {what}: {reason or 'not a valid file name'}", file)
+    reason = os_reason(error) if isinstance(error, OSError) else "not a valid file name"
+    return field_error(403, "file", f"cannot be {what}: {reason}", file)
 
 
 def _conflict(file: str, current: bytes, what: str = "was changed in the meantime") -> ApiError:

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import structs
 
 from ...errors import ModelError
+from ...errors import os_reason
 from ...secrets import scrub_json
 from ...secrets import secret_values
 from ...text import counted
@@ -236,7 +237,7 @@ class Cassette:
     @property
     def _unwritable(self) -> str:
         assert self._unwritten is not None
-        return f"the cassette {self.path} cannot be written: {self._unwritten.strerror}"
+        return f"the cassette {self.path} cannot be written: {os_reason(self._unwritten)}"
 
     @property
     def problems(self) -> list[str]:
@@ -265,7 +266,7 @@ class Cassette:
                 file.seek(self._read_bytes)
                 new, newline, unfinished = file.read().rpartition(b"\n")
         except OSError as error:
-            text = f"the cassette {self.path} cannot be read: {error.strerror}"
+            text = f"the cassette {self.path} cannot be read: {os_reason(error)}"
             raise ModelError(text, kind="replay") from None
         first = self._read_bytes == 0
         self._read_bytes += len(new) + len(newline)

@@ -19,6 +19,7 @@ from typing import Literal
 import msgspec
 
 from ...errors import ConfigError
+from ...errors import os_reason
 from ...secrets import keep_secret
 from .known import known_providers
 from .known import near
@@ -88,7 +89,7 @@ def _tables(path: Path, prefix: str) -> ModelTables:
         text = path.read_text(encoding="utf-8-sig")
         data = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: {error}") from None
+        raise ConfigError(f"{path}: {os_reason(error)}") from None
     where = f"{path}: [{prefix}models]" if prefix else f"{path}: [models]"
     if prefix:
         tool = data.get("tool")
