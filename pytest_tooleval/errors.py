@@ -88,7 +88,7 @@ class McpError(ToolevalError):
     """An MCP server cannot be reached or used."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class ModelError(ToolevalError):
     """There was no answer, which says nothing about the model.
 
@@ -102,6 +102,9 @@ class ModelError(ToolevalError):
     retryable: bool = False
     retry_after: float | None = None
     fatal: bool = False
+
+    def __post_init__(self) -> None:
+        self.args = ()  # `message` alone has the text, so that keys are taken out of it in one place
 
     def __str__(self) -> str:
         return self.message

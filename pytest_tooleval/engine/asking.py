@@ -258,7 +258,6 @@ class Asker:
                 except ModelError as error:
                     # What the provider said of its failure may hold an echoed key.
                     error.message = scrub(error.message, secret_values([self.spec.api_key_env]))
-                    error.args = (error.message,)
                     self._own_slots.failed(error)
                     raise
                 else:

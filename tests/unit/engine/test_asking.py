@@ -273,6 +273,7 @@ async def test_a_key_in_what_a_provider_says_of_its_failure_is_taken_out(
         await asker_for(ModelSpec("m", api_key_env="PLANTED_KEY")).ask(request(), AskOptions(0))
     said = "the provider ended the answer with error: [secret]"
     assert (raised.value.message, str(raised.value)) == (said, said)
+    assert "planted" not in f"{raised.value!r} {raised.value.args}"
 
 
 async def test_an_echoed_key_is_taken_out_before_anyone_sees_it(
