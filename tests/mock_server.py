@@ -6,7 +6,7 @@
 It answers as the question says: a prompt that holds "in PLACE?" gets a call of the first tool with
 `{"city": PLACE}`, every other one a plain text. `script(request) -> message | None` overrides that,
 and `respond(path, request) -> (status, document) | None` stands for a provider of another kind; a
-document that is bytes is a stream of events.
+document that is bytes is a stream of events. `raw` is sent as it is, and then the connection is closed.
 
 `faults` maps a kind to N, and every Nth request meets it:
 
@@ -50,12 +50,14 @@ class MockServer:
         retry_after: str | None = "0",
         script: Script | None = None,
         respond: Respond | None = None,
+        raw: bytes | None = None,
     ) -> None:
         self.latency = latency
         self.faults = dict(faults or {})
         self.retry_after = retry_after
         self.script = script
         self.respond = respond
+        self.raw = raw
         self.port = 0
         self.requests = self.answered = self.faulted = self.in_flight = self.max_in_flight = 0
         self.bodies: list[dict[str, Any]] = []
@@ -140,6 +142,10 @@ class MockServer:
             self.in_flight -= 1
         if fault is not None:
             return await self._spoil(fault, headers, writer)
+        if self.raw is not None:
+            writer.write(self.raw)
+            await writer.drain()
+            return False
         answer = self.respond(path, request) if self.respond else None
         status, document = answer or (200, self._completion(request))
         if status == 200:
@@ -226,6 +232,12 @@ def call_message(name: str, arguments: object, id: str = "call_1") -> dict[str, 
     }
 
 
+def http(body: bytes, status: int = 200, *headers: str) -> bytes:
+    """A whole answer, for `raw`."""
+    lines = [f"HTTP/1.1 {status} Scripted", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
 def _error(message: str) -> bytes:
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
     return json.dumps({"error": error}).encode()
@@ -234,7 +246,6 @@ def _error(message: str) -> bytes:
 async def _send(
     writer: asyncio.StreamWriter, status: int, body: bytes, extra: Mapping[str, str] | None = None
 ) -> None:
-    headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **(extra or {})}
-    lines = [f"HTTP/1.1 {status} Scripted", *(f"{name}: {value}" for name, value in headers.items())]
-    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+    headers = {"Content-Type": "application/json", **(extra or {})}
+    writer.write(http(body, status, *(f"{name}: {value}" for name, value in headers.items())))
     await writer.drain()
