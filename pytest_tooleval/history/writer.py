@@ -35,12 +35,13 @@ _FINISH_RUN = """
     WHERE number = ?
 """
 # Replaces a case of the run with the same nodeid.
-_PUT_CASE = """
+_PUT_CASES = """
     INSERT OR REPLACE INTO cases (run, block, place, nodeid, file, suite, name, model, outcome,
                                   tolerated, overall, weight, passes, scored, cost_usd, content,
                                   suite_content, suite_cases)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    VALUES
 """
+_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class RunWriter:
@@ -74,11 +75,13 @@ class RunWriter:
                 added = connection.execute(
                     "INSERT INTO blocks (run, cases) VALUES (?, ?)", (self._number, data)
                 )
-                connection.executemany(
-                    _PUT_CASE,
+                # One statement a block: at each the tests would wait for the interpreter's lock.
+                connection.execute(
+                    _PUT_CASES + ", ".join([_ROW] * len(block)),
                     [
-                        (self._number, added.lastrowid, place, *_columns(case.row))
+                        value
                         for place, case in enumerate(block)
+                        for value in (self._number, added.lastrowid, place, *_columns(case.row))
                     ],
                 )
             suites = {(self._number, case.row.file, case.row.suite) for case in latest.values()}
