@@ -57,8 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.help or config.option.version:
         return
     config.add_cleanup(garbage.as_before)  # the first to be added is called last, after pytest's own
-    if not hasattr(config, "workerinput"):  # workers of xdist pass reports on unchanged
-        config.pluginmanager.register(_Results(config), "tooleval-results")
+    config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, even without a suite.
     settings = config.stash[_settings_key] = read_settings(config)
     if settings.estimate or settings.most_trials is not None:
@@ -102,14 +101,20 @@ def _asked_header(settings: Settings, workers: int | None) -> str:
 
 
 class _Results:
-    """Collects results from reports, which under xdist are all that this process sees of a case."""
+    """Collects results from reports, which under xdist are all that the controller sees of a case."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._is_worker = hasattr(config, "workerinput")
         self._failed = 0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        session = self._config.stash.get(_session_key, None)
+        if session is not None:
+            session.complete(report)
+        if self._is_worker:  # which sends it on as it is
+            return (yield)
         result: str | None = getattr(report, "tooleval", None)
         if result:
             eval_session(self._config).add(result.encode())

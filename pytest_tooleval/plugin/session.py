@@ -200,13 +200,11 @@ class EvalSession:
             item.attach(report, call)
         return report
 
-    # Before those who take the result from the report.
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+    def complete(self, report: pytest.TestReport) -> None:
+        """Put the result on a report that a plugin has changed, before others take it from there."""
         item = self._running
         if isinstance(item, CaseItem) and item.is_retried and report.when == "call":
             item.attach_again(report)
-        return (yield)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self.asking.drop(nodeid)
