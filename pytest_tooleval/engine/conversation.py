@@ -63,7 +63,7 @@ async def converse(
             if not number:
                 prompt, said = (*prompt, *said), ()
             offered = mocks.offered = (turn or case).tools
-            tools = [tool.to_wire() for tool in offered]
+            tools = [tool.wire for tool in offered]
             executor = TurnTools(case, mocks, live, world, number)
             for left in reversed(range(case.max_rounds)):
                 request = ChatRequest(

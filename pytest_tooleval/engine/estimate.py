@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import NamedTuple
+
+from msgspec import structs
 
 from ..record.run import payer
 from ..record.transcript import Transcript
@@ -88,7 +89,7 @@ def estimate(
     for case, spec, cassette, player in asked:
         replayed = _replayed(case, spec, cassette, player)
         row = row_of(spec.label, sums, replayed)
-        tools = [tool.to_wire() for tool in case.tools]
+        tools = [tool.wire for tool in case.tools]
         user = case.case.user
         turns = user.max_turns if user else len(case.turns) or 1
         fewest = 1 if user else (case.case.optimal_hops or 1) if case.case.multi_turn else turns
@@ -127,10 +128,10 @@ def _replayed(
     if case.case.user and player:
         spec, first = player, ChatRequest(opening(case.case.user), (), "none", sampling_for(player))
     else:
-        tools = [tool.to_wire() for tool in (case.turns[0] if case.turns else case).tools]
+        tools = [tool.wire for tool in (case.turns[0] if case.turns else case).tools]
         sampling, executor = sampling_for(spec, case), TurnTools(case, Mocks(case))
         first = ChatRequest(case.messages, tools, case.tool_choice, sampling, 0, executor)
-    requests = (replace(first, trial=trial) for trial in range(case.trials))
+    requests = (structs.replace(first, trial=trial) for trial in range(case.trials))
     return sum(cassette.find(key_of(question(spec, request))) is not None for request in requests)
 
 

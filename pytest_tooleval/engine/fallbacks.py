@@ -12,7 +12,8 @@ import functools
 import re
 from collections.abc import Mapping
 from collections.abc import Set
-from dataclasses import replace
+
+from msgspec import structs
 
 from ..errors import ModelError
 from .clients.base import ChatRequest
@@ -163,7 +164,7 @@ def _replaced(request: ChatRequest, instead: Mapping[str, str | None]) -> ChatRe
     if "max_tokens" in instead:
         sampling[MAX_COMPLETION_TOKENS] = request.sampling["max_tokens"]
     choice = instead.get("tool_choice") or request.tool_choice
-    return replace(request, sampling=sampling, tool_choice=choice)
+    return structs.replace(request, sampling=sampling, tool_choice=choice)
 
 
 @functools.cache

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
+
+from msgspec import structs
 
 from ..errors import ScoringError
 from ..record.metrics import BUILT_IN
@@ -50,7 +51,7 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
     # Other scorers cannot judge made-up answers, and these have no tokens, cost or latency.
     built_in = {metric: least for metric, least in case.thresholds.items() if metric in BUILT_IN}
     calls = {name: most for name, most in case.budgets.items() if name == "max_calls"}
-    case = dataclasses.replace(case, thresholds=built_in, budgets=calls)
+    case = structs.replace(case, thresholds=built_in, budgets=calls)
     try:
         if case.turns:
             return mutate_conversation(case)

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -118,7 +117,7 @@ class Span(NamedTuple):
 def _with_turns(case: ResolvedCase, transcript: Transcript) -> ResolvedCase:
     """The case; if a model plays the user, with as many turns as it took."""
     taken = max(1, len(transcript.turns))
-    return replace(case, turns=case.turns * taken) if case.case.user else case
+    return structs.replace(case, turns=case.turns * taken) if case.case.user else case
 
 
 def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
@@ -137,7 +136,7 @@ def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
 def _small(case: ResolvedCase, of: Expectations) -> ResolvedCase:
     fields = {"expected_calls": of.expected_calls, "call_order": of.call_order}
     test = case.case.model_copy(update={**fields, "match": of.match or case.case.match})
-    return replace(case, case=test, forbidden_calls=tuple(of.forbidden_calls or ()))
+    return structs.replace(case, case=test, forbidden_calls=tuple(of.forbidden_calls or ()))
 
 
 def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
@@ -153,7 +152,7 @@ def _forbidden(case: ResolvedCase, spans: Sequence[Span]) -> list[str | None]:
     turns = spans[:-1]
     # With "*", the case allows the calls that any of its turns expects.
     every = [call for span in spans for call in span.expected.expected_calls or ()]
-    whole = replace(case, case=case.case.model_copy(update={"expected_calls": every}))
+    whole = structs.replace(case, case=case.case.model_copy(update={"expected_calls": every}))
 
     def message(span: Span, by: ResolvedCase) -> str | None:
         text = forbidden_call(by, span.calls)

@@ -165,7 +165,7 @@ def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
                 effect = "no call can be valid" if closed else "models do not see what it is"
                 message = f"{show(name)} is required but is not a parameter: {effect}"
                 yield Finding((*place, "required"), message)
-        for trouble in troubles(tool.to_wire()["function"]):
+        for trouble in troubles(tool.wire["function"]):
             message = f"tool {show(tool.name)}: {trouble}"
             yield Finding((*place[:-1], *trouble.at), message, at_key=trouble.at != ("name",))
 

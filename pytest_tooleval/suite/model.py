@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import field
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 from typing import Any
 from typing import Literal
 from typing import get_args
 
+from msgspec import Struct
 from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import Field
@@ -92,7 +93,8 @@ class Tool(_Strict):
     def name(self) -> str:
         return self.function.name
 
-    def to_wire(self) -> dict[str, Any]:
+    @cached_property
+    def wire(self) -> dict[str, Any]:
         """The tool for the chat API, with only the fields that the suite has."""
         return self.model_dump(exclude_unset=True)
 
@@ -423,8 +425,7 @@ class Overrides:
     reasoning_effort: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedTurn:
+class ResolvedTurn(Struct, frozen=True):
     """A turn with its prompt as messages, and the tools offered in it.
 
     If a model plays the user, a single one without a prompt represents every turn.
@@ -435,8 +436,7 @@ class ResolvedTurn:
     tools: tuple[Tool, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedCase:
+class ResolvedCase(Struct, frozen=True):
     """A case with the suite's defaults applied: what the engine runs and what scorers read.
 
     `temperature` and `max_tokens` are None if neither the command line, the case nor the suite sets
@@ -458,11 +458,11 @@ class ResolvedCase:
     thresholds: Mapping[str, float]
     trials: int
     pass_rule: str = "mean"
-    budgets: Mapping[str, float] = field(default_factory=dict)
+    budgets: Mapping[str, float] = {}
     forbidden_calls: tuple[str | ExpectedCall, ...] = ()
     live_tools: tuple[str, ...] = ()
     reasoning_effort: str | None = None
-    set_by: Mapping[str, str] = field(default_factory=dict)
+    set_by: Mapping[str, str] = {}
     turns: tuple[ResolvedTurn, ...] = ()
     world: WorldSpec | None = None
 
@@ -621,4 +621,7 @@ def prompt_messages(prompt: str | list[PromptMessage] | None) -> tuple[dict[str,
 
 
 def _first(*values: Any) -> Any:
-    return next((value for value in values if value is not None), None)
+    for value in values:
+        if value is not None:
+            return value
+    return None

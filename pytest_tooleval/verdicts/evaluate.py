@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec import structs
 
 from ..engine.runner import Answer
@@ -26,8 +26,7 @@ from .case import judge
 _ASKED = 2000  # characters of the prompt for lists and search
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The place of a case: node id, file, position from 0, fingerprints as in `suite.fingerprints`."""
 
     nodeid: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
 from typing import Any
 from typing import Protocol
+
+from msgspec import Struct
 
 from ...record.calls import ToolCall
 from ...record.transcript import Message
@@ -36,8 +36,7 @@ class Executor(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
+class ChatRequest(Struct, frozen=True):
     """One question to a model, without credentials.
 
     `tools` are chat API objects; without tools no `tool_choice` is sent. `sampling` contains
@@ -49,7 +48,7 @@ class ChatRequest:
     messages: Sequence[Mapping[str, Any]]
     tools: Sequence[Mapping[str, Any]] = ()
     tool_choice: str = "auto"
-    sampling: Mapping[str, Any] = field(default_factory=dict)
+    sampling: Mapping[str, Any] = {}
     trial: int = 0
     executor: Executor | None = None
 

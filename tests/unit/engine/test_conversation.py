@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.cassette import key_of
@@ -286,7 +287,7 @@ async def test_a_world_that_misbehaves_is_an_error_of_the_trial(tmp_path: Path) 
     case = talk(tmp_path, {})
     (tmp_path / "broken.py").write_text("class Desk:\n  def look(self): return object()\n")
     assert case.world is not None
-    broken = replace(case, world=replace(case.world, target="broken:Desk", args={}))
+    broken = structs.replace(case, world=replace(case.world, target="broken:Desk", args={}))
     with pytest.raises(ModelError, match=r"^Desk\.look returned something that is not JSON: ") as caught:
         await Model(says(call("look"))).run(broken)
     assert caught.value.kind == "world"
@@ -296,15 +297,15 @@ async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: P
     spec = ModelSpec(label="m", model="openai/m")
     case = talk(tmp_path, {}, {})
     model = Model(says(call("refund", '{"amount": 1}')), says(content="1"), says(call("look")))
-    await model.run(replace(case, case=case.case.model_copy(update={"max_rounds": 2})))
+    await model.run(structs.replace(case, case=case.case.model_copy(update={"max_rounds": 2})))
     cassette = Cassette(tmp_path / "tape.jsonl", "new")
     replies = [says(call("refund", '{"amount": 1}')), says(content="1"), says(call("look")), says()]
     for request, reply in zip(model.requests, replies, strict=True):
-        asked = question(spec, replace(request, sampling={"temperature": 0.0}, trial=0))
+        asked = question(spec, structs.replace(request, sampling={"temperature": 0.0}, trial=0))
         cassette.add(key_of(asked), asked, ChatAnswer(reply))
     assert await asyncio.to_thread(first_missing, case, spec, cassette) is None
     assert case.world is not None
-    changed = replace(case, world=replace(case.world, args={"refunded": 6}))
+    changed = structs.replace(case, world=replace(case.world, args={"refunded": 6}))
     missing = await asyncio.to_thread(first_missing, changed, spec, cassette)
     assert missing is not None
     why = cassette.why_missing(missing, always=True)

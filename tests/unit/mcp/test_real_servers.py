@@ -73,7 +73,7 @@ def lexical_tool_selection(suite: Suite) -> float:
     values = []
     for case in suite.test_cases:
         asked = resolve(suite, case)
-        message = lexical_message(asked.messages, [tool.to_wire() for tool in asked.tools], "required")
+        message = lexical_message(asked.messages, [tool.wire for tool in asked.tools], "required")
         calls: list[Any] = [call["function"] for call in message["tool_calls"]]
         values.append(score_calls(suite, case, calls).scores["tool_selection"].value or 0.0)
     return sum(values) / len(values)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.cassette import RecordMode
@@ -157,7 +158,7 @@ def chain(first: str, second: str) -> tuple[dict[str, Any], ...]:
 
 def test_ids_of_calls_do_not_matter_but_which_answer_is_whose_does() -> None:
     def key(messages: tuple[dict[str, Any], ...]) -> str:
-        return key_of(question(SPEC, dataclasses.replace(REQUEST, messages=messages)))
+        return key_of(question(SPEC, structs.replace(REQUEST, messages=messages)))
 
     crossed = chain("a", "b")
     crossed[2]["tool_call_id"], crossed[3]["tool_call_id"] = "b", "a"
@@ -184,7 +185,7 @@ def test_time_outs_keys_and_labels_do_not_matter() -> None:
     ],
 )
 def test_what_may_change_the_answer_is_in_the_key(change: dict[str, Any]) -> None:
-    assert key_of(question(SPEC, dataclasses.replace(REQUEST, **change))) != KEY
+    assert key_of(question(SPEC, structs.replace(REQUEST, **change))) != KEY
 
 
 @pytest.mark.parametrize("change", [{"model": "openai/other"}, {"api_base": None}, {"callable": "a:b"}])
@@ -195,7 +196,7 @@ def test_who_is_asked_is_in_the_key(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize("secret", ["sk-planted-12345", 'quote"and\\slash', "schlüssel-☃"])
 def test_no_secret_is_in_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
     monkeypatch.setenv("MY_API_KEY", secret)
-    request = dataclasses.replace(REQUEST, messages=[{"role": "user", "content": f"the key {secret}!"}])
+    request = structs.replace(REQUEST, messages=[{"role": "user", "content": f"the key {secret}!"}])
     asked = question(SPEC, request)
     Cassette(path, "new").add(key_of(asked), asked, ANSWER)
     assert json.dumps(secret)[1:-1] not in path.read_text(encoding="ascii")

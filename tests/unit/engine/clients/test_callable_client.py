@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import sys
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
@@ -372,7 +372,7 @@ async def test_the_time_of_a_call_stands_still_while_others_block_the_loop(
 ) -> None:
     """Eight calls of 0.3 s, one after the other, and none takes longer than 1.5 s."""
     mine = client(folder, name)
-    calls = (mine.complete(dataclasses.replace(REQUEST, trial=9), 1.5) for _ in range(8))
+    calls = (mine.complete(structs.replace(REQUEST, trial=9), 1.5) for _ in range(8))
     answers = await asyncio.gather(*calls)
     assert {answer.message["content"] for answer in answers} == {"at last"}
     assert all(0.2 < (answer.latency_s or 0) < 1.5 for answer in answers)
@@ -384,13 +384,13 @@ async def test_the_time_of_a_call_stands_still_while_others_block_the_loop(
 async def test_one_call_at_a_time_blocks_nobody(folder: Path) -> None:
     mine = client(folder, "blocks")
     for _ in range(4):
-        await mine.complete(dataclasses.replace(REQUEST, trial=9), 60.0)
+        await mine.complete(structs.replace(REQUEST, trial=9), 60.0)
     assert mine.problem == ""
 
 
 async def test_a_loop_that_is_never_given_back_ends_all_calls(folder: Path) -> None:
     mine = client(folder, "blocks")
-    calls = (mine.complete(dataclasses.replace(REQUEST, trial=3), 0.5) for _ in range(3))
+    calls = (mine.complete(structs.replace(REQUEST, trial=3), 0.5) for _ in range(3))
     for error in await asyncio.gather(*calls, return_exceptions=True):
         assert isinstance(error, ModelError)
         assert error.kind == "timeout"
