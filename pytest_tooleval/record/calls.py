@@ -17,6 +17,8 @@ from .untrusted import as_text
 # Far deeper than any real call. Python's own limit is near 1000, but varies with the version and the
 # stack, so that what one place reads another could not write.
 MAX_DEPTH = 200
+# Slow to make for each call.
+_FINITE = json.JSONEncoder(default=repr, allow_nan=False)
 # The message for a call whose `arguments` are None.
 NO_OBJECT = "the arguments are not a JSON object"
 
@@ -112,7 +114,7 @@ def is_nested_deeper(value: object, levels: int) -> bool:
 def _is_finite(value: object) -> bool:
     """Whether it has no NaN or infinity, which JSON lacks: 1e400 is read as infinity."""
     try:
-        json.dumps(value, default=repr, allow_nan=False)
+        _FINITE.encode(value)
     except ValueError:
         return False
     return True

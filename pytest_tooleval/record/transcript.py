@@ -242,11 +242,11 @@ def measures_of(transcript: Transcript) -> Measures:
         tool_choice=replies[-1].tool_choice if replies else None,
         temperature=replies[-1].temperature if replies else None,
         fallbacks={name: sent for reply in replies for name, sent in reply.fallbacks.items()},
-        latency_s=sum_if_known(reply.latency_s for reply in replies),
-        prompt_tokens=sum_if_known(reply.prompt_tokens for reply in replies),
-        completion_tokens=sum_if_known(reply.completion_tokens for reply in replies),
-        reasoning_tokens=sum_if_known(reply.reasoning_tokens for reply in replies),
-        cost_usd=sum_if_known(reply.cost_usd for reply in replies),
+        latency_s=sum_if_known([reply.latency_s for reply in replies]),
+        prompt_tokens=sum_if_known([reply.prompt_tokens for reply in replies]),
+        completion_tokens=sum_if_known([reply.completion_tokens for reply in replies]),
+        reasoning_tokens=sum_if_known([reply.reasoning_tokens for reply in replies]),
+        cost_usd=sum_if_known([reply.cost_usd for reply in replies]),
         cached=bool(replies) and all(reply.cached for reply in replies),
         served_model=replies[-1].served_model if replies else None,
         system_fingerprint=replies[-1].system_fingerprint if replies else None,
@@ -255,6 +255,9 @@ def measures_of(transcript: Transcript) -> Measures:
 
 def sum_if_known(values: Iterable[_Number | None]) -> _Number | None:
     """The sum; None when a value is unknown or there is none."""
-    all_values = list(values)
-    known = [value for value in all_values if value is not None]
-    return sum(known) if known and len(known) == len(all_values) else None
+    total: _Number | None = None
+    for value in values:
+        if value is None:
+            return None
+        total = value if total is None else total + value
+    return total

@@ -138,10 +138,13 @@ def score_transcript(
             calls_made=len(transcript.calls),
             choices=choices_of(case, transcript, analysis),
             others_cost_usd=transcript.others_cost_usd,
+            passed=True,
             **measures,
         )
         failure, wrong = _failure(case, result, analysis, drafts, scorers)
-    return structs.replace(result, passed=failure is None, failure=failure, wrong=wrong)
+    if failure is None:
+        return result
+    return structs.replace(result, passed=False, failure=failure, wrong=wrong)
 
 
 def _failure(
@@ -191,8 +194,8 @@ def _failing(
     case: ResolvedCase, values: Mapping[str, float | None], scorers: Sequence[Scorer]
 ) -> dict[str, tuple[float | None, float]]:
     """The metrics that miss their thresholds, with score and threshold."""
-    known = {*values, *BUILT_IN, *(metric for scorer in scorers for metric in scorer.metrics)}
     for metric in case.thresholds:
-        if metric not in known:
+        is_known = metric in values or metric in BUILT_IN
+        if not is_known and not any(metric in scorer.metrics for scorer in scorers):
             raise ScoringError(f"there is a threshold for {metric!r}, but no scorer reports it")
     return missed_thresholds(values, case.thresholds)

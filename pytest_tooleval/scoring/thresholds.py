@@ -20,15 +20,17 @@ def missed_thresholds(
     show an answer to be right, a wrong answer misses them all. A right one raises ScoringError: a case
     must not pass if nothing judges it.
     """
-    judged = {metric: scores.get(metric) for metric in thresholds}
-    missed: dict[str, tuple[float | None, float]] = {
-        metric: (score, thresholds[metric])
-        for metric, score in judged.items()
-        if score is not None and score < thresholds[metric] - TOLERANCE
-    }
-    deciding = [metric for metric in thresholds if metric not in NEVER_DECISIVE]
-    if missed or any(judged[metric] is not None for metric in deciding):
+    missed: dict[str, tuple[float | None, float]] = {}
+    is_judged = False
+    for metric, bound in thresholds.items():
+        score = scores.get(metric)
+        if score is not None:
+            is_judged = is_judged or metric not in NEVER_DECISIVE
+            if score < bound - TOLERANCE:
+                missed[metric] = score, bound
+    if missed or is_judged:
         return missed
+    deciding = [metric for metric in thresholds if metric not in NEVER_DECISIVE]
     overall = scores.get("overall")
     if overall is None or overall >= 1.0 - TOLERANCE:
         raise ScoringError(

@@ -19,6 +19,8 @@ Judgement = tuple[Outcome, dict[str, float | None], str]
 
 def mean_scores(trials: Sequence[TrialResult]) -> dict[str, float | None]:
     """The mean of each metric over the trials that have a value; None if none has."""
+    if len(trials) == 1:
+        return trials[0].values
     values: dict[str, list[float]] = {}
     for trial in trials:
         for metric, value in trial.values.items():
