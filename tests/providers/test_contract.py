@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fnmatch import fnmatch
+from pathlib import Path
 
 import pytest
 from generated import part
@@ -115,6 +116,21 @@ def test_a_missing_key_is_said_before_anything_is_asked(
     assert (missing.value.kind, missing.value.fatal) == ("credentials", True)
     assert KEYS[model] in missing.value.message
     assert contract.standins.exchanges == []
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-4o", "anthropic/claude-haiku-4-5"])
+def test_certificates_are_verified(
+    contract: Contract, model: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The contract's own is trusted by SSL_CERT_FILE alone."""
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with pytest.raises(ModelError, match="certificate verify failed") as raised:
+        contract.result(Target(model), CHECKS[0])
+    assert raised.value.kind == "unreachable"
+    (tmp_path / "cert.txt").write_text("nothing", encoding="ascii")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.txt"))
+    with pytest.raises(ModelError, match=r"SSL_CERT_FILE: .*cert\.txt"):
+        contract.result(Target(model), CHECKS[0])
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda one: one.label)

@@ -12,17 +12,16 @@ from typing import Any
 
 import pytest
 from mock_server import MockServer
+from mock_server import http
 
 from pytest_tooleval.engine.asking import make_client
 from pytest_tooleval.engine.clients.base import MOST_BYTES
 from pytest_tooleval.engine.clients.base import ChatAnswer
-from pytest_tooleval.engine.clients.base import ChatClient
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.clients.litellm_client import load_litellm
 from pytest_tooleval.engine.clients.litellm_connections import guard_connections
 from pytest_tooleval.engine.conversation import converse
-from pytest_tooleval.engine.fallbacks import ParameterRefused
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ErrorKind
@@ -32,26 +31,14 @@ from pytest_tooleval.record.transcript import Reply
 from ..fakes import WEATHER
 from ..fakes import case_of
 from ..fakes import tool
-from .test_openai_chat import http
-from .test_openai_chat import raw_server
-
-KEY = "sk-planted-0123456789"
-REQUEST = ChatRequest(
-    [{"role": "user", "content": "What's the weather in Paris?"}],
-    [WEATHER],
-    "required",
-    {"max_tokens": 100},
-)
+from .asking import KEY
+from .asking import REQUEST
+from .asking import ask
 
 
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_API_KEY", KEY)
-
-
-def client(model: str, server: MockServer, api: str | None = "litellm") -> ChatClient:
+def spec_of(model: str, server: MockServer, api: str | None = "litellm") -> ModelSpec:
     base = f"http://127.0.0.1:{server.port}"
-    return make_client(ModelSpec("m", model=model, api=api, api_base=base, api_key_env="MY_API_KEY"))
+    return ModelSpec("m", model=model, api=api, api_base=base, api_key_env="MY_API_KEY")
 
 
 @pytest.fixture(params=[None, "litellm"], ids=["by itself", "litellm"])
@@ -59,14 +46,6 @@ def api(request: pytest.FixtureRequest) -> str | None:
     """Anthropic and Google are asked by our own clients, unless litellm is meant."""
     asked: str | None = request.param
     return asked
-
-
-async def ask(model: str, server: MockServer, api: str | None = "litellm") -> ChatAnswer:
-    mine = client(model, server, api)
-    try:
-        return await mine.complete(REQUEST, 60.0)
-    finally:
-        await mine.close()
 
 
 def anthropic(type: str, message: str) -> dict[str, Any]:
@@ -124,7 +103,7 @@ async def fails(
 ) -> None:
     with MockServer(respond=lambda path, request: (status, body), retry_after="3") as server:
         with pytest.raises(ModelError) as raised:
-            await ask(model, server, api)
+            await ask(spec_of(model, server, api))
         assert server.requests == 1
     error = raised.value
     assert (error.kind, error.retryable) == (kind, retryable)
@@ -178,20 +157,9 @@ async def test_the_providers_own_reason(
 ) -> None:
     """litellm makes `stop` or `content_filter` of these."""
     with MockServer(respond=lambda path, request: (200, document)) as server:
-        answer = await ask(model, server, api)
+        answer = await ask(spec_of(model, server, api))
     assert (answer.finish_reason, answer.finish_message) == ended
     assert answer.message["content"] is None or not answer.message["content"]
-
-
-async def test_claudes_thinking_mode_refuses_required(api: str | None) -> None:
-    body = anthropic(
-        "invalid_request_error", "Thinking may not be enabled when tool_choice forces tool use."
-    )
-    with (
-        MockServer(respond=lambda path, request: (400, body)) as server,
-        pytest.raises(ParameterRefused),
-    ):
-        await ask(CLAUDE, server, api)
 
 
 @pytest.mark.parametrize(
@@ -301,10 +269,9 @@ async def test_no_key_of_a_provider_travels_to_another_host(
         monkeypatch.setenv(name, f"planted-{name}")
     paths: list[str] = []
     with MockServer(respond=lambda path, request: paths.append(path)) as server:
-        mine = make_client(ModelSpec("m", model=model, api=api, api_base=server.base_url))
+        spec = ModelSpec("m", model=model, api=api, api_base=server.base_url)
         with contextlib.suppress(ModelError):  # what comes back is of OpenAI's kind
-            await mine.complete(ChatRequest(REQUEST.messages), 60.0)
-        await mine.close()
+            await ask(spec, ChatRequest(REQUEST.messages))
     assert paths
     assert "planted" not in str(server.headers) + str(server.bodies) + str(paths)
 
@@ -359,12 +326,10 @@ async def test_no_redirect_is_followed(
     load_litellm().in_memory_llm_clients_cache.flush_cache()
     with MockServer() as other:
         location = f"Location: http://localhost:{other.port}/v1"
-        async with raw_server(http(b"", 307, location)) as port:
-            base = f"http://127.0.0.1:{port}"
-            mine = LitellmClient(ModelSpec("m", model=model, api_base=base, api_key_env="MY_API_KEY"))
+        with MockServer(raw=http(b"", 307, location)) as server:
+            spec = spec_of(model, server)
             with pytest.raises(ModelError, match="redirects to http://localhost") as raised:
-                await mine.complete(ChatRequest(REQUEST.messages), 60.0)
-            await mine.close()
+                await ask(spec, ChatRequest(REQUEST.messages))
         assert other.requests == 0
     assert (raised.value.kind, raised.value.fatal) == ("bad_request", True)
     assert KEY not in raised.value.message
@@ -372,10 +337,12 @@ async def test_no_redirect_is_followed(
 
 @pytest.mark.parametrize("model", ["openai/m", CLAUDE, "amazon_nova/m"])
 async def test_a_body_beyond_all_measure_is_not_read(model: str) -> None:
-    async with raw_server(http(b" " * (MOST_BYTES + 1), 200)) as port:
-        spec = ModelSpec("m", model=model, api_base=f"http://127.0.0.1:{port}")
-        with pytest.raises(ModelError, match="the answer is longer than 32 MiB"):
-            await LitellmClient(spec).complete(REQUEST, 60.0)
+    with (
+        MockServer(raw=http(b" " * (MOST_BYTES + 1))) as server,
+        pytest.raises(ModelError, match="the answer is longer than 32 MiB") as raised,
+    ):
+        await ask(spec_of(model, server))
+    assert (raised.value.kind, raised.value.retryable) == ("bad_response", False)
 
 
 async def test_litellms_own_aiohttp_is_not_used() -> None:
@@ -388,11 +355,11 @@ async def test_litellms_own_aiohttp_is_not_used() -> None:
 @pytest.mark.parametrize("packing", ["gzip", "br"])
 @pytest.mark.parametrize("model", [CLAUDE, "amazon_nova/m"])
 async def test_a_packing_that_was_not_asked_for_is_not_opened(model: str, packing: str) -> None:
-    async with raw_server(http(b"x", 200, f"Content-Encoding: {packing}")) as port:
-        mine = LitellmClient(ModelSpec("m", model=model, api_base=f"http://127.0.0.1:{port}"))
-        with pytest.raises(ModelError, match="an encoding that was not requested") as raised:
-            await mine.complete(REQUEST, 60.0)
-        await mine.close()
+    with (
+        MockServer(raw=http(b"x", 200, f"Content-Encoding: {packing}")) as server,
+        pytest.raises(ModelError, match="an encoding that was not requested") as raised,
+    ):
+        await ask(spec_of(model, server))
     assert raised.value.kind == "bad_response"
 
 
@@ -421,49 +388,6 @@ def test_a_litellm_of_another_build_is_refused(monkeypatch: pytest.MonkeyPatch) 
     assert raised.value.fatal
 
 
-THOUGHTS = [
-    {"type": "thinking", "thinking": "hmm", "signature": "SIGNED=="},
-    {"type": "redacted_thinking", "data": "REDACTED"},
-    {"type": "text", "text": "Let me look."},
-]
-
-
-async def test_claudes_thoughts_and_signatures_go_back() -> None:
-    def respond(path: str, request: dict[str, Any]) -> tuple[int, object]:
-        first = len(request["messages"]) == 1
-        name = "search" if first else "get_weather"
-        call = {"type": "tool_use", "id": f"toolu_{name}", "name": name, "input": {"city": "Paris"}}
-        return 200, {
-            "id": "msg_1",
-            "type": "message",
-            "role": "assistant",
-            "model": "claude",
-            "content": [*THOUGHTS, call],
-            "stop_reason": "tool_use",
-            "usage": {"input_tokens": 10, "output_tokens": 5},
-        }
-
-    case = case_of(
-        WEATHER, tool("search"), multi_turn=True, tool_choice="auto", mock_responses={"search": "x"}
-    )
-    sampling = {"max_tokens": 2000, "thinking": {"type": "enabled", "budget_tokens": 1024}}
-    with MockServer(respond=respond) as server:
-        mine = client(CLAUDE, server)
-
-        async def ask(request: ChatRequest) -> Reply:
-            answer = await mine.complete(request, 60.0)
-            return read_reply(answer, request, cached=False)
-
-        transcript = await converse(case, ask, sampling)
-        await mine.close()
-    assert [made.name for made in transcript.calls] == ["search", "get_weather"]
-    carried, answered = server.bodies[1]["messages"][1:]
-    assert carried["content"][:3] == THOUGHTS
-    assert carried["content"][3]["id"] == "toolu_search"
-    assert answered["content"][0]["tool_use_id"] == "toolu_search"
-    assert server.bodies[1]["tools"] == server.bodies[0]["tools"]
-
-
 async def test_broken_arguments_in_a_chain_are_the_models_failure() -> None:
     """litellm cannot send arguments to Claude that are not JSON; a chain must not end as an error."""
 
@@ -485,7 +409,7 @@ async def test_broken_arguments_in_a_chain_are_the_models_failure() -> None:
         "usage": {"input_tokens": 10, "output_tokens": 5},
     }
     with MockServer(respond=lambda path, request: (200, body)) as server:
-        mine = client(CLAUDE, server)
+        mine = make_client(spec_of(CLAUDE, server))
         transcript = await converse(
             case_of(WEATHER, tool("search"), multi_turn=True), broken, {"max_tokens": 9}
         )
@@ -553,5 +477,5 @@ async def test_a_deployment_that_wants_another_api_is_told_its_name() -> None:
         MockServer(respond=lambda path, request: (400, body)) as server,
         pytest.raises(ModelError, match='model = "azure/responses/mine" asks there') as raised,
     ):
-        await ask("azure/mine", server)
+        await ask(spec_of("azure/mine", server))
     assert (raised.value.kind, raised.value.fatal) == ("bad_request", True)

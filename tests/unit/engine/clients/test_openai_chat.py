@@ -1,4 +1,4 @@
-"""our own client by itself: addresses, keys, proxies, certificates, sizes."""
+"""Our own clients: which model takes which, addresses, keys, proxies, sizes."""
 
 from __future__ import annotations
 
@@ -7,24 +7,18 @@ import contextlib
 import gzip
 import json
 import os
-import shutil
-import ssl
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from mock_server import MockServer
 from mock_server import answer_to
+from mock_server import http
 
 from pytest_tooleval.engine.asking import make_client
-from pytest_tooleval.engine.asking import sampling_for
 from pytest_tooleval.engine.clients import http_client
 from pytest_tooleval.engine.clients.anthropic_messages import AnthropicClient
-from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.gemini import GeminiClient
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
@@ -37,62 +31,19 @@ from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER
-from ..fakes import case_of
-
-MESSAGES = [{"role": "user", "content": "What's the weather in Paris?"}]
-
-
-@pytest.fixture(autouse=True)
-def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY OPENAI_BASE_URL OPENAI_API_BASE OPENAI_API_KEY"
-    for name in [*names.split(), *names.lower().split(), "OPENAI_ORGANIZATION", "SSL_CERT_FILE"]:
-        monkeypatch.delenv(name, raising=False)
-
-
-def request(**sampling: Any) -> ChatRequest:
-    return ChatRequest(MESSAGES, [WEATHER], "required", sampling)
-
-
-async def ask(spec: ModelSpec, question: ChatRequest | None = None) -> ChatAnswer:
-    client = OpenAIClient(spec)
-    try:
-        return await client.complete(question or request(), 60.0)
-    finally:
-        await client.close()
+from .asking import CLAUDE
+from .asking import GEMINI
+from .asking import REQUEST
+from .asking import USER
+from .asking import ask
 
 
 def spec_of(base: str, **fields: Any) -> ModelSpec:
     return ModelSpec("m", **{"model": "openai/mock", "api_base": base, **fields})
 
 
-@asynccontextmanager
-async def raw_server(reply: bytes, **options: Any) -> AsyncIterator[int]:
-    """A server that answers every request with these bytes; its port."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-            await reader.readexactly(length)
-            writer.write(reply)
-            await writer.drain()
-        except (OSError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, **options)
-    async with server:
-        yield server.sockets[0].getsockname()[1]
-
-
-def http(body: bytes, status: int = 200, *headers: str) -> bytes:
-    lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", *headers]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
-
-
 def completion() -> bytes:
-    message = answer_to({"messages": MESSAGES, "tools": [WEATHER]})
+    message = answer_to({"messages": [USER], "tools": [WEATHER]})
     return json.dumps({"choices": [{"message": message}]}).encode()
 
 
@@ -109,6 +60,18 @@ def completion() -> bytes:
         ({"model": "responses/o3-pro"}, OpenAIClient),
         ({"model": "openai/gpt-4o", "api": "litellm"}, LitellmClient),
         ({"model": "azure/gpt-4o"}, LitellmClient),
+        ({"model": "azure/gpt-4o", "api_key_env": "MY_API_KEY"}, LitellmClient),
+        ({"model": "azure/gpt-5.6"}, LitellmClient),  # it logs in
+        ({"model": "azure/gpt-5.6", "api_key_env": "MY_API_KEY"}, OpenAIClient),
+        ({"model": "azure/responses/mine", "api_key_env": "MY_API_KEY"}, OpenAIClient),
+        (
+            {"model": "azure/gpt-5.6", "api_key_env": "MY_API_KEY", "extra": {"api_version": "x"}},
+            OpenAIClient,
+        ),
+        (
+            {"model": "azure/gpt-5.6", "api_key_env": "MY_API_KEY", "extra": {"organization": "x"}},
+            LitellmClient,
+        ),
         ({"model": "openai/gpt-4o", "api": "openai"}, OpenAIClient),
         ({"model": "hosted_vllm/m", "api_base": "http://x/v1"}, LitellmClient),
         ({"model": "hosted_vllm/m", "api_base": "http://x/v1", "api": "openai"}, OpenAIClient),
@@ -161,12 +124,102 @@ def test_the_lean_lane_does_not_import_litellm() -> None:
 # What is sent, and where.
 
 
-@pytest.mark.parametrize("ending", ["/v1", "/v1/", "", "/", "/deep/er/v1"])
-async def test_the_address_is_api_base_as_given(ending: str) -> None:
+# An answer in the words of all protocols.
+HELLO = {
+    "choices": [{"message": {"content": "Hi"}}],
+    "output": [],
+    "content": [],
+    "candidates": [{"finishReason": "STOP"}],
+}
+CHAT, MESSAGES, AZURE = "/chat/completions", "/v1/messages", "/openai/v1/responses"
+
+
+@pytest.mark.parametrize("by", ["table", "environment"])
+@pytest.mark.parametrize(
+    ("model", "variable", "ending", "path"),
+    [
+        ("openai/m", "OPENAI_BASE_URL", "", CHAT),
+        ("openai/m", "OPENAI_BASE_URL", "/", CHAT),
+        ("openai/m", "OPENAI_API_BASE", "/v1/", f"/v1{CHAT}"),
+        ("openai/m", "OPENAI_API_BASE", "/deep/er/v1", f"/deep/er/v1{CHAT}"),
+        ("azure/gpt-5.6", "AZURE_API_BASE", "", AZURE),
+        ("azure/gpt-5.6", "AZURE_API_BASE", "/openai", AZURE),
+        ("azure/responses/gpt-5.6", "AZURE_API_BASE", "/", AZURE),
+        ("azure/responses/gpt-5.6", "AZURE_API_BASE", "/openai/v1/", AZURE),
+        (CLAUDE, "ANTHROPIC_BASE_URL", "", MESSAGES),
+        (CLAUDE, "ANTHROPIC_API_BASE", "/v1/", MESSAGES),
+        (CLAUDE, "ANTHROPIC_API_BASE", "/team/v1/messages", "/team/v1/messages"),
+        (GEMINI, "GEMINI_API_BASE", "/v1beta", f"/v1beta/models/{GEMINI[7:]}:generateContent"),
+    ],
+)
+async def test_addresses_and_keys(
+    monkeypatch: pytest.MonkeyPatch, model: str, variable: str, ending: str, path: str, by: str
+) -> None:
+    key = f"{variable.partition('_')[0]}_API_KEY"
+    monkeypatch.setenv(key, "sk-mine-123456")
+    monkeypatch.setenv("OPENAI_ORGANIZATION", "org-1")
     paths: list[str] = []
-    with MockServer(respond=lambda path, body: paths.append(path)) as server:
-        await ask(spec_of(server.base_url.removesuffix("/v1") + ending))
-    assert paths == [ending.rstrip("/") + "/chat/completions"]
+
+    def respond(asked: str, body: dict[str, Any]) -> tuple[int, object]:
+        paths.append(asked)
+        return 200, HELLO
+
+    with MockServer(respond=respond) as server:
+        address = f"http://127.0.0.1:{server.port}{ending}"
+        monkeypatch.setenv(variable, address)
+        table: dict[str, Any] = {"api_base": address, "api_key_env": key} if by == "table" else {}
+        await ask(ModelSpec("m", model=model, **table))
+    assert paths == [path]
+    [headers] = server.headers
+    sent = {"ANTHROPIC_API_KEY": "x-api-key", "GEMINI_API_KEY": "x-goog-api-key"}
+    assert headers[sent.get(key, "authorization")].removeprefix("Bearer ") == "sk-mine-123456"
+    to_openai = by == "environment" and key == "OPENAI_API_KEY"
+    assert headers.get("openai-organization") == ("org-1" if to_openai else None)
+
+
+async def test_azure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_API_KEY", "sk-mine-123456")
+    usage = {"input_tokens": 50, "output_tokens": 90}
+    with MockServer(respond=lambda path, body: (200, {"output": [], "usage": usage})) as server:
+        monkeypatch.setenv("AZURE_API_BASE", server.base_url)
+        request = ChatRequest([USER], sampling={"api_version": "2024-10-21"})
+        answer = await ask(ModelSpec("m", model="azure/gpt-5.6"), request)
+    assert server.bodies[0]["model"] == "gpt-5.6"
+    assert "api_version" not in server.bodies[0]
+    assert answer.cost_usd
+
+
+@pytest.mark.parametrize(
+    ("model", "where", "base"),
+    [
+        *(
+            ("openai/m", "api_base", base)
+            for base in ("127.0.0.1:8080/v1", "ftp://x/v1", "http://", "http://[::1/v1", "x y")
+        ),
+        ("openai/m", "OPENAI_BASE_URL", "user:hidden@gw.example/v1"),
+        ("azure/gpt-5.6", "AZURE_API_BASE", ""),
+        (CLAUDE, "ANTHROPIC_API_BASE", "gateway/v1"),
+        (CLAUDE, "ANTHROPIC_BASE_URL", "gateway/v1"),
+    ],
+)
+async def test_what_is_no_address_ends_the_model(
+    monkeypatch: pytest.MonkeyPatch, model: str, where: str, base: str
+) -> None:
+    for provider in ("OPENAI", "AZURE", "ANTHROPIC"):
+        monkeypatch.setenv(f"{provider}_API_KEY", "sk-mine-123456")
+    monkeypatch.setenv(where, base)
+    with pytest.raises(ModelError, match=f"^{where}: expected an address") as raised:
+        await ask(ModelSpec("m", model=model, api_base=base if where == "api_base" else None))
+    assert (raised.value.kind, raised.value.fatal) == ("bad_request", True)
+    assert "hidden" not in raised.value.message
+
+
+async def test_what_is_secret_in_an_address_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-mine-123456")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1?code=hidden")
+    with pytest.raises(ModelError, match="no connection") as raised:
+        await ask(ModelSpec("m", model="openai/m"))
+    assert "hidden" not in raised.value.message
 
 
 @pytest.mark.parametrize(
@@ -175,88 +228,11 @@ async def test_the_address_is_api_base_as_given(ending: str) -> None:
 )
 async def test_only_the_prefix_openai_is_taken_off(model: str, sent: str) -> None:
     with MockServer() as server:
-        await ask(spec_of(server.base_url, model=model))
+        await ask(spec_of(server.base_url, model=model, api="openai"))
     assert server.bodies[0]["model"] == sent
 
 
-async def test_parameters_go_into_the_body_as_given() -> None:
-    extra = {
-        "seed": 7,
-        "reasoning_effort": "low",
-        "extra_body": {"top_k": 5},
-        "extra_headers": {"X-Team": "tools"},
-    }
-    with MockServer() as server:
-        spec = spec_of(server.base_url, extra=extra)
-        await ask(spec, request(**sampling_for(spec, case_of())))
-    (body,), (headers,) = server.bodies, server.headers
-    assert {k: v for k, v in body.items() if k not in ("model", "messages", "tools", "tool_choice")} == {
-        "temperature": 0.0,
-        "seed": 7,
-        "reasoning_effort": "low",
-        "top_k": 5,
-    }
-    assert headers["x-team"] == "tools"
-
-
-async def test_lone_surrogates_are_replaced() -> None:
-    question = ChatRequest([*MESSAGES, {"role": "assistant", "content": "\ud800 ü"}])
-    with MockServer() as server:
-        await ask(spec_of(server.base_url), question)
-    assert server.bodies[0]["messages"][1]["content"] == "? ü"
-
-
-async def test_without_api_base_the_environment_says_where_and_with_which_key(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-mine-123456")
-    monkeypatch.setenv("OPENAI_ORGANIZATION", "org-1")
-    with MockServer() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        await ask(ModelSpec("m", model="openai/gpt-4o", api="openai"))
-    assert server.headers[0]["authorization"] == "Bearer sk-mine-123456"
-    assert server.headers[0]["openai-organization"] == "org-1"
-
-
-async def test_without_api_base_a_missing_key_is_said_before_anything_is_sent() -> None:
-    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set") as raised:
-        await ask(ModelSpec("m", model="openai/gpt-4o", api="openai"))
-    assert (raised.value.kind, raised.value.fatal) == ("credentials", True)
-
-
-async def test_no_header_of_the_users_goes_to_a_foreign_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-mine-123456")
-    monkeypatch.setenv("OPENAI_ORGANIZATION", "org-1")
-    with MockServer() as server:
-        await ask(spec_of(server.base_url))
-    assert not {"authorization", "openai-organization"} & set(server.headers[0])
-
-
-async def test_a_key_that_is_wanted_and_not_named_is_explained() -> None:
-    with MockServer(faults={"401": 1}) as server, pytest.raises(ModelError, match="api_key_env"):
-        await ask(spec_of(server.base_url))
-
-
-async def test_an_address_in_the_environment_is_shown_without_what_is_secret_in_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    spec = ModelSpec("m", model="openai/m", api="openai")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789")
-    for base in ("user:hidden@gw.example/v1", "http://127.0.0.1:1/v1?code=hidden"):
-        monkeypatch.setenv("OPENAI_BASE_URL", base)
-        with pytest.raises(ModelError) as raised:
-            await ask(spec)
-        assert "hidden" not in raised.value.message
-
-
-@pytest.mark.parametrize("base", ["127.0.0.1:8080/v1", "ftp://x/v1", "http://", "http://[::1/v1", "x y"])
-async def test_an_api_base_that_is_no_address_ends_the_model(base: str) -> None:
-    with pytest.raises(ModelError, match="api_base") as raised:
-        await ask(spec_of(base))
-    assert (raised.value.kind, raised.value.fatal) == ("bad_request", True)
-
-
-# Proxies and certificates.
+# Proxies.
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
@@ -265,15 +241,10 @@ async def test_a_proxy_from_the_environment(monkeypatch: pytest.MonkeyPatch, var
     with MockServer(respond=lambda path, body: paths.append(path)) as proxy:
         monkeypatch.setenv(variable, f"127.0.0.1:{proxy.port}")
         await ask(spec_of("http://model.invalid/v1"))
-    assert paths == ["http://model.invalid/v1/chat/completions"]
-
-
-async def test_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    with MockServer() as server:
-        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+        monkeypatch.setenv(variable, "http://127.0.0.1:1")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        await ask(spec_of(server.base_url))
-        assert server.answered == 1
+        await ask(spec_of(proxy.base_url))
+    assert paths == ["http://model.invalid/v1/chat/completions", "/v1/chat/completions"]
 
 
 async def test_a_dead_proxy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,23 +266,6 @@ async def test_what_is_no_proxy_is_not_taken_for_the_models_address(
     assert "hidden" not in raised.value.message
 
 
-@pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        (b"HTTP/1.1 200 OK\r\nContent-Ty", "the connection broke: ServerDisconnectedError"),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
-            "the connection broke: Not enough data to satisfy content length header",
-        ),
-    ],
-)
-async def test_an_answer_that_broke_off_is_told_in_words(reply: bytes, said: str) -> None:
-    async with raw_server(reply) as port:
-        with pytest.raises(ModelError) as raised:
-            await ask(spec_of(f"http://127.0.0.1:{port}/v1"))
-    assert raised.value.message.startswith(said)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
 async def test_too_few_file_handles_are_no_dead_server() -> None:
     import resource
@@ -328,47 +282,44 @@ async def test_too_few_file_handles_are_no_dead_server() -> None:
     assert (raised.value.kind, raised.value.retryable) == ("handles", True)
 
 
-async def test_certificates_are_verified_and_ssl_cert_file_is_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if shutil.which("openssl") is None:
-        pytest.skip("needs the program openssl to make a certificate")
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    files = ["-keyout", str(key), "-out", str(certificate), "-days", "2"]
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *files, *subject]
-    subprocess.run(command, check=True, capture_output=True)
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, key)
-    async with raw_server(http(completion()), ssl=context) as port:
-        spec = spec_of(f"https://127.0.0.1:{port}/v1")
-        with pytest.raises(ModelError, match="certificate verify failed") as raised:
-            await ask(spec)
-        assert raised.value.kind == "unreachable"
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        assert (await ask(spec)).message["tool_calls"]
-        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.txt"))
-        (tmp_path / "cert.txt").write_text("nothing", encoding="ascii")
-        with pytest.raises(ModelError, match=r"SSL_CERT_FILE: .*cert\.txt"):
-            await ask(spec)
-
-
 # What comes back.
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Ty", "the connection broke: ServerDisconnectedError"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
+            "the connection broke: Not enough data to satisfy content length header",
+        ),
+        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "the connection broke: "),
+        (b"HTTP/1.1 200 X\r\nContent-Length: x\r\n\r\n", "the connection broke: "),
+    ],
+)
+async def test_an_answer_that_broke_off_is_told_in_words(reply: bytes, said: str) -> None:
+    with MockServer(raw=reply) as server, pytest.raises(ModelError) as raised:
+        await ask(spec_of(server.base_url))
+    assert raised.value.message.startswith(said)
+    assert raised.value.retryable
+    assert "\n" not in raised.value.message
 
 
 async def test_a_body_beyond_all_measure_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_client, "MOST_BYTES", 100_000)
     bomb = gzip.compress(b" " * 10_000_000)
     for reply in (http(b" " * 200_000), http(bomb, 200, "Content-Encoding: gzip")):
-        async with raw_server(reply) as port:
-            with pytest.raises(ModelError, match="the answer is longer than") as raised:
-                await ask(spec_of(f"http://127.0.0.1:{port}/v1"))
+        with (
+            MockServer(raw=reply) as server,
+            pytest.raises(ModelError, match="the answer is longer than") as raised,
+        ):
+            await ask(spec_of(server.base_url))
         assert (raised.value.kind, raised.value.retryable) == ("bad_response", False)
 
 
 async def test_a_packed_answer() -> None:
-    async with raw_server(http(gzip.compress(completion()), 200, "Content-Encoding: gzip")) as port:
-        answer = await ask(spec_of(f"http://127.0.0.1:{port}/v1"))
+    with MockServer(raw=http(gzip.compress(completion()), 200, "Content-Encoding: gzip")) as server:
+        answer = await ask(spec_of(server.base_url))
     assert answer.message["tool_calls"][0]["function"]["arguments"] == '{"city": "Paris"}'
 
 
@@ -383,27 +334,20 @@ async def test_a_packed_answer() -> None:
     ],
 )
 async def test_what_is_no_json(body: bytes) -> None:
-    async with raw_server(http(body)) as port:
-        with pytest.raises(ModelError, match="the answer is not JSON") as raised:
-            await ask(spec_of(f"http://127.0.0.1:{port}/v1"))
+    with (
+        MockServer(raw=http(body)) as server,
+        pytest.raises(ModelError, match="the answer is not JSON") as raised,
+    ):
+        await ask(spec_of(server.base_url))
     assert (raised.value.kind, raised.value.retryable) == ("bad_response", True)
-
-
-async def test_unclean_http() -> None:
-    for reply in (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", b"HTTP/1.1 200 X\r\nContent-Length: x\r\n\r\n"):
-        async with raw_server(reply) as port:
-            with pytest.raises(ModelError) as raised:
-                await ask(spec_of(f"http://127.0.0.1:{port}/v1"))
-        assert raised.value.retryable
-        assert "\n" not in raised.value.message
 
 
 async def test_many_at_a_time_share_one_session_and_an_early_end_is_clean() -> None:
     with MockServer(latency=1.0) as server:
         client = OpenAIClient(spec_of(server.base_url))
-        await asyncio.gather(*(client.complete(request(seed=n), 60.0) for n in range(150)))
+        await asyncio.gather(*(client.complete(REQUEST, 60.0) for _ in range(150)))
         assert server.max_in_flight == 150
-        lasting = asyncio.create_task(client.complete(request(), 60.0))
+        lasting = asyncio.create_task(client.complete(REQUEST, 60.0))
         await asyncio.sleep(0.01)
         lasting.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from mock_server import MockServer
 
-from pytest_tooleval.engine.clients.base import ChatAnswer
+from pytest_tooleval.engine.asking import make_client
 from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.clients.openai_chat import OpenAIClient
 from pytest_tooleval.engine.clients.openai_responses import ITEMS
 from pytest_tooleval.engine.clients.openai_responses import responses_body
-from pytest_tooleval.engine.conversation import converse
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.models.traits import needs_responses
-from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.record.transcript import Reply
 
 from ..fakes import WEATHER
 from ..fakes import call
-from ..fakes import case_of
-from ..fakes import tool
+from .asking import REQUEST
+from .asking import USER
+from .asking import ask
 
 THOUGHT = {
     "id": "rs_1",
@@ -91,19 +87,6 @@ class Provider:
         return 200, self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
-async def ask(spec: ModelSpec, *messages: dict[str, Any], times: int = 1, **sampling: Any) -> ChatAnswer:
-    client = OpenAIClient(spec)
-    question = ChatRequest(
-        messages or [{"role": "user", "content": "?"}], [WEATHER], "required", sampling
-    )
-    try:
-        for _ in range(times):
-            found = await client.complete(question, 60.0)
-    finally:
-        await client.close()
-    return found
-
-
 def spec_of(server: MockServer, model: str = "openai/responses/gpt-x") -> ModelSpec:
     return ModelSpec("m", model=model, api_base=server.base_url)
 
@@ -129,20 +112,18 @@ def test_which_models_openai_serves_there_alone(model: str, needed: bool) -> Non
     assert needs_responses(model) is needed
 
 
-@pytest.mark.parametrize("model", ["openai/responses/gpt-x", "responses/gpt-x"])
-async def test_a_name_may_ask_for_it(model: str) -> None:
+async def test_a_name_may_ask_for_it() -> None:
     provider = Provider(answer(THOUGHT, function_call("get_weather")))
     with MockServer(respond=provider) as server:
-        found = await ask(
-            spec_of(server, model), temperature=0.0, max_tokens=100, reasoning_effort="low"
-        )
+        sampling = {"temperature": 0.0, "max_tokens": 100, "reasoning_effort": "low"}
+        found = await ask(spec_of(server), ChatRequest([USER], [WEATHER], "required", sampling))
     assert provider.paths == ["/v1/responses"]
     (body,) = server.bodies
     assert body == {
         "store": False,
         "include": ["reasoning.encrypted_content"],
         "model": "gpt-x",
-        "input": [{"role": "user", "content": "?"}],
+        "input": [USER],
         "temperature": 0.0,
         "max_output_tokens": 100,
         "reasoning": {"effort": "low"},
@@ -160,15 +141,11 @@ async def test_a_name_may_ask_for_it(model: str) -> None:
 async def test_a_refusal_by_chat_completions_is_learned_once(refusal: str) -> None:
     provider = Provider(answer(TEXT), refusal=refusal)
     with MockServer(respond=provider) as server:
-        await ask(spec_of(server, "openai/gpt-x"), times=2)
+        client = make_client(spec_of(server, "openai/gpt-x"))
+        for _ in range(2):
+            await client.complete(REQUEST, 60.0)
+        await client.close()
     assert provider.paths == ["/v1/chat/completions", "/v1/responses", "/v1/responses"]
-
-
-async def test_any_other_refusal_is_an_error() -> None:
-    provider = Provider(refusal="max_tokens is too large")
-    with MockServer(respond=provider) as server, pytest.raises(ModelError, match="max_tokens is too"):
-        await ask(spec_of(server, "openai/gpt-x"))
-    assert provider.paths == ["/v1/chat/completions"]
 
 
 async def test_a_model_that_does_not_reason_is_asked_for_no_reasoning() -> None:
@@ -179,40 +156,13 @@ async def test_a_model_that_does_not_reason_is_asked_for_no_reasoning() -> None:
         return 200, answer(TEXT)
 
     with MockServer(respond=respond) as server:
-        await ask(spec_of(server), times=2)
+        client = make_client(spec_of(server))
+        for _ in range(2):
+            await client.complete(REQUEST, 60.0)
+        await client.close()
         assert ["include" in body for body in server.bodies] == [True, False, False]
         await ask(spec_of(server, "openai/responses/gpt-4o"))
         assert len(server.bodies) == 4
-
-
-async def test_items_go_back_as_they_came() -> None:
-    first: list[dict[str, Any]] = [
-        THOUGHT,
-        TEXT,
-        function_call("search"),
-        {"type": "of tomorrow", "id": "x"},
-    ]
-    provider = Provider(answer(*first), answer(function_call("get_weather")))
-    case = case_of(
-        WEATHER, tool("search"), multi_turn=True, tool_choice="auto", mock_responses={"search": "x"}
-    )
-    with MockServer(respond=provider) as server:
-        client = OpenAIClient(spec_of(server))
-
-        async def ask(request: ChatRequest) -> Reply:
-            found = await client.complete(request, 60.0)
-            return read_reply(found, request, cached=False)
-
-        transcript = await converse(case, ask, {})
-        await client.close()
-    assert [made.name for made in transcript.calls] == ["search", "get_weather"]
-    thought = {name: value for name, value in THOUGHT.items() if value is not None}
-    assert server.bodies[1]["input"] == [
-        {"role": "user", "content": case.messages[0]["content"]},
-        thought,
-        *first[1:],
-        {"type": "function_call_output", "call_id": "call_search", "output": "x"},
-    ]
 
 
 def test_a_message_that_was_changed_goes_back_as_it_is_now() -> None:
@@ -271,19 +221,6 @@ def test_parameters_that_lie_in_objects_here() -> None:
         assert body["text"] == {"verbosity": "low"}
 
 
-REFUSED = {**TEXT, "content": [{"type": "refusal", "refusal": "I can't help with that."}]}
-
-
-async def test_refusals_and_ends() -> None:
-    with MockServer(respond=Provider(answer(REFUSED))) as server:
-        found = await ask(spec_of(server))
-        assert (found.message["content"], found.message["refusal"]) == (None, "I can't help with that.")
-    for reason, finish in (("max_output_tokens", "length"), ("content_filter", "content_filter")):
-        cut = answer(THOUGHT, status="incomplete", incomplete_details={"reason": reason})
-        with MockServer(respond=Provider(cut)) as server:
-            assert (await ask(spec_of(server))).finish_reason == finish
-
-
 @pytest.mark.parametrize(
     ("code", "kind", "retryable"),
     [
@@ -300,65 +237,3 @@ async def test_a_failure_in_a_200(code: str, kind: str, retryable: bool) -> None
     ):
         await ask(spec_of(server))
     assert (raised.value.kind, raised.value.retryable) == (kind, retryable)
-
-
-@pytest.mark.parametrize(
-    "document", [{}, {"output": None}, {"output": 5}, {"error": "no", "output": []}]
-)
-async def test_what_is_no_answer(document: dict[str, Any]) -> None:
-    with MockServer(respond=lambda path, body: (200, document)) as server, pytest.raises(ModelError):
-        await ask(spec_of(server))
-
-
-async def test_an_answer_of_any_shape_is_read() -> None:
-    odd = [
-        None,
-        3,
-        {},
-        {"type": "message", "content": 5},
-        {"type": "function_call"},
-        {"type": "reasoning"},
-    ]
-    with MockServer(respond=lambda path, body: (200, {"output": odd, "usage": 3})) as server:
-        found = await ask(spec_of(server))
-    json.dumps(found.message)
-    assert read_reply(found, ChatRequest([], [tool("f")]), cached=False).calls[0].name == ""
-
-
-@pytest.mark.parametrize(
-    ("model", "given", "lean"),
-    [
-        ("azure/gpt-5.6", {"api_key_env": "MY_API_KEY"}, True),
-        ("azure/responses/mine", {"api_key_env": "MY_API_KEY"}, True),
-        ("azure/gpt-5.6", {}, False),  # litellm logs in
-        ("azure/gpt-4o", {"api_key_env": "MY_API_KEY"}, False),
-        ("azure/gpt-5.6", {"api_key_env": "MY_API_KEY", "extra": {"api_version": "x"}}, True),
-        ("azure/gpt-5.6", {"api_key_env": "MY_API_KEY", "extra": {"organization": "x"}}, False),
-    ],
-)
-def test_which_of_azures_models_take_this_lane(model: str, given: dict[str, Any], lean: bool) -> None:
-    assert ModelSpec("m", model=model, **given).protocol is ("openai" if lean else None)
-
-
-@pytest.mark.parametrize("ending", ["", "/", "/openai", "/openai/v1/"])
-@pytest.mark.parametrize("model", ["azure/gpt-5.6", "azure/responses/gpt-5.6"])
-async def test_azure(monkeypatch: pytest.MonkeyPatch, model: str, ending: str) -> None:
-    monkeypatch.setenv("AZURE_API_KEY", "sk-mine-123456")
-    monkeypatch.setenv("OPENAI_ORGANIZATION", "org-1")
-    provider = Provider(answer(TEXT))
-    with MockServer(respond=provider) as server:
-        monkeypatch.setenv("AZURE_API_BASE", server.base_url.removesuffix("/v1") + ending)
-        found = await ask(ModelSpec("m", model=model), api_version="2024-10-21")
-    assert provider.paths == ["/openai/v1/responses"]
-    assert server.bodies[0]["model"] == "gpt-5.6"
-    assert "api_version" not in server.bodies[0]
-    assert server.headers[0]["authorization"] == "Bearer sk-mine-123456"
-    assert "openai-organization" not in server.headers[0]
-    assert found.cost_usd
-
-
-async def test_azure_without_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AZURE_API_BASE", raising=False)
-    monkeypatch.setenv("AZURE_API_KEY", "sk-mine-123456")
-    with pytest.raises(ModelError, match="AZURE_API_BASE: expected an address"):
-        await ask(ModelSpec("m", model="azure/gpt-5.6"))

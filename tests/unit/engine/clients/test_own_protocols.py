@@ -11,26 +11,22 @@ from typing import Any
 import pytest
 from mock_server import MockServer
 
-from pytest_tooleval.engine.asking import make_client
-from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER
+from ..fakes import call
 from ..fakes import tool
-
-CLAUDE, GEMINI = "anthropic/claude-haiku-4-5", "gemini/gemini-3-flash-preview"
-USER = {"role": "user", "content": "What's the weather in Paris?"}
-Document = dict[str, Any]
-
-
-@pytest.fixture(autouse=True)
-def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in "HTTP_PROXY HTTPS_PROXY ALL_PROXY ANTHROPIC_AUTH_TOKEN GOOGLE_API_KEY".split():
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+from .asking import CLAUDE
+from .asking import GEMINI
+from .asking import RESPONSES
+from .asking import USER
+from .asking import Document
+from .asking import answered
+from .asking import ask
+from .asking import talk
 
 
 def claude(*content: Document, **more: Any) -> Document:
@@ -50,75 +46,7 @@ def called(name: str = "get_weather", **arguments: Any) -> Document:
     return {"functionCall": {"name": name, "args": arguments}}
 
 
-async def talk(
-    model: str, document: object, *messages: Document, tools: Any = (WEATHER,), **sampling: Any
-) -> tuple[ChatAnswer, Document]:
-    """What the client makes of an answer, and what it has sent for it."""
-    request = ChatRequest([*messages] or [USER], tools, "auto", sampling)
-    with MockServer(respond=lambda path, body: (200, document)) as server:
-        client = make_client(ModelSpec("m", model=model, api_base=f"http://127.0.0.1:{server.port}"))
-        try:
-            answer = await client.complete(request, 60.0)
-        finally:
-            await client.close()
-    return answer, server.bodies[0]
-
-
-def answered(answer: ChatAnswer) -> list[Document]:
-    """A conversation in which the answer's calls were answered."""
-    calls = answer.message["tool_calls"]
-    results = [{"role": "tool", "tool_call_id": call["id"], "content": "rain"} for call in calls]
-    return [USER, answer.message, *results]
-
-
 # Where to, and with which key.
-
-
-@pytest.mark.parametrize(
-    ("model", "variable", "ending", "path", "header"),
-    [
-        (CLAUDE, "ANTHROPIC_BASE_URL", "", "/v1/messages", "x-api-key"),
-        (CLAUDE, "ANTHROPIC_API_BASE", "/v1/", "/v1/messages", "x-api-key"),
-        (CLAUDE, "ANTHROPIC_API_BASE", "/team/v1/messages", "/team/v1/messages", "x-api-key"),
-        (
-            GEMINI,
-            "GEMINI_API_BASE",
-            "/v1beta",
-            f"/v1beta/models/{GEMINI[7:]}:generateContent",
-            "x-goog-api-key",
-        ),
-    ],
-)
-@pytest.mark.parametrize("by", ["table", "environment"])
-async def test_addresses_and_keys(
-    monkeypatch: pytest.MonkeyPatch,
-    model: str,
-    variable: str,
-    ending: str,
-    path: str,
-    header: str,
-    by: str,
-) -> None:
-    """A table's address gets the key that the table names, and no other."""
-    provider = variable.partition("_")[0]
-    monkeypatch.setenv(f"{provider}_API_KEY", "sk-mine-123456")
-    paths: list[str] = []
-
-    def respond(asked: str, body: Document) -> tuple[int, object]:
-        paths.append(asked)
-        return 200, gemini({"text": "Hi"}) if model == GEMINI else claude({"type": "text", "text": "Hi"})
-
-    with MockServer(respond=respond) as server:
-        address = f"http://127.0.0.1:{server.port}{ending}"
-        monkeypatch.setenv(variable, address)
-        for key in (None, f"{provider}_API_KEY") if by == "table" else (None,):
-            base = address if by == "table" else None
-            client = make_client(ModelSpec("m", model=model, api_base=base, api_key_env=key))
-            await client.complete(ChatRequest([USER]), 60.0)
-            await client.close()
-    assert {*paths} == {path}
-    given = [headers.get(header) for headers in server.headers]
-    assert given == ([None, "sk-mine-123456"] if by == "table" else ["sk-mine-123456"])
 
 
 async def test_a_token_in_place_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,23 +54,9 @@ async def test_a_token_in_place_of_a_key(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-123456")
     with MockServer(respond=lambda path, body: (200, claude())) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{server.port}")
-        client = make_client(ModelSpec("m", model=CLAUDE))
-        await client.complete(ChatRequest([USER]), 60.0)
-        await client.close()
+        await ask(ModelSpec("m", model=CLAUDE))
     assert server.headers[0]["authorization"] == "Bearer token-123456"
     assert "x-api-key" not in server.headers[0]
-
-
-@pytest.mark.parametrize("variable", ["ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"])
-async def test_a_variable_that_holds_no_address_is_named(
-    monkeypatch: pytest.MonkeyPatch, variable: str
-) -> None:
-    for name in ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-mine-123456")
-    monkeypatch.setenv(variable, "gateway/v1")
-    with pytest.raises(ModelError, match=f"^{variable}: expected an address"):
-        await make_client(ModelSpec("m", model=CLAUDE)).complete(ChatRequest([USER]), 60.0)
 
 
 def test_a_login_is_left_to_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +111,17 @@ async def test_geminis_parts_go_back_in_their_order(parts: list[Document]) -> No
     assert [(one["name"], one.get("id")) for one in results] == [("get_weather", id) for id in ids]
 
 
+async def test_items_of_responses_go_back_without_nulls() -> None:
+    thought = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAAA"}
+    text = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hm."}]}
+    made = {"type": "function_call", "call_id": "a", "name": "get_weather", "arguments": "{}"}
+    items = [thought, text, made, {"type": "of tomorrow", "id": "x"}]
+    answer, _ = await talk(RESPONSES, {"output": [{**thought, "status": None}, *items[1:]]})
+    _, body = await talk(RESPONSES, {"output": []}, *answered(answer))
+    result = {"type": "function_call_output", "call_id": "a", "output": "rain"}
+    assert body["input"] == [USER, *items, result]
+
+
 async def test_the_blocks_of_one_provider_mean_nothing_to_another() -> None:
     answer, _ = await talk(CLAUDE, claude(used(), {"type": "text", "text": "And this."}))
     assert "anthropic_content" in answer.message
@@ -218,12 +143,11 @@ async def test_names_that_anthropic_does_not_take() -> None:
 
 
 async def test_what_the_system_says_later_stands_where_it_was_said() -> None:
-    call = {"id": "call:1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
     messages: list[Document] = [
         {"role": "system", "content": "Be brief."},
         {"role": "developer", "content": [{"type": "text", "text": "Be kind."}]},
         USER,
-        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "assistant", "content": None, "tool_calls": [call("get_weather", id="call:1")]},
         {"role": "system", "content": "It is late."},
         {"role": "tool", "tool_call_id": "call:1", "content": "rain"},
     ]
@@ -380,13 +304,15 @@ ODD: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("model", [CLAUDE, GEMINI])
+@pytest.mark.parametrize("model", [CLAUDE, GEMINI, RESPONSES])
 async def test_an_answer_of_any_shape_is_read(model: str) -> None:
     odd = [*ODD, {"functionCall": {}}, {"functionCall": 5}, {"type": "tool_use", "id": 4, "input": "x"}]
-    document = claude(*odd) if model == CLAUDE else gemini(*odd)
-    answer, _ = await talk(model, {**document, "usage": 3, "usageMetadata": 3})
+    odd += [{"type": "message", "content": 5}, {"type": "function_call"}, {"type": "reasoning"}]
+    documents = {CLAUDE: claude(*odd), GEMINI: gemini(*odd), RESPONSES: {"output": odd}}
+    answer, _ = await talk(model, {**documents[model], "usage": 3, "usageMetadata": 3})
     json.dumps(answer.message)
     calls = read_reply(answer, ChatRequest([], [WEATHER]), cached=False).calls
+    assert calls
     assert not any(call.name for call in calls)
 
 
@@ -397,13 +323,14 @@ async def test_a_call_that_did_not_come_is_no_abstention() -> None:
     assert found.category == "malformed_call"
 
 
-@pytest.mark.parametrize("model", [CLAUDE, GEMINI])
+@pytest.mark.parametrize("model", [CLAUDE, GEMINI, RESPONSES])
 @pytest.mark.parametrize(
     "document",
     [
         *({}, [], 5, {"content": 5}, {"candidates": 5}, {"candidates": []}),
         {"candidates": [], "promptFeedback": {"safetyRatings": []}},
         {"error": {"message": "no"}, "content": []},
+        *({"output": None}, {"output": 5}, {"error": "no", "output": []}),
     ],
 )
 async def test_what_is_no_answer(model: str, document: object) -> None:

@@ -116,6 +116,8 @@ def test_a_refused_key_names_the_variable() -> None:
     assert "the key in MY_KEY was refused" in provider_error(SPEC, 401, "no").message
     error = provider_error(ModelSpec("m", model="anthropic/m"), 401, "no")
     assert "the key in ANTHROPIC_API_KEY was refused" in error.message
+    error = provider_error(ModelSpec("m", model="openai/m", api_base="http://h/v1"), 401, "no")
+    assert "names its variable with api_key_env" in error.message
 
 
 def test_only_the_sentence_of_a_body_is_shown() -> None:
