@@ -221,6 +221,12 @@ def test_parameters_that_lie_in_objects_here() -> None:
         assert body["text"] == {"verbosity": "low"}
 
 
+async def test_a_limit_has_the_name_that_it_has_in_chat() -> None:
+    cut = answer(THOUGHT, status="incomplete", incomplete_details={"reason": "max_output_tokens"})
+    with MockServer(respond=Provider(cut)) as server:
+        assert (await ask(spec_of(server))).finish_reason == "length"
+
+
 @pytest.mark.parametrize(
     ("code", "kind", "retryable"),
     [
