@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def test_every_provider_without_a_table(
         pytester.path.joinpath(name).write_text(text, encoding="utf-8")
     options = "-p without_extras -p no:randomly -p no:hypothesispytest"
     monkeypatch.setenv("PYTEST_ADDOPTS", f"{options} -o asyncio_default_fixture_loop_scope=function")
-    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path), prepend=os.pathsep)
     monkeypatch.setenv("COLUMNS", "200")
     with StandIns() as standins:
         for name, value in standins.environment().items():
