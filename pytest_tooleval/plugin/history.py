@@ -47,6 +47,12 @@ class Keeper:
         """Whether there is something to keep, and nothing kept it from being written."""
         return self._thread is not None and not self.problem
 
+    def prepare(self) -> None:
+        """Load SQLite and look at git, while nothing else is to be done."""
+        from .. import history  # noqa: F401
+
+        self._about()
+
     def add(self, case: KeptCase) -> None:
         """Keep a case. Cases without a model were not evaluated and are not kept."""
         if not case.row.model or self.problem:
@@ -57,14 +63,12 @@ class Keeper:
             self._thread.start()
 
     def _run(self) -> None:
-        # The first case already begins the run, while the others are waited for.
-        self._write()
+        # Not at once: where all answers are there, the tests would wait for this thread at every step.
         while not self._over.wait(_EVERY_S):
             self._write()
 
     def _write(self) -> None:
         """Write all cases that have come so far."""
-        # SQLite is loaded here, beside the run, and not while everybody waits for its start.
         from ..history import History
 
         with self._writing:

@@ -210,6 +210,8 @@ class EvalSession:
         self.asking.drop(nodeid)
 
     def _waited(self, seconds: float) -> None:
+        if self.keeper is not None and not self.cases:
+            self.keeper.prepare()
         if self.events is not None:
             self.events.waited(len(self.cases), self.asking.answered)
 
