@@ -61,9 +61,11 @@ class Keeper:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="tooleval-history", daemon=True)
             self._thread.start()
+            # The first case begins the run. The thread would wait for the interpreter's lock, and the
+            # tests at each step for the thread.
+            self._write()
 
     def _run(self) -> None:
-        # Not at once: where all answers are there, the tests would wait for this thread at every step.
         while not self._over.wait(_EVERY_S):
             self._write()
 
