@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 if TYPE_CHECKING:
+    from .errors import AgentGaveUp as AgentGaveUp
     from .errors import ConfigError as ConfigError
     from .errors import ModelError as ModelError
     from .errors import Problem as Problem
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AgentGaveUp": "errors",
     "CaseResult": "record.results",
     "ConfigError": "errors",
     "ExpectedCall": "suite.model",

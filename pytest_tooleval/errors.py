@@ -6,9 +6,11 @@
     ├── ScoringError      a scorer cannot run (a regex took too long, ...)
     ├── WorldError        a world cannot be made or used
     ├── McpError          an MCP server cannot be reached or used
+    ├── AgentGaveUp       an agent ended its run by its own limit or guardrail
     └── ModelError        there was no answer: network, credentials, limits, time-outs
 
-A `ModelError` makes an item an *error*; a wrong answer raises none of these.
+A `ModelError` makes an item an *error*; a wrong answer raises none of these. `AgentGaveUp` is raised by
+callables, and makes an item fail.
 """
 
 from __future__ import annotations
@@ -86,6 +88,13 @@ class WorldError(ToolevalError):
 
 class McpError(ToolevalError):
     """An MCP server cannot be reached or used."""
+
+
+class AgentGaveUp(ToolevalError):
+    """Raise it in a callable when the agent ended its run by its own limit or guardrail.
+
+    The case fails as `gave_up`: unlike an error, this is the agent's own doing.
+    """
 
 
 @dataclass(eq=False)

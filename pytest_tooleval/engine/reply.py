@@ -47,7 +47,10 @@ def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply
     """A reply, or all rounds of an agent with its own loop."""
     if answer.earlier is None:
         return read_reply(answer, request, cached=cached)
-    return tuple(Round(read_reply(each, request, cached=cached), each.answers) for each in answer.rounds)
+    return tuple(
+        Round(read_reply(each, request, cached=cached), each.answers, status=each.status)
+        for each in answer.rounds
+    )
 
 
 def _calls(

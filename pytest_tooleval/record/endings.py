@@ -23,7 +23,7 @@ from .untrusted import as_list
 from .untrusted import as_mapping
 from .untrusted import as_text
 
-NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call"]
+NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call", "gave_up"]
 
 
 class NoAnswer(Struct, frozen=True, gc=False):
@@ -60,6 +60,8 @@ _WORDS: Mapping[NoAnswerCategory | Literal["failed"], str] = {
         "malformed_function_call malformed_response unexpected_tool_call too_many_tool_calls "
         "malformed_tool_use malformed_model_output tool_use_failed"
     ),
+    # An agent ended its run by its own limit or guardrail.
+    "gave_up": "gave_up",
     "failed": (
         "error failed abort cancelled timeout network_error server_error rate_limit_exceeded "
         "insufficient_system_resource missing_thought_signature queued in_progress"

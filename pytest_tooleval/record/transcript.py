@@ -11,6 +11,7 @@ from typing import Literal
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec import structs
 
 from .calls import ToolCall
 from .endings import NoAnswer
@@ -24,6 +25,11 @@ from .untrusted import objects_in
 Message = dict[str, Any]
 SYSTEM_ROLES = ("system", "developer")
 CallFormat = Literal["native", "recovered"]
+# What became of a call. Executed: the tool, its mock or the world answered it; failed: its answer reports
+# an error; refused: it was stopped before it ran; waiting: it waits for an approval.
+CallStatus = Literal["executed", "failed", "refused", "waiting"]
+# The calls that changed nothing. They still count as made.
+NOT_RUN: tuple[CallStatus, ...] = ("refused", "waiting")
 _Number = TypeVar("_Number", int, float)
 
 
@@ -92,6 +98,10 @@ class Round(Struct, frozen=True, gc=False):
     prompt: Annotated[
         tuple[Message, ...],
         doc("What the user said before it, if it begins a later turn; else empty."),
+    ] = ()
+    status: Annotated[
+        tuple[CallStatus | None, ...],
+        doc("What became of each call of the reply; null: unknown. Empty: all unknown."),
     ] = ()
 
 
@@ -216,7 +226,7 @@ def _reply(message: Message) -> Reply:
 
 
 def _with_answers(round_: Round, answers: Iterable[Message]) -> Round:
-    return Round(round_.reply, (*round_.answers, *answers), round_.prompt)
+    return structs.replace(round_, answers=(*round_.answers, *answers))
 
 
 def text_of(message: Message) -> str:

@@ -10,6 +10,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from ...record.calls import ToolCall
+from ...record.transcript import CallStatus
 from ...record.transcript import Message
 from ...record.transcript import Taken
 from ..models.spec import ModelSpec
@@ -81,13 +82,14 @@ class ChatAnswer(Taken, frozen=True):
     its explanation.
 
     An agent with its own loop answers with a whole run: `earlier` are the rounds before this one (None:
-    it answered like a model), `answers` the answers to the calls of a round.
+    it answered like a model), `answers` the answers to the calls of a round, `status` what became of each.
     """
 
     message: dict[str, Any]
     finish_reason: str | None = None
     finish_message: str | None = None
     answers: tuple[Message, ...] = ()
+    status: tuple[CallStatus | None, ...] = ()
     earlier: tuple[ChatAnswer, ...] | None = None
 
     @property
