@@ -25,8 +25,8 @@ from .untrusted import objects_in
 Message = dict[str, Any]
 SYSTEM_ROLES = ("system", "developer")
 CallFormat = Literal["native", "recovered"]
-# What became of a call. Executed: the tool, its mock or the world answered it; failed: its answer reports
-# an error; refused: it was stopped before it ran; waiting: it waits for an approval.
+# What became of a call. Executed: the tool, its mock or the world answered it; failed: its answer
+# reports an error; refused: it was stopped before it ran; waiting: it waits for an approval.
 CallStatus = Literal["executed", "failed", "refused", "waiting"]
 # The calls that changed nothing. They still count as made.
 NOT_RUN: tuple[CallStatus, ...] = ("refused", "waiting")

@@ -82,7 +82,8 @@ class ChatAnswer(Taken, frozen=True):
     its explanation.
 
     An agent with its own loop answers with a whole run: `earlier` are the rounds before this one (None:
-    it answered like a model), `answers` the answers to the calls of a round, `status` what became of each.
+    it answered like a model), `answers` the answers to the calls of a round, `status` what became of
+    each call.
     """
 
     message: dict[str, Any]
