@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from mock_server import MockServer
 
 from .project import Project
@@ -71,6 +72,17 @@ def test_a_failure_of_the_provider_is_asked_again(project: Project) -> None:
         result = project.run(model="local")
     result.assert_outcomes(passed=1)
     assert server.requests == 2
+
+
+@pytest.mark.parametrize("wait", ["99999999999", "inf", "Fri, 01 Jan 2100 00:00:00 GMT"])
+def test_a_wait_of_years_does_not_end_the_model(project: Project, wait: str) -> None:
+    names = ["Paris", "Tokyo", "Lima", "Oslo", "Rome", "Bern"]
+    project.suite(*(town(name.lower(), name) for name in names))
+    with MockServer(faults={"429": 4}, retry_after=wait) as server:
+        configure(project, server)
+        result = project.run("--tooleval-concurrency=1", model="local")
+    result.assert_outcomes(passed=6)
+    assert server.requests == 7
 
 
 def test_a_refused_tool_choice_is_noted_and_remembered(project: Project) -> None:

@@ -56,6 +56,8 @@ _DAILY = re.compile(r"per[ _-]?day|daily|\b[rt]pd\b", re.IGNORECASE)
 _PER_MINUTE = re.compile(r"per[ _-]?(minute|min|second)\b|PerMinute|\b[rt]pm\b", re.IGNORECASE)
 _QUOTA = re.compile(r"exceeded your current quota|billing", re.IGNORECASE)
 _RETRY_IN = re.compile(r"(?:retryDelay\W{1,10}|retry in |try again in )(\d{1,9}(?:\.\d{1,20})?)(ms|s)\b")
+# The longest quotas that providers announce are those of a day.
+_LONGEST_WAIT_S = 24 * 60 * 60.0
 # The rules read only this much of a text.
 _READ = 8_000
 # No error text is longer, and litellm takes seconds per megabyte to search it for secrets.
@@ -212,20 +214,29 @@ def _wait_in(text: str) -> float | None:
     found = _RETRY_IN.search(text)
     if found is None:
         return None
-    return float(found[1]) * (0.001 if found[2] == "ms" else 1.0)
+    return _believable(float(found[1]) * (0.001 if found[2] == "ms" else 1.0))
 
 
 def retry_after_s(headers: Mapping[str, str] | None, now: float | None = None) -> float | None:
-    """The seconds in a `Retry-After` header, which has seconds or an HTTP date (RFC 9110, 10.2.3)."""
+    """The seconds in a `Retry-After` header, which has seconds or an HTTP date (RFC 9110, 10.2.3).
+
+    None without a wait that a provider can mean.
+    """
     value = headers.get("retry-after") if headers is not None else None
     if value is None:
         return None
     try:
-        seconds = float(value)
+        return _believable(float(value))
     except ValueError:
-        try:
-            date = email.utils.parsedate_to_datetime(value)
-            seconds = date.timestamp() - (time.time() if now is None else now)
-        except (TypeError, ValueError, OverflowError):
-            return None
-    return max(0.0, seconds)
+        pass
+    try:
+        date = email.utils.parsedate_to_datetime(value).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None
+    # A date that has just passed means now.
+    return _believable(max(0.0, date - (time.time() if now is None else now)))
+
+
+def _believable(seconds: float) -> float | None:
+    """A wait of up to a day; None for junk, which must not end the run of a model as a quota does."""
+    return seconds if 0.0 <= seconds <= _LONGEST_WAIT_S else None

@@ -104,6 +104,7 @@ def test_a_refused_parameter_is_its_own_error() -> None:
         ("Please retry in 34.07s.", 34.07),
         ("Please try again in 20ms.", 0.02),
         ("Please try again in 6m0s.", None),
+        ("Please retry in 99999999s.", None),
         ("Slow down", None),
     ],
 )

@@ -124,14 +124,22 @@ NOW = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
     [
         ("12", 12.0),
         ("0.5", 0.5),
-        ("-3", 0.0),
+        ("86400", 86400.0),
+        ("Wed, 15 Nov 2023 22:13:20 GMT", 86400.0),
         ("Tue, 14 Nov 2023 22:13:50 GMT", 30.0),
         ("Tue, 14 Nov 2023 22:13:00 GMT", 0.0),
         ("Tue, 14 Nov 2023 23:13:30 +0100", 10.0),
         ("soon", None),
         ("", None),
-        ("nan", 0.0),
         ("99 Xyz 99999999999999999999 99:99:99", None),
+        ("-3", None),
+        ("nan", None),
+        ("inf", None),
+        ("1e999", None),
+        ("86401", None),
+        ("99999999999", None),
+        ("1700000060", None),  # the time at which to ask again
+        ("Fri, 01 Jan 2100 00:00:00 GMT", None),
     ],
 )
 def test_retry_after_comes_as_seconds_or_as_a_date(value: str, seconds: float | None) -> None:
@@ -146,4 +154,4 @@ def test_no_header_is_no_wait() -> None:
 @given(st.text())
 def test_any_retry_after_is_survived(value: str) -> None:
     seconds = retry_after_s({"retry-after": value})
-    assert seconds is None or seconds >= 0.0
+    assert seconds is None or 0.0 <= seconds <= 86400.0
