@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import os
 import traceback
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from dataclasses import dataclass
+from typing import Any
 from typing import Literal
 
 ErrorKind = Literal[
@@ -93,8 +95,13 @@ class McpError(ToolevalError):
 class AgentGaveUp(ToolevalError):
     """Raise it in a callable when the agent ended its run by its own limit or guardrail.
 
-    The case fails as `gave_up`: unlike an error, this is the agent's own doing.
+    The case fails as `gave_up`: unlike an error, this is the agent's own doing. `messages` are those of
+    the run so far, if they are known, as a callable returns them.
     """
+
+    def __init__(self, reason: str, messages: Sequence[Mapping[str, Any]] = ()) -> None:
+        super().__init__(reason)
+        self.messages = list(messages)
 
 
 @dataclass(eq=False)

@@ -55,7 +55,8 @@ def explain(
     from ..engine.cassettes.replay import first_missing
     from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models
-    from ..engine.user import user_of
+    from ..engine.trial import Trial
+    from ..engine.users import user_of
     from ..mcp.suite_tools import SuiteTools
     from ..suite.load import load_suite
     from ..suite.model import Overrides
@@ -83,7 +84,17 @@ def explain(
         for spec in specs:
             for trial in range(resolved.trials):
                 total += 1
-                asked = first_missing(resolved, spec, recorded, trial, tools.live, judging, player)
+                asked = first_missing(
+                    Trial(
+                        resolved,
+                        spec,
+                        trial,
+                        cassette=recorded,
+                        live=tools.live,
+                        judge=judging,
+                        user=player,
+                    )
+                )
                 if asked is not None:
                     missing += 1
                     name = f"{case.id}[{spec.label}]"

@@ -16,8 +16,8 @@ from ..suite.model import Suite
 from ..suite.model import resolve
 from .models.spec import ModelSpec
 from .runner import Runner
-from .runner import Trial
 from .runner import settled
+from .trial import Trial
 
 _WEATHER = {
     "type": "function",

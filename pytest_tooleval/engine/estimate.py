@@ -25,8 +25,6 @@ from .cassettes.cassette import Cassette
 from .cassettes.cassette import key_of
 from .cassettes.cassette import question
 from .clients.base import ChatRequest
-from .executors.mocks import Mocks
-from .executors.turn import TurnTools
 from .judge import VERDICT
 from .judge import judge_messages
 from .limits.spending import price
@@ -34,7 +32,8 @@ from .models.prices import listed
 from .models.spec import EFFORT_TOKENS
 from .models.spec import LEXICAL
 from .models.spec import ModelSpec
-from .user import opening
+from .toolbox import Toolbox
+from .users import opening
 
 if TYPE_CHECKING:
     import tiktoken
@@ -128,9 +127,9 @@ def _replayed(
     if case.case.user and player:
         spec, first = player, ChatRequest(opening(case.case.user), (), "none", sampling_for(player))
     else:
-        tools = [tool.wire for tool in (case.turns[0] if case.turns else case).tools]
-        sampling, executor = sampling_for(spec, case), TurnTools(case, Mocks(case))
-        first = ChatRequest(case.messages, tools, case.tool_choice, sampling, 0, executor)
+        toolbox, sampling = Toolbox(case), sampling_for(spec, case)
+        tools = [tool.wire for tool in toolbox.tools]
+        first = ChatRequest(case.messages, tools, case.tool_choice, sampling, 0, toolbox)
     requests = (structs.replace(first, trial=trial) for trial in range(case.trials))
     return sum(cassette.find(key_of(question(spec, request))) is not None for request in requests)
 

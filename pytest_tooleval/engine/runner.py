@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable
 from collections.abc import Coroutine
 from collections.abc import Sequence
-from dataclasses import dataclass
 from dataclasses import replace
 from typing import Any
 from typing import TypeVar
@@ -31,18 +30,12 @@ from .asking import AskOptions
 from .asking import Shared
 from .asking import last_of
 from .asking import load_client
-from .asking import sampling_for
 from .asking import set_by
 from .cassettes.cassette import Cassette
 from .cassettes.replay import recorded
 from .clients.base import ChatRequest
 from .clients.transport import missing_key
-from .conversation import converse
-from .executors.live import BeginAnew
-from .executors.live import Live
-from .executors.live import LiveTools
 from .judge import judge_one
-from .judge import require_judge
 from .judge import with_verdicts
 from .limits.retry import RetryPolicy
 from .limits.slots import Slots
@@ -51,32 +44,14 @@ from .models.spec import ModelSpec
 from .others import AskOne
 from .others import Read
 from .threads import DaemonThreads
-from .user import played_user
+from .trial import Trial
+from .trial import hold
 
 Answer = Transcript | ModelError
 _T = TypeVar("_T")
 
 DEFAULT_CONCURRENCY = 32
 DEFAULT_TIMEOUT_S = 120.0
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One trial to run. `priority`: lower goes first; `fresh` ignores a recorded answer.
-
-    `live` is the server of the tools that a chain may really run, `judge` applies the case's rubrics,
-    `user` plays its user.
-    """
-
-    case: ResolvedCase
-    model: ModelSpec
-    number: int = 0
-    priority: int = 0
-    cassette: Cassette | None = None
-    fresh: bool = False
-    live: Live | None = None
-    judge: ModelSpec | None = None
-    user: ModelSpec | None = None
 
 
 class Runner:
@@ -110,7 +85,7 @@ class Runner:
     def submit(self, trial: Trial) -> concurrent.futures.Future[Transcript]:
         """Begin a trial. The future can be cancelled; it raises ModelError when there is no answer."""
         self._load_for(trial)
-        return self._start(self._converse(trial))
+        return self._start(self._hold(trial))
 
     def submit_until(
         self, trials: Sequence[Trial], further: Callable[[Sequence[Answer]], int]
@@ -133,7 +108,7 @@ class Runner:
 
     async def _answer(self, trial: Trial) -> Answer:
         try:
-            return await self._converse(trial)
+            return await self._hold(trial)
         except ModelError as error:
             return error
 
@@ -146,7 +121,7 @@ class Runner:
             return
         if cassette is not None and not trial.fresh:
             with contextlib.suppress(ModelError):  # who asks it raises it again
-                if cassette.mode == "none" or recorded(case, trial.model, cassette, trial.number):
+                if cassette.mode == "none" or recorded(trial):
                     return
                 if case.goes_on and not cassette.is_empty:
                     return
@@ -161,38 +136,20 @@ class Runner:
             raise RuntimeError("the runner is closed")
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
-    async def _converse(self, trial: Trial) -> Transcript:
-        case = trial.case
-        require_judge(case, trial.judge)
-        others = AskOptions(trial.priority, trial.cassette, trial.fresh)
-        asks_user = self._ask_as("user", trial.user, others)
-        asker = self._asker(trial.model)
-        placed = set_by(trial.model, case)
-        live = None
-        if trial.live is not None and case.goes_on:
-            live = LiveTools(trial.live, case, trial.model, trial.number, fresh=trial.fresh)
+    async def _hold(self, trial: Trial) -> Transcript:
+        live = trial.live_tools()
+        asker, placed = self._asker(trial.model), set_by(trial.model, trial.case)
         refusal = live.refusal if live else ""
         options = AskOptions(trial.priority, trial.cassette, trial.fresh, placed, refusal)
+        others = AskOptions(trial.priority, trial.cassette, trial.fresh)
 
         async def ask(request: ChatRequest) -> Answered:
             return await asker.ask(request, options)
 
-        sampling = sampling_for(trial.model, case)
+        def other(role: Role, spec: ModelSpec | None) -> AskOne:
+            return self._ask_as(role, spec, others)
 
-        async def hold() -> Transcript:
-            user = played_user(case, trial.user, asks_user, trial.number)
-            return await converse(case, ask, sampling, trial.number, live, user)
-
-        try:
-            try:
-                transcript = await hold()
-            except BeginAnew:
-                transcript = await hold()
-        finally:
-            if live is not None:
-                await live.close()
-        judge = self._ask_as("judge", trial.judge, others)
-        return await with_verdicts(case, transcript, trial.judge, judge)
+        return await hold(trial, ask, other, live)
 
     def judge(
         self, rubric: str, transcript: Transcript, judge: ModelSpec

@@ -13,8 +13,8 @@ from typing import Any
 from ..engine.cassettes.cassette import Cassette
 from ..engine.cassettes.cassette import key_of
 from ..engine.clients.base import ChatAnswer
-from ..engine.executors.live import ALL_READ_ONLY
-from ..engine.executors.live import ToolSession
+from ..engine.tools.live import ALL_READ_ONLY
+from ..engine.tools.live import ToolSession
 from ..errors import ConfigError
 from ..errors import McpError
 from ..errors import ModelError

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from typing import Any
 
-from ..engine.executors.live import ALL_READ_ONLY
-from ..engine.executors.live import Live
+from ..engine.tools.live import ALL_READ_ONLY
+from ..engine.tools.live import Live
 from ..errors import ConfigError
 from ..errors import McpError
 from ..suite.model import Suite
@@ -46,7 +46,7 @@ class SuiteTools:
             self.drift = _drift(server, source, self._cassette)
             if source.on_drift == "error":
                 raise McpError(self.drift)
-        self.live = Live(server, self._allowed, self._cassette)
+        self.live = Live(server, self._cassette)
         return server.tools
 
     def shared_state(self, suite: Suite) -> str:

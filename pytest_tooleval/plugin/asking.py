@@ -28,8 +28,8 @@ from ..engine.limits.spending import Spending
 from ..engine.models.spec import LEXICAL
 from ..engine.runner import Answer
 from ..engine.runner import Runner
-from ..engine.runner import Trial
 from ..engine.runner import settled
+from ..engine.trial import Trial
 from ..errors import ModelError
 from ..imports.recorded.run import answers_of
 from ..record.results import CaseRow
@@ -167,8 +167,18 @@ class Asking:
         # The baseline is not kept: asking it costs nothing.
         cassette = None if item.spec.model == LEXICAL else self.cassette_for(item.path)
         self._asked += 1
-        judge, live = self.settings.judge, item.origin.live
-        return Trial(item.case, item.spec, number, self._asked, cassette, fresh, live, judge, item.user)
+        return Trial(
+            item.case,
+            item.spec,
+            number,
+            self._asked,
+            cassette,
+            fresh,
+            item.origin.live,
+            self.settings.judge,
+            item.user,
+            self.settings.allowed_tools,
+        )
 
     def _ask_in_rounds(self) -> None:
         """Ask all that was asked ahead once more, and again, while a verdict over them is open.
@@ -211,7 +221,7 @@ class Asking:
     def _begin_trial(self, trial: Trial) -> Asked:
         if trial.cassette is not None and not trial.fresh:
             try:
-                found = recorded(trial.case, trial.model, trial.cassette, trial.number)
+                found = recorded(trial)
             except ModelError:
                 found = None  # a cassette that cannot be read; asking says so
             if found is not None:

@@ -11,7 +11,7 @@ import pytest
 
 from ..engine.models.spec import ModelSpec
 from ..engine.models.tables import resolve_models
-from ..engine.runner import Trial
+from ..engine.trial import Trial
 from ..errors import ConfigError
 from ..errors import ModelError
 from ..errors import ToolevalError
@@ -98,10 +98,10 @@ class Tooleval:
         registry = ScorerRegistry()
         self._request.node.ihook.pytest_tooleval_register_scorers(register=registry.register)
         cassette = live = None
+        allowed = self._session.settings.allowed_tools
         if not isinstance(suite, Suite):
             path = (self._request.path.parent / suite).resolve()
             cassette = self._session.asking.cassette_for(path)
-            allowed = self._session.settings.allowed_tools
             suite, live = load(path, registry.metrics, cassette, allowed)
         elif suite.tools_from is not None:
             raise ConfigError(
@@ -115,7 +115,7 @@ class Tooleval:
         judge = self._session.asking.settings.judge
         user = worker_user(self._request.config, self._session.settings, case)
         trials = [
-            Trial(resolved, spec, n, 0, cassette, self._fresh, live, judge, user)
+            Trial(resolved, spec, n, 0, cassette, self._fresh, live, judge, user, allowed)
             for n in range(resolved.trials)
         ]
         return resolved, spec, registry, [self._session.asking.runner.submit(trial) for trial in trials]

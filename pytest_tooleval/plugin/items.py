@@ -15,9 +15,9 @@ from typing import Protocol
 import pytest
 from msgspec import structs
 
-from ..engine.executors.live import Live
 from ..engine.models.spec import ModelSpec
 from ..engine.runner import Answer
+from ..engine.tools.live import Live
 from ..errors import ScoringError
 from ..imports.recorded.run import RecordedRun
 from ..record.encoding import to_json

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from ..engine.cassettes.cassette import Cassette
-from ..engine.executors.live import Live
 from ..engine.models.spec import ModelSpec
-from ..engine.user import user_of
+from ..engine.tools.live import Live
+from ..engine.users import user_of
 from ..mcp.suite_tools import SuiteTools
 from ..suite.load import load_suite
 from ..suite.model import Suite

@@ -89,7 +89,7 @@ def no_answer(
     if (meaning == "cut_off" and last) or (meaning == "malformed_call" and last is not None):
         return None
     parts = [str(reason), " ".join((message or "").split())]
-    shown = parts[1:] if meaning == "refused" and parts[1] else filter(None, parts)
+    shown = parts[1:] if meaning in ("refused", "gave_up") and parts[1] else filter(None, parts)
     return NoAnswer(meaning, shorten(": ".join(shown), 500))
 
 

@@ -281,6 +281,11 @@ class TestCase(Expectations):
         description="Tool to the answer of its mock: any JSON value, "
         '{"$sequence": [...]} or {"$when": [{"params": {...}, "answer": ...}]}.',
     )
+    approvals: dict[Name, Literal["approve", "reject"]] = Field(
+        default_factory=dict,
+        description="What a person answers when an agent asks for the approval of a tool: tool to "
+        "approve or reject. A tool that is not listed is rejected.",
+    )
     live_tools: list[Name] | None = Field(
         None,
         description="Tools that this chain calls for real, on the server of the suite's tools_from, if "

@@ -252,7 +252,7 @@ def engine(suite_path: str, base_url: str, in_flight: int) -> None:
     """Ask and score all cases without pytest; prints the rate once everything is loaded."""
     from pytest_tooleval.engine.models.spec import ModelSpec
     from pytest_tooleval.engine.runner import Runner
-    from pytest_tooleval.engine.runner import Trial
+    from pytest_tooleval.engine.trial import Trial
     from pytest_tooleval.scoring import score_transcript
     from pytest_tooleval.suite.load import load_suite
     from pytest_tooleval.suite.model import Overrides

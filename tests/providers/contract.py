@@ -18,7 +18,7 @@ from typing import Any
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.runner import Trial
+from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Transcript

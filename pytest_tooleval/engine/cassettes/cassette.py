@@ -71,8 +71,8 @@ def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
         "sampling": dict(request.sampling),
         "trial": request.trial,
     }
-    if spec.callable and request.executor and (known_by := request.executor.known_by):
-        asked["tools_answer"] = known_by  # it may call them itself
+    if spec.callable and request.toolbox and (fields := request.toolbox.key_fields):
+        asked["tools_answer"] = fields  # it may call them itself
     return asked
 
 

@@ -4,37 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from typing import Any
 from typing import Protocol
 
 from msgspec import Struct
 
-from ...record.calls import ToolCall
 from ...record.transcript import CallStatus
 from ...record.transcript import Message
 from ...record.transcript import Taken
 from ..models.spec import ModelSpec
 
+if TYPE_CHECKING:
+    from ..toolbox import Toolbox
+
 # The longest answer that is read, uncompressed.
 MOST_BYTES = 32 * 1024 * 1024
-
-
-class Executor(Protocol):
-    """Answers the calls of an agent with its own loop."""
-
-    most_calls: int
-    """The most calls of a run."""
-
-    async def answer(self, call: ToolCall) -> str: ...
-
-    async def ends(self, call: ToolCall) -> bool:
-        """Whether this call ends the run, unanswered."""
-        ...
-
-    @property
-    def known_by(self) -> Mapping[str, Any]:
-        """What may change the answers, for the key of the cassette."""
-        ...
 
 
 class ChatRequest(Struct, frozen=True):
@@ -43,7 +28,7 @@ class ChatRequest(Struct, frozen=True):
     `tools` are chat API objects; without tools no `tool_choice` is sent. `sampling` contains
     temperature, max_tokens and other parameters of the model's table; no other parameter is sent. The
     values of `extra_headers` are replaced by hashes, as questions are recorded. `trial` distinguishes
-    repeated questions and is not sent. `executor` is for agents with their own loop.
+    repeated questions and is not sent. `toolbox` is for agents with their own loop.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -51,7 +36,7 @@ class ChatRequest(Struct, frozen=True):
     tool_choice: str = "auto"
     sampling: Mapping[str, Any] = {}
     trial: int = 0
-    executor: Executor | None = None
+    toolbox: Toolbox | None = None
 
 
 def sent_parameters(request: ChatRequest) -> dict[str, object]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec import structs
 
+from ...errors import AgentGaveUp
 from ...errors import ModelError
 from ...errors import error_text
 from ...errors import raised_at
@@ -24,6 +25,7 @@ from .base import ChatAnswer
 from .base import ChatRequest
 from .own_loop import OwnLoop
 from .returned import callable_error
+from .returned import read_giving_up
 from .returned import read_result
 from .shares import BLOCKS
 from .shares import BLOCKS_S
@@ -43,8 +45,8 @@ class CallableClient:
     `model_dump()` (messages and whole responses of litellm and openai). If it has parameters named
     `tool_choice`, `trial` or like a sampling parameter (`temperature`, ...), it also gets those.
 
-    A function with a parameter named `call_tool` runs its own loop: its calls of that are the
-    trajectory, and its result is the answer. A list of messages is also a whole run.
+    A function with a parameter named `call_tool` or `before_tool` runs its own loop: its calls are the
+    transcript, and its result is the answer. A list of messages is also a whole run.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -78,9 +80,13 @@ class CallableClient:
         messages = copy.deepcopy([dict(message) for message in request.messages])
         tools = copy.deepcopy([dict(tool) for tool in request.tools])
         own = None
-        if request.executor is not None and _takes(function, "call_tool"):
-            own = OwnLoop(request.executor)
-            keywords["call_tool"] = own.call_tool
+        if request.toolbox is not None:
+            doors = [door for door in ("call_tool", "before_tool") if _takes(function, door)]
+            if doors:
+                own = OwnLoop(request.toolbox)
+                keywords |= {door: getattr(own, door) for door in doors}
+            if _takes(function, "approvals"):
+                keywords["approvals"] = dict(request.toolbox.approvals)
         outcome = _outcome(function, messages, tools, keywords)
         clock = self._own_loop()
         with Share(clock) as share:
@@ -118,6 +124,9 @@ class CallableClient:
             # Its calls may have changed what the tools answer.
             error.retryable = error.retryable and not (own and own.rounds)
             raise error
+        if isinstance(error, AgentGaveUp):
+            answer = read_giving_up(self._spec, error, request.messages, latency_s)
+            return answer if own is None else own.run_of(answer)
         if error is not None:
             text = f"{self._spec.callable} raised {error_text(error)}{raised_at(error)}"
             raise callable_error(self._spec, text)

@@ -1,4 +1,7 @@
-"""`call_tool`, for agents with their own loop: answers their calls, and records the trajectory."""
+"""`call_tool` and `before_tool`, for agents with their own loop: both ask the toolbox.
+
+`call_tool` answers a call; `before_tool` says whether the agent may run a tool of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,40 @@ from collections.abc import Callable
 from collections.abc import Generator
 from collections.abc import Mapping
 from typing import Any
+from typing import NamedTuple
 
 from msgspec import structs
 
 from ...errors import ModelError
 from ...record.calls import MAX_DEPTH
 from ...record.calls import ToolCall
+from ...record.transcript import CallStatus
+from ...record.transcript import Message
 from ...record.transcript import sum_if_known
+from ..toolbox import Toolbox
 from .base import MOST_BYTES
 from .base import ChatAnswer
-from .base import Executor
 from .returned import in_order
 
-_Waiting = concurrent.futures.Future[str]
+# The answer of `call_tool`; of `before_tool` the refusal, or None.
+_Waiting = concurrent.futures.Future["str | None"]
+
+
+class _Call(NamedTuple):
+    """A call that an agent wants to make; `own`: of a tool of its own, which it runs itself."""
+
+    name: str
+    arguments: str
+    own: bool
+    future: _Waiting
+
+
+class _Made(NamedTuple):
+    """A call that the toolbox has let through or refused, with its answer if the toolbox gave one."""
+
+    key: tuple[object, object]
+    answer: Message | None
+    status: CallStatus | None
 
 
 class RunIsOver(asyncio.CancelledError):
@@ -36,13 +60,13 @@ class OwnLoop:
     The task that awaits `serve` answers them, as a session of a tool server belongs to one task.
     """
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, toolbox: Toolbox) -> None:
         self.rounds: list[ChatAnswer] = []
         self.error: ModelError | None = None
         self.stopped = False
-        self._executor = executor
+        self._toolbox = toolbox
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[tuple[str, str, _Waiting]] = deque()
+        self._waiting: deque[_Call] = deque()
         self._woken = asyncio.Event()
         self._over = False
         self._size = 0
@@ -54,16 +78,27 @@ class OwnLoop:
 
         `arguments` are a dict, or the JSON text that a model wrote.
         """
+        return self._ask("call_tool", name, arguments, others)
+
+    def before_tool(self, name: str = "", arguments: object = None, **others: object) -> Any:
+        """Ask whether the agent may run a tool of its own. In async code, an awaitable.
+
+        Returns None if so, else what to answer the model in place of the tool.
+        """
+        return self._ask("before_tool", name, arguments, others)
+
+    def _ask(self, door: str, name: str, arguments: object, others: Mapping[str, object]) -> Any:
         if others or not name:
             given = ", ".join([repr(name)] * bool(name) + [f"{each}=..." for each in others])
             raise self._misused(
-                f"call_tool({given}): expected a tool's name and its arguments as one object, such as "
-                'call_tool("get_weather", {"city": "Paris"})'
+                f"{door}({given}): expected a tool's name and its arguments as one object, such as "
+                f'{door}("get_weather", {{"city": "Paris"}})'
             )
-        text = self._text(name, {} if arguments is None else arguments)
+        text = self._text(door, name, {} if arguments is None else arguments)
         future: _Waiting = concurrent.futures.Future()
         try:
-            self._loop.call_soon_threadsafe(self._add, str(name), text, future)
+            call = _Call(str(name), text, door == "before_tool", future)
+            self._loop.call_soon_threadsafe(self._add, call)
         except RuntimeError:  # the run ended with the process
             raise RunIsOver from None
         try:
@@ -71,10 +106,10 @@ class OwnLoop:
         except RuntimeError:
             return future.result()
         later = _Later(future, self._unawaited)
-        self._unawaited[later] = str(name)
+        self._unawaited[later] = f"{door}({str(name)!r})"
         return later
 
-    def _text(self, name: str, arguments: object) -> str:
+    def _text(self, door: str, name: str, arguments: object) -> str:
         if isinstance(arguments, str):
             return arguments
         try:
@@ -82,7 +117,7 @@ class OwnLoop:
         except RecursionError:
             return f"(an object nested more than {MAX_DEPTH} levels deep)"
         except (TypeError, ValueError) as error:
-            message = f"call_tool({name!r}) got arguments that are not valid JSON: {error}"
+            message = f"{door}({name!r}) got arguments that are not valid JSON: {error}"
             raise self._misused(message) from None
 
     def _misused(self, message: str) -> TypeError:
@@ -90,11 +125,11 @@ class OwnLoop:
         self.error = ModelError(message, kind="callable")
         return TypeError(message)
 
-    def _add(self, name: str, text: str, future: _Waiting) -> None:
+    def _add(self, call: _Call) -> None:
         if self._over:
-            future.set_exception(RunIsOver())
+            call.future.set_exception(RunIsOver())
         else:
-            self._waiting.append((name, text, future))
+            self._waiting.append(call)
             self._woken.set()
 
     async def serve(self, agent: asyncio.Future[Any], left: Callable[[], float]) -> None:
@@ -102,9 +137,9 @@ class OwnLoop:
         agent.add_done_callback(lambda _: self._woken.set())
         while self._waiting or not agent.done():
             if self._waiting:
-                self.stopped = len(self.rounds) >= self._executor.most_calls
+                self.stopped = len(self.rounds) >= self._toolbox.most_calls
                 if not self.stopped:
-                    await self._answer(*self._waiting.popleft())
+                    await self._answer(self._waiting.popleft())
                 if self.stopped:
                     return
                 if left() > 0:
@@ -116,11 +151,12 @@ class OwnLoop:
                 if left() <= 0:
                     return
         if self._unawaited and self.error is None:
-            name = next(iter(self._unawaited.values()))
-            message = f"call_tool({name!r}) was not awaited; in async code, write await call_tool(...)"
+            asked = next(iter(self._unawaited.values()))
+            message = f"{asked} was not awaited; in async code, write await {asked.split('(')[0]}(...)"
             self.error = ModelError(message, kind="callable")
 
-    async def _answer(self, name: str, text: str, future: _Waiting) -> None:
+    async def _answer(self, asked: _Call) -> None:
+        name, text, own, future = asked
         self._size += len(text) + len(name)
         if self._size > MOST_BYTES:
             future.set_exception(RunIsOver())
@@ -134,17 +170,25 @@ class OwnLoop:
         message = {"role": "assistant", "content": None, "tool_calls": [wire]}
         call = ToolCall.parse(name, text, id)
         try:
-            self.stopped = await self._executor.ends(call)
-            content = "" if self.stopped else await self._executor.answer(call)
+            if own:
+                found = await self._toolbox.check_own(call)
+            else:
+                (found,) = await self._toolbox.answers([call]) or (None,)
         except BaseException:
             future.set_exception(RunIsOver())
             raise
-        if self.stopped:
+        if found is None:
+            self.stopped = True
             future.set_exception(RunIsOver())
-            self.rounds.append(ChatAnswer(message, latency_s=latency_s))
+            self.rounds.append(ChatAnswer(message, latency_s=latency_s, status=("refused",)))
             return
+        runs_itself = own and found.status == "executed"
+        content = None if runs_itself else found.content
         answer = {"role": "tool", "tool_call_id": id, "content": content}
-        self.rounds.append(ChatAnswer(message, latency_s=latency_s, answers=(answer,)))
+        answers = () if runs_itself else (answer,)
+        self.rounds.append(
+            ChatAnswer(message, latency_s=latency_s, answers=answers, status=(found.status,))
+        )
         self._since = time.perf_counter()
         future.set_result(content)
 
@@ -152,7 +196,7 @@ class OwnLoop:
         """Raise RunIsOver in all waiting and later calls."""
         self._over = True
         while self._waiting:
-            self._waiting.popleft()[2].set_exception(RunIsOver())
+            self._waiting.popleft().future.set_exception(RunIsOver())
 
     def run_of(self, answer: ChatAnswer) -> ChatAnswer:
         """The whole run of an agent that returned this answer.
@@ -175,16 +219,22 @@ class OwnLoop:
 
     def _in_rounds_of(self, answer: ChatAnswer) -> ChatAnswer | None:
         """The rounds that the agent returned, with the given answers; None if calls are missing."""
-        made = [(_call_key(each.message["tool_calls"][0]), each.answers[0]) for each in self.rounds]
-        found, rounds = 0, []
+        made = deque(map(_made, self.rounds))
+        rounds = []
         for each in answer.rounds:
             answers = {str(message.get("tool_call_id")): message for message in each.answers}
-            for call in each.message.get("tool_calls") or ():
-                if found < len(made) and made[found][0] == _call_key(call):
-                    answers[str(call.get("id"))] = {**made[found][1], "tool_call_id": call.get("id")}
-                    found += 1
-            rounds.append(in_order(structs.replace(each, answers=tuple(answers.values()))))
-        if found < len(made):
+            calls = each.message.get("tool_calls") or ()
+            status = list(each.status or (None,) * len(calls))
+            for index, call in enumerate(calls):
+                if made and made[0].key == _call_key(call):
+                    known = made.popleft()
+                    if known.answer is not None:
+                        answers[str(call.get("id"))] = {**known.answer, "tool_call_id": call.get("id")}
+                    if known.answer is not None or status[index] is None:
+                        status[index] = known.status
+            complete = structs.replace(each, answers=tuple(answers.values()), status=tuple(status))
+            rounds.append(in_order(complete))
+        if made:
             return None
         *earlier, last = rounds
         return structs.replace(last, earlier=tuple(earlier))
@@ -193,6 +243,12 @@ class OwnLoop:
         """The run of an agent that was stopped, by too many calls or by one that ends the run."""
         *earlier, last = self.rounds
         return structs.replace(last, earlier=tuple(earlier))
+
+
+def _made(round_: ChatAnswer) -> _Made:
+    """The only call of a round that the toolbox saw."""
+    answer = round_.answers[0] if round_.answers else None
+    return _Made(_call_key(round_.message["tool_calls"][0]), answer, round_.status[0])
 
 
 def _call_key(call: Mapping[str, Any]) -> tuple[object, object]:
@@ -212,6 +268,6 @@ class _Later:
         self._future = future
         self._unawaited = unawaited
 
-    def __await__(self) -> Generator[Any, None, str]:
+    def __await__(self) -> Generator[Any, None, str | None]:
         self._unawaited.pop(self, None)
         return asyncio.wrap_future(self._future).__await__()

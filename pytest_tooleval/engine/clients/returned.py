@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
+from ...errors import AgentGaveUp
 from ...errors import ModelError
 from ...errors import error_text
 from ...record.endings import ending_of
@@ -52,6 +53,22 @@ def read_result(
         if getattr(last, name) is not None and all(getattr(each, name) is None for each in earlier):
             earlier = [structs.replace(each, **{name: 0}) for each in earlier]  # it is for the whole run
     return structs.replace(last, earlier=tuple(earlier), latency_s=latency_s)
+
+
+def read_giving_up(
+    spec: ModelSpec, error: AgentGaveUp, prompt: Sequence[Mapping[str, Any]], latency_s: float
+) -> ChatAnswer:
+    """The run of an agent that gave up, as an answer that cannot be used."""
+    last = ChatAnswer(
+        {"role": "assistant", "content": None},
+        finish_reason="gave_up",
+        finish_message=callable_error(spec, str(error)).message,
+        latency_s=latency_s,
+    )
+    if not error.messages:
+        return last
+    run = read_result(spec, error.messages, prompt, latency_s)
+    return structs.replace(last, earlier=tuple(structs.replace(e, earlier=None) for e in run.rounds))
 
 
 def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -16,6 +16,7 @@ from pytest_tooleval.engine.cassettes.replay import first_missing
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.models.tables import read_tables
 from pytest_tooleval.engine.models.tables import resolve_models
+from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.model import resolve
 
@@ -42,7 +43,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     suite = load_suite(suite_file)
     [spec] = resolve_models(["served"], read_tables(tmp_path))
     cassette = Cassette(tmp_path / "tapes" / "s.jsonl", "new")
-    asked = first_missing(resolve(suite, suite.test_cases[0]), spec, cassette)
+    asked = first_missing(Trial(resolve(suite, suite.test_cases[0]), spec, cassette=cassette))
     assert asked is not None
     answer = ChatAnswer({"role": "assistant", "content": "No."}, "stop")
     cassette.add(key_of(asked), asked, answer)

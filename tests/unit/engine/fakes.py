@@ -18,8 +18,15 @@ from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.others import AskOne
+from pytest_tooleval.engine.others import Read
+from pytest_tooleval.engine.players import Ask
+from pytest_tooleval.engine.trial import Trial
+from pytest_tooleval.engine.trial import hold
 from pytest_tooleval.errors import ModelError
+from pytest_tooleval.record.run import Role
 from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.suite.model import ResolvedCase
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.model import resolve
@@ -102,6 +109,24 @@ class ModelAsker(Asker):
         found = await super().ask(request, options)
         assert isinstance(found, Reply)
         return found
+
+
+async def held(
+    case: ResolvedCase,
+    ask: Ask,
+    ask_user: AskOne | None = None,
+    user: ModelSpec | None = None,
+    trial: int = 0,
+) -> Transcript:
+    """The transcript of a trial in which these functions answer."""
+
+    def other(role: Role, asked: ModelSpec | None) -> AskOne:
+        return ask_user or no_other
+
+    async def no_other(request: ChatRequest, read: Read) -> Reply:
+        raise AssertionError("nobody else is asked")
+
+    return await hold(Trial(case, ModelSpec("m"), trial, user=user), ask, other)
 
 
 def asker_for(

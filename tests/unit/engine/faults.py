@@ -11,7 +11,7 @@ from mock_server import MockServer
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.runner import Trial
+from pytest_tooleval.engine.trial import Trial
 
 from .fakes import case_of
 

@@ -17,9 +17,9 @@ from pytest_tooleval.engine.cassettes.cassette import question
 from pytest_tooleval.engine.cassettes.replay import first_missing
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.conversation import converse
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
+from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Transcript
@@ -30,6 +30,7 @@ from pytest_tooleval.suite.model import resolve
 
 from .fakes import call
 from .fakes import case_of
+from .fakes import held
 from .fakes import says
 from .fakes import tool
 
@@ -54,8 +55,8 @@ class Model:
         message = self.messages.pop(0) if len(self.messages) > 1 else self.messages[0]
         return read_reply(ChatAnswer(message), request, cached=False)
 
-    async def run(self, case: ResolvedCase, **sampling: Any) -> Transcript:
-        return await converse(case, self.ask, sampling, trial=3)
+    async def run(self, case: ResolvedCase) -> Transcript:
+        return await held(case, self.ask, trial=3)
 
 
 def chain(**fields: Any) -> ResolvedCase:
@@ -64,7 +65,7 @@ def chain(**fields: Any) -> ResolvedCase:
 
 async def test_a_single_turn_asks_once_whatever_comes() -> None:
     model = Model(says(call("search")))
-    transcript = await model.run(case_of(BOOK, SEARCH, expected_tool="book"), temperature=0.5)
+    transcript = await model.run(case_of(BOOK, SEARCH, expected_tool="book", temperature=0.5))
     assert len(transcript.rounds) == 1
     (request,) = model.requests
     assert request.tools == [BOOK, SEARCH]
@@ -206,7 +207,7 @@ async def test_an_error_in_a_later_round_is_the_trials_error() -> None:
         return read_reply(ChatAnswer(says(call("search"))), request, cached=False)
 
     with pytest.raises(ModelError) as raised:
-        await converse(chain(), ask, {})
+        await held(chain(), ask)
     assert raised.value is error
 
 
@@ -303,10 +304,10 @@ async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: P
     for request, reply in zip(model.requests, replies, strict=True):
         asked = question(spec, structs.replace(request, sampling={"temperature": 0.0}, trial=0))
         cassette.add(key_of(asked), asked, ChatAnswer(reply))
-    assert await asyncio.to_thread(first_missing, case, spec, cassette) is None
+    assert await asyncio.to_thread(first_missing, Trial(case, spec, cassette=cassette)) is None
     assert case.world is not None
     changed = structs.replace(case, world=replace(case.world, args={"refunded": 6}))
-    missing = await asyncio.to_thread(first_missing, changed, spec, cassette)
+    missing = await asyncio.to_thread(first_missing, Trial(changed, spec, cassette=cassette))
     assert missing is not None
     why = cassette.why_missing(missing, always=True)
     assert 'message 7, content: recorded "{\\"refunded\\": 6}", asked "{\\"refunded\\": 7}"' in why

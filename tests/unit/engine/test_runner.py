@@ -16,7 +16,7 @@ from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.models.spec import LEXICAL
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.runner import Trial
+from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.calls import ToolCall
 

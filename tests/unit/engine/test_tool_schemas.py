@@ -10,8 +10,8 @@ from mock_server import MockServer
 
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.runner import Trial
 from pytest_tooleval.engine.tool_schemas import ToolSchemas
+from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
 
 from .fakes import case_of

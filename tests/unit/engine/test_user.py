@@ -8,17 +8,16 @@ import pytest
 
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
-from pytest_tooleval.engine.conversation import converse
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.others import Read
 from pytest_tooleval.engine.reply import read_reply
-from pytest_tooleval.engine.user import SimulatedUser
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Transcript
 
 from .fakes import call
 from .fakes import case_of
+from .fakes import held
 from .fakes import says
 from .fakes import tool
 
@@ -50,9 +49,7 @@ class Cast:
         async def ask_user(request: ChatRequest, read: Read) -> Reply:
             return await self._ask("user", request)
 
-        assert self.case.case.user is not None
-        user = SimulatedUser(self.case.case.user, SPEC, ask_user, trial=3)
-        return await converse(self.case, ask, {}, 3, user=user)
+        return await held(self.case, ask, ask_user, SPEC, trial=3)
 
 
 def said(text: str) -> dict[str, Any]:

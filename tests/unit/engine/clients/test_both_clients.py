@@ -34,7 +34,7 @@ from pytest_tooleval.engine.models.prices import price_list
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.runner import Trial
+from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ErrorKind
 from pytest_tooleval.errors import ModelError
 

@@ -21,7 +21,6 @@ from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.clients.litellm_client import load_litellm
 from pytest_tooleval.engine.clients.litellm_connections import guard_connections
-from pytest_tooleval.engine.conversation import converse
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.reply import read_reply
 from pytest_tooleval.errors import ErrorKind
@@ -30,6 +29,7 @@ from pytest_tooleval.record.transcript import Reply
 
 from ..fakes import WEATHER
 from ..fakes import case_of
+from ..fakes import held
 from ..fakes import tool
 from .asking import KEY
 from .asking import REQUEST
@@ -410,9 +410,8 @@ async def test_broken_arguments_in_a_chain_are_the_models_failure() -> None:
     }
     with MockServer(respond=lambda path, request: (200, body)) as server:
         mine = make_client(spec_of(CLAUDE, server))
-        transcript = await converse(
-            case_of(WEATHER, tool("search"), multi_turn=True), broken, {"max_tokens": 9}
-        )
+        case = case_of(WEATHER, tool("search"), multi_turn=True, max_tokens=9)
+        transcript = await held(case, broken)
         await mine.close()
     assert transcript.calls[0].raw_arguments == "{broken"
     assert server.bodies[0]["messages"][1]["content"][0]["input"] == {"invalid_arguments": "{broken"}

@@ -14,7 +14,7 @@ from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.replay import first_missing
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.runner import Trial
+from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.record.transcript import measures_of
@@ -305,7 +305,7 @@ def test_a_whole_run_is_recorded_and_replayed(runner: Runner, folder: Path) -> N
     replayed = runner.submit(Trial(chain(), own, cassette=Cassette(path, "none"))).result(60)
     assert (folder / "log.txt").read_text() == "run\n"
     assert replayed.messages == first.messages
-    assert first_missing(chain(), own, Cassette(path, "none")) is None
+    assert first_missing(Trial(chain(), own, cassette=Cassette(path, "none"))) is None
     # Other mocks might have led it elsewhere.
     other = chain(mock_responses={"search": {"flight": "OS2"}})
     with pytest.raises(ModelError, match=r"tools_answer: mock_responses\.search\.flight recorded"):

@@ -1,9 +1,10 @@
-"""A model that plays the user of a conversation, with a goal."""
+"""Who speaks for the user: the case itself, or a model with a goal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Sequence
+from typing import Protocol
 
 from ..errors import ModelError
 from ..record.transcript import Message
@@ -49,12 +50,40 @@ def user_of(
     return resolve_models([case.user.model], tables())[0]
 
 
-def played_user(
-    case: ResolvedCase, spec: ModelSpec | None, ask: AskOne, trial: int
-) -> SimulatedUser | None:
-    """The simulated user of a case, if it has one. Raises ModelError when no model is named."""
+class UserInConversation(Protocol):
+    """The user of one conversation."""
+
+    async def next(self, rounds: Sequence[Round]) -> tuple[Message, ...] | None:
+        """What the user says after these rounds, and so begins a turn; None to end the conversation."""
+        ...
+
+    @property
+    def played(self) -> PlayedUser | None:
+        """The record of a model that played the user."""
+        ...
+
+
+class ScriptedUser:
+    """Says what the case says. The first turn's messages are part of the case's own."""
+
+    played = None
+
+    def __init__(self, case: ResolvedCase) -> None:
+        self._later = iter(case.turns[1:])
+        self._began = False
+
+    async def next(self, rounds: Sequence[Round]) -> tuple[Message, ...] | None:
+        if not self._began:
+            self._began = True
+            return ()
+        turn = next(self._later, None)
+        return None if turn is None else turn.messages
+
+
+def user_in(case: ResolvedCase, spec: ModelSpec | None, ask: AskOne, trial: int) -> UserInConversation:
+    """The user of a case. Raises ModelError when a model has to play it and none is named."""
     if case.case.user is None:
-        return None
+        return ScriptedUser(case)
     if spec is None:
         raise ModelError(
             "a model has to play the user, but none is set: use --tooleval-user=MODEL, set "
@@ -82,8 +111,8 @@ class SimulatedUser:
         self._heard = 0
         self._replies: list[Reply] = []
 
-    async def says(self, rounds: Sequence[Round]) -> tuple[Message, ...] | None:
-        """What the user says after these rounds; None once the goal is reached.
+    async def next(self, rounds: Sequence[Round]) -> tuple[Message, ...] | None:
+        """What the user says; None once the goal is reached.
 
         Raises ModelError when the goal is not reached in time.
         """

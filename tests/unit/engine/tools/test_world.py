@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tooleval.engine.executors.worlds import WorldTools
+from pytest_tooleval.engine.tools.world import WorldTools
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.worlds import play
@@ -27,11 +27,11 @@ async def test_the_first_call_has_no_more_time_than_others(
     monkeypatch.setattr(play, "TIME_LIMIT_S", 0.2)
     (tmp_path / "slow.py").write_text(SLOW.format(made=0, called=1.5), encoding="utf-8")
     with pytest.raises(ModelError, match=r"^Slow\.go gave no answer within 0\.2 s$"):
-        await WorldTools(WorldSpec("slow:Slow", tmp_path, {})).answer(ToolCall("go", {}), ["go"])
+        await WorldTools(WorldSpec("slow:Slow", tmp_path, {})).answer(ToolCall("go", {}), ["go"], None)
 
 
 async def test_making_a_world_may_take_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(play, "TIME_LIMIT_S", 0.5)
     (tmp_path / "slow.py").write_text(SLOW.format(made=0.6, called=0), encoding="utf-8")
     tools = WorldTools(WorldSpec("slow:Slow", tmp_path, {}))
-    assert await tools.answer(ToolCall("go", {}), ["go"]) == "null"
+    assert await tools.answer(ToolCall("go", {}), ["go"], None) == "null"

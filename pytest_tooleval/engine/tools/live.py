@@ -1,4 +1,4 @@
-"""Live tools: a multi-turn case may send calls to a server instead of mocks.
+"""Live tools: a chain or a conversation may send calls to a server instead of mocks.
 
 A tool runs if the suite names it and the command line allows it. The server's answers are recorded in
 the cassette like those of a model, so a replay needs neither server nor permission. Each trial has its
@@ -9,6 +9,7 @@ the trial then restarts and runs those too.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -19,6 +20,7 @@ from typing import Protocol
 
 from ...errors import ModelError
 from ...record.calls import ToolCall
+from ...record.transcript import Message
 from ...scoring.tool_selection import is_expected
 from ...suite.model import ResolvedCase
 from ..cassettes.cassette import Cassette
@@ -57,10 +59,9 @@ class ToolServer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The server of a suite's live tools, the tools that the command line allows, and the cassette."""
+    """The server of a suite's live tools, and the cassette with its answers."""
 
     server: ToolServer
-    allowed: Sequence[str] = ()
     cassette: Cassette | None = None
 
 
@@ -78,27 +79,42 @@ class LiveTools:
     of the case are allowed.
     """
 
+    answers_all = False
+    is_live = True
+
     def __init__(
-        self, live: Live, case: ResolvedCase, model: ModelSpec, trial: int, *, fresh: bool = False
+        self,
+        live: Live,
+        case: ResolvedCase,
+        model: ModelSpec,
+        trial: int,
+        allowed: Sequence[str] = (),
+        *,
+        fresh: bool = False,
     ) -> None:
         self._live = live
         self._wanted = case.live_tools
+        self._allowed = allowed
         self._model = model
         self._trial = trial
         self._fresh = fresh
         self._replayed = False
-        self.refusal = _refusal(live, case)
+        self.refusal = _refusal(live.server, case, allowed)
         self._stack = AsyncExitStack()
         self._session: ToolSession | None = None
 
-    def runs(self, tool: str) -> bool:
-        return self._live.server.has(tool, self._wanted)
-
-    async def answer(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> str:
-        """The server's answer to a call that was made after these messages.
+    async def answer(
+        self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
+    ) -> str | None:
+        """The server's answer to a call of a tool that the case wants to run.
 
         Raises BeginAnew, once, when earlier calls are in the cassette and this one is not.
         """
+        if not self._live.server.has(call.name, self._wanted):
+            return None
+        return await (self._run(call) if messages is None else self._recorded(call, messages))
+
+    async def _recorded(self, call: ToolCall, messages: Sequence[Message]) -> str:
         asked = self._question(call, messages)
         key = key_of(asked)
         cassette = self._live.cassette
@@ -109,27 +125,32 @@ class LiveTools:
             return recorded
         if cassette is not None and not cassette.may_ask:
             raise cassette.not_recorded(asked, "run", call.name)
-        if self.refusal:
-            raise ModelError(self.refusal, kind="tool_server")
+        self._require_allowed(call)
         if self._replayed and not self._fresh:
             self._fresh = True
             raise BeginAnew
         self._fresh = True
-        content = await self.run(call)
+        content = await self._run(call)
         if cassette is not None and content != recorded:
             cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}))
         return content
 
-    async def run(self, call: ToolCall) -> str:
+    async def _run(self, call: ToolCall) -> str:
         """The server's answer, without the cassette."""
+        self._require_allowed(call)
         if self._session is None:
             self._session = await self._stack.enter_async_context(self._live.server.session())
         return await self._session.call(call.name, call.arguments or {})
 
+    def _require_allowed(self, call: ToolCall) -> None:
+        refusal = self.refusal or _not_allowed(self._live.server, [call.name], self._allowed)
+        if refusal:
+            raise ModelError(refusal, kind="tool_server")
+
     @property
-    def known_by(self) -> dict[str, Any]:
+    def key_fields(self) -> Mapping[str, Any]:
         """What may change the answers, as far as it is known in advance."""
-        return {"mcp": dict(self._live.server.identity), "tools": sorted(self._wanted)}
+        return {"live": {"mcp": dict(self._live.server.identity), "tools": sorted(self._wanted)}}
 
     def _question(self, call: ToolCall, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         # The answer may depend on earlier calls, so all messages are part of the question.
@@ -148,22 +169,29 @@ class LiveTools:
         await self._stack.aclose()
 
 
-def _refusal(live: Live, case: ResolvedCase) -> str:
-    server = live.server
+def _refusal(server: ToolServer, case: ResolvedCase, allowed: Sequence[str]) -> str:
+    """Why the case cannot run: not all tools that it may call for real are allowed."""
     mocked = {name.casefold() for name in case.case.mock_responses}
-    missing = [
+    wanted = [
         tool.name
         for tool in case.tools
         if server.has(tool.name, case.live_tools)
-        and not server.has(tool.name, live.allowed)
         and tool.name.casefold() not in mocked
         # The call that ends a chain is scored, but not run.
         and (case.turns or not is_expected(tool.name, case))
     ]
+    return _not_allowed(server, wanted, allowed, ALL_READ_ONLY in case.live_tools)
+
+
+def _not_allowed(
+    server: ToolServer, tools: Sequence[str], allowed: Sequence[str], all_read_only: bool = False
+) -> str:
+    """The message about those of the tools that the command line does not allow; empty for none."""
+    missing = [tool for tool in tools if not server.has(tool, allowed)]
     if not missing:
         return ""
-    only_read = all(server.has(name, (ALL_READ_ONLY,)) for name in missing)
-    names = ALL_READ_ONLY if only_read and ALL_READ_ONLY in case.live_tools else ",".join(missing)
+    only_read = all_read_only and all(server.has(name, (ALL_READ_ONLY,)) for name in missing)
+    names = ALL_READ_ONLY if only_read else ",".join(missing)
     option = shlex.quote(f"--tooleval-allow-tools={names}")
     return (
         f"live_tools: {', '.join(missing)} may run only with {option} on the command line (for "

@@ -1,15 +1,19 @@
-"""Tools that are methods of a world. Each trial makes its own world with its first call."""
+"""Tools that are methods of a world, which a trial makes with its first call."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
 from typing import TypeVar
 
 from ...errors import ModelError
 from ...errors import WorldError
 from ...record.calls import ToolCall
+from ...record.transcript import Message
 from ...worlds.play import Worker
 from ...worlds.play import time_limit
 from ...worlds.play import too_slow
@@ -22,11 +26,18 @@ _T = TypeVar("_T")
 class WorldTools:
     """The world of one trial."""
 
+    key_fields: Mapping[str, Any] = {}  # the toolbox has its identity
+    # It says itself what is wrong with a call, here as in scoring.
+    answers_all = True
+    is_live = False
+
     def __init__(self, spec: WorldSpec) -> None:
         self._world = World(spec)
         self._worker: Worker | None = None
 
-    async def answer(self, call: ToolCall, offered: Collection[str]) -> str:
+    async def answer(
+        self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
+    ) -> str:
         """The world's answer. Raises ModelError when the world cannot be used."""
         try:
             if self._worker is None:

@@ -11,47 +11,52 @@ A mock in `mock_responses` is
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ScoringError
-from ...record.calls import NO_OBJECT
 from ...record.calls import ToolCall
+from ...record.transcript import Message
 from ...suite.model import ResolvedCase
+from ..toolbox import ends_chain
+
+# After such a call a model is not asked again, but an agent continues, and would retry after an error.
+_SCORED_ONLY = '{"status": "accepted; the tool is not run in this test"}'
 
 
 class Mocks:
-    """The mocks of one trial. Counts calls for `$sequence`."""
+    """The mocks of one trial. Counts calls for `$sequence`.
+
+    It also answers the calls that are scored, but not run: those that end a chain, and all outside of
+    chains and conversations.
+    """
+
+    key_fields: Mapping[str, Any] = {}
+    answers_all = False
+    is_live = False
 
     def __init__(self, case: ResolvedCase) -> None:
         self._case = case
-        # In a conversation, the tools of the turn.
-        self.offered = case.tools
         self._mocks = {name.casefold(): mock for name, mock in case.case.mock_responses.items()}
         self._calls: dict[str, int] = {}
 
-    def has(self, tool: str) -> bool:
-        """Whether there is a mock for the tool."""
-        return tool.casefold() in self._mocks and self.offers(tool)
-
-    def offers(self, tool: str) -> bool:
-        """Whether the tool is offered in this turn; outside of conversations it always is."""
-        return not self._case.turns or tool.casefold() in {each.name.casefold() for each in self.offered}
-
-    def answer(self, call: ToolCall) -> str:
+    async def answer(
+        self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
+    ) -> str | None:
         """The content of the tool message: a text unchanged, anything else as JSON."""
-        value = self._value(call)
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if call.name.casefold() in self._mocks:
+            # In a thread: a slow pattern under `$when` must not hold up the loop.
+            value = await asyncio.to_thread(self._value, call)
+            return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        case = self._case
+        return _SCORED_ONLY if not case.goes_on or ends_chain(case, [call]) else None
 
     def _value(self, call: ToolCall) -> Any:
         name = call.name.casefold()
-        if call.arguments is None:
-            return {"error": NO_OBJECT}
-        if not self.has(name):
-            known = {tool.name.casefold() for tool in self.offered}
-            if name not in known:
-                return {"error": f"there is no tool {call.name!r}"}
-            return {"error": f"{call.name} is not available"}
         mock = self._mocks[name]
         count = self._calls.get(name, 0)
         self._calls[name] = count + 1

@@ -1,1 +1,0 @@
-"""Executors, which answer the tool calls of a model."""

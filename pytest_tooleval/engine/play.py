@@ -1,0 +1,48 @@
+"""A conversation: the user speaks, the model or agent plays its turn, until one of them has enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+from msgspec import structs
+
+from ..record.transcript import Message
+from ..record.transcript import Round
+from ..record.transcript import Transcript
+from ..suite.model import ResolvedCase
+from .players import Player
+from .toolbox import Toolbox
+from .toolbox import ToolSource
+from .users import UserInConversation
+
+
+async def play(
+    case: ResolvedCase,
+    player: Player,
+    user: UserInConversation,
+    sources: Sequence[ToolSource] = (),
+    allowed: Sequence[str] = (),
+) -> Transcript:
+    """The conversation of one trial. Raises ModelError when there was no answer.
+
+    Whatever the kind of case, it is a number of turns: a single question and a chain have one.
+    """
+    messages: list[Message] = [dict(message) for message in case.messages]
+    prompt: tuple[Message, ...] = tuple(messages)
+    rounds: list[Round] = []
+    for turn in count():
+        said = await user.next(rounds)
+        if said is None:
+            break
+        messages += said
+        first, *rest = await player.play(messages, Toolbox(case, sources, allowed, turn))
+        if turn:
+            first = structs.replace(first, prompt=said)
+        else:
+            prompt += said
+        rounds += [first, *rest]
+        last = rounds[-1].reply
+        if last.calls or last.no_answer is not None:
+            break  # the turn did not end
+    return Transcript(prompt, tuple(rounds), user=user.played)

@@ -1,0 +1,127 @@
+"""The loop of a turn: a model is asked until its reply needs no answer; an agent runs its own loop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from ..record.calls import ToolCall
+from ..record.transcript import CallStatus
+from ..record.transcript import Message
+from ..record.transcript import Reply
+from ..record.transcript import Round
+from ..suite.model import ResolvedCase
+from .clients.base import ChatRequest
+from .toolbox import Toolbox
+from .toolbox import ends_chain
+
+_REFUSED: CallStatus = "refused"
+# A reply, or all rounds of an agent that has run its own loop.
+Ask = Callable[[ChatRequest], Awaitable[Reply | tuple[Round, ...]]]
+
+
+class Player:
+    """The model or agent of one trial."""
+
+    __slots__ = ("_ask", "_case", "_sampling", "_trial")
+
+    def __init__(
+        self, case: ResolvedCase, ask: Ask, sampling: Mapping[str, Any], trial: int = 0
+    ) -> None:
+        self._case = case
+        self._ask = ask
+        self._sampling = sampling
+        self._trial = trial
+
+    async def play(self, messages: list[Message], toolbox: Toolbox) -> list[Round]:
+        """The rounds of a turn, whose messages are added to `messages`. Raises ModelError."""
+        case, rounds = self._case, list[Round]()
+        tools = [tool.wire for tool in toolbox.tools]
+        while True:
+            request = ChatRequest(
+                tuple(messages), tools, case.tool_choice, self._sampling, self._trial, toolbox
+            )
+            answer = await self._ask(request)
+            if not isinstance(answer, Reply):
+                rounds += answer
+                if answer[-1].reply.cached:
+                    await toolbox.repeat(answer)
+                for each in answer:
+                    messages += [_said(each.reply), *each.answers]
+                return rounds
+            goes_on = len(rounds) + 1 < case.max_rounds and not self._ends(answer)
+            rounds.append(await self._answered(answer, messages, toolbox) if goes_on else Round(answer))
+            if not rounds[-1].answers:
+                messages.append(_said(answer))
+                return rounds
+
+    def _ends(self, reply: Reply) -> bool:
+        """Whether the turn ends with this reply."""
+        return not reply.calls or reply.no_answer is not None or ends_chain(self._case, reply.calls)
+
+    async def _answered(self, reply: Reply, messages: list[Message], toolbox: Toolbox) -> Round:
+        """The reply with the answers to its calls, added to `messages`; none if a call is forbidden."""
+        ids = _ids(reply, len(messages))
+        carried = carried_back(reply, ids)
+        found = await toolbox.answers(reply.calls, [*messages, carried])
+        if found is None:
+            return Round(reply, status=tuple(_REFUSED for _ in reply.calls))
+        answers: tuple[Message, ...] = tuple(
+            {"role": "tool", "tool_call_id": id, "content": each.content}
+            for id, each in zip(ids, found, strict=True)
+        )
+        messages += [carried, *answers]
+        return Round(reply, answers, status=tuple(each.status for each in found))
+
+
+def _said(reply: Reply) -> Message:
+    """The message for the next turn: providers refuse one that holds neither text nor calls."""
+    return {**reply.message, "content": reply.message.get("content") or ""}
+
+
+def _ids(reply: Reply, place: int) -> list[str]:
+    """An id for each call, by which it is answered: its own, unless that is missing or taken."""
+    ids: list[str] = []
+    for number, call in enumerate(reply.calls):
+        own = call.id is not None and call.id not in ids
+        ids.append(call.id if own and call.id else f"call_{place}_{number}")
+    return ids
+
+
+def carried_back(reply: Reply, ids: Sequence[str]) -> dict[str, Any]:
+    """The assistant's message for the next round: unchanged, thinking blocks and signatures too.
+
+    Only calls that a provider would refuse are written anew: those recovered from text, without a
+    usable id or name, or with arguments that are not a JSON object. A model's mistake must show in
+    its score and not as an error of the next request.
+    """
+    data = reply.message
+    if _is_sound(data, reply.calls, ids):
+        return data
+    kept = {key: value for key, value in data.items() if key != "function_call"}
+    if reply.format == "recovered" and not data.get("tool_calls"):
+        kept["content"] = None  # it is the calls, which must not be said twice
+    return {**kept, "tool_calls": [_wire(id, call) for id, call in zip(ids, reply.calls, strict=True)]}
+
+
+def _is_sound(data: Mapping[str, Any], calls: Sequence[ToolCall], ids: Sequence[str]) -> bool:
+    raw = data.get("tool_calls")
+    if not isinstance(raw, list) or len(raw) != len(calls):
+        return False
+    return all(
+        call.name
+        and call.arguments is not None
+        and member.get("id") == id
+        and member["function"].get("name") == call.name
+        for member, call, id in zip(raw, calls, ids, strict=True)
+    )
+
+
+def _wire(id: str, call: ToolCall) -> dict[str, Any]:
+    arguments = {"invalid_arguments": call.raw_arguments} if call.arguments is None else call.arguments
+    function = {"name": call.name or "unknown", "arguments": json.dumps(arguments)}
+    return {"id": id, "type": "function", "function": function}

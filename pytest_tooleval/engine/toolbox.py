@@ -1,0 +1,215 @@
+"""The toolbox: the one place that answers or refuses a tool call.
+
+Every call comes through it, whoever makes it: our own loop, an agent's, a replay. It checks whether a
+call of the reply is forbidden, whether the tool is offered, and whether it may run. Then a source of
+tools answers: a mock, the world, or a live server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import NamedTuple
+from typing import Protocol
+
+from ..errors import ModelError
+from ..record.calls import NO_OBJECT
+from ..record.calls import ToolCall
+from ..record.transcript import NOT_RUN
+from ..record.transcript import CallStatus
+from ..record.transcript import Message
+from ..record.transcript import Reply
+from ..record.transcript import Round
+from ..record.transcript import Transcript
+from ..scoring.conversation import forbidden_in
+from ..scoring.problems import CannotCompare
+from ..scoring.tool_selection import is_expected
+from ..suite.model import ResolvedCase
+
+# More calls than any single-turn case needs.
+_MOST_CALLS = 50
+
+
+class Answer(NamedTuple):
+    """The answer to a call, and what became of the call."""
+
+    content: str
+    status: CallStatus
+
+
+class ToolSource(Protocol):
+    """Answers the calls of some tools in one trial."""
+
+    @property
+    def key_fields(self) -> Mapping[str, Any]:
+        """What may change the answers, for the key of the cassette."""
+        ...
+
+    @property
+    def answers_all(self) -> bool:
+        """Whether it also gets malformed calls and those of tools that are not offered."""
+        ...
+
+    @property
+    def is_live(self) -> bool:
+        """Whether its answers come from outside, so that a replay reads them from the cassette."""
+        ...
+
+    async def answer(
+        self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
+    ) -> str | None:
+        """The answer to a call; None if the call is not for this source.
+
+        `messages` are those up to the call. They are None for an agent, whose whole run is recorded as
+        one answer. Raises ModelError when there is no answer.
+        """
+        ...
+
+
+class Toolbox:
+    """The tools of a turn, counted from 0.
+
+    `sources` are those of the trial, in order. `allowed` are the tools that the command line allows.
+    """
+
+    __slots__ = ("_allowed", "_case", "_sources", "_turn", "tools")
+
+    def __init__(
+        self,
+        case: ResolvedCase,
+        sources: Sequence[ToolSource] = (),
+        allowed: Sequence[str] = (),
+        turn: int = 0,
+    ) -> None:
+        self._case = case
+        self._sources = sources
+        self._allowed = allowed
+        self._turn = turn
+        # If a model plays the user, one turn stands for all.
+        self.tools = case.turns[min(turn, len(case.turns) - 1)].tools if case.turns else case.tools
+
+    @property
+    def most_calls(self) -> int:
+        """The most calls of an agent with its own loop."""
+        return self._case.max_rounds if self._case.goes_on else _MOST_CALLS
+
+    @property
+    def approvals(self) -> Mapping[str, str]:
+        """`approve` or `reject` for each tool whose approval the case answers."""
+        return self._case.case.approvals
+
+    async def answers(
+        self, calls: Sequence[ToolCall], messages: Sequence[Message] | None = None
+    ) -> list[Answer] | None:
+        """The answer to each call of a reply; None if one is forbidden, as then none of them runs."""
+        if await self._forbids(calls):
+            return None
+        offered = [tool.name for tool in self.tools]
+        return [await self._answer(call, offered, messages) for call in calls]
+
+    async def check_own(self, call: ToolCall) -> Answer | None:
+        """Whether an agent may run a tool of its own: executed, or refused with what to answer.
+
+        None if the call is forbidden. Raises ModelError if the command line does not allow the tool.
+        """
+        if await self._forbids([call]):
+            return None
+        refusal = _refusal(call, [tool.name for tool in self.tools])
+        if refusal is None and call.name.casefold() not in map(str.casefold, self._allowed):
+            option = shlex.quote(f"--tooleval-allow-tools={call.name}")
+            raise ModelError(
+                f"the agent called its own tool {call.name}, which may run only with {option} on the "
+                "command line (for tooleval ui: --allow-tools)",
+                kind="tool_server",
+            )
+        return refusal or Answer("", "executed")
+
+    async def repeat(self, rounds: Sequence[Round]) -> None:
+        """Give the calls of a recorded run to the sources again: the next turn builds on their state."""
+        offered = [tool.name for tool in self.tools]
+        sources = [source for source in self._sources if not source.is_live]
+        for each in rounds:
+            status = each.status or (None,) * len(each.reply.calls)
+            for call, became in zip(each.reply.calls, status, strict=True):
+                if became not in NOT_RUN:
+                    await _first_answer(sources, call, offered, None)
+
+    @property
+    def key_fields(self) -> Mapping[str, Any]:
+        """What may change the answers that an agent gets, for the key of the cassette."""
+        case = self._case
+        fields: dict[str, Any] = {}
+        of_turn = case.turns[self._turn].turn.forbidden_calls if case.case.turns else None
+        if forbidden := [*case.forbidden_calls, *(of_turn or ())]:
+            fields["forbidden_calls"] = [
+                each if isinstance(each, str) else each.model_dump(mode="json") for each in forbidden
+            ]
+        if self.approvals:
+            fields["approvals"] = self.approvals
+        if case.goes_on:
+            fields |= {"mock_responses": case.case.mock_responses, "max_rounds": case.max_rounds}
+            if case.world is not None:
+                fields["world"] = case.world.identity
+            for source in self._sources:
+                fields |= source.key_fields
+        return fields
+
+    async def _answer(
+        self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
+    ) -> Answer:
+        refusal = _refusal(call, offered)
+        sources = [source for source in self._sources if refusal is None or source.answers_all]
+        content = await _first_answer(sources, call, offered, messages)
+        if content is not None:
+            return Answer(content, "executed")
+        return refusal or _refused(f"{call.name} is not available")
+
+    async def _forbids(self, calls: Sequence[ToolCall]) -> bool:
+        # In a thread: a slow pattern must not hold up the loop.
+        return self._case.forbids and await asyncio.to_thread(
+            _is_forbidden, self._case, calls, self._turn
+        )
+
+
+async def _first_answer(
+    sources: Sequence[ToolSource],
+    call: ToolCall,
+    offered: Collection[str],
+    messages: Sequence[Message] | None,
+) -> str | None:
+    for source in sources:
+        content = await source.answer(call, offered, messages)
+        if content is not None:
+            return content
+    return None
+
+
+def ends_chain(case: ResolvedCase, calls: Sequence[ToolCall]) -> bool:
+    """Whether a chain ends with these calls: they are scored, but not run."""
+    return not case.turns and any(is_expected(call.name, case) for call in calls)
+
+
+def _refusal(call: ToolCall, offered: Collection[str]) -> Answer | None:
+    if call.arguments is None:
+        return _refused(NO_OBJECT)
+    folded = call.name.casefold()
+    return None if folded in map(str.casefold, offered) else _refused(f"there is no tool {call.name!r}")
+
+
+def _refused(reason: str) -> Answer:
+    return Answer(json.dumps({"error": reason}, ensure_ascii=False), "refused")
+
+
+def _is_forbidden(case: ResolvedCase, calls: Sequence[ToolCall], turn: int) -> bool:
+    """Whether a call is forbidden in this turn. Then no tool runs, and no later error can hide it."""
+    before, now = Reply(message={}), Reply(message={}, calls=tuple(calls))
+    rounds = (Round(reply, (), ({"role": "user"},)) for reply in (*[before] * turn, now))
+    try:
+        return forbidden_in(case, Transcript((), tuple(rounds))) is not None
+    except CannotCompare:
+        return True  # scoring reports it

@@ -1,0 +1,89 @@
+"""One trial, from its parts: asked of a model, or replayed from a cassette alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from ..record.run import Role
+from ..record.transcript import Transcript
+from ..suite.model import ResolvedCase
+from .asking import sampling_for
+from .cassettes.cassette import Cassette
+from .judge import require_judge
+from .judge import with_verdicts
+from .models.spec import ModelSpec
+from .others import AskOne
+from .play import play
+from .players import Ask
+from .players import Player
+from .toolbox import ToolSource
+from .tools.live import BeginAnew
+from .tools.live import Live
+from .tools.live import LiveTools
+from .tools.mocks import Mocks
+from .tools.world import WorldTools
+from .users import user_in
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One trial to run. `priority`: lower goes first; `fresh` ignores a recorded answer.
+
+    `live` is the server of the tools that it may really run, `allowed` the tools that the command line
+    allows, `judge` applies the case's rubrics, `user` plays its user.
+    """
+
+    case: ResolvedCase
+    model: ModelSpec
+    number: int = 0
+    priority: int = 0
+    cassette: Cassette | None = None
+    fresh: bool = False
+    live: Live | None = None
+    judge: ModelSpec | None = None
+    user: ModelSpec | None = None
+    allowed: Sequence[str] = ()
+
+    def live_tools(self) -> LiveTools | None:
+        """Its live tools, to be closed at its end."""
+        if self.live is None or not self.case.goes_on:
+            return None
+        return LiveTools(self.live, self.case, self.model, self.number, self.allowed, fresh=self.fresh)
+
+
+# Asks the model that judges or plays the user.
+AskOther = Callable[[Role, ModelSpec | None], AskOne]
+
+
+async def hold(trial: Trial, ask: Ask, other: AskOther, live: LiveTools | None = None) -> Transcript:
+    """The transcript of a trial, judged. Raises ModelError when an answer could not be had."""
+    require_judge(trial.case, trial.judge)
+    try:
+        try:
+            transcript = await _converse(trial, ask, other, live)
+        except BeginAnew:
+            transcript = await _converse(trial, ask, other, live)
+    finally:
+        if live is not None:
+            await live.close()
+    return await with_verdicts(trial.case, transcript, trial.judge, other("judge", trial.judge))
+
+
+async def _converse(trial: Trial, ask: Ask, other: AskOther, live: LiveTools | None) -> Transcript:
+    case, number = trial.case, trial.number
+    player = Player(case, ask, sampling_for(trial.model, case), number)
+    user = user_in(case, trial.user, other("user", trial.user), number)
+    world = WorldTools(case.world) if case.world is not None else None
+    sources: list[ToolSource] = [world] if world is not None else [Mocks(case)]
+    if live is not None:
+        sources.append(live)
+    try:
+        transcript = await play(case, player, user, sources, trial.allowed)
+    finally:
+        if world is not None:
+            world.close()
+    return transcript if world is None else structs.replace(transcript, printed=world.printed)
