@@ -32,7 +32,7 @@ _MODELS = (
     Option("user", "the model that plays users", "NAME", ini="string"),
     Option(
         "allow-tools",
-        "live_tools that may run on their MCP servers; * allows the read-only ones",
+        "real tools that may run: live_tools, and those of agents; * allows read-only live_tools",
         "NAME[,NAME...]",
         many=True,
     ),

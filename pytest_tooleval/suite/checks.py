@@ -199,7 +199,14 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
     if case.get("call_order") == "strict" and calls is None:
         message = "has no effect without expected_calls; remove it"
         yield Finding((*loc, "call_order"), message, at_key=True)
+    yield from _approvals(case, loc, tools)
     yield from _calls(case, loc, tools, scoring)
+
+
+def _approvals(case: dict[str, Any], loc: Loc, tools: ToolNames) -> Findings:
+    for name in as_mapping(case.get("approvals")):
+        if name == ANY_TOOL or tools.lacks(name):
+            yield Finding((*loc, "approvals", name), tools.complaint(name), at_key=True)
 
 
 def _calls(holder: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:

@@ -112,6 +112,7 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "optimal_hops": _COUNT,
         "valid_prerequisites": "a list of tool names",
         "mock_responses": "an object that maps the name of a tool to its answer",
+        "approvals": 'an object that maps the name of a tool to "approve" or "reject"',
     },
     "turn": {
         **_EXPECTATIONS,
@@ -168,6 +169,7 @@ _ITEMS = {
     "new_tools": "the name of a tool",
     "tags": "a string",
     "valid_prerequisites": "the name of a tool",
+    "approvals": '"approve" or "reject"',
     "live_tools": "the name of a tool",
     "env": "the name of an environment variable",
     "headers": "the name of an environment variable",

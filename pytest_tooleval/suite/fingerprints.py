@@ -48,4 +48,6 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
         parts += [[turn.model_dump() for turn in case.turns or ()] or user, case.max_rounds]
         parts += [case.match, case.expected_state, case.expected_text, case.mock_responses]
         parts += [world.target, world.args] if world else []
+    if case.approvals:
+        parts.append(case.approvals)
     return content_of_bytes(_SORTED.encode(parts).encode())

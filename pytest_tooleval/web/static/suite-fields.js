@@ -114,5 +114,6 @@ export const CASE_MORE = [
   { key: "skip", label: "Skip", kind: "reason" },
   { key: "xfail", label: "Expected to fail", kind: "reason" },
   { key: "tools", label: "Tools for this case only (JSON)", kind: "json", wide: true, hint: "Replaces the suite's tools." },
+  { key: "approvals", label: "Approvals (JSON)", kind: "json", wide: true, hint: 'When an agent asks for approval, such as {"refund": "approve"}. Other tools are rejected.' },
   { key: "metadata", label: "Metadata (JSON)", kind: "json", wide: true, hint: "For your own use; never sent to a model." },
 ];
