@@ -114,6 +114,25 @@ def test_a_chain_on_a_server_of_the_sdk(live: Live) -> None:
     assert answers(live) == ["get_weather was run"]
 
 
+def test_a_tool_that_the_case_does_not_offer_is_not_run(live: Live) -> None:
+    """The suite names it for other cases, and this case is complete without its permission."""
+    parameters = {"type": "object", "properties": {"city": {"type": "string"}}}
+    tools = [
+        {"type": "function", "function": {"name": name, "parameters": parameters}}
+        for name in ("find_station", "get_weather")
+    ]
+    write(
+        live,
+        ["delete_station", {"city": "Paris"}],
+        LAST,
+        tools=tools,
+        live_tools=["find_station", "delete_station"],
+    )
+    live.run("--tooleval-json=out.json", allow="find_station").assert_outcomes(failed=1)
+    assert answers(live) == ['{"error": "there is no tool \'delete_station\'"}']
+    assert not (live.path / "server.log").exists()
+
+
 def test_each_trial_has_a_session_and_an_answer_of_its_own(live: Live) -> None:
     write(live, FIRST, LAST)
     live.run("--tooleval-trials=3").assert_outcomes(passed=1)

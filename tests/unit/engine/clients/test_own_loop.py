@@ -18,6 +18,7 @@ from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.record.transcript import measures_of
+from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.model import ResolvedCase
 
 from ..fakes import case_of
@@ -134,6 +135,39 @@ async def tells_less(messages, tools, call_tool):
 
 def asks_nobody(messages, tools):
     return [{"role": "user", "content": "?"}]
+
+async def runs_its_own(messages, tools, before_tool):
+    for name in ("search", "wipe", "book"):
+        refusal = await before_tool(name, {"to": "Oslo"})
+        if refusal is None:
+            log(name)
+    return "Done."
+
+def runs_its_own_for_ever(messages, tools, before_tool):
+    while True:
+        try:
+            if before_tool("search", {}) is None:
+                log("search")
+        except Exception:
+            pass
+
+async def returns_what_it_ran(messages, tools, before_tool):
+    await before_tool("search", {})
+    call = {"id": "a", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    ran = {"role": "tool", "tool_call_id": "a", "content": "OS1"}
+    return [{"role": "assistant", "tool_calls": [call]}, ran, {"role": "assistant", "content": "OS1"}]
+
+async def gives_up(messages, tools, call_tool):
+    from pytest_tooleval import AgentGaveUp
+    await call_tool("search", {})
+    raise AgentGaveUp("the request limit of 1 was reached")
+
+async def gives_up_and_tells(messages, tools):
+    from pytest_tooleval import AgentGaveUp
+    raise AgentGaveUp("enough", whole_run(messages, tools)[2:])
+
+def asks_for_approval(messages, tools, approvals):
+    return {"content": f"{approvals}"}
 """
 CHAIN: dict[str, Any] = {
     "multi_turn": True,
@@ -239,6 +273,68 @@ def test_a_forbidden_call_ends_the_run_and_is_not_answered(
     assert [made for made, _ in calls(transcript)] == ["search", "book"]
     assert transcript.rounds[-1].answers == ()
     assert not (folder / "sorry.txt").exists()
+
+
+def run_own(runner: Runner, folder: Path, name: str, allow: str, **fields: Any) -> Transcript:
+    trial = Trial(chain(**fields), spec(folder, name), allowed=allow.split())
+    return runner.submit(trial).result(60)
+
+
+def ran(folder: Path) -> list[str]:
+    """The agent's own tools that really ran."""
+    log = folder / "log.txt"
+    return log.read_text().split() if log.exists() else []
+
+
+def test_an_agents_own_tool_runs_if_the_case_offers_it_and_the_command_line_allows_it(
+    runner: Runner, folder: Path
+) -> None:
+    transcript = run_own(runner, folder, "runs_its_own", "Search book wipe")
+    assert ran(folder) == ["search", "book"]
+    assert [made for made, _ in calls(transcript)] == ["search", "wipe", "book"]
+    status = [each.status for each in transcript.rounds]
+    assert status == [("executed",), ("refused",), ("executed",), ()]
+    assert contents(transcript) == ['{"error": "there is no tool \'wipe\'"}']
+    (folder / "log.txt").unlink()
+    with pytest.raises(ModelError, match=r"its own tool book, .* --tooleval-allow-tools=book on the"):
+        run_own(runner, folder, "runs_its_own", "search")
+    assert ran(folder) == ["search"]
+
+
+def test_a_forbidden_tool_of_an_agents_own_never_runs(runner: Runner, folder: Path) -> None:
+    transcript = run_own(runner, folder, "runs_its_own", "search wipe book", forbidden_calls=["search"])
+    assert ran(folder) == []
+    assert transcript.rounds[-1].status == ("refused",)
+    result = score_transcript(chain(forbidden_calls=["search"]), transcript)
+    assert result.failure == "forbidden_call"
+
+
+def test_limits_hold_for_an_agents_own_tools(runner: Runner, folder: Path) -> None:
+    transcript = run_own(runner, folder, "runs_its_own_for_ever", "search")
+    assert ran(folder) == ["search"] * 6
+    assert score_transcript(chain(), transcript).failure == "unfinished_chain"
+
+
+def test_what_an_agents_own_tool_answered_is_in_the_run(runner: Runner, folder: Path) -> None:
+    transcript = run_own(runner, folder, "returns_what_it_ran", "search")
+    assert contents(transcript) == ["OS1"]
+    assert transcript.rounds[0].status == ("executed",)
+
+
+@pytest.mark.parametrize(
+    ("name", "made"), [("gives_up", ["search"]), ("gives_up_and_tells", ["search", "book"])]
+)
+def test_an_agent_that_gives_up_fails(runner: Runner, folder: Path, name: str, made: list[str]) -> None:
+    transcript = run(runner, folder, name)
+    assert [name for name, _ in calls(transcript)] == made
+    result = score_transcript(chain(), transcript)
+    assert (result.passed, result.failure) == (False, "gave_up")
+    assert result.wrong.startswith("gave up: ")
+
+
+def test_a_case_answers_requests_for_approval(runner: Runner, folder: Path) -> None:
+    transcript = run(runner, folder, "asks_for_approval", chain(approvals={"book": "approve"}))
+    assert transcript.replies[-1].text == "{'book': 'approve'}"
 
 
 def test_what_a_model_makes_up_is_its_own_mistake(runner: Runner, folder: Path) -> None:
