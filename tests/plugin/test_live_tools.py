@@ -125,8 +125,9 @@ def test_a_tool_that_the_case_does_not_offer_is_not_run(live: Live) -> None:
         live,
         ["delete_station", {"city": "Paris"}],
         LAST,
+        source={"live_tools": ["find_station", "delete_station"]},
+        live_tools=None,
         tools=tools,
-        live_tools=["find_station", "delete_station"],
     )
     live.run("--tooleval-json=out.json", allow="find_station").assert_outcomes(failed=1)
     assert answers(live) == ['{"error": "there is no tool \'delete_station\'"}']
