@@ -121,14 +121,10 @@ def test_a_tool_that_the_case_does_not_offer_is_not_run(live: Live) -> None:
         {"type": "function", "function": {"name": name, "parameters": parameters}}
         for name in ("find_station", "get_weather")
     ]
-    write(
-        live,
-        ["delete_station", {"city": "Paris"}],
-        LAST,
-        source={"live_tools": ["find_station", "delete_station"]},
-        live_tools=None,
-        tools=tools,
-    )
+    write(live, ["delete_station", {"city": "Paris"}], LAST, live_tools=None, tools=tools)
+    suite = json.loads((live.path / "s.tooleval.json").read_text())
+    suite["live_tools"] = ["find_station", "delete_station"]
+    live.write("s.tooleval.json", json.dumps(suite))
     live.run("--tooleval-json=out.json", allow="find_station").assert_outcomes(failed=1)
     assert answers(live) == ['{"error": "there is no tool \'delete_station\'"}']
     assert not (live.path / "server.log").exists()
