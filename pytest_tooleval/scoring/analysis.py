@@ -73,7 +73,8 @@ def failure_category(
     if not own <= {"arguments_valid", "no_extra_calls"}:
         found = analysis.parameter_failure() if own == {"parameter_accuracy"} else None
         found = found or analysis.failure()
-        if found is not None:
+        # A surplus call does more harm than a detour.
+        if found is not None and not (found == "inefficient_chain" and "no_extra_calls" in own):
             return found
     if "arguments_valid" in own:
         found = argument_flaw(case, transcript.calls)

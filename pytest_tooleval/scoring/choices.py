@@ -2,7 +2,8 @@
 
 Every expected call and every actual call is in exactly one choice, with these exceptions: if any tool is
 right (`"*"`), there is nothing to confuse; if any number of calls is right, extra ones are left out. In
-a chain, only the end counts, as other calls are no mistake; in a conversation, nothing does.
+a chain, only the completing call and surplus ones count, as others are no mistake; in a conversation,
+nothing does.
 """
 
 from __future__ import annotations

@@ -10,12 +10,15 @@ The chain ends with the reply that calls an expected tool, with a reply without 
     detours     0.1 per call, except the completing one, to a tool that is neither a prerequisite nor
                 expected, at most 1
     overall     completion * efficiency - redundancy - detours, between 0 and 1
+
+A further call to an expected tool, in the last reply or later, is surplus: `no_extra_calls` is 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 from msgspec import structs
 
@@ -34,10 +37,13 @@ from .drafts import Draft
 from .drafts import Explained
 from .drafts import Pair
 from .matchers import RULES
-from .matchers import identical
+from .single_turn import MORE_OFTEN
 from .single_turn import Choice
+from .single_turn import any_number_is_right
 from .single_turn import choose
+from .single_turn import no_extra_calls
 from .single_turn import overall
+from .tool_selection import is_expected
 
 _REPEATED = "the same call as the one before it"
 _DETOUR = "a detour: neither a prerequisite nor expected"
@@ -48,7 +54,16 @@ class Chain:
 
     def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
         self._case = case
-        self.hops, self._contents, self._final = _walk(case, transcript)
+        self.hops, self._contents, self._final, replies = _walk(case, transcript)
+        final = self._final.call if self._final else None
+        self._completing = next((i for i, call in enumerate(self.hops) if call is final), None)
+        self._surplus: list[int] = []
+        self._extra: list[ToolCall] = []
+        if final is not None and not any_number_is_right(case):
+            ending = (i for i in range(len(self.hops)) if i != self._completing)
+            self._surplus = [i for i in ending if is_expected(self.hops[i].name, case)]
+            later = _surplus_later(case, transcript.rounds[replies - 1 :])
+            self._extra = [*(self.hops[i] for i in self._surplus), *later]
         self._replied = any(not round_.reply.calls for round_ in _rounds(case, transcript))
         share = self._final and self._final.share
         self._accuracy = share.value if share else None
@@ -83,6 +98,7 @@ class Chain:
             "tool_selection": Draft(float(self._final is not None), self._explain_tool),
             "parameter_accuracy": Draft(0.0 if missed else self._accuracy, self._explain_parameters),
             "overall": Draft(min(1.0, max(0.0, self._value)), self._explain_overall),
+            "no_extra_calls": no_extra_calls(self._case, self._extra),
         }
 
     def failure(self) -> FailureCategory | None:
@@ -98,9 +114,10 @@ class Chain:
         return self._final.share.flaw if self._final and self._final.share else None
 
     def pairs(self) -> list[Pair]:
-        """The last call of the chain; the others are no mistake."""
+        """The completing call or else the last one, and surplus calls; the others are no mistake."""
         last = self.hops[-1] if self.hops else None
-        return [(self._case.case.expected_tools, self._final.call if self._final else last)]
+        ending = self._final.call if self._final else last
+        return [(self._case.case.expected_tools, ending), *(((), call) for call in self._extra)]
 
     def _explain_completion(self) -> Explained:
         if self._final is None:
@@ -174,13 +191,16 @@ class Chain:
         shown = f"{tool_selection.shown_call(call)} {json_text(arguments, 60)}"
         flaws = [
             text
-            for text, found in ((_REPEATED, self._redundant), (_DETOUR, self._detours))
+            for text, found in (
+                (_REPEATED, self._redundant),
+                (_DETOUR, self._detours),
+                (MORE_OFTEN, self._surplus),
+            )
             if index in found
         ]
         if flaws:
             return shown, ", and ".join(flaws), 0.0
-        completes = self._final is not None and call is self._final.call
-        return shown, "the completing call" if completes else "on the way", 1.0
+        return shown, "the completing call" if index == self._completing else "on the way", 1.0
 
 
 def _rounds(case: ResolvedCase, transcript: Transcript) -> Sequence[Round]:
@@ -189,19 +209,37 @@ def _rounds(case: ResolvedCase, transcript: Transcript) -> Sequence[Round]:
 
 def _walk(
     case: ResolvedCase, transcript: Transcript
-) -> tuple[tuple[ToolCall, ...], Sequence[object], Choice | None]:
-    """The calls, the answer to each (None if unknown), and the completing call."""
+) -> tuple[tuple[ToolCall, ...], Sequence[object], Choice | None, int]:
+    """The calls, the answer to each (None if unknown), the completing call, and how many replies."""
     hops: tuple[ToolCall, ...] = ()
     contents: list[object] = []
-    for round_ in _rounds(case, transcript):
+    rounds = _rounds(case, transcript)
+    for replies, round_ in enumerate(rounds, 1):
         calls = round_.reply.calls
         hops += calls
         answers = [answer.get("content") for answer in round_.answers]
         contents += [*answers, *[None] * len(calls)][: len(calls)]
         final = choose(case, calls)
         if final is not None or not calls:
-            return hops, contents, final
-    return hops, contents, None
+            return hops, contents, final, replies
+    return hops, contents, None, len(rounds)
+
+
+def _surplus_later(case: ResolvedCase, rounds: Sequence[Round]) -> list[ToolCall]:
+    """The calls to an expected tool after the first of these rounds, except retries of failed calls."""
+    failed: list[ToolCall] = []
+    surplus: list[ToolCall] = []
+    for number, round_ in enumerate(rounds):
+        calls = [call for call in round_.reply.calls if is_expected(call.name, case)]
+        for call in calls if number else ():
+            first = next((each for each in failed if same_call(case, each, call)), None)
+            if first is None:
+                surplus.append(call)
+            else:
+                failed.remove(first)
+        made = zip(round_.reply.calls, round_.status, strict=False)
+        failed += [call for call, status in made if status == "failed"]
+    return surplus
 
 
 def _efficiency(optimal: int | None, hops: int) -> float | None:
@@ -216,12 +254,18 @@ def _penalty(calls: Sequence[int]) -> float:
 
 
 def same_call(case: ResolvedCase, one: ToolCall, other: ToolCall) -> bool:
-    """Whether two calls have the same tool and identical arguments."""
+    """Whether two calls have the same tool and the same arguments."""
     if not tool_selection.same_name(one.name, other.name, case.param_scoring):
         return False
     if one.arguments is None or other.arguments is None:
         return one.arguments is other.arguments and one.raw_arguments == other.raw_arguments
-    try:
-        return one.arguments == other.arguments and identical(one.arguments, other.arguments)
-    except RecursionError:
-        return one.raw_arguments == other.raw_arguments
+    return _same_value(one.arguments, other.arguments)
+
+
+def _same_value(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same: 5 is 5.0, but 1 is not true."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same_value(v, other[key]) for key, v in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same_value, one, other))
+    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)

@@ -28,6 +28,7 @@ from .matchers import RULES
 from .parameters import Share
 from .problems import CannotCompare
 
+MORE_OFTEN = "more often than expected"
 _SHOWN = 50  # surplus calls in an explanation
 
 
@@ -36,14 +37,14 @@ def overall(tool: float, parameters: float | None) -> float:
     return tool if parameters is None else 0.6 * tool + 0.4 * parameters
 
 
-def _no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
+def no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
     """`no_extra_calls`: None if any number of calls is right."""
-    if _any_number_is_right(case):
+    if any_number_is_right(case):
         return Draft(None, "any number of calls is right")
     return Draft(0.0 if extra else 1.0, partial(_explain_extra, case, extra))
 
 
-def _any_number_is_right(case: ResolvedCase) -> bool:
+def any_number_is_right(case: ResolvedCase) -> bool:
     return case.param_scoring == "bfcl" or ANY_TOOL in case.case.expected_tools
 
 
@@ -70,8 +71,8 @@ def _why_extra(case: ResolvedCase, call: ToolCall) -> str:
     if not tool_selection.is_expected(call.name, case):
         return "not expected"
     if case.case.call_order == "strict":
-        return "more often than expected, or out of order"
-    return "more often than expected"
+        return f"{MORE_OFTEN}, or out of order"
+    return MORE_OFTEN
 
 
 class NoCallExpected:
@@ -87,7 +88,7 @@ class NoCallExpected:
             "tool_selection": Draft(value, self._explain),
             "parameter_accuracy": Draft(None, "no call is expected"),
             "overall": Draft(value, self._explain),
-            "no_extra_calls": _no_extra_calls(self._case, self._calls),
+            "no_extra_calls": no_extra_calls(self._case, self._calls),
         }
 
     def failure(self) -> FailureCategory | None:
@@ -168,7 +169,7 @@ class OneCallExpected:
             "tool_selection": Draft(self._tool, self._explain_tool),
             "parameter_accuracy": Draft(accuracy, self._explain_parameters),
             "overall": Draft(overall(self._tool, accuracy), self._explain_overall),
-            "no_extra_calls": _no_extra_calls(self._case, self._extra),
+            "no_extra_calls": no_extra_calls(self._case, self._extra),
         }
 
     def failure(self) -> FailureCategory | None:
@@ -182,7 +183,7 @@ class OneCallExpected:
         return None if self._share is None else self._share.flaw
 
     def pairs(self) -> list[Pair]:
-        extra = [] if _any_number_is_right(self._case) else self._extra
+        extra = [] if any_number_is_right(self._case) else self._extra
         return [(self._case.case.expected_tools, self._call), *(((), call) for call in extra)]
 
     def _explain_tool(self) -> Explained:
@@ -256,7 +257,7 @@ class SeveralCallsExpected:
             "tool_selection": Draft(len(pairing.pairs) / self._most, self._explain_tools),
             "parameter_accuracy": Draft(accuracy, self._explain_parameters),
             "overall": Draft(pairing.total / self._most, self._explain_overall),
-            "no_extra_calls": _no_extra_calls(self._case, self._extra),
+            "no_extra_calls": no_extra_calls(self._case, self._extra),
         }
 
     def failure(self) -> FailureCategory | None:

@@ -42,6 +42,8 @@ def what_was_wrong(
     parts: Sequence[str] = ("conduct",) if category == "unfinished_turn" else _PARTS
     if category == "inefficient_chain":
         parts = _by_loss(values)
+    if category == "surplus_call":
+        parts = ("no_extra_calls", *_PARTS)
     for metric in (*(parts if {"overall", "completion"} & failing.keys() else ()), *failing):
         value = values.get(metric)
         if metric not in drafts or value is None or is_perfect(metric, value):

@@ -248,7 +248,7 @@ def _produces(suite: Suite, case: TestCase, metric: str) -> bool:
         return case.is_conversation and metric in ("overall", "arguments_valid", *CONVERSATION)
     if metric == "no_extra_calls":
         mode = case.param_scoring or suite.param_scoring
-        return not (case.multi_turn or mode == "bfcl" or ANY_TOOL in case.expected_tools)
+        return not (mode == "bfcl" or ANY_TOOL in case.expected_tools)
     if metric in ("completion", "efficiency"):
         return case.multi_turn
     if metric == "parameter_accuracy":

@@ -54,6 +54,7 @@ def choices(result: TrialResult) -> list[tuple[str | None, str | None]]:
         ("a b c", {"expected_calls": ["a"]}, [("a", "a"), (None, "b"), (None, "c")]),
         ("c b a", {"expected_tool": "a", "multi_turn": True}, [("a", "a")]),
         ("c b", {"expected_tool": "a", "multi_turn": True}, [("a", "b")]),
+        ("c a b A", {"expected_tool": "a", "multi_turn": True}, [("a", "a"), (None, "a")]),
         ("c", {"expected_tool": None, "multi_turn": True}, [(None, "c")]),
     ],
 )

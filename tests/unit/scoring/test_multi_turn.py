@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import NO_TOOL
+from pytest_tooleval.record.transcript import CallStatus
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
@@ -31,7 +36,7 @@ def test_every_call_of_a_reply_is_a_hop() -> None:
     result = score_live([[A, B], [A, B], [C]], **CHAIN)
 
     assert result.values["efficiency"] == pytest.approx(3 / 5)
-    assert result.values.get("no_extra_calls") is None
+    assert result.values["no_extra_calls"] == 1.0
 
 
 def test_the_chain_ends_with_the_reply_that_reaches_the_tool() -> None:
@@ -56,6 +61,9 @@ def test_repeats_need_the_same_tool_and_arguments_one_after_the_other() -> None:
     assert redundancy(A, B, A) == 0.0
     assert redundancy(call("a", x=1), call("a", x=True)) == 0.0
     assert redundancy(call("a", x="P"), call("a", x="p")) == 0.0
+    assert redundancy(call("a", x=5), call("a", x=5.0)) == pytest.approx(0.1)
+    assert redundancy(call("a", x=[{"y": 1}]), call("a", x=[{"y": True}])) == 0.0
+    assert redundancy(call("a", x=[{"y": 1}]), call("a", x=[{"y": 1.0}])) == pytest.approx(0.1)
     assert redundancy(ToolCall.parse("a", "{"), ToolCall.parse("a", "{")) == pytest.approx(0.1)
     assert redundancy(ToolCall.parse("a", "{"), ToolCall.parse("a", "[")) == 0.0
     assert redundancy(*[A] * 20) == 1.0
@@ -118,7 +126,7 @@ def test_the_best_completing_call_of_a_reply_counts() -> None:
     result = score_live([[A], [call("c", x=2), C]], **CHAIN)
 
     assert result.values["completion"] == 1.0
-    assert result.passed
+    assert result.values["overall"] == 1.0
 
 
 def test_a_threshold_on_efficiency_alone() -> None:
@@ -174,3 +182,104 @@ def test_a_call_on_the_way_is_not_compared_with_the_expected_one() -> None:
 def test_an_inefficient_chain_is_said_to_be_what_costs_most() -> None:
     assert score_live([[A], [B], [A], [B], [A], [A], [C]], **CHAIN).wrong == "3 optimal / 7 actual hops"
     assert score_live([[A], [A], [C]], **CHAIN).wrong == "1 call identical to the one before, 0.1 each"
+
+
+FURTHER = call("C", x=2)
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [[A], [C, FURTHER]],
+        [[A], [FURTHER, C]],
+        [[A], [C, C]],
+        [[A], [C], [FURTHER]],
+        [[A], [C], [], [OFF], [FURTHER]],
+    ],
+)
+@pytest.mark.parametrize("loose", [False, True])
+def test_a_further_call_to_an_expected_tool_is_surplus(
+    replies: list[list[ToolCall]], loose: bool
+) -> None:
+    case: dict[str, Any] = {**CHAIN, "optimal_hops": None}
+    if loose:
+        case["thresholds"] = {"no_extra_calls": None, "overall": 0.9}
+
+    result = score_live(replies, **case)
+
+    assert result.values["no_extra_calls"] == 0.0
+    assert (result.values["completion"], result.values["efficiency"]) == (1.0, None)
+    assert result.values["detour_penalty"] == 0.0
+    assert result.passed is loose
+    assert result.failure == (None if loose else "surplus_call")
+    if not loose:
+        name = "c" if [C, C] in replies else "C"
+        assert result.wrong == f"called {name} more often than expected"
+
+
+@pytest.mark.parametrize(
+    ("replies", "case"),
+    [
+        ([[A], [B, C, A]], {}),
+        ([[A], [C], [A, OFF]], {}),
+        ([[C], [FURTHER]], {"expected_tool": "*", "expected_params": None}),
+        ([[C], [FURTHER]], {"param_scoring": "bfcl", "expected_tool": ["c", "C"]}),
+    ],
+)
+def test_no_other_call_is(replies: list[list[ToolCall]], case: dict[str, Any]) -> None:
+    result = score_live(replies, **{**CHAIN, "optimal_hops": None, **case})
+
+    assert result.values["no_extra_calls"] in (None, 1.0)
+    assert result.passed
+
+
+def test_to_repeat_what_failed_is_no_surplus() -> None:
+    def further(*calls: ToolCall, status: CallStatus | None) -> float | None:
+        rounds = [
+            Round(Reply(message={"role": "assistant"}, calls=(made,)), status=(status,))
+            for made in calls
+        ]
+        made = resolved(None, **CHAIN)
+        return score_transcript(made, Transcript((), tuple(rounds))).values["no_extra_calls"]
+
+    assert further(C, C, status="failed") == further(C, C, C, status="failed") == 1.0
+    assert further(C, C, status="executed") == further(C, C, status=None) == 0.0
+    assert further(C, FURTHER, status="failed") == 0.0
+
+
+def test_a_surplus_call_is_shown_where_it_was_made() -> None:
+    result = score_live([[A], [FURTHER, C], [FURTHER]], **CHAIN)
+
+    rows = [(check.what, check.reason) for check in result.checks["the chain"]]
+    assert rows == [
+        ("hop 1", "on the way"),
+        ("hop 2", "more often than expected"),
+        ("hop 3", "the completing call"),
+    ]
+    surplus = [(check.actual, check.reason) for check in result.checks["surplus call"]]
+    assert surplus == [("C", "more often than expected")]
+    assert result.scores["no_extra_calls"].explanation.startswith("2 calls more than expected")
+
+
+MADE = st.sampled_from([("a", 1), ("b", 1), ("search", 1), ("c", 1), ("C", 1.0), ("c", 2)])
+
+
+@settings(max_examples=2_000)
+@given(st.lists(st.lists(MADE, max_size=3), min_size=1, max_size=5), st.integers(1, 5))
+def test_a_chain_passes_if_it_gets_there_without_a_call_too_many(
+    replies: list[list[tuple[str, float]]], most: int
+) -> None:
+    case = {**CHAIN, "optimal_hops": None, "max_rounds": most}
+
+    result = score_live([[call(name, x=x) for name, x in reply] for reply in replies], **case)
+
+    read = [[(name.lower(), x) for name, x in reply] for reply in replies]
+    ends = next((i for i, reply in enumerate(read) if not reply or "c" in dict(reply)), most)
+    hops = [made for reply in read[: min(ends + 1, most)] for made in reply]
+    reached = ends < most and "c" in dict(read[ends])
+    finals = [made for reply in read[ends:] for made in reply if made[0] == "c"]
+    detours = any(name == "search" for name, _ in hops)
+    repeats = any(one == other for one, other in itertools.pairwise(hops))
+    right = reached and ("c", 1) in read[ends]
+    assert result.passed is (right and len(finals) == 1 and not detours and not repeats)
+    assert result.values["no_extra_calls"] == float(not reached or len(finals) == 1)
