@@ -5,6 +5,7 @@ The rest is imported with the first suite file, model option or result.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Generator
@@ -23,6 +24,7 @@ from ..suite.discovery import SUITE_ENDING
 from . import garbage
 from .options import add_options
 from .settings import LEDGER
+from .settings import STANDARD_INPUT
 from .settings import Settings
 from .settings import read_settings
 
@@ -46,6 +48,13 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     from . import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
+    if early_config.known_args_namespace.tooleval_stop_on_eof:
+        early_config.stash[STANDARD_INPUT] = os.dup(0)  # before pytest replaces it
+    return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,6 +82,8 @@ def pytest_configure(config: pytest.Config) -> None:
         state = eval_session(config)
         state.events = EventStream(config, state.about)
         config.pluginmanager.register(state.events, "tooleval-events")
+    if STANDARD_INPUT in config.stash:
+        eval_session(config)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -146,13 +157,13 @@ def eval_session(config: pytest.Config) -> EvalSession:
     if session is None:
         garbage.collect_seldom(True)  # there is none in what is imported now
         from .session import EvalSession
-        from .sigterm import OrderlyEnd
+        from .signals import OrderlyEnd
         from .terminal import Terminal
 
         session = config.stash[_session_key] = EvalSession(config, config.stash[_settings_key])
         config.pluginmanager.register(session, "tooleval-session")
         config.pluginmanager.register(Terminal(config, session), "tooleval-terminal")
-        config.pluginmanager.register(OrderlyEnd(config), "tooleval-sigterm")
+        config.pluginmanager.register(OrderlyEnd(config), "tooleval-signals")
     return session
 
 

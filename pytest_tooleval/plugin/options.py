@@ -87,7 +87,11 @@ _ANSWERS = (
     ),
     Option("estimate", "print calls, tokens and a price range, and ask nothing"),
 )
-_EVENTS = Option("events", "write a line of JSON for each event, as it happens", "FILE|FD")
+# For programs that start pytest; they do not affect the results.
+_PROGRAMS = (
+    Option("events", "write a line of JSON for each event, as it happens", "FILE|FD"),
+    Option("stop-on-eof", "end the run like Ctrl-C when standard input ends"),
+)
 
 # The groups of `pytest --help`: titles and options.
 GROUPS = {
@@ -95,7 +99,7 @@ GROUPS = {
     "tooleval-asking": ("how to ask", _ASKING),
     "tooleval-verdict": ("what passes", _VERDICT),
     "tooleval-answers": ("recorded answers and cost", _ANSWERS),
-    "tooleval-outputs": ("reports", (*OUTPUTS, _EVENTS)),
+    "tooleval-outputs": ("reports", (*OUTPUTS, *_PROGRAMS)),
 }
 OPTIONS = {option.key: option for _, options in GROUPS.values() for option in options}
 
@@ -139,6 +143,5 @@ def given_options(config: pytest.Config) -> dict[str, Any]:
     return {
         option.name: value
         for option, value in sorted(given.items(), key=lambda pair: pair[0].key)
-        # Who follows a run does not affect its results.
-        if value not in (None, option.default) and value is not False and option is not _EVENTS
+        if value not in (None, option.default) and value is not False and option not in _PROGRAMS
     }

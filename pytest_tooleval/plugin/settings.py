@@ -49,6 +49,8 @@ NO_MODEL = (
 
 # In the controller of xdist: the file in which all processes record what they spend.
 LEDGER: pytest.StashKey[Path] = pytest.StashKey()
+# With --tooleval-stop-on-eof: a descriptor of pytest's own input.
+STANDARD_INPUT: pytest.StashKey[int] = pytest.StashKey()
 
 
 @dataclass(frozen=True)

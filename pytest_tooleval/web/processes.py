@@ -19,7 +19,10 @@ Process = subprocess.Popen[bytes]
 
 
 def start(command: Sequence[str], folder: Path, output: Path) -> Process:
-    """Start a command in a folder, without input, and with all output to a file."""
+    """Start a command in a folder, with all output to a file.
+
+    Nothing is written to its input, a pipe that the system closes when this process ends.
+    """
     with output.open("wb") as file:
         group: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
@@ -27,7 +30,7 @@ def start(command: Sequence[str], folder: Path, output: Path) -> Process:
         return subprocess.Popen(
             command,
             cwd=folder,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=file,
             stderr=subprocess.STDOUT,
             **group,

@@ -123,8 +123,9 @@ class PytestRun:
         self._folder = Path(tempfile.mkdtemp(prefix="tooleval-run-"))
         self._events_file = self._folder / "events.jsonl"
         self._events_file.touch()
-        events = f"--tooleval-events={self._events_file}"
-        command = [sys.executable, "-m", "pytest", *pytest_arguments(asked, allowed_tools), events]
+        # However this process ends, the run ends with it.
+        followed = (f"--tooleval-events={self._events_file}", "--tooleval-stop-on-eof")
+        command = [sys.executable, "-m", "pytest", *pytest_arguments(asked, allowed_tools), *followed]
         self._process = start(command, root, self._output_file)
         self.events = EventLog()
         self.about: Run | None = None
@@ -211,6 +212,8 @@ class PytestRun:
             self._problems.append(f"internal error of pytest-tooleval: {type(error).__name__}")
             self.status = "failed"
             self.kill()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
         self.events.add("done", to_json({"status": self.status}))
         self.events.is_over = True
         self.is_known.set()

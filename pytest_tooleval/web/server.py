@@ -1,9 +1,10 @@
-"""Serves the application on the loopback interface, until Ctrl-C."""
+"""Serves the application on the loopback interface, until Ctrl-C or a signal."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import signal
 import socket
 import sys
 import threading
@@ -103,6 +104,8 @@ def serve(
             threading.Thread(target=webbrowser.open, args=(access.url,), daemon=True).start()
 
     server = _Server(config, app.state.runs, ready)
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, server.handle_exit)  # a closed terminal; uvicorn handles the others
     try:
         asyncio.run(server.serve([listening]))
     except KeyboardInterrupt:

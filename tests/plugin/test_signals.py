@@ -1,7 +1,8 @@
-"""Ctrl-C and SIGTERM end a run in order: what has come is kept, and nothing more is asked."""
+"""What ends a run in order: what has come is kept, and nothing more is asked."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
 
 from .project import Project
+from .project import call
+from .project import case
 from .project import right
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals to send")
@@ -25,8 +28,10 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no su
         ([signal.SIGINT], ()),
         ([signal.SIGTERM], ()),
         ([signal.SIGTERM, signal.SIGTERM], ()),
+        ([signal.SIGHUP], ()),
         ([signal.SIGINT], ("-pxdist", "-n2")),
         ([signal.SIGTERM], ("-pxdist", "-n2")),
+        ([signal.SIGHUP], ("-pxdist", "-n2")),
     ],
     ids=str,
 )
@@ -49,7 +54,8 @@ def test_a_signal_ends_the_run_at_once_with_what_has_come(
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert took < 25.0, output  # a second on an idle machine
     assert len(project.log("cancelled")) == 8
-    assert f"KeyboardInterrupt{': SIGTERM' * (signal.SIGTERM in signals)} !" in output
+    name = "" if signals[0] == signal.SIGINT else f": {signal.Signals(signals[0]).name}"
+    assert f"KeyboardInterrupt{name} !" in output
     assert "--tooleval-resume reuses the answers" in output
     assert "INTERNALERROR" not in output
     assert "Traceback" not in output
@@ -59,6 +65,66 @@ def test_a_signal_ends_the_run_at_once_with_what_has_come(
     assert sum(spent["answers"] for spent in run["spent"].values()) == 1
     assert "quick[agent]" in (project.path / "junit.xml").read_text()
     _assert_kept_but_not_the_latest(project, run["id"])
+
+
+@pytest.mark.parametrize("args", [(), ("-s",), ("-pxdist", "-n2")], ids=str)
+def test_the_run_ends_with_the_program_that_started_it(project: Project, args: tuple[str, ...]) -> None:
+    project.suite(right("quick"), *(right(f"c{i}", delay=120) for i in range(8)))
+    process = _start(project, "--tooleval-stop-on-eof", "--tooleval-json=out.json", *args)
+    assert process.stdin is not None
+    try:
+        _wait_for(project.path / "calls.log", lines=9, process=process)
+        process.stdin.close()
+        code = process.wait(60)
+        assert process.stdout is not None
+        output = process.stdout.read()
+    finally:
+        process.kill()
+        process.wait()
+    assert code == pytest.ExitCode.INTERRUPTED, output
+    assert "KeyboardInterrupt: standard input has ended !" in output
+    assert len(project.log("cancelled")) == 8
+    assert project.rows()["quick[agent]"]["outcome"] == "passed"
+    assert "stop-on-eof" not in project.document()["run"]["options"]
+
+
+def test_a_closed_terminal_ends_the_run(project: Project) -> None:
+    """Nothing can be written to it by then."""
+    import pty  # not on Windows
+
+    project.suite(right("quick"), *(right(f"c{i}", delay=120) for i in range(8)))
+    own, terminal = pty.openpty()
+    process = _start(project, "--tooleval-json=out.json", stdin=terminal, stdout=terminal)
+    os.close(terminal)
+    try:
+        _wait_for(project.path / "calls.log", lines=9, process=process)
+        os.close(own)
+        process.send_signal(signal.SIGHUP)
+        process.wait(60)
+    finally:
+        process.kill()
+        process.wait()
+    assert len(project.log("cancelled")) == 8
+    assert project.rows()["quick[agent]"]["outcome"] == "passed"
+    _assert_kept_but_not_the_latest(project, project.document()["run"]["id"])
+
+
+def test_nohup_keeps_the_run_going(project: Project) -> None:
+    project.suite(case("slow", {"calls": [call(city="Paris")], "until": "go"}))
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = _start(project)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    try:
+        _wait_for(project.path / "calls.log", lines=1, process=process)
+        process.send_signal(signal.SIGHUP)
+        project.write("go", "")
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, output
 
 
 def test_a_second_ctrl_c_before_the_first_was_noted(project: Project) -> None:
@@ -110,10 +176,12 @@ def test_our_handler_goes_with_the_run(project: Project) -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def _start(project: Project, *args: str) -> subprocess.Popen[str]:
+def _start(
+    project: Project, *args: str, stdin: int = subprocess.PIPE, stdout: int = subprocess.PIPE
+) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "pytest", "--tooleval-model=agent", *args]
     return subprocess.Popen(
-        command, cwd=project.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, cwd=project.path, stdin=stdin, stdout=stdout, stderr=subprocess.STDOUT, text=True
     )
 
 

@@ -41,7 +41,8 @@ class Served:
         self.url = printed.rsplit(maxsplit=1)[-1]
         self.base, _, self.token = self.url.partition("/?token=")
         self.port = int(self.base.rpartition(":")[2])
-        self.client = httpx.Client(base_url=self.base, headers={"Authorization": f"Bearer {self.token}"})
+        headers = {"Authorization": f"Bearer {self.token}"}
+        self.client = httpx.Client(base_url=self.base, headers=headers, timeout=60)
 
     def stop(self) -> tuple[int, str]:
         """Ctrl-C; the exit code and all that was printed."""
@@ -129,6 +130,31 @@ def test_ctrl_c_ends_runs_and_streams_within_seconds(start: Start, folder: Path)
     assert 0 < kept.cases < 40
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert not [path for path in files if served.token.encode() in path.read_bytes()]
+
+
+@posix
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP", "SIGKILL"])
+def test_no_run_outlives_the_server(start: Start, folder: Path, number: str) -> None:
+    with MockServer(faults={"hang": 3}) as server:
+        table = f'model = "openai/m"\napi = "openai"\napi_base = "{server.base_url}"\n'
+        (folder / "tooleval.toml").write_text(f"[models.slow]\n{table}")
+        served = start()
+        body = {"files": ["weather.tooleval.json"], "models": ["slow"]}
+        id = served.client.post("/api/tool-eval", json=body).json()["id"]
+        _wait_until(lambda: served.client.get(f"/api/tool-eval/{id}").json()["done"] > 0)
+        served.process.send_signal(getattr(signal, number))
+        served.process.wait(60)
+        history = History(folder / ".tooleval")
+        _wait_until(lambda: [run.status for run in history.runs()] == ["finished"])
+    [run] = history.runs()
+    assert (run.id, run.exitstatus) == (id, pytest.ExitCode.INTERRUPTED)
+
+
+def _wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @posix

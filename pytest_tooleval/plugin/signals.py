@@ -1,0 +1,104 @@
+"""What ends a run like Ctrl-C, with its results: SIGTERM, SIGHUP, and the end of standard input.
+
+CI jobs and containers send SIGTERM, a closed terminal SIGHUP. `--tooleval-stop-on-eof` is for programs
+that start pytest: however they end, the system closes their pipe.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Generator
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from .settings import STANDARD_INPUT
+from .workers import ledger_of
+
+_ENDING = ".pid"
+# On Windows, SIGTERM ends a process immediately.
+_SIGNALS = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
+
+
+class OrderlyEnd:
+    """Registered with the session, in every process. Replaces no other handler, nor `nohup`.
+
+    The controller of xdist passes the end on to its workers, which would otherwise go on for seconds.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._ending = False
+        self._reason = ""
+        in_main = threading.current_thread() is threading.main_thread()
+        self._set = [n for n in _SIGNALS if in_main and signal.getsignal(n) is signal.SIG_DFL]
+        for number in self._set:
+            signal.signal(number, self._end)
+        if self._set and self._is_worker and self._folder is not None:
+            self._sign.touch()
+        if STANDARD_INPUT in config.stash and not self._is_worker:
+            threading.Thread(target=self._watch, name="tooleval-eof", daemon=True).start()
+
+    @property
+    def _is_worker(self) -> bool:
+        return hasattr(self._config, "workerinput")
+
+    @property
+    def _folder(self) -> Path | None:
+        """The folder that the processes of a run share, if they are on one machine."""
+        ledger = ledger_of(self._config)
+        return ledger.parent if ledger is not None and ledger.parent.is_dir() else None
+
+    @property
+    def _sign(self) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{os.getpid()}{_ENDING}"
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        # Processes in a group may get the signal twice.
+        if not self._ending:
+            self._ending = True
+            raise KeyboardInterrupt(self._reason or signal.Signals(number).name)
+
+    def _watch(self) -> None:
+        descriptor = self._config.stash[STANDARD_INPUT]
+        with contextlib.suppress(OSError):  # of a terminal that is gone
+            while os.read(descriptor, 4096):
+                pass
+        if self._ending:
+            return
+        self._reason = "standard input has ended"
+        if sys.platform == "win32":
+            _thread.interrupt_main()
+        else:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        try:
+            return (yield)
+        finally:
+            self._ending = True  # only writing is left
+
+    def pytest_keyboard_interrupt(self) -> None:
+        self._ending = True
+        if self._folder is not None and not self._is_worker:
+            for sign in self._folder.glob(f"*{_ENDING}"):
+                with contextlib.suppress(OSError):  # it has just ended
+                    os.kill(int(sign.stem), signal.SIGTERM)
+
+    def pytest_sessionfinish(self) -> None:
+        if self._is_worker and self._folder is not None:
+            self._sign.unlink(missing_ok=True)
+
+    def pytest_unconfigure(self) -> None:
+        self._ending = True
+        for number in self._set:
+            if signal.getsignal(number) == self._end:
+                signal.signal(number, signal.SIG_DFL)
