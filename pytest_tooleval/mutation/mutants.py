@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -72,7 +73,7 @@ def _all(case: ResolvedCase, right: Right) -> Iterator[Mutant]:
         yield Mutant("unfinished_chain", right.replies(()))
     if case.case.multi_turn and right.calls:
         yield from _further_hops(case, right, others)
-    yield from _further_calls(right, others, destructive)
+    yield from _further_calls(case, right, others, destructive)
     for index in range(len(right.calls)):
         yield from _without(right, index)
         yield from _other_calls(case, right, index, others)
@@ -101,14 +102,30 @@ def plain_call(tool: Tool) -> ToolCall:
 
 
 def _further_calls(
-    right: Right, others: Sequence[ToolCall], destructive: Sequence[ToolCall]
+    case: ResolvedCase, right: Right, others: Sequence[ToolCall], destructive: Sequence[ToolCall]
 ) -> Iterator[Mutant]:
-    for call in (*right.calls[-1:], *others):
+    again = [*right.calls[-1:], *_with_another_value(case, right.calls[-1:])]
+    for call in (*again, *others):
         yield Mutant("further_call", right.replies((*right.calls, call)), name=call.name)
+    for call in again if case.case.multi_turn else ():
+        yield Mutant("further_call", (*right.replies(), (call,)), name=call.name)
     for call in destructive:
         # "Any tool" does not mean a destructive one.
         calls = right.replies((*right.calls, call))
         yield Mutant("destructive_call", calls, looked=False, name=call.name)
+
+
+def _with_another_value(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
+    """Each call, to other effect: the first argument that has another value has that one."""
+    for call in calls:
+        given, schema = call.arguments or {}, schema_of(offered(case, call.name))
+        others = (
+            ToolCall(call.name, {**given, name: changed})
+            for name, value in given.items()
+            for kind, changed in changes(value, inside(schema, name))
+            if kind in ("enum_neighbour", "wrong_value")
+        )
+        yield from itertools.islice(others, 1)
 
 
 def _further_hops(case: ResolvedCase, right: Right, others: Sequence[ToolCall]) -> Iterator[Mutant]:

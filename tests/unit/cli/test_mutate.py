@@ -74,7 +74,7 @@ def test_the_gate(tmp_path: Path) -> None:
     assert mutate(tmp_path, "good.tooleval.json", "--fail-under=1", good=good).exit_code == 0
     failed = mutate(tmp_path, ".", "--fail-under=0.95", bad=bad)
     assert failed.exit_code == 1
-    assert "bad.tooleval.json: the mutation score 0.8" in failed.output.splitlines()[-1]
+    assert "bad.tooleval.json: the mutation score 0.9" in failed.output.splitlines()[-1]
     assert mutate(tmp_path, ".", "--fail-under=0.5").exit_code == 0
     assert mutate(tmp_path, ".", "--fail-under=2").exit_code == 2
 
@@ -119,7 +119,7 @@ def test_a_suite_with_problems(tmp_path: Path) -> None:
 def test_the_tools_of_a_server_are_read(tmp_path: Path) -> None:
     source = {"mcp": {"stdio": stdio_command("good")}}
     tests = [{**case("Paris"), "thresholds": {"no_extra_calls": None}}]
-    done = mutate(tmp_path, ".", w={"name": "s", "tools_from": source, "test_cases": tests})
+    done = mutate(tmp_path, ".", "--all", w={"name": "s", "tools_from": source, "test_cases": tests})
 
     assert "no right answer" not in done.output
     assert "destructive call: …, delete_all()" in done.output

@@ -134,6 +134,21 @@ def test_calls_more_than_expected() -> None:
     assert forbidden.score == 1.0
 
 
+def test_a_chain_that_calls_its_tool_once_more() -> None:
+    chain = {"expected_tool": "get_weather", "expected_params": {"city": "Paris"}, "multi_turn": True}
+    loose = {"no_extra_calls": None}
+    passes = passing(mutated(**chain, thresholds=loose))["further_call"]
+
+    right, other = {"city": "Paris"}, {"city": "something else"}
+    assert [[call.arguments for call in one.calls] for one in passes] == [
+        [right, other],  # in the last reply
+        [right, right],  # in a later one
+        [right, other],
+    ]
+    assert {one.add for one in passes} == {'"thresholds": {"no_extra_calls": 1.0}'}
+    assert "further_call" not in passing(mutated(**chain))
+
+
 def test_budgets_of_what_only_a_model_takes_are_left_out() -> None:
     found = mutated(expected_tool=None, thresholds={"max_cost_usd": 0.1, "max_calls": 0})
 
