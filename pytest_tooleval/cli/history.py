@@ -190,17 +190,12 @@ def compare(
     OLD and NEW are runs as in `tooleval show`, or files of --tooleval-json; default: the last two runs.
     The exit status is 1 if NEW is significantly worse, or if no case can be compared.
     """
-    from ..history import load_document
+    from ..history import load_side
     from ..reports.comparison import render_comparison
-    from ..verdicts.baseline import Side
     from ..verdicts.baseline import compare as compare_sides
 
     pairs = list(map(_pair, models))
-    documents = [load_document(name, store_of(folder)) for name in (old, new)]
-    sides = [
-        Side(name, document.run, document.cases)
-        for name, document in zip((old, new), documents, strict=True)
-    ]
+    sides = [load_side(name, store_of(folder)) for name in (old, new)]
     found = compare_sides(*sides, models=pairs, alpha=alpha, max_drop=max_drop, strict=strict)
     if as_json:
         _print_json(found)

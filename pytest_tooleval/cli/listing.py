@@ -80,8 +80,14 @@ def trend_lines(trend: Trend) -> Iterator[str]:
 def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> dict[str, str]:
     known = before is not None and before.content and point.content
     changed = known and before is not None and before.content != point.content
+    has_other_rules = before is not None and before.scoring_version != point.scoring_version
     part = f"partial: the suite has {counted(point.suite_cases, 'case')}" if point.is_part else ""
-    notes = [ending(point.status, None), part, f"{kind} changed" if changed else ""]
+    notes = [
+        ending(point.status, None),
+        part,
+        f"{kind} changed" if changed else "",
+        "scoring rules changed" if has_other_rules else "",
+    ]
     has_trials = point.outcome or point.scored > point.cases
     return {
         "when": local_time(point.started),

@@ -36,12 +36,12 @@ from .history import store_of
 if TYPE_CHECKING:
     from ..history import Trends
     from ..record.document import Document
-    from ..record.document import RowsDocument
     from ..record.results import KeptCase
     from ..verdicts.given import Baseline
     from ..verdicts.given import Gates
     from ..verdicts.merge import Part
     from ..verdicts.run import RunVerdict
+    from ..verdicts.sides import Side
 
 _JUNIT = Option("junitxml", "write a report to FILE in the format of JUnit, as pytest does", "FILE")
 _FILES = (*FORMATS, _JUNIT.name)
@@ -161,7 +161,7 @@ def _asked(
     given: Mapping[str, Any], judging: Mapping[str, Any], store: Path, *, early_stop: bool
 ) -> _Asked:
     """The command line takes precedence over the ini file (`judging`), and both over their preset."""
-    from ..history import load_document
+    from ..history import load_side
     from ..verdicts.given import read_baseline
     from ..verdicts.given import read_gates
 
@@ -184,8 +184,8 @@ def _asked(
             return options[key], f"--tooleval-{_JUDGED[key].name}="
         return ini.get(key, []), f"tooleval_{key}: "
 
-    def load(name: str, holding: Collection[tuple[str, str]]) -> RowsDocument:
-        return load_document(name, store, holding)
+    def load(name: str, holding: Collection[tuple[str, str]]) -> Side:
+        return load_side(name, store, holding)
 
     return _Asked(
         read_gates(

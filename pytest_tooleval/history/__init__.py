@@ -5,7 +5,7 @@ from .git import git_state
 from .store import FILE
 from .store import History
 from .store import Pruned
-from .store import load_document
+from .store import load_side
 from .summaries import RunSummary
 from .trends import Trend
 from .trends import TrendPoint
@@ -23,5 +23,5 @@ __all__ = [
     "Trends",
     "committed",
     "git_state",
-    "load_document",
+    "load_side",
 ]

@@ -8,9 +8,11 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Collection
+from collections.abc import Sequence
 from datetime import datetime
 from datetime import timedelta
 from datetime import timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 from typing import NamedTuple
@@ -28,6 +30,8 @@ from ..record.results import CaseResult
 from ..record.results import CaseRow
 from ..record.run import Run
 from ..text import printable
+from ..verdicts.sides import Side
+from ..verdicts.sides import suites_in
 from ..verdicts.summary import file_order
 from ..verdicts.summary import rows_document
 from ..verdicts.summary import whole_document
@@ -58,18 +62,25 @@ class Pruned(NamedTuple):
     freed_bytes: int
 
 
-def load_document(name: str, folder: Path, holding: Collection[tuple[str, str]] = ()) -> RowsDocument:
-    """The result document in the file `name` if it exists, else of the run with this name.
+def load_side(name: str, folder: Path, holding: Collection[tuple[str, str]] = ()) -> Side:
+    """To compare: the result document in the file `name` if it exists, else the run with this name.
 
     `folder` is the `.tooleval` of the project, `holding` as for `History.find`. Raises ToolevalError
     for another kind of file and for an unknown run.
     """
     if os.path.isfile(name):
-        return read_document(Path(name), RowsDocument)
+        path = Path(name)
+        document = read_document(path, RowsDocument)
+        whole = partial(_cases_in, path)
+        return Side(name, document.run, document.cases, whole, suites_in(folder.parent))
     if name.endswith(".json"):
         raise ToolevalError(f"{name}: there is no such file")
     history = History(folder)
-    return history.rows_document(history.find(name, holding))
+    return history.side(name, history.find(name, holding))
+
+
+def _cases_in(path: Path) -> Sequence[CaseResult]:
+    return read_document(path, Document).cases
 
 
 class History:
@@ -114,6 +125,14 @@ class History:
     def rows_document(self, id: str, *, intervals: bool = False) -> RowsDocument:
         """The same without explanations and transcripts, and with confidence intervals only if asked."""
         return rows_document(*self._read(id, CaseRow), intervals=intervals)
+
+    def side(self, name: str, id: str) -> Side:
+        """A run to compare, under the name that the user gave."""
+        run, cases, *_ = self._read(id, CaseRow)
+        return Side(name, run, cases, partial(self._cases, id), suites_in(self.folder.parent))
+
+    def _cases(self, id: str) -> Sequence[CaseResult]:
+        return self._read(id, CaseResult)[1]
 
     def _read(
         self, id: str, type: type[_Case]

@@ -43,6 +43,7 @@ class OfRun(Struct, frozen=True, kw_only=True):
     started: str
     status: Status
     exitstatus: int | None
+    scoring_version: int
     git: Git | None
 
 

@@ -44,7 +44,8 @@ class TrendPoint(OfRun, frozen=True, kw_only=True):
     counts passed trials, of `scored` with an answer; `overall` is the weighted mean. Both are None
     without a number. `outcome` is that of a case, None for a suite. `is_part`: some of the suite's
     `suite_cases` were not selected, or have no answer, so the point is not comparable with others.
-    `content` is the hash of the case or of the suite's file, and shows a change of the question.
+    `content` is the hash of the case or of the suite's file, and shows a change of the question;
+    `scoring_version` shows one of the scoring rules, by which no point is scored again.
     """
 
     model: str
@@ -78,6 +79,7 @@ class PastRun(Struct, frozen=True):
     id: str
     started: str
     commit: str | None
+    scoring_version: int
 
 
 class Series(Struct, frozen=True):
@@ -180,7 +182,10 @@ def read_trends(connection: sqlite3.Connection, document: RowsDocument) -> Trend
                 kinds[is_part][number] = pass_rate
     past = [stored_run(columns, ()) for _, *columns in runs]
     return Trends(
-        tuple(PastRun(run.id, run.started, run.git.commit if run.git else None) for run in past),
+        tuple(
+            PastRun(run.id, run.started, run.git.commit if run.git else None, run.scoring_version)
+            for run in past
+        ),
         tuple(
             Series(model, suite, *(tuple(values.get(run[0]) for run in runs) for values in kinds))
             for (suite, model), kinds in series.items()

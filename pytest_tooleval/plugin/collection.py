@@ -14,6 +14,7 @@ from ..errors import McpError
 from ..errors import SuiteError
 from ..record.metrics import BUDGETS
 from ..scoring.registry import ScorerRegistry
+from ..suite.fingerprints import ToolsContent
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import Overrides
 from ..suite.model import ResolvedCase
@@ -71,7 +72,8 @@ class SuiteFile(pytest.File):
         if runs:  # other suites may be about other models
             told = {run.model for each in runs.values() for run in each}
             models = [spec for spec in session.settings.models if spec.label in told]
-        origin = Origin(suite, content, live, registry.scorers)
+        session.suites[self.nodeid] = suite
+        origin = Origin(suite, content, ToolsContent(suite), live, registry.scorers)
         asks = session.recorded is None and session.settings.models
         for position, case in enumerate(suite.test_cases):
             try:

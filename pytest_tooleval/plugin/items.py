@@ -29,6 +29,7 @@ from ..reports.junit import properties
 from ..reports.text import render_case
 from ..reports.text import render_transcript
 from ..scoring.registry import Scorer
+from ..suite.fingerprints import ToolsContent
 from ..suite.fingerprints import content_of_case
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
@@ -67,6 +68,7 @@ class Origin:
 
     suite: Suite
     content: str
+    tools: ToolsContent
     live: Live | None
     scorers: Sequence[Scorer]
 
@@ -154,6 +156,7 @@ class CaseItem(pytest.Item):
             content=content_of_case(suite, self.case.case),
             suite_content=self.origin.content,
             suite_cases=len(suite.test_cases),
+            tools_content=self.origin.tools.of(self.case),
         )
 
     def row(self, answers: Sequence[Answer]) -> CaseRow:

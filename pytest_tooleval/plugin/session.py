@@ -15,6 +15,7 @@ from datetime import datetime
 from datetime import timezone
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import Any
 from typing import Literal
 
@@ -28,6 +29,7 @@ from ..record.document import Document
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
 from ..record.results import KeptCase
+from ..record.run import SCORING_VERSION
 from ..record.run import AskedModel
 from ..record.run import Git
 from ..record.run import Run
@@ -39,6 +41,7 @@ from ..reports.outputs import leave
 from ..reports.outputs import on_github
 from ..verdicts.run import RunVerdict
 from ..verdicts.run import judge
+from ..verdicts.sides import suites_in
 from ..verdicts.summary import file_order
 from ..verdicts.summary import kept_document
 from ..verdicts.summary import ran_partly
@@ -60,6 +63,9 @@ from .verdicts import VerdictItem
 from .verdicts import remember_tolerated
 from .verdicts import report_finding
 from .verdicts import undecided
+
+if TYPE_CHECKING:
+    from ..suite.model import Suite
 
 _ROW = msgspec.json.Decoder(CaseRow)
 
@@ -92,6 +98,8 @@ class EvalSession:
         # Called after each round of --tooleval-trials=auto with the number of cases without a verdict.
         self.on_round: list[Callable[[int], None]] = []
         self.cases: dict[str, KeptCase] = {}
+        # Each by its file, as in the results. The controller of xdist collects none.
+        self.suites: dict[str, Suite] = {}
         self.selected = 0
         self.shard: Shard | None = None
         self.unwritten: list[str] = []
@@ -296,6 +304,7 @@ class EvalSession:
             pytest_tooleval=__version__,
             pytest=pytest.__version__,
             python=platform.python_version(),
+            scoring_version=SCORING_VERSION,
             exitstatus=self._exitstatus,
             collection_errors=self._collection_errors,
             max_cost_usd=self.settings.max_cost,
@@ -396,6 +405,7 @@ class EvalSession:
             strict=settings.strict,
             looks=settings.looks,
             misnamed=self.misnamed,
+            suites=suites_in(self.config.rootpath, self.suites),
         )
 
     @property

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
     from ..engine.models.tables import ModelTables
     from ..imports.recorded.run import RecordedRun
-    from ..record.document import RowsDocument
+    from ..verdicts.sides import Side
 
 NO_MODEL = (
     "no model is set: use --tooleval-model=NAME, or set tooleval_models in the ini file "
@@ -432,10 +432,10 @@ def _given(config: pytest.Config, name: str) -> tuple[Any, str]:
 
 
 def _baseline(config: pytest.Config, preset: AppliedPreset) -> Baseline | None:
-    def load(name: str, holding: Collection[tuple[str, str]]) -> RowsDocument:
-        from ..history import load_document
+    def load(name: str, holding: Collection[tuple[str, str]]) -> Side:
+        from ..history import load_side
 
-        return load_document(name, config.rootpath / ".tooleval", holding)
+        return load_side(name, config.rootpath / ".tooleval", holding)
 
     if hasattr(config, "workerinput"):
         return None  # the controller compares

@@ -54,7 +54,12 @@ def undecided(
     if comparison is None:
         return found
     models = {model.new for model in comparison.models if model.verdict == "inconclusive"}
-    apart = {(c.suite, c.case) for c in (*comparison.cases.added, *comparison.cases.changed)}
+    unshared = comparison.cases
+    apart = {
+        (case.suite, case.case)
+        for cases in (unshared.added, unshared.changed, unshared.incomparable)
+        for case in cases
+    }
     return found | {
         case.nodeid for case in cases if case.model in models and (case.suite, case.case) not in apart
     }

@@ -19,6 +19,12 @@ class ComparedRun(Struct, frozen=True, gc=False):
     id: Annotated[str, doc("The id of the run.")]
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
     git: Annotated[Git | None, doc("The state of the repository; null when unknown.")] = None
+    scoring_version: Annotated[
+        int, doc("The version of the scoring rules in its record; 0: unknown.", ge=0)
+    ] = 0
+    rescored: Annotated[
+        int, doc("Cases that were scored again by today's rules for this comparison.", ge=0)
+    ] = 0
 
 
 class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
@@ -60,6 +66,12 @@ class RenamedCase(ComparedCase, frozen=True, kw_only=True, gc=False):
 
     old_suite: Annotated[str, doc("The suite in the baseline.")]
     old_case: Annotated[str, doc("The id in the baseline.")]
+
+
+class Incomparable(ComparedCase, frozen=True, kw_only=True, gc=False):
+    """A case whose scores are of other rules in each run."""
+
+    why: Annotated[str, doc("Why it could not be scored again by today's rules.")]
 
 
 class Flip(ComparedCase, frozen=True, kw_only=True, gc=False):
@@ -117,6 +129,10 @@ class ComparedCases(Struct, frozen=True, gc=False):
     removed: Annotated[tuple[ComparedCase, ...], doc("Cases that only the baseline has.")]
     changed: Annotated[tuple[ComparedCase, ...], doc("Cases that now ask or expect something else.")]
     renamed: Annotated[tuple[RenamedCase, ...], doc("Cases that are the same under another name.")]
+    incomparable: Annotated[
+        tuple[Incomparable, ...],
+        doc("Cases that both have, with scores of different versions of the scoring rules."),
+    ] = ()
 
 
 class Comparison(Struct, frozen=True, kw_only=True, gc=False):

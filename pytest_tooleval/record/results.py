@@ -194,6 +194,13 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     content: Annotated[str, doc("A fingerprint of what the case asks and expects; empty: unknown.")] = ""
     suite_content: Annotated[str, doc("A fingerprint of the suite's file; empty: unknown.")] = ""
     suite_cases: Annotated[int, doc("The cases of the suite, selected or not.", ge=0)] = 0
+    tools_content: Annotated[
+        str,
+        doc(
+            "A fingerprint of the offered tools and of the code of the world, on which scores depend, "
+            "too; empty: unknown."
+        ),
+    ] = ""
     pass_rule: Annotated[str, doc("How the trials make the verdict: mean, all, any or K/N.")] = "mean"
     asked: Annotated[str, doc("The text of the user in the prompt, at most 2,000 characters.")] = ""
     called: Annotated[tuple[str, ...], doc("The tools that were called in any trial, each once.")] = ()

@@ -15,6 +15,11 @@ from msgspec import Struct
 from .fields import doc
 from .summary import Summary
 
+# The version of the scoring rules. Raise it with every change after which a stored transcript of an
+# unchanged case could get another score, category or verdict: in `scoring`, in how calls, endings and
+# replies are read (`record`, `engine.reply`), and in how worlds play calls.
+SCORING_VERSION = 1
+
 Status = Literal["finished", "running", "killed"]
 # A model that is not itself judged.
 Role = Literal["judge", "user"]
@@ -94,6 +99,9 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     pytest_tooleval: Annotated[str, doc("The version of pytest-tooleval.")]
     pytest: Annotated[str, doc("The version of pytest.")]
     python: Annotated[str, doc("The version of Python.")]
+    scoring_version: Annotated[
+        int, doc("The version of the rules that made the scores; 0: unknown, as in older records.", ge=0)
+    ] = 0
     exitstatus: Annotated[int | None, doc("pytest's exit status; null when unknown.")] = None
     collection_errors: Annotated[int, doc("Files that could not be collected.", ge=0)] = 0
     max_cost_usd: Annotated[float | None, doc("The value of --tooleval-max-cost.")] = None

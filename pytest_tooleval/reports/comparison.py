@@ -95,7 +95,9 @@ def _matching(cases: ComparedCases) -> list[str]:
     renamed = (
         f"{_name(case.old_suite)} :: {_name(case.old_case)} -> {_case(case)}" for case in cases.renamed
     )
-    return [*lines, *_listed("renamed", renamed)]
+    lines += _listed("renamed", renamed)
+    incomparable = (f"{_case(case)}  {shown(case.why, 200)}" for case in cases.incomparable)
+    return [*lines, *_listed("not comparable", incomparable)]
 
 
 def _listed(title: str, lines: Iterable[str]) -> list[str]:

@@ -17,6 +17,7 @@ from ..record.comparison import ComparedCases
 from ..record.comparison import ComparedModel
 from ..record.comparison import Comparison
 from ..record.comparison import Flip
+from ..record.comparison import Incomparable
 from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
 from ..record.confusion import Confusion
@@ -276,8 +277,10 @@ def _changed_cases(cases: ComparedCases) -> Iterable[_Section]:
         "changed": cases.changed,
         "renamed": cases.renamed,
     }
+    if cases.incomparable:
+        kinds["not comparable"] = cases.incomparable
     entries = [
-        f"- {kind}: {_where(case)}{_before(case)}\n" for kind, found in kinds.items() for case in found
+        f"- {kind}: {_where(case)}{_more(case)}\n" for kind, found in kinds.items() for case in found
     ]
     if entries:
         counts = [f"{len(found)} {kind}" for kind, found in kinds.items()]
@@ -285,10 +288,12 @@ def _changed_cases(cases: ComparedCases) -> Iterable[_Section]:
         yield _details(summary, _most(entries))
 
 
-def _before(case: ComparedCase) -> str:
-    if not isinstance(case, RenamedCase):
-        return ""
-    return f", was {_where(ComparedCase(case.old_suite, case.old_case))}"
+def _more(case: ComparedCase) -> str:
+    if isinstance(case, Incomparable):
+        return f": {_code(case.why, _LINE)}"
+    if isinstance(case, RenamedCase):
+        return f", was {_where(ComparedCase(case.old_suite, case.old_case))}"
+    return ""
 
 
 def _where(case: ComparedCase) -> str:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
+from .model import ResolvedCase
 from .model import Suite
 from .model import TestCase
+from .model import Tool
 from .model import world_of
 
 DIGITS = 16
@@ -51,3 +54,26 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
     if case.approvals:
         parts.append(case.approvals)
     return content_of_bytes(_SORTED.encode(parts).encode())
+
+
+class ToolsContent:
+    """Fingerprints of what scores depend on besides the case itself: its tools and its world.
+
+    They do not make a case another one. But an answer to other tools cannot be scored again.
+    """
+
+    def __init__(self, suite: Suite) -> None:
+        self._of_suite = _content_of_tools(suite.tools)
+
+    def of(self, case: ResolvedCase) -> str:
+        """16 hex digits for the names and schemas of the tools, in any order, and the world's code."""
+        own = case.case.tools
+        tools = self._of_suite if own is None else _content_of_tools(own)
+        if case.world is None:
+            return tools
+        return content_of_bytes(f"{tools} {case.world.identity['code']}".encode())
+
+
+def _content_of_tools(tools: Iterable[Tool]) -> str:
+    signatures = sorted(_SORTED.encode([tool.name, tool.function.parameters]) for tool in tools)
+    return content_of_bytes("\n".join(signatures).encode())

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
-from typing import NamedTuple
 
 from ..errors import ConfigError
 from ..record.comparison import ComparedCase
@@ -25,19 +24,21 @@ from ..record.comparison import ComparedModel
 from ..record.comparison import ComparedRun
 from ..record.comparison import Comparison
 from ..record.comparison import Flip
+from ..record.comparison import Incomparable
 from ..record.comparison import Moved
 from ..record.comparison import RenamedCase
 from ..record.gates import Verdict
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
-from ..record.run import Run
 from ..scoring.thresholds import TOLERANCE
 from ..text import shown
+from .baseline_text import incomparable_text
 from .baseline_text import labels_text
 from .baseline_text import left_out_text
 from .baseline_text import nothing_text
 from .baseline_text import otherwise_text
+from .baseline_text import rescored_text
 from .baseline_text import served_text
 from .baseline_text import verdict_text
 from .options import strict_text
@@ -45,6 +46,8 @@ from .pairing import Pair
 from .pairing import Pairing
 from .pairing import pair_cases
 from .planning import trials_to_compare
+from .sides import Rescored
+from .sides import Side
 from .statistics import clusters_of
 from .statistics import dealt_tail
 from .statistics import dealt_variance
@@ -122,18 +125,11 @@ class _Model:
     old: str
     new: str
     pairing: Pairing
+    incomparable: list[Incomparable]
     cases: list[_Case]
     metrics: list[_Metric]
     tests_flips: bool
     flips_p: float | None
-
-
-class Side(NamedTuple):
-    """One of the two runs, by the name that the user gave."""
-
-    name: str
-    run: Run
-    cases: Sequence[CaseRow]
 
 
 def compare(
@@ -154,25 +150,31 @@ def compare(
     model, a drop of the share of passing trials above `max_drop` (or `MARGIN`) is ruled out. Otherwise
     it is inconclusive, which fails the run if `strict`. Raises ConfigError for an unknown label, and for
     NaN.
+
+    Runs of different versions of the scoring rules are compared by today's: their transcripts are scored
+    again. What cannot be is not compared, and never fails the comparison.
     """
     if math.isnan(alpha) or math.isnan(max_drop):  # which click accepts in any range
         raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
     names = old.name, new.name
+    has_one_rule = 0 < old.run.scoring_version == new.run.scoring_version
+    both = (Rescored(old), Rescored(new)) if has_one_rule else _by_todays_rules(old, new)
+    old, new = both[0].side, both[1].side
     sides = _by_model(old), _by_model(new)
     pairs = _model_pairs(*sides, models, names)
     problem = _problem(old, new, pairs, sides)
-    compared = [] if problem else [_compare_model(pair, *sides, new.run.stops_early) for pair in pairs]
+    early = new.run.stops_early
+    compared = [] if problem else [_compare_model(pair, *sides, both, early) for pair in pairs]
     limits = max_drop, max_drop or MARGIN
     adjusted, tests = _adjust(compared)
     results = [
         _result(model, *each, tests, alpha, limits)
         for model, each in zip(compared, adjusted, strict=True)
     ]
-    changes = _changes(model.pairing for model in compared)
-    problems = [nothing_text(m.new, m.pairing, names) for m in compared if not m.cases]
-    if problem:
-        problems.append(problem)
-    texts = list(problems)
+    changes = _changes(compared)
+    empty = [model for model in compared if not model.cases and not model.incomparable]
+    nothing = [nothing_text(model.new, model.pairing, names) for model in empty]
+    texts = [*nothing, *([problem] if problem else [])]
     judged = [result for result in results if result.cases]
     if judged:
         texts.append(verdict_text(judged, alpha))
@@ -183,12 +185,18 @@ def compare(
         left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
         texts += [f"not compared: {left_out}"] if left_out else []
         texts += [text for model in compared for text in _asked_differently(model, names)]
-    verdicts = {"failed"} if problems else {model.verdict for model in results}
+    if changes.incomparable:
+        texts.append(incomparable_text(changes.incomparable, both))
+    if any(each.cases for each in both):
+        texts.append(rescored_text(both))
+    # Runs of other rules may have no case in common only because these know cases by something else.
+    fails = bool(problem) or (bool(nothing) and has_one_rule)
+    verdicts = {"failed"} if fails else {model.verdict for model in results}
     verdict: Verdict = next((each for each in _WORST_FIRST if each in verdicts), "passed")
     strictness = strict_text(strict) if verdict == "inconclusive" else ""
     return Comparison(
-        old=_about(old),
-        new=_about(new),
+        old=_about(both[0]),
+        new=_about(both[1]),
         alpha=alpha,
         max_drop=max_drop,
         margin=limits[1],
@@ -198,6 +206,12 @@ def compare(
         failed=verdict == "failed" or (strict and verdict == "inconclusive"),
         message="; ".join(texts) + strictness,
     )
+
+
+def _by_todays_rules(old: Side, new: Side) -> tuple[Rescored, Rescored]:
+    from .rescoring import by_todays_rules
+
+    return by_todays_rules(old, new), by_todays_rules(new, old)
 
 
 def _by_model(side: Side) -> dict[str, list[CaseRow]]:
@@ -251,10 +265,18 @@ def _compare_model(
     labels: tuple[str, str],
     old: Mapping[str, Sequence[CaseRow]],
     new: Mapping[str, Sequence[CaseRow]],
+    both: tuple[Rescored, Rescored],
     early: bool,
 ) -> _Model:
     pairing = pair_cases(old[labels[0]], new[labels[1]])
-    scored = list(filter(_is_scored, pairing.same))
+    scored, incomparable = [], []
+    for pair in filter(_is_scored, pairing.same):
+        whys = (side.problems.get(row.nodeid) for side, row in zip(both, pair, strict=True))
+        why = next(filter(None, whys), None)
+        if why is None:
+            scored.append(pair)
+        else:
+            incomparable.append(Incomparable(pair[1].suite, pair[1].case, why=why))
     clusters = clusters_of(new for _, new in scored)
     cases = [_case(*pair) for pair in zip(scored, clusters, strict=True)]
     metrics = [found for name in _metric_names(cases) if (found := _metric(name, cases)) is not None]
@@ -262,7 +284,7 @@ def _compare_model(
     # The test of flips needs a fixed number of trials. With single ones it would repeat McNemar's test.
     tests_flips = not early and any(case.counts[0] > 1 or case.counts[2] > 1 for case in cases)
     flips_p = flip_test([case.counts for case in cases], clusters) if tests_flips else None
-    return _Model(*labels, pairing, cases, metrics, tests_flips, flips_p)
+    return _Model(*labels, pairing, incomparable, cases, metrics, tests_flips, flips_p)
 
 
 def _is_scored(pair: Pair) -> bool:
@@ -407,14 +429,12 @@ def _result(
     flips = [case for case in model.cases if is_flip(case.counts)]
     flips_failed = bool(flips) and flips_p is not None and flips_p < alpha
     metrics = tuple(map(partial(_row, alpha=alpha, limits=limits), model.metrics, adjusted))
-    verdict: Verdict = "passed"
+    verdict: Verdict = metrics[0].verdict if metrics else "inconclusive"
     if flips_failed or any(row.verdict == "failed" for row in metrics):
         verdict = "failed"
-    elif metrics:  # none without a case
-        verdict = metrics[0].verdict
     more: int | None = None
     both: int | None = None
-    if verdict == "inconclusive":
+    if metrics and verdict == "inconclusive":
         passes, counts = model.metrics[0], [case.counts for case in model.cases]
         figures = passes.drop, passes.error, passes.step
         more, both = trials_to_compare(counts, *figures, limits=limits, alpha=alpha, tests=tests)
@@ -490,13 +510,14 @@ def _name(row: CaseRow) -> ComparedCase:
     return ComparedCase(row.suite, row.case)
 
 
-def _about(side: Side) -> ComparedRun:
-    return ComparedRun(side.name, side.run.id, side.run.started, side.run.git)
+def _about(rescored: Rescored) -> ComparedRun:
+    name, run = rescored.side.name, rescored.side.run
+    return ComparedRun(name, run.id, run.started, run.git, run.scoring_version, rescored.cases)
 
 
-def _changes(pairings: Iterable[Pairing]) -> ComparedCases:
+def _changes(models: Sequence[_Model]) -> ComparedCases:
     """How cases changed, each once for all models."""
-    found = list(pairings)
+    found = [model.pairing for model in models]
     renamed = {
         _name(new): RenamedCase(new.suite, new.case, old_suite=old.suite, old_case=old.case)
         for pairing in found
@@ -508,6 +529,7 @@ def _changes(pairings: Iterable[Pairing]) -> ComparedCases:
         removed=_unique(row for pairing in found for row in pairing.removed),
         changed=_unique(new for pairing in found for _, new in pairing.changed),
         renamed=tuple(renamed.values()),
+        incomparable=tuple(dict.fromkeys(case for model in models for case in model.incomparable)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Sequence
 from collections.abc import Set
@@ -11,9 +12,12 @@ from ..record.comparison import ComparedCases
 from ..record.comparison import ComparedMetric
 from ..record.comparison import ComparedModel
 from ..record.comparison import Flip
+from ..record.comparison import Incomparable
 from ..text import counted
+from ..text import first_few
 from ..text import shown
 from .pairing import Pairing
+from .sides import Rescored
 
 _MOST_LABELS = 5
 Fallbacks = Set[tuple[str, "str | None"]]
@@ -64,6 +68,29 @@ def served_text(model: str, old: Set[str], new: Set[str], names: tuple[str, str]
     sides = zip(names, (old, new), strict=True)
     parts = [f"{labels_text(sorted(served))} in {shown(name)}" for name, served in sides]
     return f"{shown(model)} was served by {' and by '.join(parts)}"
+
+
+def incomparable_text(cases: Sequence[Incomparable], both: Sequence[Rescored]) -> str:
+    """Why cases with scores of different rules could not be compared."""
+    old, new = (shown(each.side.name) for each in both)
+    versions = [each.side.run.scoring_version for each in both]
+    before, now = (f"version {version}" if version else "no version" for version in versions)
+    counts = Counter(case.why for case in cases)
+    whys = [f"{shown(why, 200)} ({count})" for why, count in counts.items()]
+    why = first_few(whys, 3) if len(whys) > 1 else shown(cases[0].why, 200)
+    again = " and ".join(shown(each.side.name) for each in both if each.problems)
+    return (
+        f"{counted(len(cases), 'case')} not comparable: {old} has {before} of the scoring rules, {new} "
+        f"{now}, and the cases cannot be scored again: {why}; run {again} anew"
+    )
+
+
+def rescored_text(both: Sequence[Rescored]) -> str:
+    """Which of the runs were scored again."""
+    names = [shown(each.side.name) for each in both if each.cases]
+    cases = counted(sum(each.cases for each in both), "case")
+    were = "was" if len(names) == 1 else "were"
+    return f"{' and '.join(names)} {were} scored again by today's rules: {cases}"
 
 
 def verdict_text(models: Sequence[ComparedModel], alpha: float) -> str:

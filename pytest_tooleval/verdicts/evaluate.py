@@ -35,6 +35,7 @@ class Place(Struct, frozen=True):
     content: str = ""
     suite_content: str = ""
     suite_cases: int = 0
+    tools_content: str = ""
 
 
 def score_trials(
@@ -124,5 +125,6 @@ def _result(
         content=place.content,
         suite_content=place.suite_content,
         suite_cases=place.suite_cases,
+        tools_content=place.tools_content,
         pass_rule=case.pass_rule,
     )

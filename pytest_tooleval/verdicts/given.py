@@ -13,15 +13,15 @@ from ..errors import ConfigError
 from ..errors import ToolevalError
 
 if TYPE_CHECKING:
-    from ..record.document import RowsDocument
     from .budgets import RunBudget
     from .gates import FailUnder
     from .gates import MostErrors
+    from .sides import Side
 
 # The value of an option, else of its ini key, and the prefix for messages about it.
 Given = Callable[[str], tuple[Any, str]]
 # Loads a run by name; of several good ones, the one with the most of these files and models.
-Load = Callable[[str, Collection[tuple[str, str]]], "RowsDocument"]
+Load = Callable[[str, Collection[tuple[str, str]]], "Side"]
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Gates:
 class Baseline:
     """What to compare with: the name of a file or run, pairs of models, the allowed drop.
 
-    The document is None if a preset names the run, as it may not exist yet.
+    The run is None if a preset names it, as it may not exist yet.
     """
 
     name: str
-    document: RowsDocument | None
+    run: Side | None
     models: Sequence[tuple[str, str]]
     max_drop: float
     load: Load
@@ -117,14 +117,14 @@ def read_baseline(
     if by_preset:
         return Baseline(name, None, models, max_drop or 0.0, load)
     try:
-        document = load(name, ())
+        run = load(name, ())
     except ToolevalError as error:
         raise ConfigError(f"--tooleval-baseline={name}: {error}") from None
-    known = dict.fromkeys(row.model for row in document.cases)
+    known = dict.fromkeys(row.model for row in run.cases)
     for old, new in models:
         if old not in known:
             raise ConfigError(
                 f"--tooleval-baseline-model={old}={new}: {name} has no model {old}; it has: "
                 + ", ".join(filter(None, known))
             )
-    return Baseline(name, document, models, max_drop or 0.0, load)
+    return Baseline(name, run, models, max_drop or 0.0, load)

@@ -110,6 +110,7 @@ def _asked_for(part: Part) -> dict[str, Any]:
 _COMMON: Mapping[str, Callable[[Part], Mapping[str, Any]]] = {
     "number of shards": lambda part: {"": part.shard.of},
     "version of pytest-tooleval": lambda part: {"": part.run.pytest_tooleval},
+    "version of the scoring rules": lambda part: {"": part.run.scoring_version},
     "commit": lambda part: {"": part.run.git.commit if part.run.git else "none"},
     "models": lambda part: {asked.model: asked.calls for asked in part.run.models},
     "options": _asked_for,

@@ -15,6 +15,7 @@ from ..record.run import Run
 from ..text import counted
 from .given import Baseline
 from .given import Gates
+from .sides import FindSuite
 
 
 class NoBaseline(ToolevalError):
@@ -52,15 +53,16 @@ def judge(
     strict: bool,
     looks: int = 1,
     misnamed: Sequence[str] = (),
+    suites: FindSuite | None = None,
 ) -> RunVerdict:
     """The verdict on a finished run.
 
     `misnamed` are recorded runs that name an unknown case, so gates may lack results. `looks` is how
-    often the run may be judged before it ends.
+    often the run may be judged before it ends. `suites` are those of this run, if they are loaded.
     """
     comparison, uncompared, problem = None, "", ""
     try:
-        comparison = compare_run(cases, run, baseline, strict=strict, looks=looks)
+        comparison = compare_run(cases, run, baseline, strict=strict, looks=looks, suites=suites)
     except NoBaseline as error:
         uncompared = f"not compared with a baseline: {error}"
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
@@ -123,36 +125,42 @@ def _of_each_look(error: float, looks: int) -> float:
 
 
 def compare_run(
-    cases: Sequence[CaseRow], run: Run, baseline: Baseline | None, *, strict: bool, looks: int = 1
+    cases: Sequence[CaseRow],
+    run: Run,
+    baseline: Baseline | None,
+    *,
+    strict: bool,
+    looks: int = 1,
+    suites: FindSuite | None = None,
 ) -> Comparison | None:
     """The comparison with the baseline, None without one.
 
     Raises ToolevalError for models that one of the runs does not have, NoBaseline if a preset's run
     does not exist yet.
     """
-    if baseline is None or (baseline.document is None and not any(case.model for case in cases)):
+    if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
     from .baseline import ALPHA
-    from .baseline import Side
     from .baseline import compare
+    from .sides import Side
 
     evaluated = [case for case in cases if case.model]
-    document = baseline.document
+    old = baseline.run
     if baseline.name.startswith("good"):
         # Which run is the last good one depends on the files and models of this one.
         former = {now: before for before, now in baseline.models}
         pairs = {(case.file, str(former.get(case.model) or case.model)) for case in evaluated}
         try:
-            document = baseline.load(baseline.name, pairs)
+            old = baseline.load(baseline.name, pairs)
         except ToolevalError as error:
-            if baseline.document is None:
+            if baseline.run is None:
                 raise NoBaseline(str(error)) from None
             raise
-        if baseline.document is None and pairs.isdisjoint((c.file, c.model) for c in document.cases):
+        if baseline.run is None and pairs.isdisjoint((c.file, c.model) for c in old.cases):
             raise NoBaseline("no good run has one of these suites and models")
-    assert document is not None
+    assert old is not None
     return compare(
-        Side(baseline.name, document.run, _selected(document.cases, evaluated)),
+        old._replace(cases=_selected(old.cases, evaluated), suites=suites or old.suites),
         Side("this run", run, evaluated),
         models=baseline.models,
         alpha=_of_each_look(ALPHA, looks),

@@ -110,7 +110,6 @@ def show_trend(request: Request) -> Response:
 
 
 def compare_runs(request: Request) -> Response:
-    from ..verdicts.baseline import Side
     from ..verdicts.baseline import compare
 
     old, new = _needed(request, "old"), _needed(request, "new")
@@ -121,8 +120,7 @@ def compare_runs(request: Request) -> Response:
     sides = []
     for name, side in ((old, "old"), (new, "new")):
         with _history(request, side) as history:
-            document = history.rows_document(history.find(name))
-        sides.append(Side(name, document.run, document.cases))
+            sides.append(history.side(name, history.find(name)))
     try:
         return json_response(compare(*sides, models=pairs))
     except ConfigError as error:

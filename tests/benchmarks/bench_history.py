@@ -38,8 +38,8 @@ from pytest_tooleval.record.run import AskedModel
 from pytest_tooleval.record.run import Git
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.record.run import new_run_id
-from pytest_tooleval.verdicts.baseline import Side
 from pytest_tooleval.verdicts.baseline import compare
+from pytest_tooleval.verdicts.sides import Side
 
 TURNS = 5
 MODELS = ("claude-3", "gpt-4o")

@@ -287,6 +287,7 @@ def comparison() -> dict[str, Any]:
             "removed": [],
             "changed": [{"suite": "Weather", "case": "case-0000"}],
             "renamed": [],
+            "incomparable": [{"suite": "Weather", "case": "case-0001", "why": "its tools changed"}],
         },
         "verdict": "failed",
         "failed": True,
@@ -310,7 +311,12 @@ def trends(runs: int = 12) -> Trends:
         for suite in ("Weather", "Travel desk")
     ]
     days = [
-        {"id": f"run-{i}", "started": f"2026-11-{i + 1:02d}T10:00:00+00:00", "commit": f"{i:07x}abc"}
+        {
+            "id": f"run-{i}",
+            "started": f"2026-11-{i + 1:02d}T10:00:00+00:00",
+            "commit": f"{i:07x}abc",
+            "scoring_version": 1 if i < runs - 2 else 2,
+        }
         for i in range(runs)
     ]
     return msgspec.convert({"runs": days, "series": series}, Trends)
@@ -372,7 +378,7 @@ def hostile_trends() -> Trends:
         }
         for i, text in enumerate([*EVIL, LONG])
     ]
-    runs = [{"id": t, "started": t, "commit": t} for t in EVIL[:3]]
+    runs = [{"id": t, "started": t, "commit": t, "scoring_version": 1} for t in EVIL[:3]]
     return msgspec.convert({"runs": runs, "series": series}, Trends)
 
 

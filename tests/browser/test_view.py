@@ -226,9 +226,19 @@ def test_every_plot_has_words_and_numbers(draw: Draw) -> None:
         assert plot.locator("tbody tr").count() > 0
 
 
+def test_a_trend_marks_other_scoring_rules_and_a_comparison_lists_what_they_keep_apart(
+    draw: Draw,
+) -> None:
+    page = draw(rich_document(12), trends()).page
+    assert page.locator("#trends figure").first.locator(".changed").count() == 1
+    assert page.get_by_text("┆ the suite, the case or the scoring rules changed").count() == 2
+    listed = page.locator("#baseline details", has_text="Cases not comparable")
+    assert "its tools changed" in str(listed.text_content())
+
+
 def test_a_trend_needs_two_runs_and_a_number(draw: Draw) -> None:
     page = draw(document()).page
-    run = {"id": "a", "started": "2026-01-01T00:00:00+00:00", "commit": "abc"}
+    run = {"id": "a", "started": "2026-01-01T00:00:00+00:00", "commit": "abc", "scoring_version": 1}
 
     def drawn(runs: int, *values: float | None) -> list[str] | None:
         line = {"model": "m", "suite": "Weather", "values": values, "parts": [None] * len(values)}
@@ -248,7 +258,9 @@ def test_a_trend_needs_two_runs_and_a_number(draw: Draw) -> None:
 
 
 def test_a_model_has_one_colour_on_the_whole_page(draw: Draw) -> None:
-    runs = [{"id": str(n), "started": "2026-01-01", "commit": ""} for n in range(2)]
+    runs = [
+        {"id": str(n), "started": "2026-01-01", "commit": "", "scoring_version": 1} for n in range(2)
+    ]
     series = [
         {"model": model, "suite": "", "values": [0.5, 0.6], "parts": [None, None]}
         for model in ("gpt-4o", "b")

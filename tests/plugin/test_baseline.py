@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
+from click.testing import CliRunner
 
+from pytest_tooleval.cli import main
 from pytest_tooleval.history import History
+from pytest_tooleval.record.document import Document
+from pytest_tooleval.record.encoding import to_json
+from pytest_tooleval.record.results import KeptCase
+from pytest_tooleval.record.run import SCORING_VERSION
+from pytest_tooleval.record.run import Run
 
 from .project import Project
 from .project import call
@@ -238,3 +247,188 @@ def test_two_models_against_one(before: Project) -> None:
     models = before.document()["baseline"]["models"]
     assert [(one["old"], one["new"]) for one in models] == [("agent", "agent"), ("agent", "other")]
     assert before.document()["baseline"]["failed"]
+
+
+# Across versions of the scoring rules
+
+
+def rewrite(project: Project, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change old.json."""
+    document = project.document("old.json")
+    change(document)
+    (project.path / "old.json").write_text(json.dumps(document))
+
+
+def under_older_rules(document: dict[str, Any], version: int = 0) -> None:
+    """The record as rules would have made it that took any city."""
+    document["run"].update(scoring_version=version, id="20200101-000000-older")
+    for row in document["cases"]:
+        row.update(outcome="passed", passes=row["scored"], reason="", tolerated=False)
+        row["scores"].update(overall=1.0, parameter_accuracy=1.0)
+        for trial in row["trials"]:
+            trial.update(passed=True, failure=None, wrong="")
+            trial["scores"]["overall"].update(value=1.0)
+            trial["scores"]["parameter_accuracy"].update(value=1.0)
+
+
+def into_history(project: Project) -> None:
+    """Store old.json as a run, with the tag `older`."""
+    document = msgspec.convert(project.document("old.json"), Document)
+    run = msgspec.convert(msgspec.to_builtins(document.run), Run)
+    history = History(project.path / ".tooleval")
+    writer = history.begin(run)
+    writer.add(KeptCase(case.row(), to_json(case)) for case in document.cases)
+    writer.finish(run)
+    history.tag(run.id, "older")
+
+
+@pytest.fixture
+def older(project: Project) -> Project:
+    """A project whose old.json, and @older in the history, passed 30 cases by rules of no version.
+
+    By the rules of today ten of them are wrong.
+    """
+    project.suite(*many(10))
+    gate = "--tooleval-fail-under=overall=0.5"
+    assert project.run("--tooleval-json=old.json", gate).ret == 0
+    assert project.document("old.json")["run"]["scoring_version"] == SCORING_VERSION
+    rewrite(project, under_older_rules)
+    into_history(project)
+    return project
+
+
+GATE = "--tooleval-fail-under=overall=0.5"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "more"), [("old.json", ()), ("@older", ()), ("old.json", ("-n", "2"))]
+)
+def test_a_baseline_of_other_scoring_rules_is_scored_again(
+    older: Project, baseline: str, more: tuple[str, ...]
+) -> None:
+    run = older.run_subprocess if more else older.run
+    options = (f"--tooleval-baseline={baseline}", GATE, "--tooleval-json=out.json")
+    result = run(*options, *more)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"*{baseline} was scored again by today's rules: 30 cases*"])
+    found = older.document()["baseline"]
+    assert found["verdict"] == "passed"
+    assert (found["old"]["scoring_version"], found["old"]["rescored"]) == (0, CASES)
+    assert (found["new"]["scoring_version"], found["new"]["rescored"]) == (SCORING_VERSION, 0)
+    assert {each["drop"] for each in found["models"][0]["metrics"]} == {0.0}
+    # A drop is still one.
+    older.suite(*many(20))
+    assert older.run(*options).ret == 1
+
+
+def test_runs_of_the_same_rules_are_not_scored_again(older: Project) -> None:
+    rewrite(older, lambda each: each["run"].update(scoring_version=SCORING_VERSION))
+    assert older.run("--tooleval-baseline=old.json", GATE).ret == 1
+
+
+def _without_transcripts(document: dict[str, Any]) -> None:
+    for row in document["cases"]:
+        for trial in row["trials"]:
+            trial["transcript"] = None
+
+
+def _with_other_tools(document: dict[str, Any]) -> None:
+    for row in document["cases"]:
+        row["tools_content"] = "0" * 16
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (_without_transcripts, "its transcripts are not kept"),
+        (_with_other_tools, "its tools or its world changed"),
+    ],
+)
+def test_cases_that_cannot_be_scored_again_are_not_comparable(
+    older: Project, change: Callable[[dict[str, Any]], None], why: str
+) -> None:
+    rewrite(older, change)
+    options = ("--tooleval-baseline=old.json", GATE, "--tooleval-json=out.json")
+    result = older.run(*options, "--tooleval-markdown=out.md")
+    assert result.ret == 0
+    told = (
+        "30 cases not comparable: old.json has no version of the scoring rules, this run version "
+        f"{SCORING_VERSION}, and the cases cannot be scored again: {why}; run old.json anew"
+    )
+    result.stdout.fnmatch_lines([f"baseline inconclusive: {told} (does not fail the run*"])
+    found = older.document()["baseline"]
+    assert (found["verdict"], found["failed"]) == ("inconclusive", False)
+    assert [each["why"] for each in found["cases"]["incomparable"]] == [why] * CASES
+    assert why in (older.path / "out.md").read_text()
+    assert older.run(*options, "--tooleval-strict").ret == 1
+
+
+def test_more_trials_are_not_asked_for_what_is_not_comparable(older: Project) -> None:
+    rewrite(older, _without_transcripts)
+    older.forget_calls()
+    assert older.run("--tooleval-baseline=old.json", GATE, "--tooleval-trials=auto:3").ret == 0
+    assert len(older.calls) == CASES
+
+
+def test_the_cases_that_can_be_scored_again_are_compared(older: Project) -> None:
+    rewrite(older, lambda each: each["cases"][0]["trials"][0].update(transcript=None))
+    options = ("--tooleval-baseline=old.json", GATE, "--tooleval-json=out.json")
+    assert older.run(*options).ret == 0
+    found = older.document()["baseline"]
+    assert [each["case"] for each in found["cases"]["incomparable"]] == ["c0"]
+    assert (found["old"]["rescored"], found["models"][0]["cases"]) == (CASES - 1, CASES - 1)
+    older.suite(*many(20))
+    result = older.run(*options)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*1 case not comparable: *"])
+
+
+def test_scores_of_other_scorers_stay_as_they_were(project: Project) -> None:
+    project.write(
+        "conftest.py",
+        """
+        from pytest_tooleval import Score
+
+        class Brevity:
+            metrics = ["brevity"]
+
+            def score(self, case, transcript):
+                return {"brevity": Score(0.5)}
+
+        def pytest_tooleval_register_scorers(register):
+            register(Brevity())
+        """,
+    )
+    project.suite(*many(10), thresholds={"brevity": 0.5})
+    assert project.run("--tooleval-json=old.json", GATE).ret == 0
+    rewrite(project, under_older_rules)
+    assert project.run("--tooleval-baseline=old.json", GATE, "--tooleval-json=out.json").ret == 0
+    metrics = project.document()["baseline"]["models"][0]["metrics"]
+    (brevity,) = (each for each in metrics if each["metric"] == "brevity")
+    assert (brevity["old"], brevity["new"], brevity["n"]) == (0.5, 0.5, CASES)
+
+
+def test_the_command_scores_again_what_the_suites_of_today_still_have(older: Project) -> None:
+    assert older.run("--tooleval-json=new.json", GATE).ret == 0
+
+    def compare(*arguments: str) -> tuple[int, str]:
+        done = CliRunner().invoke(main, ["compare", *arguments])
+        return done.exit_code, done.output
+
+    for old, new in (("old.json", "new.json"), ("@older", "latest"), ("new.json", "@older")):
+        exit_code, output = compare(old, new)
+        assert exit_code == 0, output
+        assert "was scored again by today's rules: 30 cases" in output
+    # Two runs of unknown rules are not known to be alike.
+    assert "old.json and @older were scored again" in compare("old.json", "@older")[1]
+    cases = many(10)
+    cases[0]["expected_params"] = {"city": "Rome"}
+    older.suite(*cases)
+    exit_code, output = compare("old.json", "new.json")
+    assert exit_code == 0
+    assert "not comparable:\n  Weather :: c0  weather.tooleval.json no longer has this case" in output
+    (older.path / "weather.tooleval.json").unlink()
+    exit_code, output = compare("old.json", "new.json")
+    assert exit_code == 0
+    assert "comparison inconclusive: 30 cases not comparable: " in output
+    assert "weather.tooleval.json: there is no such file" in output

@@ -100,6 +100,21 @@ def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Live) -> 
     assert not (live.path / "server.log").exists()
 
 
+def test_a_record_of_other_scoring_rules_is_scored_again_with_the_servers_tools(live: Live) -> None:
+    write(live, FIRST, LAST)
+    for name in ("old.json", "new.json"):
+        live.run("--tooleval-cassette=tapes", f"--tooleval-json={name}")
+    document = live.document("old.json")
+    document["run"]["scoring_version"] = 0
+    (live.path / "old.json").write_text(json.dumps(document))
+    live.run("--tooleval-cassette=tapes", "--tooleval-baseline=old.json", "--tooleval-json=out.json")
+    assert live.document()["baseline"]["old"]["rescored"] == 1
+    # Outside of pytest nobody asks the server.
+    done = CliRunner().invoke(main, ["compare", "old.json", "new.json"])
+    assert done.exit_code == 0
+    assert "S :: chain  its tools are on a server, which only a run of pytest asks" in done.output
+
+
 def test_a_chain_on_a_server_of_the_sdk(live: Live) -> None:
     calls = ["get_weather", {"city": "Paris"}], ["delete_all", {}]
     write(

@@ -16,6 +16,7 @@ from click.testing import Result
 
 from pytest_tooleval.cli import main
 from pytest_tooleval.history import History
+from pytest_tooleval.record.run import SCORING_VERSION
 
 from .project import Project
 from .project import raising
@@ -257,6 +258,10 @@ def test_shards_that_cannot_be_joined(project: Project) -> None:
     commit = {"commit": "abc", "branch": None, "dirty": False}
     _edit(third, lambda each: each["run"].update(git=commit))
     refused(f"shards/3.json (shard 3/3): commit: abc, but none in {first}")
+    _edit(third, lambda each: each["run"].update(scoring_version=0))
+    refused(
+        f"shards/3.json (shard 3/3): version of the scoring rules: 0, but {SCORING_VERSION} in {first}"
+    )
     _edit(third, lambda each: each["run"]["models"][0].update(calls="callable:other"))
     refused("shards/3.json (shard 3/3): models: agent=callable:other, but callable:my_agent")
     project.run("--tooleval-json=shards/3.json", "--tooleval-shard=3/3", "--tooleval-trials=2")

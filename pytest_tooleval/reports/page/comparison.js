@@ -110,11 +110,13 @@ function unsharedNodes(cases, heading) {
     ["removed", "Removed cases"],
     ["changed", "Changed cases, not compared"],
     ["renamed", "Renamed cases, compared under the new name"],
+    ["incomparable", "Cases not comparable, scored by other rules"],
   ];
   const blocks = kinds
     .filter(([kind]) => cases[kind].length)
     .map(([kind, heading]) => {
-      const items = cases[kind].map((/** @type {any} */ each) => caseItem(each, each.old_case === undefined ? "" : ` was ${shortened(`${each.old_suite} / ${each.old_case}`, 320)}`));
+      const more = (/** @type {any} */ each) => (each.old_case !== undefined ? ` was ${shortened(`${each.old_suite} / ${each.old_case}`, 320)}` : each.why ? ` ${shortened(each.why, 320)}` : "");
+      const items = cases[kind].map((/** @type {any} */ each) => caseItem(each, more(each)));
       return caseList(`${heading}: ${countText(items.length)}`, items);
     });
   return blocks.length ? [el(heading, {}, "Cases that differ between the runs"), ...blocks] : [];

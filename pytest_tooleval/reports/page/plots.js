@@ -275,7 +275,7 @@ function failuresPlot(models) {
  * A line per model over the runs, oldest first. Partial runs are markers off the line, as they cannot be
  * compared with whole ones.
  * @param {string} heading
- * @param {{started: string, commit?: string | null, isChanged?: boolean}[]} runs `isChanged`: the suite or case differs from the run before
+ * @param {{started: string, commit?: string | null, scoring_version: number, isChanged?: boolean}[]} runs `isChanged`: the suite or case differs from the run before
  * @param {{index: number, model: string, values: (number | null)[], parts: (number | null)[]}[]} lines
  * @param {number} width
  * @param {string} level the element of the heading
@@ -293,7 +293,8 @@ export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
     const side = runs.length === 1 ? "middle" : i === 0 ? "start" : i === last ? "end" : "middle";
     return caption(across(i), bottom + 14, dayText(runs, i), side, "tick");
   });
-  const changes = runs.flatMap((run, i) => (run.isChanged ? [stroke("changed", across(i - 0.5), top, across(i - 0.5), bottom)] : []));
+  const hasOtherRules = (/** @type {number} */ i) => i > 0 && runs[i].scoring_version !== runs[i - 1].scoring_version;
+  const changes = runs.flatMap((run, i) => (run.isChanged || hasOtherRules(i) ? [stroke("changed", across(i - 0.5), top, across(i - 0.5), bottom)] : []));
   const name = (/** @type {number} */ i) => `${momentText(runs[i].started)} ${(runs[i].commit ?? "").slice(0, 10)}`.trim();
   const drawn = lines.flatMap(({ index, model, values, parts }) => {
     const known = (/** @type {number} */ i) => isKnown(values[i]);
@@ -331,7 +332,7 @@ export function trendPlot(heading, runs, lines, width = WIDTH, level = "h3") {
     words: `${plural(runs.length, "run")}, oldest first. ${ends.join("; ")}`,
     header: ["Run", ...lines.map(({ model }) => modelText(model))],
     numbers: runs.map((_, i) => [name(i), ...lines.map(({ values, parts }) => (isKnown(parts[i]) ? `${scoreText(parts[i])} (partial)` : scoreText(values[i])))]),
-    below: [legend(lines), hasParts && el("p", { class: "muted" }, "Hollow markers are partial runs: some cases were not selected or had no answer. The line skips them."), changes.length > 0 && el("p", { class: "muted" }, "┆ the suite or case changed")],
+    below: [legend(lines), hasParts && el("p", { class: "muted" }, "Hollow markers are partial runs: some cases were not selected or had no answer. The line skips them."), changes.length > 0 && el("p", { class: "muted" }, runs.some((_, i) => hasOtherRules(i)) ? "┆ the suite, the case or the scoring rules changed" : "┆ the suite or case changed")],
   });
 }
 

@@ -51,7 +51,7 @@ function outcomeBar(total) {
 
 /** @param {any} document */
 function runFacts({ run, models, suites }) {
-  const versions = [["pytest-tooleval", run.pytest_tooleval], ["pytest", run.pytest], ["Python", run.python]].filter(([, version]) => version);
+  const versions = [["pytest-tooleval", run.pytest_tooleval], ["scoring rules", run.scoring_version], ["pytest", run.pytest], ["Python", run.python]].filter(([, version]) => version);
   const options = Object.entries(run.options || {}).flatMap(([name, value]) => [" ", el("code", {}, isolated(`${name}=${shortened(String(value), 120)}`))]);
   return factList([
     ["Suites", fewNodes([...new Set(suites.map((/** @type {any} */ row) => row.suite))], (name) => [isolated(shortened(name, 120))])],

@@ -70,9 +70,9 @@ async function lastSuite(runs) {
 /** @param {any} trend */
 function trendNodes({ suite, case: name, points }) {
   const byRun = [...Map.groupBy(points, (/** @type {any} */ point) => point.id).values()].map((found) => /** @type {any[]} */ (found));
-  const runs = byRun.map(([{ started, git, content }], i) => {
+  const runs = byRun.map(([{ started, git, content, scoring_version }], i) => {
     const before = i > 0 && byRun[i - 1][0].content;
-    return { started, commit: git?.commit, isChanged: Boolean(before && content && before !== content) };
+    return { started, commit: git?.commit, scoring_version, isChanged: Boolean(before && content && before !== content) };
   });
   const models = [...new Set(points.map((/** @type {any} */ point) => point.model))];
   const lines = models.map((model, index) => {

@@ -324,6 +324,15 @@ def test_the_trend_of_a_suite(history: History, invoke: Invoke) -> None:
     assert (wrong.exit_code, len(wrong.output.splitlines())) == (1, 1)
 
 
+def test_a_trend_tells_a_change_of_the_scoring_rules(history: History, invoke: Invoke) -> None:
+    keep(history, 1, scoring_version=0)
+    keep(history, 2)
+    keep(history, 3)
+    for name in ("paris", "Weather"):
+        lines = invoke("trend", name).output.splitlines()[2:5]
+        assert [line.endswith("scoring rules changed") for line in lines] == [False, True, False]
+
+
 def test_bars_stand_for_scores() -> None:
     assert sparkline([0.0, 0.5, 1.0, None, -3.0, 7.0]) == "▁▅█·▁█"
 

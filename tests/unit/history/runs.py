@@ -19,6 +19,7 @@ from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.results import KeptCase
 from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.record.results import Score
+from pytest_tooleval.record.run import SCORING_VERSION
 from pytest_tooleval.record.run import AskedModel
 from pytest_tooleval.record.run import Git
 from pytest_tooleval.record.run import Run
@@ -26,8 +27,8 @@ from pytest_tooleval.record.run import new_run_id
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.verdicts.baseline import Side
 from pytest_tooleval.verdicts.baseline import compare
+from pytest_tooleval.verdicts.sides import Side
 
 COMMIT = "5bf4c1d0a9e8f7061524334455667788990011aa"
 
@@ -97,6 +98,7 @@ def run_of(started: str = "2026-11-22T10:15:30+00:00", **fields: Any) -> Run:
         pytest_tooleval="0.1.0",
         pytest="9.2.0",
         python="3.11.7",
+        scoring_version=SCORING_VERSION,
         options={"trials": 1},
         models=(AskedModel("claude-3", "x"), AskedModel("gpt-4o", "y")),
         git=Git(COMMIT, "main", False),

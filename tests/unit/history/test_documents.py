@@ -8,7 +8,7 @@ import pytest
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
-from pytest_tooleval.history import load_document
+from pytest_tooleval.history import load_side
 from pytest_tooleval.record.encoding import to_json
 
 from .conftest import Keep
@@ -16,18 +16,21 @@ from .conftest import Keep
 
 def test_a_file_or_a_run(history: History, keep: Keep, tmp_path: Path) -> None:
     id = keep(1)
-    rows = history.rows_document(id)
+    document = history.document(id)
     for name in ("a.json", "no-suffix"):
-        (tmp_path / name).write_bytes(to_json(history.rows_document(id)))
-        assert load_document(str(tmp_path / name), history.folder) == rows
-    assert load_document("latest", history.folder) == load_document(id[:10], history.folder) == rows
+        (tmp_path / name).write_bytes(to_json(document))
+    for name in (str(tmp_path / "a.json"), str(tmp_path / "no-suffix"), "latest", id[:10]):
+        side = load_side(name, history.folder)
+        assert (side.name, side.run.id, side.cases) == (name, id, history.rows_document(id).cases)
+        assert side.whole is not None
+        assert side.whole() == document.cases
 
 
 def test_a_name_of_neither(history: History, keep: Keep, tmp_path: Path) -> None:
     keep(1)
     with pytest.raises(ToolevalError, match=r"base\.json: there is no such file"):
-        load_document(str(tmp_path / "base.json"), history.folder)
+        load_side(str(tmp_path / "base.json"), history.folder)
     with pytest.raises(ToolevalError, match="there is no run base"):
-        load_document("base", history.folder)
+        load_side("base", history.folder)
     with pytest.raises(ToolevalError, match="there is no run x"):
-        load_document("x" * 5000, history.folder)
+        load_side("x" * 5000, history.folder)

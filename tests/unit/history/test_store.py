@@ -16,6 +16,7 @@ from pytest_tooleval.history import writer
 from pytest_tooleval.history.trends import PastRun
 from pytest_tooleval.history.trends import Series
 from pytest_tooleval.history.trends import Trends
+from pytest_tooleval.record.run import SCORING_VERSION
 from pytest_tooleval.record.run import Git
 from pytest_tooleval.record.run import new_run_id
 from pytest_tooleval.verdicts.summary import rows_document
@@ -287,8 +288,8 @@ def test_trends_for_the_html_report(history: History, keep: Keep) -> None:
     keep(4, case_of())
     assert history.trends_for(history.document(second)) == Trends(
         (
-            PastRun(first, "2026-11-02T10:00:00+00:00", COMMIT),
-            PastRun(second, "2026-11-03T10:00:00+00:00", COMMIT),
+            PastRun(first, "2026-11-02T10:00:00+00:00", COMMIT, SCORING_VERSION),
+            PastRun(second, "2026-11-03T10:00:00+00:00", COMMIT, SCORING_VERSION),
         ),
         (
             Series("claude-3", "Weather", (0.5, 1.0), (None, None)),

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
+from pytest_tooleval.record.run import SCORING_VERSION
 
 from .conftest import Keep
 from .runs import case_of
@@ -122,6 +123,15 @@ def test_a_change_of_the_question_shows(history: History, keep: Keep) -> None:
     keep(2, case_of(content="b" * 16, suite_content="2" * 16))
     assert [p.content for p in history.trend("paris").points] == ["a" * 16, "b" * 16]
     assert [p.content for p in history.trend("Weather").points] == ["1" * 16, "2" * 16]
+
+
+def test_a_change_of_the_scoring_rules_shows(history: History, keep: Keep) -> None:
+    keep(1, scoring_version=0)
+    second = keep(2)
+    assert [p.scoring_version for p in history.trend("paris").points] == [0, SCORING_VERSION]
+    past = history.trends_for(history.document(second)).runs
+    assert [run.scoring_version for run in past] == [0, SCORING_VERSION]
+    assert [run.scoring_version for run in history.runs()] == [SCORING_VERSION, 0]
 
 
 def test_a_case_without_a_number(history: History, keep: Keep) -> None:

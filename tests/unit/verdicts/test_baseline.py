@@ -20,16 +20,17 @@ from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import baseline
+from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.statistics import sign_flip_test
 
 Document = dict[str, Any]
 
 
-def side(document: Document, name: str) -> baseline.Side:
+def side(document: Document, name: str) -> Side:
     versions = dict.fromkeys(("pytest_tooleval", "pytest", "python"), "1")
-    return baseline.Side(
+    return Side(
         name,
-        msgspec.convert({**versions, **document["run"]}, Run),
+        msgspec.convert({**versions, "scoring_version": 1, **document["run"]}, Run),
         msgspec.convert([{"nodeid": row["case"], **row} for row in document["cases"]], list[CaseRow]),
     )
 
@@ -83,7 +84,8 @@ def test_two_equal_runs_differ_in_nothing() -> None:
     assert not comparison["failed"]
     assert (comparison["verdict"], comparison["margin"]) == ("passed", 0.3)
     assert comparison["message"] == "no significant drop over 3 cases; a drop above 0.18 is ruled out"
-    assert comparison["cases"] == {"same": 3, "added": [], "removed": [], "changed": [], "renamed": []}
+    lists = dict.fromkeys(("added", "removed", "changed", "renamed", "incomparable"), [])
+    assert comparison["cases"] == {"same": 3, **lists}
     (model,) = comparison["models"]
     assert model["cases"] == 3
     assert model["worse"] == model["better"] == model["flips"] == []
@@ -123,6 +125,8 @@ def test_the_comparison_is_what_a_document_holds() -> None:
         "id": "20261122-101530-3fa9c1",
         "started": "2026-11-22T10:15:30+00:00",
         "git": None,
+        "scoring_version": 1,
+        "rescored": 0,
     }
     assert list(comparison["models"][0]) == [
         *("old", "new", "cases", "verdict", "more_trials", "trials_in_both", "metrics"),
@@ -289,6 +293,7 @@ def test_changes_of_the_suite_are_told() -> None:
         "renamed": [
             {"suite": "weather", "case": "renamed", "old_suite": "weather", "old_case": "case-1"}
         ],
+        "incomparable": [],
     }
     assert comparison["message"].endswith("not compared: 1 case changed, 2 cases added, 1 case removed")
 

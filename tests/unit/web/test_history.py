@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -26,8 +27,8 @@ def keep(folder: Path) -> Keep:
     history = History(folder / ".tooleval")
     started = itertools.count()
 
-    def keep(*cases: CaseResult) -> str:
-        run = run_of(f"2026-11-22T10:15:{next(started):02}+00:00")
+    def keep(*cases: CaseResult, **fields: Any) -> str:
+        run = run_of(f"2026-11-22T10:15:{next(started):02}+00:00", **fields)
         writer = history.begin(run)
         writer.add(kept(*(cases or [case_of("paris"), case_of("tokyo")])))
         writer.finish(run)
@@ -119,6 +120,16 @@ def test_two_runs_are_compared(client: TestClient, keep: Keep) -> None:
     assert client.get("/api/history/compare", params=other).status_code == 422
     half = {"old": one, "new": two, "old_model": "claude-3"}
     assert client.get("/api/history/compare", params=half).status_code == 400
+
+
+def test_runs_of_other_scoring_rules_are_not_compared_as_they_are(
+    client: TestClient, keep: Keep
+) -> None:
+    one, two = keep(scoring_version=0), keep()
+    found = client.get("/api/history/compare", params={"old": one, "new": two}).json()
+    assert (found["verdict"], found["failed"]) == ("inconclusive", False)
+    whys = [each["why"] for each in found["cases"]["incomparable"]]
+    assert whys == [f"{FILE} no longer has this case"] * 2
 
 
 def test_no_file_is_read_as_a_run(client: TestClient, keep: Keep, folder: Path) -> None:

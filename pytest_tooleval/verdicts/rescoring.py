@@ -1,0 +1,170 @@
+"""Scores the stored transcripts of a run again, by today's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec import structs
+
+from ..errors import ScoringError
+from ..errors import ToolevalError
+from ..record.calls import ToolCall
+from ..record.endings import no_answer
+from ..record.metrics import BUILT_IN
+from ..record.results import CaseResult
+from ..record.results import CaseRow
+from ..record.results import Score
+from ..record.results import TrialResult
+from ..record.run import SCORING_VERSION
+from ..record.transcript import Reply
+from ..record.transcript import Transcript
+from ..scoring import score_transcript
+from ..suite.fingerprints import ToolsContent
+from ..suite.fingerprints import content_of_case
+from ..suite.model import ResolvedCase
+from ..suite.model import resolve
+from .case import judge
+from .sides import FindSuite
+from .sides import Rescored
+from .sides import Side
+from .summary import SCORED
+
+_NOT_KEPT = "its transcripts are not kept"
+_NO_SUITES = "the suites are not known"
+_CHANGED = "its tools or its world changed"
+_ON_SERVER = "its tools are on a server, which only a run of pytest asks"
+
+
+def by_todays_rules(side: Side, other: Side) -> Rescored:
+    """Score those cases of a side again that the other one has, too."""
+    if side.run.scoring_version == SCORING_VERSION:
+        return Rescored(side)
+    # Where a case is now: its file may have moved since.
+    files = {row.content: row.file for row in other.cases}
+    open_ = {row.nodeid: row for row in side.cases if row.outcome in SCORED and row.content in files}
+    problems = dict.fromkeys(open_, _NOT_KEPT)
+    found: dict[str, CaseRow] = {}
+    suites = _Suites(side.suites or other.suites)
+    try:
+        whole = side.whole() if open_ and side.whole is not None else ()
+    except ToolevalError as error:
+        return Rescored(side, 0, dict.fromkeys(open_, str(error)))
+    for result in whole:
+        if result.nodeid not in open_:
+            continue
+        try:
+            case = suites.case_of(result, files[result.content])
+            found[result.nodeid] = _scored_again(case, result)
+            del problems[result.nodeid]
+        except ToolevalError as error:
+            problems[result.nodeid] = str(error)
+    cases = [found.get(row.nodeid, row) for row in side.cases]
+    return Rescored(side._replace(cases=cases), len(found), problems)
+
+
+class _Cases(NamedTuple):
+    """The cases of a suite by the fingerprints of what they expect and of their tools."""
+
+    found: Mapping[tuple[str, str], ResolvedCase]
+    lacks_tools: bool
+
+
+class _Suites:
+    """Today's suites."""
+
+    def __init__(self, find: FindSuite | None) -> None:
+        self._find = find
+        self._read: dict[str, _Cases | ToolevalError] = {}
+
+    def case_of(self, row: CaseRow, now_in: str) -> ResolvedCase:
+        """The case of a row, with tools as they were then. Raises ToolevalError without one."""
+        problem = ScoringError(_NO_SUITES)
+        for file in dict.fromkeys((row.file, now_in)):
+            try:
+                cases = self._cases(file)
+            except ToolevalError as error:
+                problem = ScoringError(str(error))
+                continue
+            if (case := cases.found.get((row.content, row.tools_content))) is not None:
+                return case
+            is_there = any(content == row.content for content, _ in cases.found)
+            changed = _ON_SERVER if cases.lacks_tools else _CHANGED
+            problem = ScoringError(changed if is_there else f"{file} no longer has this case")
+        raise problem
+
+    def _cases(self, file: str) -> _Cases:
+        if file not in self._read:
+            try:
+                self._read[file] = self._load(file)
+            except ToolevalError as error:
+                self._read[file] = error
+        found = self._read[file]
+        if isinstance(found, ToolevalError):
+            raise found
+        return found
+
+    def _load(self, file: str) -> _Cases:
+        if self._find is None:
+            raise ScoringError(_NO_SUITES)
+        suite = self._find(file)
+        tools = ToolsContent(suite)
+        resolved = ((case, resolve(suite, case)) for case in suite.test_cases)
+        found = {(content_of_case(suite, case), tools.of(each)): each for case, each in resolved}
+        return _Cases(found, suite.tools_from is not None and not suite.tools)
+
+
+def _scored_again(case: ResolvedCase, result: CaseResult) -> CaseRow:
+    """The row of a case as today's rules make it, with the thresholds of then."""
+    case = structs.replace(
+        case,
+        thresholds=result.thresholds,
+        budgets=result.budgets,
+        trials=len(result.trials),
+        pass_rule=result.pass_rule,
+    )
+    trials = tuple(_trial_again(case, trial) for trial in result.trials)
+    outcome, scores, reason = judge(trials, case)
+    passes = sum(trial.passed for trial in trials)
+    return structs.replace(
+        result, outcome=outcome, scores=scores, reason=reason, passes=passes, trials=trials
+    ).row()
+
+
+def _trial_again(case: ResolvedCase, trial: TrialResult) -> TrialResult:
+    if trial.error is not None:
+        return trial
+    if trial.transcript is None:
+        raise ScoringError(_NOT_KEPT)
+    return score_transcript(
+        case, _read_again(trial.transcript), scorers=[_AsBefore(trial, case)], trial=trial.trial
+    )
+
+
+class _AsBefore:
+    """A scorer of third parties, of whose rules the version says nothing."""
+
+    def __init__(self, trial: TrialResult, case: ResolvedCase) -> None:
+        self._scores = {name: each for name, each in trial.scores.items() if name not in BUILT_IN}
+        own = (name for name in case.thresholds if name not in BUILT_IN)
+        self.metrics = tuple(dict.fromkeys([*self._scores, *own]))
+
+    def score(self, case: ResolvedCase, transcript: Transcript) -> Mapping[str, Score]:
+        return self._scores
+
+
+def _read_again(transcript: Transcript) -> Transcript:
+    rounds = (structs.replace(each, reply=_reply_again(each.reply)) for each in transcript.rounds)
+    return structs.replace(transcript, rounds=tuple(rounds))
+
+
+def _reply_again(reply: Reply) -> Reply:
+    """A reply as it would be read today. Calls that were found in a text or repaired stay."""
+    calls = reply.calls
+    if reply.format == "native":
+        calls = tuple(
+            call if (text := call.raw_arguments) is None else ToolCall.parse(call.name, text, call.id)
+            for call in calls
+        )
+    unusable = reply.no_answer or no_answer(calls, reply.text, reply.finish_reason, None)
+    return structs.replace(reply, calls=calls, no_answer=unusable)

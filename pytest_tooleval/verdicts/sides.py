@@ -1,0 +1,60 @@
+"""A run to compare, and where its transcripts and suites are, should it have to be scored again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+from ..errors import SuiteError
+from ..errors import ToolevalError
+from ..record.results import CaseResult
+from ..record.results import CaseRow
+from ..record.run import Run
+
+if TYPE_CHECKING:
+    from ..suite.model import Suite
+
+# The suite that is now in a file, which is relative to the root folder. Raises ToolevalError.
+FindSuite = Callable[[str], "Suite"]
+
+
+class Side(NamedTuple):
+    """One of the two runs, by the name that the user gave.
+
+    `whole` reads the cases with their transcripts, and raises ToolevalError if it cannot; None if they
+    are not kept.
+    """
+
+    name: str
+    run: Run
+    cases: Sequence[CaseRow]
+    whole: Callable[[], Sequence[CaseResult]] | None = None
+    suites: FindSuite | None = None
+
+
+class Rescored(NamedTuple):
+    """A side with so many cases scored again; `problems` are why others were not, by node id."""
+
+    side: Side
+    cases: int = 0
+    problems: Mapping[str, str] = {}
+
+
+def suites_in(root: Path, loaded: Mapping[str, Suite] | None = None) -> FindSuite:
+    """The suites of a project: those that are `loaded` already, else read without their servers."""
+
+    def find(file: str) -> Suite:
+        if loaded and file in loaded:
+            return loaded[file]
+        from ..suite.load import load_suite
+
+        try:
+            return load_suite(root / file, metrics=None)
+        except SuiteError as error:
+            raise ToolevalError(f"{file}: {error.problems[0].message}") from None
+
+    return find
