@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..record.calls import ToolCall
+from ..record.repeated_keys import Ambiguous
+from ..record.repeated_keys import keep_repeated
 
 MAX_LENGTH = 1_000_000
 
@@ -78,7 +80,7 @@ def _calls(text: str) -> Iterator[ToolCall]:
             return
     if text.startswith(_FUNCTION):
         for attribute, body in _tagged(text, _FUNCTION, _FUNCTION_END, attribute=True):
-            yield ToolCall.parse(attribute, _load(body.strip()))
+            yield _parsed(attribute, _load(body.strip()))
         return
     yield from _json_calls(text)
 
@@ -122,7 +124,8 @@ def _json_calls(text: str) -> Iterator[ToolCall]:
         value, at = _DECODER.raw_decode(text, at)
         members = value if isinstance(value, list) else [value]
         if isinstance(value, dict) and set(value) == {"tool_calls"}:
-            members = value["tool_calls"] if isinstance(value["tool_calls"], list) else [None]
+            lists = [each if isinstance(each, list) else [None] for _, each in value.items()]
+            members = [member for each in lists for member in each]
         for member in members:
             yield _call(member)
         while at < len(text) and (text[at].isspace() or text[at] == ";"):
@@ -137,7 +140,18 @@ def _call(data: Any, id: str | None = None) -> ToolCall:
     keys = [key for key in _ARGUMENT_KEYS if key in data]
     if len(keys) != 1 or set(data) - _OTHER_KEYS != set(keys):
         raise _NotCalls
-    return ToolCall.parse(data["name"], data[keys[0]], id)
+    if isinstance(data, Ambiguous):
+        return ToolCall(data["name"], None, f"(a key of the call appears twice) {json.dumps(data)}", id)
+    return _parsed(data["name"], data[keys[0]], id)
+
+
+def _parsed(name: str, arguments: object, id: str | None = None) -> ToolCall:
+    """The call with these arguments, as text if a key appears twice in them."""
+    call = ToolCall.parse(name, arguments, id)
+    if not isinstance(arguments, dict) or call.arguments is None:
+        return call
+    again = ToolCall.parse(name, json.dumps(arguments), id)
+    return call if again.arguments is not None else again
 
 
 def _load(text: str) -> dict[str, Any]:
@@ -151,4 +165,4 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=keep_repeated)

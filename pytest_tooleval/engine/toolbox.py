@@ -18,7 +18,6 @@ from typing import NamedTuple
 from typing import Protocol
 
 from ..errors import ModelError
-from ..record.calls import NO_OBJECT
 from ..record.calls import ToolCall
 from ..record.transcript import NOT_RUN
 from ..record.transcript import CallStatus
@@ -196,7 +195,7 @@ def ends_chain(case: ResolvedCase, calls: Sequence[ToolCall]) -> bool:
 
 def _refusal(call: ToolCall, offered: Collection[str]) -> Answer | None:
     if call.arguments is None:
-        return _refused(NO_OBJECT)
+        return _refused(call.why_malformed)
     folded = call.name.casefold()
     return None if folded in map(str.casefold, offered) else _refused(f"there is no tool {call.name!r}")
 

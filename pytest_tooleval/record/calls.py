@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Annotated
 from typing import Any
 from typing import TypeGuard
 
 from msgspec import Struct
 
+from ..text import json_text
 from .fields import doc
+from .repeated_keys import RepeatedKeyError
+from .repeated_keys import keep_repeated
+from .repeated_keys import members_of
+from .repeated_keys import refuse_repeated
 from .untrusted import as_text
 
 # Far deeper than any real call. Python's own limit is near 1000, but varies with the version and the
@@ -19,7 +24,9 @@ from .untrusted import as_text
 MAX_DEPTH = 200
 # Slow to make for each call.
 _FINITE = json.JSONEncoder(default=repr, allow_nan=False)
-# The message for a call whose `arguments` are None.
+_DECODER = json.JSONDecoder(object_pairs_hook=refuse_repeated)
+_LENIENT = json.JSONDecoder(object_pairs_hook=keep_repeated)
+# Why `arguments` are None.
 NO_OBJECT = "the arguments are not a JSON object"
 
 
@@ -40,7 +47,7 @@ class ToolCall(Struct, frozen=True, gc=False):
         """Make a call from what a provider sent: arguments as JSON text, an object, or anything else.
 
         Text that is not a JSON object, an empty text and None are the model's mistake: they never
-        become `{}`.
+        become `{}`. So is a key that appears twice, as parsers differ in which value they take.
         """
         if isinstance(arguments, dict):
             if is_nested_deeper(arguments, MAX_DEPTH):
@@ -51,34 +58,36 @@ class ToolCall(Struct, frozen=True, gc=False):
         if not isinstance(arguments, str):
             return cls(name, None, json.dumps(arguments, default=repr), id)
         try:
-            parsed = json.loads(arguments)
+            parsed = _DECODER.decode(arguments)
         except (ValueError, RecursionError):
             parsed = None
-        brackets = arguments.count("{") + arguments.count("[")
-        if brackets > MAX_DEPTH and is_nested_deeper(parsed, MAX_DEPTH):
-            parsed = None
-        sound = isinstance(parsed, dict) and _is_finite(parsed)
-        return cls(name, parsed if sound else None, arguments, id)
+        return cls(name, parsed if _is_sound(parsed, arguments) else None, arguments, id)
 
     @property
-    def repeated_key(self) -> str | None:
-        """A key that an object of the arguments has twice, which parsers read differently."""
-        raw = self.raw_arguments
-        # Each key has a colon, so without further colons there is no further key.
-        if raw is None or not self.arguments or raw.count(":") == len(self.arguments):
+    def why_malformed(self) -> str:
+        """Why `arguments` is None, for a call in which it is."""
+        try:
+            _DECODER.decode(self.raw_arguments or "")
+        except RepeatedKeyError as error:
+            return f"the key {json_text(error.key, 60)} appears twice"
+        except (ValueError, RecursionError):
+            pass
+        return NO_OBJECT
+
+    @property
+    def readings(self) -> Mapping[str, Sequence[Any]] | None:
+        """What each argument may be: its value, or several where a key appears twice.
+
+        None when the arguments cannot be read at all, or in too many ways.
+        """
+        if self.arguments is not None:
+            return {name: (value,) for name, value in self.arguments.items()}
+        try:
+            text = self.raw_arguments or ""
+            read = _LENIENT.decode(text)
+            return members_of(read) if _is_sound(read, text) else None
+        except (ValueError, RecursionError):
             return None
-        repeated: list[str] = []
-
-        def note(pairs: list[tuple[str, object]]) -> None:
-            seen: set[str] = set()
-            for name, _ in pairs:
-                if name in seen:
-                    repeated.append(name)
-                seen.add(name)
-
-        with contextlib.suppress(ValueError, RecursionError):  # the text may have been repaired
-            json.loads(raw, object_pairs_hook=note)
-        return repeated[0] if repeated else None
 
     @classmethod
     def coerce(cls, call: ToolCall | Mapping[str, Any]) -> ToolCall:
@@ -109,6 +118,13 @@ def is_nested_deeper(value: object, levels: int) -> bool:
         if not inner:
             return False
     return True
+
+
+def _is_sound(value: object, text: str) -> bool:
+    """Whether the value of a JSON text is an object that can be arguments."""
+    if text.count("{") + text.count("[") > MAX_DEPTH and is_nested_deeper(value, MAX_DEPTH):
+        return False
+    return isinstance(value, dict) and _is_finite(value)
 
 
 def _is_finite(value: object) -> bool:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..record.calls import NO_OBJECT
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
@@ -117,7 +116,7 @@ def _schema(case: ResolvedCase, call: ToolCall) -> dict[str, Any] | None:
 
 def _is_valid(case: ResolvedCase, call: ToolCall) -> bool:
     schema = _schema(case, call)
-    if call.arguments is None or schema is None or call.repeated_key is not None:
+    if call.arguments is None or schema is None:
         return False
     try:
         return is_valid(schema, call.arguments) and not undeclared(schema, call.arguments)
@@ -128,7 +127,7 @@ def _is_valid(case: ResolvedCase, call: ToolCall) -> bool:
 def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
     """What is wrong with the arguments of a call, except what the case asks for."""
     if call.arguments is None:
-        return [NO_OBJECT]
+        return [call.why_malformed]
     schema = _schema(case, call)
     if schema is None:
         return [NOT_OFFERED]
@@ -143,8 +142,7 @@ def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
         for name in invented
         if not _is_expected(case, call, name, _matches)
     ]
-    repeated = call.repeated_key
-    return broken if repeated is None else [f"the key {json_text(repeated)} appears twice", *broken]
+    return broken
 
 
 def _is_expected(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from ..record.calls import ToolCall
 from ..suite.model import ANY_TOOL
 from ..suite.model import ExpectedCall
 from ..suite.model import ResolvedCase
+from ..suite.modes import ParamScoring
 from ..text import json_text
 from ..text import printable
 from . import parameters
@@ -41,13 +43,20 @@ def _is_meant(case: ResolvedCase, forbidden: str | ExpectedCall, call: ToolCall)
         return same_name(forbidden, call.name, mode)
     if not accepts(forbidden.tools, call.name, mode):
         return False
+    readings = call.readings
     # Unreadable arguments may be the forbidden ones.
-    params = forbidden.params
-    if params is None or call.arguments is None:
+    if forbidden.params is None or readings is None:
         return True
-    # Not the share as a whole: `bfcl` also counts unexpected parameters.
-    named = [n for n, value in params.items() if n in call.arguments or not is_optional(value)]
-    return parameters.compare(params, call.arguments, RULES[mode]).correct == len(named)
+    return all(
+        any(_matches(name, wanted, value, mode) for value in readings[name])
+        if name in readings
+        else is_optional(wanted)
+        for name, wanted in forbidden.params.items()
+    )
+
+
+def _matches(name: str, wanted: Any, value: Any, mode: ParamScoring) -> bool:
+    return parameters.compare({name: wanted}, {name: value}, RULES[mode]).correct == 1
 
 
 def _shown(call: ToolCall, forbidden: str | ExpectedCall) -> str:

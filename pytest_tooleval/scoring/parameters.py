@@ -12,7 +12,6 @@ from typing import Any
 from typing import NamedTuple
 
 from ..errors import ScoringError
-from ..record.calls import NO_OBJECT
 from ..record.calls import ToolCall
 from ..record.results import ABSENT
 from ..record.results import NO_TOOL
@@ -118,9 +117,9 @@ def checks(
         ]
     arguments = call.arguments
     if arguments is None:
-        got = shown_arguments(call)
-        rows = [row(name, got, NO_OBJECT) for name in expected]
-        return rows or [Check("arguments", "a JSON object", got, 0.0, NO_OBJECT, place)]
+        got, why = shown_arguments(call), call.why_malformed
+        rows = [row(name, got, why) for name in expected]
+        return rows or [Check("arguments", "a JSON object", got, 0.0, why, place)]
     rows = []
     for name, value in expected.items():
         if name in arguments:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ..record.calls import NO_OBJECT
 from ..record.calls import ToolCall
 from ..record.results import NO_TOOL
 from ..record.results import Check
@@ -209,7 +208,7 @@ def _counted(share: Share, call: ToolCall | None) -> str:
     if call is None:
         return "no tool was called"
     if call.arguments is None:
-        return NO_OBJECT
+        return call.why_malformed
     return f"{share.correct} of {share.total} parameters right"
 
 

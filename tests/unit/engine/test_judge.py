@@ -52,6 +52,11 @@ def test_a_verdict_is_one_call() -> None:
         verdict(passed=True, reason="x", score=1),
         says(call("pass", json.dumps(RIGHT))),
         says(call("verdict", "true")),
+        says(call("verdict", '{"passed": false, "reason": "No.", "passed": true}')),
+        {
+            "role": "assistant",
+            "content": '{"name": "verdict", "arguments": {"reason": "x", "passed": 0, "passed": true}}',
+        },
         says(
             call("verdict", json.dumps(RIGHT)), call("verdict", json.dumps({**RIGHT, "passed": False}))
         ),

@@ -105,6 +105,30 @@ def test_arguments_as_text_are_parsed_like_a_providers() -> None:
     assert broken.raw_arguments == "soon"
 
 
+@pytest.mark.parametrize(
+    ("text", "raw"),
+    [
+        ('{"name": "get_time", "arguments": {"tz": 1, "tz": 2}}', '{"tz": 1, "tz": 2}'),
+        ('{"name": "get_time", "arguments": {"at": [{"h": 1, "h": 2}]}}', '{"at": [{"h": 1, "h": 2}]}'),
+        ('<function=get_time>{"tz": 1, "tz": 2}</function>', '{"tz": 1, "tz": 2}'),
+        (
+            '{"name": "get_time", "arguments": {"tz": 1}, "arguments": {}}',
+            '(a key of the call appears twice) {"name": "get_time", "arguments": {"tz": 1}, '
+            '"arguments": {}}',
+        ),
+    ],
+)
+def test_a_key_that_appears_twice_makes_the_call_malformed(text: str, raw: str) -> None:
+    assert recover_calls(text, NAMES) == (ToolCall("get_time", None, raw),)
+    assert repair_call(ToolCall(text, {}), NAMES) in (ToolCall("get_time", None, raw), None)
+
+
+def test_no_call_is_lost_in_a_key_that_appears_twice() -> None:
+    text = f'{{"tool_calls": [{PARIS}], "tool_calls": [{TIME}]}}'
+
+    assert recover_calls(text, NAMES) == (WEATHER_CALL, TIME_CALL)
+
+
 def test_the_fenced_call_of_a_real_local_model() -> None:
     """Qwen2.5 1.5B, with `tool_choice: none`."""
     content = '```json\n{"name": "get_weather", "arguments": {"city": "Paris", "unit": "celsius"}}\n```'

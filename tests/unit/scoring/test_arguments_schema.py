@@ -63,6 +63,7 @@ def test_the_explanation_says_what_is_wrong() -> None:
     ("text", "repeated"),
     [
         ('{"city": "Rome", "city": "Paris"}', "city"),
+        ('{"city": "Paris", "\\u0063ity": "Paris"}', "city"),
         ('{"city": "Paris", "further": {"a": [{"b": 1, "b": 1}]}}', "b"),
         ('{"city": "Paris", "further": {"city": "a: b"}}', None),
     ],
@@ -73,11 +74,14 @@ def test_a_key_that_stands_twice_is_noticed(text: str, repeated: str | None) -> 
     result = score(made, tools, expected_tool="weather", expected_params={"city": "Paris"})
 
     assert result.passed is (repeated is None)
+    assert result.values["parameter_accuracy"] == float(repeated is None)
+    assert made[0].raw_arguments == text
     valid = result.scores["arguments_valid"]
     assert valid.value == float(repeated is None)
     if repeated is not None:
         assert valid.explanation == f'1 of 1 calls: weather: the key "{repeated}" appears twice'
         assert result.failure == "invalid_arguments"
+        assert result.wrong == f'the key "{repeated}" appears twice: {text}'
 
 
 @pytest.mark.parametrize(

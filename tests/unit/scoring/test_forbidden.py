@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.scoring import score_messages
 
 from .cases import call
 from .cases import score
 from .cases import score_live
+from .cases import suite_of
 
 PAY_NOTHING = {"tool": "b", "params": {"x": {"$any_of": [0, None]}}}
+
+LENIENT = {"overall": 0.0, "no_extra_calls": None, "arguments_valid": None}
+DOUBLED = '{"z": 0, "z": 1}'
+TOO_OFTEN = ", ".join([DOUBLED] * 100)
 
 PAY_TWICE = {"tool": "b", "params": {"x": 0, "twice": {"$optional": True}}}
 
@@ -32,18 +43,43 @@ PAY_TWICE = {"tool": "b", "params": {"x": 0, "twice": {"$optional": True}}}
         ([PAY_TWICE], [call("b", x=0)], "called b(x=0), which is forbidden"),
         ([PAY_TWICE], [call("b", x=0, twice=False)], None),
         ([PAY_NOTHING], [ToolCall.parse("b", "{")], "called b, which is forbidden"),
+        ([PAY_NOTHING], [ToolCall.parse("b", '{"x": 0, "x": 1}')], "called b, which is forbidden"),
+        (
+            [PAY_NOTHING],
+            [ToolCall.parse("b", '{"x": 1, "x": 0, "x": 2}')],
+            "called b, which is forbidden",
+        ),
+        ([PAY_NOTHING], [ToolCall.parse("b", '{"x": 1, "y": 0, "y": 0}')], None),
+        ([PAY_TWICE], [ToolCall.parse("b", '{"x": 0, "twice": 0, "twice": 1}')], None),
+        ([PAY_NOTHING], [ToolCall.parse("b", f'{{"x": {DOUBLED}, "y": {DOUBLED}}}')], None),
+        (
+            [PAY_NOTHING],
+            [ToolCall.parse("b", f'{{"x": 1, "y": [{TOO_OFTEN}]}}')],
+            "called b, which is forbidden",
+        ),
     ],
 )
 def test_a_forbidden_call_fails_whatever_the_thresholds(
     forbidden: Any, made: list[ToolCall], wrong: str | None
 ) -> None:
-    lenient = {"overall": 0.0, "no_extra_calls": None, "arguments_valid": None}
-
-    result = score(made, expected_tool="a", forbidden_calls=forbidden, thresholds=lenient)
+    result = score(made, expected_tool="a", forbidden_calls=forbidden, thresholds=LENIENT)
 
     assert result.passed is (wrong is None)
     assert result.failure == ("forbidden_call" if wrong else None)
     assert result.wrong == (wrong or "")
+
+
+def test_a_repeated_key_in_a_transcript() -> None:
+    forbidden = [{"tool": "b", "params": {"x": 0}}]
+    suite = suite_of(expected_tool="b", forbidden_calls=forbidden, thresholds=LENIENT)
+
+    def failure(arguments: str) -> str | None:
+        function = {"name": "b", "arguments": arguments}
+        reply = {"role": "assistant", "content": None, "tool_calls": [{"function": function}]}
+        return score_messages(suite, "one", [{"role": "user", "content": "?"}, reply]).failure
+
+    assert failure('{"x": 0, "x": 1}') == "forbidden_call"
+    assert failure('{"x": 1, "x": 2}') is None
 
 
 def test_a_chain_may_call_what_is_on_its_way() -> None:
@@ -56,3 +92,60 @@ def test_a_chain_may_call_what_is_on_its_way() -> None:
 
     assert score_live([[call("a")], [call("c")]], **chain).passed
     assert score_live([[call("a")], [call("b"), call("c")]], **chain).failure == "forbidden_call"
+
+
+class Pairs(tuple[tuple[str, Any], ...]):
+    """An object, in which a key may be repeated."""
+
+
+def pairs(values: st.SearchStrategy[Any], most: int) -> st.SearchStrategy[Pairs]:
+    return st.lists(st.tuples(st.sampled_from("xyz"), values), max_size=most).map(Pairs)
+
+
+LEAVES = st.integers(0, 1)
+PLAIN = (
+    LEAVES | st.dictionaries(st.sampled_from("xy"), LEAVES, max_size=2) | st.lists(LEAVES, max_size=1)
+)
+RAW = pairs(LEAVES | pairs(LEAVES, 3) | st.lists(LEAVES | pairs(LEAVES, 2), max_size=2), 4)
+
+
+def written(value: Any) -> str:
+    if isinstance(value, Pairs):
+        return "{" + ", ".join(f'"{key}": {written(each)}' for key, each in value) + "}"
+    return f"[{', '.join(map(written, value))}]" if isinstance(value, list) else str(value)
+
+
+def readings(value: Any) -> Iterator[Any]:
+    """Every object that a parser may read, whichever value of a key it takes."""
+    if isinstance(value, list):
+        yield from map(list, product(*(list(readings(each)) for each in value)))
+    elif isinstance(value, Pairs):
+        keys = sorted({key for key, _ in value})
+        choices = [[r for k, each in value if k == key for r in readings(each)] for key in keys]
+        yield from (dict(zip(keys, chosen, strict=True)) for chosen in product(*choices))
+    else:
+        yield value
+
+
+@settings(max_examples=1_000)
+@given(RAW, st.dictionaries(st.sampled_from("xyz"), PLAIN, min_size=1, max_size=2))
+def test_a_forbidden_call_is_found_in_every_reading(raw: Pairs, params: dict[str, Any]) -> None:
+    forbidden = [{"tool": "b", "params": params}]
+    made = ToolCall.parse("b", written(raw))
+
+    result = score([made], expected_tool="b", forbidden_calls=forbidden, thresholds=LENIENT)
+
+    read = list(readings(raw))
+    assert (result.failure == "forbidden_call") is any(
+        all(key in each and each[key] == value for key, value in params.items()) for each in read
+    )
+    twice = any(len(dict(each)) < len(each) for each in objects(raw))
+    assert made.arguments == (None if twice else read[0])
+
+
+def objects(value: Any) -> Iterator[Pairs]:
+    if isinstance(value, Pairs):
+        yield value
+    for each in [each for _, each in value] if isinstance(value, Pairs) else value:
+        if isinstance(each, (Pairs, list)):
+            yield from objects(each)

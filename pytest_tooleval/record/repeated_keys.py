@@ -1,0 +1,78 @@
+"""JSON objects in which a key appears twice. Parsers differ in which of its values they take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import islice
+from itertools import product
+from typing import Any
+
+_MOST_READINGS = 64  # of one value: a hostile text has millions
+
+Pairs = list[tuple[str, Any]]
+
+
+class RepeatedKeyError(ValueError):
+    """An object has this key twice."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(key)
+
+
+class Ambiguous(dict[str, Any]):
+    """An object that has a key twice: the last value counts, and `items` and JSON have all of them."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__(pairs)
+        self._pairs = pairs
+
+    def items(self) -> Any:
+        return self._pairs
+
+
+def refuse_repeated(pairs: Pairs) -> dict[str, Any]:
+    """For `json`'s `object_pairs_hook`. Raises RepeatedKeyError."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        raise RepeatedKeyError(next(key for key, count in counts.items() if count > 1))
+    return made
+
+
+def keep_repeated(pairs: Pairs) -> dict[str, Any]:
+    """For `json`'s `object_pairs_hook`."""
+    made = dict(pairs)
+    return made if len(made) == len(pairs) else Ambiguous(pairs)
+
+
+def members_of(value: dict[str, Any]) -> dict[str, list[Any]]:
+    """The values that each member may have. Raises ValueError if there are too many."""
+    members: dict[str, list[Any]] = {}
+    for key, member in value.items():
+        found = members.setdefault(key, [])
+        found += _readings(member)
+        _check(found)
+    return members
+
+
+def _readings(value: Any) -> Sequence[Any]:
+    """What a value may be read as."""
+    if isinstance(value, dict):
+        members = members_of(value)
+        return _few(dict(zip(members, each, strict=True)) for each in product(*members.values()))
+    if isinstance(value, list):
+        return _few(map(list, product(*map(_readings, value))))
+    return (value,)
+
+
+def _few(readings: Iterable[Any]) -> list[Any]:
+    return _check(list(islice(readings, _MOST_READINGS + 1)))
+
+
+def _check(readings: list[Any]) -> list[Any]:
+    if len(readings) > _MOST_READINGS:
+        raise ValueError("too many readings")
+    return readings
