@@ -140,9 +140,9 @@ class Expectations(_Strict):
         None,
         description=(
             "With turns, how calls compare with expected_calls: exact (the default), contains "
-            "(extra calls are allowed), within (only these are allowed), state (they lead to the "
-            "same state of the world), state+results (and give the same answers). In the case: the "
-            "default for its turns."
+            "(extra calls are allowed), within (only these are allowed, each as often as listed), "
+            "state (they lead to the same state of the world), state+results (and give the same "
+            "answers). In the case: the default for its turns."
         ),
     )
     forbidden_calls: Forbidden | None = Field(

@@ -81,6 +81,13 @@ def score(suite: Suite, *turns: list[Any]) -> TrialResult:
         ("within", [], 1.0, None, ""),
         ("within", [REFUND], 1.0, None, ""),
         ("within", [REFUND, LOOK], 0.5, "surplus_call", "surplus call: look: not expected"),
+        (
+            "within",
+            [REFUND, REFUND],
+            0.5,
+            "surplus_call",
+            "surplus call: refund: more often than expected",
+        ),
         ("state", [HALF, LOOK, HALF], 1.0, None, ""),
         ("state", [HALF], 0.0, "wrong_state", 'Desk.orders["A1"].refunded: expected 40, got 20'),
         ("state+results", [LOOK, REFUND], 1.0, None, ""),
