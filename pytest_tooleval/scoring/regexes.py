@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..suite.patterns import compiled
 from ..text import json_text
 from .problems import CannotCompare
 
@@ -17,11 +18,9 @@ TIMEOUT_S = 1.0
 # A pattern may take some megabytes, and a schema may have thousands of them.
 @lru_cache(maxsize=32)
 def _compiled(pattern: str) -> regex.Pattern[str]:
-    import regex
-
     try:
-        return regex.compile(pattern, cache_pattern=False)
-    except (regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        return compiled(pattern)
+    except ValueError as error:
         raise CannotCompare(
             f"the regular expression {json_text(pattern)} does not compile: {error}"
         ) from None

@@ -59,6 +59,9 @@ def test_the_verdict_agrees_with_jsonschema(schema: dict[str, Any], value: Any) 
     [
         ({"pattern": "^a+$"}, "aaa", True),
         ({"pattern": "^a+$"}, "b", False),
+        ({"pattern": "^a$"}, "a\n", False),
+        ({"pattern": r"^\d$"}, "٣", False),
+        ({"patternProperties": {"^a$": False}}, {"a\n": 1}, True),
         ({"patternProperties": {"^x": {"type": "string"}}}, {"x1": "a", "y": 1}, True),
         ({"patternProperties": {"^x": {"type": "string"}}}, {"x1": 1}, False),
         ({"patternProperties": {"^x": {}}, "additionalProperties": False}, {"x1": 1}, True),

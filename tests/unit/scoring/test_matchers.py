@@ -201,6 +201,7 @@ def test_modes(mode: str, expected: Any, actual: Any, right: bool) -> None:
         ({"$regex": r"^\d{4}-\d\d$"}, "2024-01-05", False),
         ({"$regex": "(?i)PARIS"}, "paris", True),
         ({"$regex": "5"}, 5, False),
+        ({"$regex": "^5$"}, "5\n", False),
         ({"$contains": "PARIS"}, "in Paris now", True),
         ({"$contains": ["paris", "now"]}, "in Paris now", True),
         ({"$contains": ["paris", "never"]}, "in Paris now", False),

@@ -91,6 +91,8 @@ def test_the_names_of_parameters_may_begin_with_a_dollar() -> None:
         ({"$approx": {"value": 1, "rle": 1, "abs": 1}}, ("$approx",), "expected an object"),
         ({"$schema": {"type": "text"}}, ("$schema", "type"), 'did you mean "string"?'),
         ({"$schema": {"pattern": "("}}, ("$schema", "pattern"), "does not compile"),
+        ({"$regex": r"a\Z"}, ("$regex",), "write $ at position 1"),
+        ({"$schema": {"patternProperties": {"a{e}": {}}}}, ("$schema", "patternProperties"), "count"),
         ({"$schema": {"$ref": "#/a"}}, ("$schema", "$ref"), "does not exist"),
         ({"$schema": []}, ("$schema",), "expected a JSON Schema: an object"),
         ({"$gte": "5"}, ("$gte",), 'expected a finite number, got the string "5"'),

@@ -1,0 +1,335 @@
+r"""Patterns as JSON Schema means them (ECMA-262 with the flag `u`), rewritten for the `regex` package.
+
+`rewritten` reads a pattern once, from left to right, and writes each piece so that `regex` takes it as
+ECMA-262 does. It differs in three points:
+
+- A pattern may begin with `(?i)`, which makes it ignore case.
+- Any ASCII punctuation may be escaped: `\-` is `-`, as without the flag `u`.
+- A group keeps its text when a loop around it starts again; ECMA-262 forgets it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Ranges = Sequence[tuple[int, int]]
+
+IGNORE_CASE = "(?i)"
+MAX_COPIES = 100_000  # `regex` writes a{1000} out, with 300 bytes for each copy
+
+_LAST = 0x10FFFF
+_SETS: Mapping[str, Ranges] = {
+    "d": ((0x30, 0x39),),
+    "s": (
+        *((0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
+        *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
+    ),
+    "w": ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)),
+}
+_LINE_ENDS: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
+_CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D, "b": 0x08}  # b only in sets
+_OPENINGS = ("(?:", "(?=", "(?!", "(?<=", "(?<!")
+_LOOKING = ("(?=", "(?!", "(?<=", "(?<!")
+_LOOKING_BACK = ("(?<=", "(?<!")
+_UNESCAPED = {"]": r"\]", "}": r"\}"}
+_MANY = 10**9  # far more than a text has
+
+_NAME = re.compile(r"\(\?<([^\W\d][\w$]*|\$[\w$]*)>")
+_REFERENCE = re.compile(r"\\(?:([1-9]\d*)|k<([^>]+)>)", re.ASCII)
+_COUNT = re.compile(r"\{(\d+)(?:(,)(\d*))?\}|[*+?]", re.ASCII)
+_CATEGORIES: Sequence[str] = """
+    C Other Cc Control cntrl Cf Format Cn Unassigned Co Private_Use Cs Surrogate L Letter LC
+    Cased_Letter Ll Lowercase_Letter Lm Modifier_Letter Lo Other_Letter Lt Titlecase_Letter Lu
+    Uppercase_Letter M Mark Combining_Mark Mc Spacing_Mark Me Enclosing_Mark Mn Nonspacing_Mark N Number
+    Nd Decimal_Number digit Nl Letter_Number No Other_Number P Punctuation punct Pc
+    Connector_Punctuation Pd Dash_Punctuation Pe Close_Punctuation Pf Final_Punctuation Pi
+    Initial_Punctuation Po Other_Punctuation Ps Open_Punctuation S Symbol Sc Currency_Symbol Sk
+    Modifier_Symbol Sm Math_Symbol So Other_Symbol Z Separator Zl Line_Separator Zp Paragraph_Separator
+    Zs Space_Separator
+    """.split()
+_PROPERTIES: Sequence[str] = """
+    ASCII_Hex_Digit AHex Alphabetic Alpha Bidi_Control Bidi_C Bidi_Mirrored Bidi_M
+    Case_Ignorable CI Cased Changes_When_Casefolded CWCF Changes_When_Casemapped CWCM
+    Changes_When_Lowercased CWL Changes_When_NFKC_Casefolded CWKCF Changes_When_Titlecased CWT
+    Changes_When_Uppercased CWU Dash Default_Ignorable_Code_Point DI Deprecated Dep Diacritic Dia Emoji
+    Emoji_Component EComp Emoji_Modifier EMod Emoji_Modifier_Base EBase Emoji_Presentation EPres
+    Extended_Pictographic ExtPict Extender Ext Grapheme_Base Gr_Base Grapheme_Extend Gr_Ext Hex_Digit Hex
+    IDS_Binary_Operator IDSB IDS_Trinary_Operator IDST ID_Continue IDC ID_Start IDS Ideographic Ideo
+    Join_Control Join_C Logical_Order_Exception LOE Lowercase Lower Math Noncharacter_Code_Point NChar
+    Pattern_Syntax Pat_Syn Pattern_White_Space Pat_WS Quotation_Mark QMark Radical Regional_Indicator RI
+    Sentence_Terminal STerm Soft_Dotted SD Terminal_Punctuation Term Unified_Ideograph UIdeo Uppercase
+    Upper Variation_Selector VS White_Space space XID_Continue XIDC XID_Start XIDS
+    """.split()
+_BINARY = "|".join(_PROPERTIES)
+_CATEGORY = f"(?:(?:General_Category|gc)=)?({'|'.join(_CATEGORIES)})"
+_SCRIPT = "(?:Script|sc|Script_Extensions|scx)=(?:(?:[A-Z][a-z]+)(?:_[A-Z][a-z]+)*|Phags_Pa|SignWriting)"
+# For people who know another dialect.
+_HINTS = (
+    (r"\A", "; write ^"),
+    (r"\Z", "; write $"),
+    (r"\z", "; write $"),
+    ("(?P<", "; write (?<name>...)"),
+    ("(?P=", r"; write \k<name>"),
+    ("(?>", "; write (?:...)"),
+    ("(?i", "; write (?i) at the very beginning"),
+    (r"\p", r"; write a property such as \p{Letter} or \p{Script=Greek}"),
+    (r"\P", r"; write a property such as \P{Letter} or \P{Script=Greek}"),
+)
+
+
+class PatternError(ValueError):
+    """A pattern that ECMA-262 refuses, or that takes too much memory."""
+
+    def __init__(self, message: str, at: int) -> None:
+        super().__init__(f"{message} at position {at}")
+
+
+def _ranges(ranges: Ranges) -> str:
+    """The inside of a set of `regex`."""
+    return "".join(
+        f"\\U{first:08x}" if first == last else f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges
+    )
+
+
+def _others(ranges: Ranges) -> Ranges:
+    """All other code points; the ranges are in order."""
+    starts = (0, *(last + 1 for _, last in ranges))
+    ends = (*(first - 1 for first, _ in ranges), _LAST)
+    return [(start, end) for start, end in zip(starts, ends, strict=True) if start <= end]
+
+
+_SET_TEXTS = {
+    **{letter: _ranges(ranges) for letter, ranges in _SETS.items()},
+    **{letter.upper(): _ranges(_others(ranges)) for letter, ranges in _SETS.items()},
+}
+_W = f"[{_SET_TEXTS['w']}]"
+_ASSERTIONS = {
+    "^": r"\A",
+    "$": r"\Z",
+    r"\b": f"(?:(?<={_W})(?!{_W})|(?<!{_W})(?={_W}))",
+    r"\B": f"(?:(?<={_W})(?={_W})|(?<!{_W})(?!{_W}))",
+}
+_ANY = "[\\U00000000-\\U0010ffff]"
+_NONE = "(?!)"
+_NOT_LINE_END = f"[^{_ranges(_LINE_ENDS)}]"
+
+
+def _pair(found: re.Match[str]) -> int:
+    return 0x10000 + ((int(found[1], 16) - 0xD800) << 10) + int(found[2], 16) - 0xDC00
+
+
+def _property(found: re.Match[str]) -> str:
+    letter, listed, binary, category, script = found.groups()
+    value = listed or script or (f"{binary}=Yes" if binary else f"gc={category}")
+    return f"\\{letter}{{{value}}}"
+
+
+_ESCAPES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], int | str]]] = (
+    (re.compile(r"\\u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})"), _pair),
+    (re.compile(r"\\x([0-9A-Fa-f]{2})"), lambda found: int(found[1], 16)),
+    (re.compile(r"\\u([0-9A-Fa-f]{4})"), lambda found: int(found[1], 16)),
+    (re.compile(r"\\u\{0*((?:10|[0-9A-Fa-f])?[0-9A-Fa-f]{1,4})\}"), lambda found: int(found[1], 16)),
+    (re.compile(r"\\c([A-Za-z])"), lambda found: ord(found[1]) % 32),
+    (re.compile(r"\\0(?![0-9])"), lambda found: 0),
+    (re.compile(r"\\([bfnrtv])"), lambda found: _CONTROLS[found[1]]),
+    (re.compile(r"\\([dDsSwW])"), lambda found: _SET_TEXTS[found[1]]),
+    (
+        re.compile(rf"\\([pP])\{{(?:(ASCII|Any|Assigned)|({_BINARY})|{_CATEGORY}|({_SCRIPT}))\}}"),
+        _property,
+    ),
+    (re.compile(r"\\([!-/:-@\[-`{-~ ])"), lambda found: ord(found[1])),
+)
+
+
+def rewritten(pattern: str) -> str:
+    """The pattern as version 0 of `regex` has to be given it. Raises PatternError."""
+    start = len(IGNORE_CASE) if pattern.startswith(IGNORE_CASE) else 0
+    return pattern[:start] + _Reader(pattern, start).text()
+
+
+@dataclass(slots=True)
+class _Group:
+    """An open group. `size` counts its pieces as often as `regex` copies them."""
+
+    opening: str
+    at: int
+    number: int = 0
+    size: int = 0
+
+
+class _Reader:
+    """Reads one pattern: `_made` is what is written so far, and the rest begins at `_at`."""
+
+    def __init__(self, pattern: str, start: int) -> None:
+        self._pattern = pattern
+        self._at = start
+        self._made: list[str] = []
+        self._open = [_Group("", start)]
+        self._closed: set[int] = set()
+        self._names: dict[str, int] = {}
+        self._groups = 0
+        self._references: list[tuple[int, str, str]] = []
+        self._repeatable = 0  # the size of the last piece; 0 if it cannot be repeated
+
+    def text(self) -> str:
+        while self._at < len(self._pattern):
+            self._piece(self._pattern[self._at])
+        if len(self._open) > 1:
+            raise PatternError("a group without its )", self._open[-1].at)
+        for at, number, name in self._references:
+            if name not in self._names and not 0 < _count(number) <= self._groups:
+                raise PatternError(f"there is no group {name or number}", at)
+        return "".join(self._made)
+
+    def _piece(self, char: str) -> None:
+        if char == "(":
+            self._begin()
+        elif char == ")":
+            self._end()
+        elif char == "|":
+            self._put("|", 1)
+        elif char in "*+?{":
+            self._repeat()
+        elif char == "[":
+            self._put(self._set(), 0, 1)
+        elif char == "\\":
+            self._escape()
+        elif char in "^$":
+            self._put(_ASSERTIONS[char], 1)
+        elif char == ".":
+            self._put(_NOT_LINE_END, 1, 1)
+        elif char in _UNESCAPED:
+            raise PatternError(
+                f"{char} without its opening bracket (write {_UNESCAPED[char]})", self._at
+            )
+        else:
+            self._put(_literal(ord(char)), 1, 1)
+
+    def _put(self, made: str, length: int, size: int = 0) -> None:
+        """Write a piece for `length` characters of the pattern. It can be repeated if it has a size."""
+        self._made.append(made)
+        self._at += length
+        self._repeatable = size
+        self._grow(size)
+
+    def _grow(self, size: int) -> None:
+        group = self._open[-1]
+        group.size += size
+        if group.size > MAX_COPIES + len(self._pattern):
+            raise PatternError(f"counts that ask for more than {MAX_COPIES:,} characters", self._at)
+
+    def _begin(self) -> None:
+        opening = next((each for each in _OPENINGS if self._pattern.startswith(each, self._at)), "(")
+        named = _NAME.match(self._pattern, self._at)
+        group = _Group(opening, self._at)
+        if opening == "(":
+            if named is None and self._pattern.startswith("(?", self._at):
+                raise self._unknown(self._pattern[self._at : self._at + 3])
+            self._groups += 1
+            group.number = self._groups
+        if named is not None:
+            if named[1] in self._names:
+                raise PatternError(f"a second group {named[1]}", self._at)
+            self._names[named[1]] = group.number
+        self._put(opening, len(named[0] if named else opening))
+        self._open.append(group)
+
+    def _end(self) -> None:
+        if len(self._open) == 1:
+            raise PatternError(r") without its opening bracket (write \))", self._at)
+        group = self._open.pop()
+        if group.number:
+            self._closed.add(group.number)
+        self._put(")", 1, max(1, group.size))
+        if group.opening in _LOOKING:
+            self._repeatable = 0
+
+    def _repeat(self) -> None:
+        count = _COUNT.match(self._pattern, self._at)
+        if count is None:
+            raise PatternError(r"{ that begins no count such as {2,5} (write \{)", self._at)
+        if not self._repeatable:
+            raise PatternError(f"{count[0]} after nothing that can be repeated", self._at)
+        least, most = _count(count[1] or "1"), _count(count[3] or str(_MANY))
+        if count[2] and most < least:
+            raise PatternError(f"{count[0]} counts down", self._at)
+        made = f"{{{least},}}" if count[3] and most == _MANY else count[0]
+        self._grow(self._repeatable * (max(1, least) - 1))
+        lazy = self._pattern[count.end() : count.end() + 1] == "?"
+        self._put(made + "?" * lazy, len(count[0]) + lazy)
+
+    def _escape(self) -> None:
+        two = self._pattern[self._at : self._at + 2]
+        if two in _ASSERTIONS:
+            self._put(_ASSERTIONS[two], 2)
+        elif reference := _REFERENCE.match(self._pattern, self._at):
+            self._refer(reference)
+        else:
+            member = self._member()
+            self._put(_literal(member) if isinstance(member, int) else f"[{member}]", 0, 1)
+
+    def _refer(self, reference: re.Match[str]) -> None:
+        """Write a reference, which is empty if its group has matched nothing so far."""
+        if any(group.opening in _LOOKING_BACK for group in self._open):
+            raise PatternError(f"{reference[0]} in a look-behind, which is not supported", self._at)
+        number, name = reference[1] or "", reference[2] or ""
+        self._references.append((self._at, number, name))
+        group = self._names.get(name, _count(number))
+        made = f"(?({group})\\g<{group}>|)" if group in self._closed else "(?:)"
+        self._put(made, len(reference[0]), 1)
+
+    def _set(self) -> str:
+        """Read a set such as [a-z]."""
+        begin = self._at
+        self._at += 1
+        negated = self._pattern.startswith("^", self._at)
+        self._at += negated
+        members = []
+        while not self._pattern.startswith("]", self._at):
+            if self._at >= len(self._pattern):
+                raise PatternError("a set without its ]", begin)
+            members.append(self._range())
+        self._at += 1
+        if members:
+            return f"[{'^' if negated else ''}{''.join(members)}]"
+        return _ANY if negated else _NONE
+
+    def _range(self) -> str:
+        at, first = self._at, self._member()
+        rest = self._pattern[self._at : self._at + 2]
+        if rest[:1] != "-" or rest[1:] in ("]", ""):
+            return _ranges([(first, first)]) if isinstance(first, int) else first
+        self._at += 1
+        last = self._member()
+        if not (isinstance(first, int) and isinstance(last, int) and first <= last):
+            raise PatternError(f"{self._pattern[at : self._at]} is not a range of characters", at)
+        return _ranges([(first, last)])
+
+    def _member(self) -> int | str:
+        r"""Read a character, or a class such as \d, which becomes the inside of a set of `regex`."""
+        if self._pattern[self._at] != "\\":
+            self._at += 1
+            return ord(self._pattern[self._at - 1])
+        for escape, meaning in _ESCAPES:
+            if found := escape.match(self._pattern, self._at):
+                self._at = found.end()
+                return meaning(found)
+        raise self._unknown(self._pattern[self._at : self._at + 2])
+
+    def _unknown(self, what: str) -> PatternError:
+        known = (hint for start, hint in _HINTS if self._pattern.startswith(start, self._at))
+        return PatternError(f"{what} means nothing in ECMA-262{next(known, '')}", self._at)
+
+
+def _literal(code: int) -> str:
+    char = chr(code)
+    return char if char.isascii() and char.isalnum() else f"\\U{code:08x}"
+
+
+def _count(digits: str) -> int:
+    """The number, or one that is also too large."""
+    return int(digits or 0) if len(digits) < 10 else _MANY
