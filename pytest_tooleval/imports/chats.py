@@ -18,9 +18,12 @@ from typing import Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec import field
 
 from ..record.calls import MAX_DEPTH
 from ..record.calls import is_nested_deeper
+from ..record.transcript import status_of
+from ..record.untrusted import as_mapping
 from ..suite.explain import describe
 from ..suite.explain import show
 from .openai_tools import UnusableError
@@ -74,6 +77,9 @@ class _Item(Struct):
     finish_reason: Any = None
     stop_reason: Any = None
     status: Any = None
+    outcome: Any = None
+    is_error: Any = None
+    is_error_of_mcp: Any = field(default=None, name="isError")
 
     @property
     def calls(self) -> list[_Call]:
@@ -150,9 +156,49 @@ def recorded_answers(record: Any) -> tuple[list[Answer], list[str]]:
 def chat_messages(values: list[Any]) -> list[Message]:
     """Chat messages, or items of the Responses API, with only the fields of the chat API.
 
-    Replies also keep their refusal and finish reason. UnusableError if they cannot be read.
+    Replies also keep their refusal and finish reason, answers of tools what became of the call.
+    UnusableError if they cannot be read.
     """
-    return [_ending(item) | _message(item) for item in _chat(values, "messages")]
+    items = _chat(_without_mcp(values), "messages")
+    return [_ending(item) | _status(item) | _message(item) for item in items]
+
+
+def _without_mcp(values: list[Any]) -> list[Any]:
+    """Items of the Responses API, with calls of functions in place of those that OpenAI made itself.
+
+    The answer to a request for an approval is that of the call, once there is one.
+    """
+    found: list[Any] = []
+    asked: dict[str, dict[str, Any]] = {}
+    for value in values:
+        item = as_mapping(value)
+        kind, about = item.get("type"), asked.get(str(item.get("approval_request_id")))
+        if kind == "mcp_approval_response" and about is not None:
+            status = "refused" if item.get("approve") is False else None
+            about |= {"output": item.get("reason") or "", "status": status}
+        elif kind in ("mcp_approval_request", "mcp_call"):
+            answer = about
+            if answer is None:
+                call = {"call_id": item.get("id"), "type": "function_call"}
+                answer = {**call, "type": "function_call_output", "output": ""}
+                found += [{**item, **call}, answer]
+            if kind == "mcp_approval_request":
+                asked[str(item.get("id"))] = answer
+                answer["status"] = "waiting"
+            else:
+                error = item.get("error")
+                answer["output"] = error or item.get("output")
+                answer["status"] = "failed" if error else item.get("status")
+        elif kind not in ("mcp_approval_response", "mcp_list_tools"):
+            found.append(value)
+    return found
+
+
+def _status(item: _Item) -> Message:
+    """What became of a call, if a field of its answer says it."""
+    fields = {"status": item.status, "outcome": item.outcome, "is_error": item.is_error}
+    status = status_of({**fields, "isError": item.is_error_of_mcp})
+    return {"status": status} if status and item.role in ("tool", "function") else {}
 
 
 def _ending(item: _Item) -> Message:
@@ -224,7 +270,8 @@ def _chat(values: list[Any], what: str) -> list[_Item]:
             call = _Call(_Function(item.name or "", item.arguments), item.call_id)
             messages[-1].tool_calls = [*messages[-1].calls, call]
         elif item.type == "function_call_output":
-            messages.append(_Item("tool", item.output, tool_call_id=item.call_id))
+            answer = _Item("tool", item.output, tool_call_id=item.call_id, status=item.status)
+            messages.append(answer)
         elif item.role is not None:
             if item.function_call and not item.tool_calls:  # the old form
                 item.tool_calls = [_Call(item.function_call)]

@@ -107,6 +107,10 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         doc("Each expected call and each call that was made, once; see reference/metrics.md."),
     ] = ()
     wrong: Annotated[str, doc("What was wrong, in one line; empty when the trial passed.")] = ""
+    not_played: Annotated[
+        tuple[str, ...],
+        doc("A line for each call that the run answers with an error, and the world would not."),
+    ] = ()
     others_cost_usd: Annotated[
         float | None, doc("What judge and simulated user cost in US dollars. Null: unknown, or none.")
     ] = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -18,6 +20,8 @@ from .endings import NoAnswer
 from .endings import ending_of
 from .endings import no_answer
 from .fields import doc
+from .untrusted import as_mapping
+from .untrusted import as_text
 from .untrusted import objects_in
 
 # A chat message as the chat API has it. An assistant's message keeps every field that the provider sent
@@ -30,6 +34,17 @@ CallFormat = Literal["native", "recovered"]
 CallStatus = Literal["executed", "failed", "refused", "waiting"]
 # The calls that changed nothing. They still count as made.
 NOT_RUN: tuple[CallStatus, ...] = ("refused", "waiting")
+# The words of libraries: LangChain's and our adapters' `status`, `outcome` of pydantic-ai, and `status`
+# of items of OpenAI's Responses API. Others, such as `success`, leave it to the content.
+_STATUS_WORDS: Mapping[CallStatus, str] = {
+    "executed": "executed",
+    "failed": "failed error incomplete interrupted retried",
+    "refused": "refused rejected denied blocked not_executed",
+    "waiting": "waiting pending",
+}
+_STATUSES = {word: status for status, words in _STATUS_WORDS.items() for word in words.split()}
+# What Anthropic and MCP call it.
+_ERROR_FIELDS = ("is_error", "isError")
 _Number = TypeVar("_Number", int, float)
 
 
@@ -168,6 +183,8 @@ class Transcript(Struct, frozen=True, gc=False):
                 rounds[-1] = _with_answers(rounds[-1], [message])
             else:
                 said.append(message)
+        statuses = statuses_of((each.reply.message, each.answers) for each in rounds)
+        rounds = [structs.replace(r, status=s) for r, s in zip(rounds, statuses, strict=True)]
         return cls(tuple(prompt if rounds else said), tuple(rounds))
 
     @property
@@ -227,6 +244,53 @@ def _reply(message: Message) -> Reply:
 
 def _with_answers(round_: Round, answers: Iterable[Message]) -> Round:
     return structs.replace(round_, answers=(*round_.answers, *answers))
+
+
+def statuses_of(
+    rounds: Iterable[tuple[Message, Iterable[Message]]],
+) -> list[tuple[CallStatus | None, ...]]:
+    """What became of the calls of each round: its reply and the messages after it.
+
+    Of several answers to a call, also in later rounds, the last counts. Empty where all are unknown.
+    """
+    found: list[list[CallStatus | None]] = []
+    places: dict[str, list[tuple[int, int]]] = {}  # of the latest calls with an id
+    for number, (reply, after) in enumerate(rounds):
+        calls = reply.get("tool_calls") or ()
+        found.append([None] * len(calls))
+        of_round: dict[str, list[tuple[int, int]]] = {}
+        for index, call in enumerate(calls):
+            of_round.setdefault(str(as_mapping(call).get("id")), []).append((number, index))
+        places |= of_round
+        answered: Counter[str] = Counter()
+        for answer in after:
+            id = str(answer.get("tool_call_id"))
+            if answer.get("role") == "tool" and (same := places.get(id)):
+                # Calls of one id, or without any, are answered in order.
+                row, column = same[min(answered[id], len(same) - 1)]
+                answered[id] += 1
+                found[row][column] = status_of(answer)
+    return [tuple(each) if any(each) else () for each in found]
+
+
+def status_of(answer: Message) -> CallStatus | None:
+    """What became of a call, as its answer says: by a field, else by its content. None: unknown."""
+    for field in ("status", "outcome"):
+        if (word := as_text(answer.get(field)).lower()) in _STATUSES:
+            return _STATUSES[word]
+    is_error = any(answer.get(field) is True for field in _ERROR_FIELDS)
+    return "failed" if is_error or reports_error(text_of(answer)) else None
+
+
+def reports_error(content: str) -> bool:
+    """Whether a tool's answer is an object that reports an error: `{"error": ...}`, or MCP's result."""
+    if "rror" not in content or not content.lstrip().startswith("{"):
+        return False
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return bool(found.get("error")) or any(found.get(field) is True for field in _ERROR_FIELDS)
 
 
 def text_of(message: Message) -> str:

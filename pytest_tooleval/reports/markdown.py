@@ -139,6 +139,14 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
         if cases:
             allowed = f", {tolerated_word(document.run.shard)}" if tolerated else ""
             yield _cases(cases, what + allowed, shown=what == "failed" and not tolerated)
+    unplayed = [
+        f"- {_code(case.case)} on {_code(case.model)}: {_code(line, _LINE)}\n"
+        for case in document.cases
+        for trial in case.trials
+        for line in trial.not_played
+    ]
+    if unplayed:
+        yield _details(f"{counted(len(unplayed), 'call')} not played on a world", _most(unplayed))
     for confusion in document.confusion:
         yield _confusion(confusion)
     if several:

@@ -37,6 +37,7 @@ def notes(document: RowsDocument) -> list[str]:
         for note in _of_model(row, document.run, first_errors.get(row.model, ""))
     ]
     lines += _too_cold(document)
+    lines += _not_played(document)
     run, total = document.run, document.run.total
     if total.cases < run.selected:
         cases = cases_text(total.cases, run.selected)
@@ -87,6 +88,18 @@ def _too_cold(document: RowsDocument) -> Iterator[str]:
             f"{printable(model)}: asked at temperature {temperature:g}; Google warns of loops "
             "and worse answers below 1 with Gemini 3; set temperature = 1.0 in the model's table"
         )
+
+
+def _not_played(document: RowsDocument) -> Iterator[str]:
+    found = [
+        f"{printable(case.case)}: {printable(line)}"
+        for case in document.cases
+        for trial in case.trials
+        for line in trial.not_played
+    ]
+    if found:
+        calls = counted(len(found), "call")
+        yield f"{calls} answered with an error and not played on the world; the first: {found[0]}"
 
 
 def _of_model(row: ModelSummary, run: Run, first_error: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from ..record.calls import ToolCall
 from ..record.results import ABSENT
@@ -14,8 +15,9 @@ from ..record.results import NOT_SAID
 from ..record.results import CaseResult
 from ..record.results import Check
 from ..record.results import TrialResult
+from ..record.transcript import NOT_RUN
 from ..record.transcript import Message
-from ..record.transcript import Reply
+from ..record.transcript import Round
 from ..record.transcript import Transcript
 from ..record.transcript import text_of
 from ..text import counted
@@ -108,6 +110,10 @@ def _diff(trial: TrialResult, by_call: Mapping[str, Sequence[Check]]) -> Iterato
         lines = [line for check in checks for line in _check_lines(check)]
         yield from (f"  {line}" for line in aligned(lines, texts=(0, 1, 2)))
         yield ""
+    for line in trial.not_played:
+        yield f"  {printable(line)}"
+    if trial.not_played:
+        yield ""
 
 
 def _check_lines(check: Check) -> Iterator[list[str]]:
@@ -138,7 +144,7 @@ def _conversation_lines(trial: TrialResult) -> list[str]:
     lines = [line for message in trial.transcript.prompt for line in _message_lines(message)]
     for round_ in trial.transcript.rounds:
         lines += [line for message in round_.prompt for line in _message_lines(message)]
-        lines += _reply_lines(round_.reply)
+        lines += _reply_lines(round_)
         lines += [line for answer in round_.answers for line in _message_lines(answer)]
     lines += _others_lines(trial.transcript)
     printed = printable(trial.transcript.printed, keep_newlines=True).splitlines()
@@ -159,13 +165,14 @@ def _message_lines(message: Message) -> Iterable[str]:
     yield f"  {shown(str(message.get('role', '')), 20):<9}  {shown(text_of(message), _TEXT)}"
 
 
-def _reply_lines(reply: Reply) -> Iterable[str]:
-    text = reply.text
+def _reply_lines(round_: Round) -> Iterable[str]:
+    reply, text = round_.reply, round_.reply.text
     recovered = " (written as text)" if reply.format == "recovered" else ""
     if text.strip() and not recovered:
         yield f"  assistant  {shown(text, _TEXT)}"
-    for call in reply.calls:
-        yield f"  assistant  calls {show_call(call)}{recovered}"
+    for call, status in zip_longest(reply.calls, round_.status):
+        blocked = f" ({status})" if status in NOT_RUN else ""
+        yield f"  assistant  calls {show_call(call)}{recovered}{blocked}"
     if reply.no_answer is not None:
         yield f"  assistant  ({shown(str(reply.no_answer), _TEXT)})"
     elif not reply.calls and not text.strip():

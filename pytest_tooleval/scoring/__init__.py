@@ -35,6 +35,7 @@ from .analysis import Analysis
 from .analysis import analyse
 from .analysis import failure_category
 from .choices import choices_of
+from .conversation import Conversation
 from .conversation import forbidden_in
 from .conversation import to_judge
 from .drafts import Draft
@@ -76,10 +77,10 @@ def score_messages(
     """Score a whole conversation, given as chat messages.
 
     A user message after a reply begins the next turn. Replies in the case's prompt are not scored. The
-    answers of tools are ignored: the calls run again on a new world. `judged` says which rubrics
-    (`$judge`) are met. A reply fails if its `refusal` or `finish_reason` says that it is unusable.
-    Raises ScoringError as `score_calls` does, and if `judged` lacks a rubric or a `finish_reason` says
-    that the provider failed.
+    calls run again on a new world, except for those that did not run by the answers of their tools.
+    `judged` says which rubrics (`$judge`) are met. A reply fails if its `refusal` or `finish_reason`
+    says that it is unusable. Raises ScoringError as `score_calls` does, and if `judged` lacks a rubric
+    or a `finish_reason` says that the provider failed.
     """
     resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
     try:
@@ -137,6 +138,7 @@ def score_transcript(
             transcript=transcript,
             calls_made=len(transcript.calls),
             choices=choices_of(case, transcript, analysis),
+            not_played=tuple(analysis.not_played) if isinstance(analysis, Conversation) else (),
             others_cost_usd=transcript.others_cost_usd,
             passed=True,
             **measures,

@@ -2,7 +2,7 @@
 
     calls    expected_calls with match exact, contains and within
     state    expected_state, and expected_calls with match state and state+results: the model's calls
-             run on a new world, and the expected ones on another
+             run on a new world, but for those that changed nothing, and the expected ones on another
     results  state+results: the model got every answer that the expected calls of the turn give
     text     expected_text
     conduct  forbidden_calls and max_calls; 0 for a turn that did not end
@@ -31,14 +31,18 @@ from ..record.results import NO_TOOL
 from ..record.results import NOT_SAID
 from ..record.results import Check
 from ..record.results import FailureCategory
+from ..record.transcript import NOT_RUN
+from ..record.transcript import CallStatus
 from ..record.transcript import Round
 from ..record.transcript import Transcript
+from ..record.transcript import text_of
 from ..suite.model import Expectations
 from ..suite.model import ResolvedCase
 from ..suite.model import Turn
 from ..text import counted
 from ..text import json_text
 from ..text import shorten
+from ..text import shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import differences
 from ..worlds.plain import look_up
@@ -63,6 +67,7 @@ from .tool_selection import shown_call
 
 _NOT_GIVEN = "(no such answer)"
 _SHOWN = 20  # differences or missing answers in an explanation
+_LONGEST_ANSWER = 120
 JUDGE = "judge"  # the name of checks by a judge
 
 
@@ -112,6 +117,32 @@ class Span(NamedTuple):
     @property
     def match(self) -> str:
         return self.small.case.match or "exact"
+
+
+class _Made(NamedTuple):
+    """A call that may have run."""
+
+    call: ToolCall
+    status: CallStatus | None
+    round: Round
+
+    @property
+    def shown_answer(self) -> str:
+        answers = (each for each in self.round.answers if each.get("tool_call_id") == self.call.id)
+        text = text_of(next(answers, {}))
+        return shown(text, _LONGEST_ANSWER) if text else "with an error"
+
+
+def _made(rounds: Sequence[Round]) -> list[_Made]:
+    """The calls, without those that were refused or wait."""
+    return [
+        _Made(call, status, each)
+        for each in rounds
+        for call, status in zip(
+            each.reply.calls, each.status or [None] * len(each.reply.calls), strict=True
+        )
+        if status not in NOT_RUN
+    ]
 
 
 def _with_turns(case: ResolvedCase, transcript: Transcript) -> ResolvedCase:
@@ -188,6 +219,8 @@ class Conversation:
         self._forbidden = _forbidden(case, self._spans)
         self._judged = {(each.turn, each.rubric): each for each in transcript.judged}
         self._lost = _is_lost(transcript, self._forbidden)
+        # A line for each call that the record answers with an error, and the world would not.
+        self.not_played: list[str] = []
         self._parts = list(self._all_parts())
 
     def scores(self) -> dict[str, Draft]:
@@ -277,11 +310,23 @@ class Conversation:
         """The model's calls on a new world, if an expectation needs it; none if one was forbidden."""
         if self._lost or not any(span.expected.expected_state or _plays(span) for span in self._spans):
             return None
+        made = [_made(span.rounds) for span in self._spans[:-1]]
         turns = [
-            Calls(span.calls, {tool.name for tool in each.tools})
-            for span, each in zip(self._spans[:-1], self._case.turns, strict=True)
+            Calls([each.call for each in calls], {tool.name for tool in turn.tools}, self._failed(calls))
+            for calls, turn in zip(made, self._case.turns, strict=True)
         ]
-        return _played(self._case, turns)
+        played = _played(self._case, turns)
+        for turn, index in sorted(played.left_out):
+            place, call = self._spans[turn].place, made[turn][index]
+            answered = f"{shown_call(call.call)} was answered {call.shown_answer}"
+            self.not_played.append(f"{place}{answered}, so it was not played on the world")
+        return played
+
+    def _failed(self, calls: Sequence[_Made]) -> set[int]:
+        """The indexes of calls that the record answers with an error, unless they ran all the same."""
+        if self._case.case.play_failed_calls:
+            return set()
+        return {index for index, each in enumerate(calls) if each.status == "failed"}
 
     def _play_expected(self) -> list[Played | None]:
         """The expected calls on a new world: of the turns, and then of the case on another."""

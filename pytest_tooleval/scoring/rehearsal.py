@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ..errors import WorldError
 from ..record.results import ABSENT
+from ..record.transcript import reports_error
 from ..suite.model import Expectations
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
@@ -25,7 +26,6 @@ from ..worlds.plain import path_text
 from ..worlds.play import Calls
 from ..worlds.play import play
 from ..worlds.world import clean
-from ..worlds.world import is_error
 from .conversation import expected_calls
 from .conversation import state_row
 from .problems import CannotCompare
@@ -80,7 +80,7 @@ def _play(
     for number, (loc, part) in enumerate(parts):
         answers = zip(part.expected_calls or (), first.answers[number], strict=True)
         for index, (call, answer) in enumerate(answers):
-            if is_error(answer):
+            if reports_error(answer):
                 fails = True
                 # Extra calls are allowed there, and may have to come first.
                 is_free = (part.match or case.case.match) in ("contains", "within")

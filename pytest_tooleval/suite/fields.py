@@ -112,6 +112,7 @@ EXPECTED: Mapping[Kind, Mapping[str, str]] = {
         "optimal_hops": _COUNT,
         "valid_prerequisites": "a list of tool names",
         "mock_responses": "an object that maps the name of a tool to its answer",
+        "play_failed_calls": "true or false",
         "approvals": 'an object that maps the name of a tool to "approve" or "reject"',
     },
     "turn": {

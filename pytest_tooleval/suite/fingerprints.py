@@ -51,6 +51,7 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
         parts += [[turn.model_dump() for turn in case.turns or ()] or user, case.max_rounds]
         parts += [case.match, case.expected_state, case.expected_text, case.mock_responses]
         parts += [world.target, world.args] if world else []
+        parts += ["play_failed_calls"] if case.play_failed_calls else []
     if case.approvals:
         parts.append(case.approvals)
     return content_of_bytes(_SORTED.encode(parts).encode())

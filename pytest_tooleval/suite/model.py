@@ -269,6 +269,11 @@ class TestCase(Expectations):
     world_args: dict[str, Any] | None = Field(
         None, description="Arguments for the world; replace the suite's."
     )
+    play_failed_calls: bool = Field(
+        False,
+        description="With a world: whether calls that a recorded or returned run answers with an error "
+        "did run; by default only those on which the world fails, too.",
+    )
 
     multi_turn: bool = Field(False, description="Whether this is a chain of calls with mocks.")
     max_rounds: Count | None = Field(None, description="The most replies in a chain, or in a turn.")

@@ -25,9 +25,10 @@ from .source import Loc
 from .tools import ToolNames
 
 # Fields that only conversations have, and fields that they cannot have.
-_WITH = ("match", "expected_state", "expected_text", "world", "world_args")
+_WITH = ("match", "expected_state", "expected_text", "world", "world_args", "play_failed_calls")
 _WITHOUT = ("prompt", "expected_tool", "expected_params", "multi_turn", "optimal_hops")
 _EXPECTED = ("expected_calls", "forbidden_calls", "expected_state", "expected_text", "max_calls")
+_NEEDS_WORLD = 'needs a world; add "world": "module:Class" to the suite'
 _TEXT_KEYS = ("$regex", "$number", "$not", "$judge")
 
 
@@ -72,6 +73,8 @@ def turn_findings(
         if has_world and case.get(field):
             message = "cannot be combined with a world, which answers all calls"
             yield Finding((*loc, field), message, at_key=True)
+    if case.get("play_failed_calls") and not has_world:
+        yield Finding((*loc, "play_failed_calls"), _NEEDS_WORLD, at_key=True)
     turns = list(objects_at(case, "turns", loc))
     parts = [(loc, case), *turns]
     everywhere = (suite.get("forbidden_calls"), *(part.get(f) for _, part in parts for f in _EXPECTED))
@@ -98,16 +101,15 @@ def turn_findings(
 def _expectations(
     part: dict[str, Any], loc: Loc, match: object, has_world: bool, scoring: Any
 ) -> Findings:
-    needs = 'needs a world; add "world": "module:Class" to the suite'
     if as_text(match).startswith("state") and part.get("expected_calls") is not None:
         if not has_world:
-            yield Finding((*loc, "match" if "match" in part else "expected_calls"), needs)
+            yield Finding((*loc, "match" if "match" in part else "expected_calls"), _NEEDS_WORLD)
         yield from unplayable(part, loc)
     state = part.get("expected_state")
     if isinstance(state, dict):
         at = (*loc, "expected_state")
         if not has_world:
-            yield Finding(at, needs, at_key=True)
+            yield Finding(at, _NEEDS_WORLD, at_key=True)
         for path in state:
             if read_path(path) is None:
                 message = 'expected a path such as orders.A1.refunded or orders["a.b"][0]'

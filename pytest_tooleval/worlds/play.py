@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 from typing import TypeVar
 
 from ..errors import WorldError
 from ..record.calls import ToolCall
+from ..record.transcript import reports_error
 from .world import State
 from .world import World
 from .world import WorldSpec
@@ -23,6 +25,8 @@ TIME_LIMIT_S = 10.0
 # Making a world may take this many times as long, as it may have much to import and to read.
 _TO_BE_MADE = 6
 _STEPS = 20
+# Each call that is left out is one more play of all calls.
+_MOST_LEFT_OUT = 100
 
 _T = TypeVar("_T")
 
@@ -57,36 +61,61 @@ class Worker:
         self._jobs.put(None)
 
 
+_Place = tuple[int, int]  # the turn and the call, from 0
+
+
 class Calls(NamedTuple):
-    """The calls of a turn, and the tools that it offers."""
+    """The calls of a turn, and the tools that it offers.
+
+    `failed` are the indexes of calls to leave out if the world does not answer them with an error.
+    """
 
     calls: Sequence[ToolCall]
     offered: Collection[str]
+    failed: Collection[int] = ()
 
 
 class Played(NamedTuple):
-    """The answers to the calls of each turn, and the state after it."""
+    """The answers to the calls of each turn, and the state after it. `left_out` have no answer."""
 
     answers: list[list[str]]
     states: list[State]
+    left_out: Collection[_Place] = ()
 
 
 def play(spec: WorldSpec, turns: Sequence[Calls]) -> Played:
     """Play the calls on a fresh world. Raises WorldError."""
-    world = World(spec)
+    left_out: list[_Place] = []
+    # A world cannot take a call back, but does the same again.
+    while len(left_out) <= _MOST_LEFT_OUT:
+        world = World(spec)
+        played = bounded(world, partial(_play, world, turns, left_out))
+        if isinstance(played, Played):
+            return played
+        left_out.append(played)
+    raise WorldError(
+        f"it would have run more than {_MOST_LEFT_OUT} calls that the recording answers with errors; if "
+        'they did run, set "play_failed_calls": true in the case'
+    )
 
-    def run() -> Played:
-        played = Played([], [])
-        try:
-            world.begin()
-            for calls, offered in turns:
-                played.answers.append([world.call(c.name, c.arguments, offered) for c in calls])
-                played.states.append(world.state())
-        finally:
-            world.close()
-        return played
 
-    return bounded(world, run)
+def _play(world: World, turns: Sequence[Calls], left_out: Collection[_Place]) -> Played | _Place:
+    """All calls but those left out; or the place of the next one to leave out."""
+    played = Played([], [], left_out)
+    try:
+        world.begin()
+        for number, (calls, offered, failed) in enumerate(turns):
+            answers: list[str] = []
+            for index, call in enumerate(calls):
+                if (number, index) not in left_out:
+                    answers.append(world.call(call.name, call.arguments, offered))
+                    if index in failed and not reports_error(answers[-1]):
+                        return number, index
+            played.answers.append(answers)
+            played.states.append(world.state())
+    finally:
+        world.close()
+    return played
 
 
 def bounded(world: World, function: Callable[[], _T]) -> _T:

@@ -82,6 +82,31 @@ def test_conversations_are_judged_on_fresh_worlds_as_score_messages_does(desk: P
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+def test_a_call_that_was_blocked_is_not_played_and_the_result_says_so(desk: Project) -> None:
+    retried = refunds(40, 40)
+    retried[5]["content"] = '{"error": "503"}'
+    twice = refunds(40, 40, 40)
+    twice[5]["status"] = "rejected"
+    runs = [{"case": TWO_TURNS, "model": m, "messages": t} for m, t in (("r", retried), ("t", twice))]
+    files = ("--tooleval-json=out.json", "--tooleval-markdown=out.md")
+    result = desk.run(recorded(desk, *runs), "-k", TWO_TURNS, *files, model=None)
+    rows = desk.rows()
+    assert [row["outcome"] for row in rows.values()] == ["passed", "failed"]
+    line = 'turn 2: refund was answered {"error": "503"}, so it was not played on the world'
+    (trial,) = rows[f"{TWO_TURNS}[r]"]["trials"]
+    assert trial["not_played"] == [line]
+    assert trial["calls_made"] == 2
+    result.stdout.fnmatch_lines(
+        [
+            'Desk.orders?"A1"?.refunded: expected 40, got 80',
+            '*calls refund(order="A1", amount=40) (refused)',
+            "*1 call answered with an error and not played on the world; the first: "
+            f"{TWO_TURNS}: {line.replace('[', '?')}",
+        ]
+    )
+    assert f"- `{TWO_TURNS}` on `r`: `{line}`" in (desk.path / "out.md").read_text()
+
+
 def test_a_trace_is_judged_and_reported_like_a_run(project: Project) -> None:
     calls = [{"tool": "get_weather", "params": {"city": city}} for city in ("Paris", "Rome")]
     turns = [{"prompt": "?", "expected_calls": [each]} for each in calls]
@@ -212,7 +237,7 @@ def test_no_key_reaches_a_report(project: Project, monkeypatch: pytest.MonkeyPat
     written = (project.path / "out.json").read_text() + result.stdout.str()
     assert "planted-0123456789" not in written
     assert token not in written
-    assert "[secret]" in written
+    assert "I use ghp_" + "x" * 36 in written
 
 
 def test_a_named_judge_reads_recorded_conversations(project: Project) -> None:

@@ -16,6 +16,7 @@ from ...errors import error_text
 from ...record.endings import ending_of
 from ...record.transcript import SYSTEM_ROLES
 from ...record.transcript import Message
+from ...record.transcript import statuses_of
 from ...record.untrusted import as_mapping
 from ...secrets import scrub
 from ...secrets import secret_values
@@ -48,11 +49,27 @@ def read_result(
             raise _unexpected(spec, result, " after the call that a tool's message answers")
     if not rounds:
         raise _unexpected(spec, result)
-    *earlier, last = [in_order(each) for each in rounds]
+    *earlier, last = _with_status([in_order(each) for each in rounds])
     for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd"):
         if getattr(last, name) is not None and all(getattr(each, name) is None for each in earlier):
             earlier = [structs.replace(each, **{name: 0}) for each in earlier]  # it is for the whole run
     return structs.replace(last, earlier=tuple(earlier), latency_s=latency_s)
+
+
+def _with_status(rounds: Sequence[ChatAnswer]) -> list[ChatAnswer]:
+    """The rounds with what became of their calls, in place of the field that says it.
+
+    The messages are part of later requests, in which providers know no such field.
+    """
+    statuses = statuses_of((each.message, each.answers) for each in rounds)
+    return [
+        structs.replace(each, status=status, answers=tuple(map(_without_status, each.answers)))
+        for each, status in zip(rounds, statuses, strict=True)
+    ]
+
+
+def _without_status(message: Message) -> Message:
+    return {key: value for key, value in message.items() if key != "status"}
 
 
 def read_giving_up(

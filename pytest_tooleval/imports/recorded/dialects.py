@@ -19,11 +19,14 @@ from typing import Any
 
 import msgspec
 
+from ...record.transcript import CallStatus
 from ...record.transcript import Message
+from ...record.transcript import status_of
 from ...record.untrusted import as_list
 from ...record.untrusted import as_mapping
 from ...record.untrusted import objects_in
 from ...suite.explain import show
+from ...worlds.plain import canonical
 from ..chats import chat_messages
 from ..chats import decoded
 from ..openai_tools import UnusableError
@@ -35,6 +38,7 @@ _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
 _KINDS = ("openinference.span.kind", "traceloop.span.kind")
 _TOOLS = "gen_ai.tool.definitions"
 _ENDINGS = ("refusal", "finish_reason", "stop_reason")
+_DEFERRED = "pydantic_ai.tool.deferral.name"  # why the tool did not run in its span
 _DEEPEST = 12  # parts of an attribute's name
 
 
@@ -47,9 +51,54 @@ class ModelCall:
     tools: list[Any] | None
 
 
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """What a tool did in a span. `call` is the id of the call, None if the span does not name it.
+
+    `arguments` are empty and `answer` is None if unknown.
+    """
+
+    start: int
+    call: str | None
+    name: str
+    arguments: str
+    answer: str | None
+    status: CallStatus | None
+
+
 def first_of(attributes: Mapping[str, Any], *names: str) -> Any:
     """The first of these attributes that the span has."""
     return next((attributes[name] for name in names if attributes.get(name) is not None), None)
+
+
+def tool_run_of(span: Span) -> ToolRun | None:
+    """What a tool did in a span, if one ran there."""
+    if not is_tool(span):
+        return None
+    attributes = span.attributes
+    # OpenInference writes LangChain's message, unless the tool raised.
+    message = as_mapping(as_mapping(decoded(attributes.get("output.value"))).get("data"))
+    call = first_of(attributes, "gen_ai.tool.call.id") or message.get("tool_call_id")
+    answer = first_of(attributes, "gen_ai.tool.call.result", "tool_response")
+    status = status_of(dict(message))
+    if _DEFERRED in attributes:
+        status = "waiting" if attributes[_DEFERRED] == "ApprovalRequired" else None
+    elif span.error is not None or "error.type" in attributes:
+        status = "failed"
+    return ToolRun(
+        span.start,
+        None if call is None else str(call),
+        str(first_of(attributes, "gen_ai.tool.name", "tool.name")),
+        arguments_text(first_of(attributes, "gen_ai.tool.call.arguments", "input.value")),
+        None if answer is None else as_text(answer),
+        status,
+    )
+
+
+def arguments_text(value: Any) -> str:
+    """Arguments of a call as the same text wherever they stand; empty unless they are an object."""
+    found = decoded(value)
+    return canonical(found) if isinstance(found, dict) else ""
 
 
 def is_tool(span: Span) -> bool:
@@ -188,7 +237,7 @@ def _messages(message: Any) -> Iterator[dict[str, Any]]:
     role = _ROLES.get(str(message.get("role")), message.get("role"))
     parts = message.get("parts")
     if not isinstance(parts, list):
-        known = ("content", "tool_calls", "tool_call_id", *_ENDINGS)
+        known = ("content", "tool_calls", "tool_call_id", "status", "is_error", *_ENDINGS)
         yield {"role": role, **{key: message[key] for key in known if message.get(key) is not None}}
         return
     refusal = message.get("refusal")

@@ -6,6 +6,7 @@ given all previous messages. Calls inside a tool, or inside another call of a mo
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,16 +17,19 @@ from typing import Any
 from ...errors import Problem
 from ...record.calls import is_number
 from ...record.transcript import SYSTEM_ROLES
+from ...record.transcript import CallStatus
 from ...record.transcript import Message
 from ...record.transcript import Taken
 from ...record.transcript import gist_of
 from ..openai_tools import UnusableError
 from ..records import Record
 from .dialects import ModelCall
-from .dialects import as_text
+from .dialects import ToolRun
+from .dialects import arguments_text
 from .dialects import call_of
 from .dialects import first_of
 from .dialects import is_tool
+from .dialects import tool_run_of
 from .otlp import Span
 from .otlp import holds_spans
 from .otlp import spans_of
@@ -42,7 +46,7 @@ _NO_CONTENT = (
 
 @dataclass(eq=False)
 class _Chain:
-    """A conversation so far. `case` is the span that names its case.
+    """A conversation so far. `case` is the span that names its case, `replies` are those of `spans`.
 
     `around` are the spans around the last call, up to `case`.
     """
@@ -51,6 +55,7 @@ class _Chain:
     case: Span | None
     messages: list[Message] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    replies: list[list[Message]] = field(default_factory=list)
     around: list[Span] = field(default_factory=list)
     tools: list[Any] | None = None
     key: int = 0
@@ -68,11 +73,10 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
     spans.sort(key=lambda span: span.start)
     by_id = {(span.trace, span.id): span for span in spans}
     calls: dict[Span, ModelCall] = {}
-    results: dict[tuple[str, str], str] = {}  # the answers of tools by trace and call
+    runs = _ToolRuns()
     for span in spans:
-        result = first_of(span.attributes, *_RESULTS)
-        if is_tool(span) and result is not None:
-            results[span.trace, str(span.attributes.get("gen_ai.tool.call.id"))] = as_text(result)
+        if (run := tool_run_of(span)) is not None:
+            runs.add(span.trace, run)
         try:
             call = call_of(span)
         except UnusableError as error:
@@ -91,10 +95,58 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
         problems.append(Problem(str(path), 1, 1, "", _NO_CONTENT))
     yield from problems
     for chain in chains.all:
-        yield _run(path, chain, results)
+        yield _run(path, chain, runs)
 
 
-_RESULTS = ("gen_ai.tool.call.result", "tool_response")
+_Tool = tuple[str, str, str]  # the trace, the name, and the arguments, empty if unknown
+
+
+class _ToolRuns:
+    """What tools did in all traces. They are added in the order in which they began."""
+
+    def __init__(self) -> None:
+        self._by_call: dict[tuple[str, str], ToolRun] = {}
+        self._others: dict[_Tool, list[ToolRun]] = {}
+        self._seen: dict[tuple[Span, _Tool], set[CallStatus | None]] = {}
+
+    def add(self, trace: str, run: ToolRun) -> None:
+        if run.call is not None:
+            self._by_call[trace, run.call] = run
+        else:
+            self._others.setdefault((trace, run.name, run.arguments), []).append(run)
+
+    def of(self, trace: str, call: Message) -> ToolRun | None:
+        """The last run of a call that its span names."""
+        return self._by_call.get((trace, str(call["id"])))
+
+    def statuses(self, chain: _Chain) -> dict[str, CallStatus]:
+        """What became of the calls of a conversation, by their ids, where its tools say it."""
+        found: dict[str, CallStatus] = {}
+        following = [*chain.spans[1:], None]
+        for span, said, then in zip(chain.spans, chain.replies, following, strict=True):
+            for call in (each for reply in said for each in reply.get("tool_calls") or ()):
+                run = self.of(span.trace, call)
+                status = run.status if run else self._between(span, then, call["function"])
+                if status is not None:
+                    found[str(call["id"])] = status
+        return found
+
+    def _between(self, span: Span, then: Span | None, function: Mapping[str, Any]) -> CallStatus | None:
+        """What became of a call, if the runs between this call of the model and the next agree."""
+        name, made = str(function["name"]), arguments_text(function["arguments"])
+        keys = {(span.trace, name, made), (span.trace, name, "")}
+        for key in keys:
+            if (span, key) not in self._seen:
+                runs = self._others.get(key, [])
+                first = bisect_left(runs, span.start, key=_start)
+                after = bisect_left(runs, then.start, key=_start) if then else len(runs)
+                self._seen[span, key] = {run.status for run in runs[first:after]}
+        same = set.union(*(self._seen[span, key] for key in keys))
+        return same.pop() if len(same) == 1 else None
+
+
+def _start(run: ToolRun) -> int:
+    return run.start
 
 
 def _above(span: Span, by_id: Mapping[tuple[str, str], Span]) -> Iterator[Span]:
@@ -134,6 +186,7 @@ class _Chains:
             self._by_key[chain.key].remove(chain)
         chain.messages = [*given, *call.said]
         chain.spans.append(span)
+        chain.replies.append(call.said)
         chain.tools = call.tools if call.tools is not None else chain.tools
         *_, chain.key = [0, *_keys(chain.messages)]
         self._by_key.setdefault(chain.key, []).append(chain)
@@ -180,13 +233,15 @@ def _model(span: Span) -> str:
     return str(first_of(span.attributes, *_MODELS) or NO_NAME)
 
 
-def _run(path: Path, chain: _Chain, results: Mapping[tuple[str, str], str]) -> RecordedRun:
+def _run(path: Path, chain: _Chain, runs: _ToolRuns) -> RecordedRun:
     last = chain.spans[-1]
     messages = list(chain.messages)
     for call in messages[-1].get("tool_calls") or ():
-        answer = results.get((last.trace, str(call["id"])))
-        if answer is not None:
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": answer})
+        run = runs.of(last.trace, call)
+        if run is not None and run.answer is not None:
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": run.answer})
+    statuses = runs.statuses(chain)
+    messages = [_with_status(each, statuses) for each in messages]
     served = first_of(last.attributes, "gen_ai.response.model")
     return RecordedRun(
         str(path),
@@ -206,6 +261,11 @@ def _run(path: Path, chain: _Chain, results: Mapping[tuple[str, str], str]) -> R
         error=_broke_off(chain),
         group=f"{chain.case.trace}/{chain.case.id}" if chain.case else "",
     )
+
+
+def _with_status(message: Message, statuses: Mapping[str, CallStatus]) -> Message:
+    status = statuses.get(str(message.get("tool_call_id"))) if message["role"] == "tool" else None
+    return message if status is None else {**message, "status": status}
 
 
 def _broke_off(chain: _Chain) -> str:

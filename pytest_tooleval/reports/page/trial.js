@@ -20,10 +20,10 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  *   no_answer: {category: string, reason: string} | null, latency_s: number | null,
  *   prompt_tokens: number | null, completion_tokens: number | null, reasoning_tokens: number | null, cost_usd: number | null,
  *   tool_choice: string | null, temperature: number | null, fallbacks: Record<string, string | null>}} Reply
- * @typedef {{prompt: Message[], rounds: {prompt: Message[], reply: Reply, answers: Message[]}[], printed?: string,
+ * @typedef {{prompt: Message[], rounds: {prompt: Message[], reply: Reply, answers: Message[], status?: (string | null)[]}[], printed?: string,
  *   user?: {ending: string} | null, judged?: Judged[]}} Transcript
  * @typedef {{rubric: string, turn: number, passed: boolean, reason: string}} Judged
- * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, format: string | null,
+ * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, not_played?: string[], format: string | null,
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
  *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, fallbacks: Record<string, string | null>,
  *   cost_usd: number | null, others_cost_usd: number | null, cached: boolean, tool_choice: string | null, choices: Choice[],
@@ -48,6 +48,7 @@ export function trialNodes(trial, row) {
     trial.error && el("p", { class: "note" }, outcomeText("error", `no answer (${shown(trial.error.kind)}): `), shownNodes(trial.error.message)),
     transcript && prompts(transcript, severalTurns),
     differing && part("Expected and actual", differing),
+    ...(trial.not_played || []).map((line) => el("p", { class: "note" }, shownNodes(line))),
     Object.keys(trial.scores).length > 0 && part("Scores", scoreTable(trial.scores, row.thresholds)),
     part("Details", trialFacts(trial)),
     transcript && transcript.rounds.length > 1 && roundsTable(transcript.rounds),
@@ -179,7 +180,7 @@ function comparedPieces(pieces) {
 
 /** @param {Transcript} transcript */
 function conversation(transcript) {
-  const turns = transcript.rounds.flatMap((round) => [...round.prompt.map((each) => messageTurn(each)), replyTurn(round.reply), ...round.answers.map((each) => messageTurn(each))]);
+  const turns = transcript.rounds.flatMap((round) => [...round.prompt.map((each) => messageTurn(each)), replyTurn(round.reply, round.status), ...round.answers.map((each) => messageTurn(each))]);
   const ending = transcript.user?.ending && turn("user", [longText(transcript.user.ending, "")], "ends the conversation");
   return el("ol", { class: "transcript" }, ...turns, ending, ...(transcript.judged || []).map(judgedTurn));
 }
@@ -256,14 +257,14 @@ function messageTurn(message, note = "") {
   return turn(role, [...body, ...calls], note);
 }
 
-/** @param {Reply} reply */
-function replyTurn(reply) {
+/** @param {Reply} reply @param {(string | null)[]} [status] what became of each call */
+function replyTurn(reply, status = []) {
   const text = contentText(reply.message.content);
   const thoughts = [reply.message.reasoning_content, reply.message.reasoning].find((each) => typeof each === "string" && each);
   const body = [
     thoughts ? fold("Reasoning", false, longText(String(thoughts), "")) : null,
     text.trim() && longText(text, ""),
-    ...reply.calls.map(callBlock),
+    ...reply.calls.map((call, i) => callBlock(call, status[i])),
     !text.trim() && !reply.calls.length && !reply.no_answer && el("p", { class: "muted" }, "(empty answer)"),
     reply.format === "recovered" && el("p", { class: "note" }, "The model wrote the call as text; it was recovered."),
     endingNote(reply),
@@ -278,13 +279,17 @@ function endingNote({ no_answer: none, finish_reason: reason }) {
   return isUsual ? null : el("p", { class: "note" }, "Finish reason: ", shownNodes(reason));
 }
 
-/** A call: its name, and its arguments as indented JSON. @param {Call} call */
-function callBlock(call) {
+/**
+ * A call: its name, and its arguments as indented JSON.
+ * @param {Call} call
+ * @param {string | null} [status]
+ */
+function callBlock(call, status) {
   const text = call.raw_arguments ?? JSON.stringify(call.arguments);
   return el(
     "div",
     { class: "call" },
-    el("div", { class: "callee" }, "calls ", el("code", {}, call.name ? shownNodes(call.name) : "(no name)")),
+    el("div", { class: "callee" }, "calls ", el("code", {}, call.name ? shownNodes(call.name) : "(no name)"), status === "refused" || status === "waiting" ? ` (${status})` : ""),
     call.arguments === null && el("p", { class: "note" }, "The arguments are not a JSON object:"),
     longText(prettyJson(text), "code"),
   );

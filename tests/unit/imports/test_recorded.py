@@ -154,6 +154,127 @@ def test_what_a_tool_or_another_library_asks_within_is_no_run_of_its_own(tmp_pat
     assert run.messages[-1] == {"role": "tool", "tool_call_id": "c", "content": '{"ok": true}'}
 
 
+FAILED: Attributes = {"status": {"code": 2}}
+PAY = {"amount": 40}
+
+
+def paid(id: str) -> Attributes:
+    part = {"type": "tool_call", "id": id, "name": "pay", "arguments": PAY}
+    return {"role": "assistant", "parts": [part]}
+
+
+def told(id: str, text: str) -> Attributes:
+    return {"role": "tool", "parts": [{"type": "tool_call_response", "id": id, "response": text}]}
+
+
+def conventions(id: str, **more: Any) -> Attributes:
+    """A tool's span by the conventions."""
+    return {"gen_ai.tool.name": "pay", "gen_ai.tool.call.id": id, **more}
+
+
+def inference(**more: Any) -> Attributes:
+    """A tool's span by OpenInference, which has the id only in LangChain's message."""
+    return {"openinference.span.kind": "TOOL", "tool.name": "pay", "input.value": PAY, **more}
+
+
+def langchain(id: str, status: str) -> Attributes:
+    message = {"type": "tool", "data": {"content": "-", "tool_call_id": id, "status": status}}
+    return {"output.value": message}
+
+
+@pytest.mark.parametrize(
+    ("spans", "statuses"),
+    [
+        ([span("t", 2, conventions("c1"), **FAILED), span("u", 4, conventions("c2"))], ["failed", None]),
+        ([span("t", 2, conventions("c1", **{"error.type": "ValueError"}))], ["failed", None]),
+        (
+            [span("t", 2, conventions("c1", **{"pydantic_ai.tool.deferral.name": "ApprovalRequired"}))],
+            ["waiting", None],
+        ),
+        (
+            [
+                span("t", 2, conventions("c1", **{"pydantic_ai.tool.deferral.name": "CallDeferred"})),
+                span("u", 4, conventions("c2"), **FAILED),
+            ],
+            [None, "failed"],
+        ),
+        # Without ids, the spans between two calls of the model are those of the first one's calls.
+        ([span("t", 2, inference(), **FAILED), span("u", 4, inference())], ["failed", None]),
+        ([span("t", 2, inference()), span("u", 4, inference(), **FAILED)], [None, "failed"]),
+        ([span("t", 2, inference(**langchain("c2", "error")))], [None, "failed"]),
+        ([span("t", 2, inference(), **FAILED), span("u", 2, inference())], [None, None]),
+        ([span("t", 2, inference(**{"input.value": {"amount": 1}}), **FAILED)], [None, None]),
+        ([span("t", 2, inference(**{"tool.name": "look"}), **FAILED)], [None, None]),
+        ([span("t", 2, inference(), trace="other", **FAILED)], [None, None]),
+    ],
+)
+def test_what_became_of_a_call_is_read_from_the_span_of_its_tool(
+    tmp_path: Path, spans: list[dict[str, Any]], statuses: list[str | None]
+) -> None:
+    first, second = (paid("c1"), told("c1", "503")), (paid("c2"), told("c2", "ok"))
+    (run,) = read(
+        tmp_path,
+        span("1", 1, asked(user("Pay."), said=first[0])),
+        span("2", 3, asked(user("Pay."), *first, said=second[0])),
+        span("3", 5, asked(user("Pay."), *first, *second, said=reply("Paid."))),
+        *spans,
+    )
+    assert [m.get("status") for m in run.messages if m["role"] == "tool"] == statuses
+
+
+def item(kind: str, **fields: Any) -> dict[str, Any]:
+    """An item of OpenAI's Responses API."""
+    return {"type": kind, **fields}
+
+
+ASKS = item("mcp_approval_request", id="a", name="pay", arguments=json.dumps(PAY), server_label="s")
+MADE = item("mcp_call", id="m", approval_request_id="a", name="pay", arguments=json.dumps(PAY))
+
+
+@pytest.mark.parametrize(
+    ("items", "status", "content"),
+    [
+        ([{"role": "tool", "content": "no", "status": "rejected"}], "refused", "no"),
+        ([{"role": "tool", "content": "no", "is_error": True}], "failed", "no"),
+        ([{"role": "tool", "content": "no", "isError": True}], "failed", "no"),
+        ([item("function_call_output", call_id="c", output="", status="incomplete")], "failed", ""),
+        ([item("function_call_output", call_id="c", output="ok", status="completed")], None, "ok"),
+        ([ASKS], "waiting", ""),
+        (
+            [ASKS, item("mcp_approval_response", approval_request_id="a", approve=False, reason="No.")],
+            "refused",
+            "No.",
+        ),
+        (
+            [
+                item("mcp_list_tools", tools=[]),
+                ASKS,
+                item("mcp_approval_response", approval_request_id="a", approve=True),
+                {**MADE, "output": "ok", "status": "completed"},
+            ],
+            None,
+            "ok",
+        ),
+        ([{**MADE, "approval_request_id": None, "error": "503"}], "failed", "503"),
+        ([{**MADE, "approval_request_id": None, "output": "", "status": "failed"}], "failed", ""),
+    ],
+)
+def test_what_became_of_a_call_is_kept_of_messages_and_items(
+    tmp_path: Path, items: list[dict[str, Any]], status: str | None, content: str
+) -> None:
+    call = item("function_call", call_id="c", name="pay", arguments=json.dumps(PAY))
+    before = [call] if "mcp" not in str(items) else []
+    messages = [user("Pay."), *before, *items, reply("Done.")]
+    path = tmp_path / "runs.jsonl"
+    path.write_text(json.dumps({"messages": messages}))
+    (run,) = read_runs([path])
+    assert gists(run) == "u a t a"
+    called, told = run.messages[1:3]
+    assert called["tool_calls"][0]["function"] == {"name": "pay", "arguments": json.dumps(PAY)}
+    assert told["tool_call_id"] == called["tool_calls"][0]["id"]
+    assert (told.get("status"), told["content"]) == (status, content)
+
+
 def test_an_agent_that_sends_only_what_is_new_is_followed_by_its_calls(tmp_path: Path) -> None:
     system, answer = {"role": "system", "content": "Be brief."}, {"role": "tool", "content": "7"}
     (run,) = read(

@@ -128,6 +128,8 @@ def test_calls_in_a_form_of_the_models_own_are_read_from_the_log(tmp_path: Path)
         '{"result": "moved"}',
         "Done.",
     ]
+    # As in the benchmark, a call that was answered with an error is played, too.
+    assert [each.get("status") for each in run.messages] == [None, None, "executed", "executed", None]
 
 
 def test_results_of_other_categories(tmp_path: Path) -> None:

@@ -112,6 +112,132 @@ def test_match(
     assert by_calls.values == trial.values
 
 
+def answered(*made: Any, then: str = "Done.") -> list[dict[str, Any]]:
+    """Calls in rounds of their own, each with the fields of the tool's message, or None for none."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go on"}]
+    for number, ((name, arguments), answer) in enumerate(made):
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        if answer is not None:
+            messages.append({"role": "tool", "tool_call_id": f"c{number}", **answer})
+    return [*messages, {"role": "assistant", "content": then}]
+
+
+def refunded(folder: Path, *made: Any, **case: Any) -> tuple[float, TrialResult]:
+    """What has been refunded on the world after these calls, and the result."""
+    suite = suite_of(folder, {"expected_state": {"orders.A1.refunded": {"$lte": -1}}}, **case)
+    result = score_messages(suite, "one", answered(*made))
+    return float(result.scores["state"].checks[0].actual), result
+
+
+UNAVAILABLE = {"content": '{"error": "503"}'}
+OK = {"content": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("made", "amount"),
+    [
+        ([(REFUND, {"content": '{"error": "blocked by policy"}'})], 0),
+        ([(REFUND, {"content": "It waits for an approval.", "status": "pending"})], 0),
+        ([(REFUND, UNAVAILABLE), (REFUND, OK)], 40),
+        ([(REFUND, OK), (REFUND, OK)], 80),
+        ([(HALF, UNAVAILABLE), (HALF, OK), (REFUND, UNAVAILABLE), (HALF, OK)], 40),
+        # Nothing says that these did not run.
+        ([(REFUND, None), (HALF, None)], 60),
+        ([(REFUND, {"content": '{"error": null, "ok": true}'})], 40),
+        ([(REFUND, {"content": "error"})], 40),
+        ([(REFUND, {**UNAVAILABLE, "status": "executed"}), (REFUND, OK)], 80),
+    ],
+)
+def test_a_call_that_was_blocked_changed_nothing(desk: Path, made: list[Any], amount: float) -> None:
+    assert refunded(desk, *made)[0] == amount
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        ({"content": "no", "status": "rejected"}, "refused"),  # openai-agents, our adapters
+        ({"content": "no", "outcome": "denied"}, "refused"),  # pydantic-ai
+        ({"content": "no", "status": "waiting"}, "waiting"),
+        ({"content": "no", "status": "error"}, "failed"),  # LangChain
+        ({"content": "no", "outcome": "retried"}, "failed"),  # pydantic-ai
+        ({"content": "no", "is_error": True}, "failed"),  # Anthropic
+        ({"content": "no", "isError": True}, "failed"),  # MCP
+        ({"content": '{"content": [], "isError": true}'}, "failed"),  # MCP's result, as by ADK
+        ({"content": [{"type": "text", "text": '{"error": {"code": 503}}'}]}, "failed"),
+        ({"content": '{"error": "no"}', "status": "success"}, "failed"),
+        ({"content": "no", "status": "success", "is_error": False}, None),
+        ({"content": "[" * 100_000}, None),
+    ],
+)
+def test_what_became_of_a_call_is_read_from_its_answer(
+    desk: Path, answer: dict[str, Any], status: str | None
+) -> None:
+    (amount, result) = refunded(desk, (REFUND, answer))
+    assert result.transcript is not None
+    assert result.transcript.rounds[0].status == ((status,) if status else ())
+    assert amount == (0 if status else 40)
+    assert len(result.not_played) == (status == "failed")
+
+
+def test_the_last_of_several_answers_to_a_call_counts(desk: Path) -> None:
+    messages = answered((REFUND, {"content": "wait", "status": "pending"}), then="It waits.")
+    late = {"role": "tool", "tool_call_id": "c0", **OK}
+    suite = suite_of(desk, {}, {}, expected_state={"orders.A1.refunded": 40})
+    more = [{"role": "user", "content": "Yes."}, {"role": "assistant", "content": "Refunded."}]
+    assert score_messages(suite, "one", [*messages, late, *more]).passed
+    assert not score_messages(suite, "one", [*messages, *more]).passed
+
+
+def test_calls_of_one_id_are_answered_in_order(desk: Path) -> None:
+    function = {"name": "refund", "arguments": json.dumps(HALF[1])}
+    messages = answered()
+    messages[1:1] = [
+        {"role": "assistant", "content": None, "tool_calls": [{"function": function}] * 2},
+        {"role": "tool", "content": "no", "status": "rejected"},
+        {"role": "tool", "content": "ok"},
+    ]
+    transcript = Transcript.from_messages(messages)
+    assert transcript.rounds[0].status == ("refused", None)
+    suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 20}})
+    assert score_messages(suite, "one", messages).passed
+
+
+def test_the_result_names_the_failed_calls_that_were_not_played(desk: Path) -> None:
+    suite = suite_of(desk, {}, {"expected_state": {"orders.A1.refunded": 40}})
+    missing = ("refund", {"order": "B7", "amount": 1})  # on which the world fails, too
+    again = answered((missing, UNAVAILABLE), (REFUND, UNAVAILABLE), (REFUND, OK))
+    result = score_messages(suite, "one", [*answered(then="Hi."), *again])
+    assert result.passed
+    line = 'turn 2: refund was answered {"error": "503"}, so it was not played on the world'
+    assert result.not_played == (line,)
+
+
+def test_a_case_can_say_that_failed_calls_did_run(desk: Path) -> None:
+    made = [(REFUND, UNAVAILABLE), (REFUND, OK), (HALF, {"content": "no", "status": "rejected"})]
+    amount, result = refunded(desk, *made, play_failed_calls=True)
+    assert (amount, result.not_played) == (80, ())
+
+
+def test_a_blocked_call_still_counts_as_made(desk: Path) -> None:
+    blocked = answered((REFUND, {"content": "no", "status": "rejected"}))
+    suite = suite_of(desk, {"expected_calls": calls(REFUND)})
+    assert score_messages(suite, "one", blocked).passed
+    suite = suite_of(desk, {"expected_calls": calls(REFUND), "match": "state"})
+    assert not score_messages(suite, "one", blocked).passed
+    suite = suite_of(desk, {"expected_calls": calls(LOOK), "match": "state+results"})
+    looked = score_messages(suite, "one", answered((LOOK, UNAVAILABLE)))
+    assert looked.failure == "missing_result"
+    suite = suite_of(desk, {"expected_calls": [], "forbidden_calls": ["refund"], "match": "state"})
+    assert score_messages(suite, "one", blocked).failure == "forbidden_call"
+
+
+def test_more_failed_calls_than_a_world_is_made_for_are_an_error(desk: Path) -> None:
+    with pytest.raises(ScoringError, match=r'more than 100 calls .* set "play_failed_calls": true'):
+        refunded(desk, *[(REFUND, UNAVAILABLE)] * 101)
+
+
 def test_results_must_have_been_given_by_the_end_of_the_turn(desk: Path) -> None:
     suite = suite_of(
         desk,

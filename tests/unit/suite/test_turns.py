@@ -100,6 +100,8 @@ def test_what_needs_turns_or_a_world(tmp_path: Path) -> None:
     tools = [{"type": "function", "function": {"name": "refund"}}]
     with pytest.raises(SuiteError, match="expected_state: needs a world"):
         parse(tmp_path, turn(expected_state={"a": 1}), world=None, tools=tools)
+    with pytest.raises(SuiteError, match="play_failed_calls: needs a world"):
+        parse(tmp_path, {**turn(max_calls=1), "play_failed_calls": True}, world=None, tools=tools)
 
 
 def test_a_world_that_cannot_be_made_is_told_once(tmp_path: Path) -> None:
