@@ -1,4 +1,8 @@
-"""Keeps API keys out of every text that is shown, stored or sent."""
+"""Keeps keys out of every text that is scored, sent, stored or shown.
+
+What arrives from outside goes through `redacted` before anything else sees it, so that it is scored as
+it is stored. Logs and errors, which nothing is compared with, go through `scrub`, which hides more.
+"""
 
 from __future__ import annotations
 
@@ -7,62 +11,107 @@ import functools
 import logging
 import os
 import re
+from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from typing import Any
+from typing import NamedTuple
+from typing import TypeVar
 
+from .keys import PublicTexts
+from .keys import stand_in
+from .keys import without_keys
 from .text import printable
 
+_T = TypeVar("_T")
+
+_API_KEY_NAME = re.compile(r"API_?KEY\d*$", re.IGNORECASE)
+_KEY_NAME = re.compile(
+    r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)S?_?\d*$|BEARER_TOKEN_", re.IGNORECASE
+)
+# Texts that are only shown are also kept free of what may be a secret.
 _SECRET_NAME = re.compile(r"(API_?KEY|_KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
-_API_KEY_NAME = re.compile(r"API_?KEY$", re.IGNORECASE)
-# Names that may or may not mean a secret: words and plain numbers are not secrets here.
 _MAYBE_SECRET_NAME = re.compile(
     r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH)S?\d*(_|$)", re.IGNORECASE
 )
-_MAYBE_SENT_NAME = re.compile(r"(API_?KEY|TOKEN)\d*$|BEARER_TOKEN_", re.IGNORECASE)
+_WORD = "(?:[A-Z]?[a-z]+|[A-Z]+)"
+_WORD_OR_NUMBER = re.compile(rf"{_WORD}|\d+")
+_WORDS_OR_NUMBER = re.compile(rf"{_WORD}(?:[-_]{_WORD})*|\d+")
+# `https://...`, `~/key.json`, `/home/me/key.json`, `C:\key.json`
+_PLACE = re.compile(r"\w+://|~[/\\]|(?:\.{0,2}|[A-Za-z]:)[/\\][A-Za-z._-]{1,12}(?:[/\\]|$)")
+_PASSWORD = re.compile(r"\w+://[^\s/@:]*:([^\s/@]+)@")
+_SCHEME = re.compile(r"(Bearer|Basic|Token)\s+", re.IGNORECASE)
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[^\s'\",;]+", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)[^\s/@'\"]{1,500}@")
 _FIELD_NAME = re.compile(r"[a-z_]+")
 _SHORTEST = 6  # shorter values ("x", "none", "1234") occur in ordinary text
 _SHORTEST_MAYBE = 8
+# Words up to this length are no keys: `ollama` and `not-needed` as an API key, `created_at` as SORT_KEY.
+_LONGEST_WORDS = 10
+_LONGEST_WORDS_MAYBE = 16
 PLACEHOLDER = "[secret]"
 
-# The `api_key_env` of all models.
+# The variables that a model's table or a suite's server names.
 _named: set[str] = set()
 
 
 def keep_secret(variable: str | None) -> None:
-    """Treat the value of this variable as a secret, whatever its name."""
+    """Treat the value of this variable as a key, whatever its name."""
     if variable:
         _named.add(variable)
+
+
+def key_values() -> tuple[str, ...]:
+    """The values of the key variables, longest first.
+
+    Fewer than `secret_values`: what is asked and answered must not change because a variable of the
+    machine holds an ordinary word, a number or a path.
+    """
+    values = set()
+    for name in _variables(_KEY_NAME, _named):
+        value = _bare(_value(name))
+        if name in _named or _matches(_API_KEY_NAME, name):
+            if len(value) >= _SHORTEST and not _is_plain(value, _LONGEST_WORDS):
+                values.add(value)
+        elif len(value) >= _SHORTEST_MAYBE and not _is_plain(value, _LONGEST_WORDS_MAYBE):
+            values.add(value)
+    return _longest_first(values)
 
 
 def secret_values(names: Iterable[str | None] = ()) -> tuple[str, ...]:
     """The values in the environment that must not be shown, longest first.
 
-    These are the variables in `names`, those that models name, and all whose name suggests a secret.
+    These are the variables in `names`, those that are named elsewhere, and all whose name suggests a
+    secret.
     """
-    return _values({*names, *_named}, _SECRET_NAME, _MAYBE_SECRET_NAME)
-
-
-def sent_values(name: str | None) -> tuple[str, ...]:
-    """The keys that a provider may have received and could echo in an answer, longest first.
-
-    Fewer than `secret_values`: a scored answer must not change because a password of the machine
-    happens to be an ordinary word.
-    """
-    return _values({name}, _API_KEY_NAME, _MAYBE_SENT_NAME)
-
-
-def _values(named: set[str | None], meant: re.Pattern[str], perhaps: re.Pattern[str]) -> tuple[str, ...]:
+    named = {*names, *_named}
     values = set()
-    # Not `items()`: pytest keeps changing PYTEST_CURRENT_TEST in another thread.
-    for name in list(os.environ):
-        value = os.environ.get(name, "").strip()
-        if name in named or _matches(meant, name):
+    for name in _variables(_MAYBE_SECRET_NAME, named):
+        value = _value(name)
+        if name in named or _matches(_SECRET_NAME, name):
             if len(value) >= _SHORTEST:
                 values.add(value)
-        elif len(value) >= _SHORTEST_MAYBE and _matches(perhaps, name) and not _is_ordinary(value):
+        elif len(value) >= _SHORTEST_MAYBE and not _WORD_OR_NUMBER.fullmatch(value):
             values.add(value)
+    return _longest_first(values)
+
+
+def _variables(pattern: re.Pattern[str], named: Collection[str | None]) -> list[str]:
+    # Not `items()`: pytest keeps changing PYTEST_CURRENT_TEST in another thread.
+    return [name for name in list(os.environ) if name in named or _matches(pattern, name)]
+
+
+def _value(name: str) -> str:
+    return os.environ.get(name, "").strip()
+
+
+def _bare(value: str) -> str:
+    """The secret in the value of a header, or in a URL with a password."""
+    found = _PASSWORD.match(value)
+    return found[1] if found else _SCHEME.sub("", value, count=1)
+
+
+def _longest_first(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(values, key=len, reverse=True))
 
 
@@ -72,34 +121,64 @@ def _matches(pattern: re.Pattern[str], name: str) -> bool:
     return bool(pattern.search(name))
 
 
-def _is_ordinary(value: str) -> bool:
-    """Whether it is a plain number, or a word such as `disabled`."""
-    is_word = value.isalpha() and (value.islower() or value.isupper() or value.istitle())
-    return is_word or value.isdigit()
+def _is_plain(value: str, longest: int) -> bool:
+    """Whether it is a place, or words or a number of at most this length."""
+    if len(value) <= longest and _WORDS_OR_NUMBER.fullmatch(value):
+        return True
+    return bool(_PLACE.match(value))
+
+
+def redacted(value: _T, public: PublicTexts | None = None) -> _T:
+    """JSON from outside with stand-ins for keys, in its texts and in the names of its members.
+
+    Texts that look like keys stay if they are public; the values of key variables never do.
+    """
+    values = key_values()
+    return _mapped(value, lambda text: without_keys(_without(text, values), public))  # type: ignore[no-any-return]
+
+
+def without_key_values(value: _T) -> _T:
+    """JSON of the user's own, with stand-ins for the values of key variables alone."""
+    return scrub_json(value, key_values(), all_names=True)  # type: ignore[no-any-return]
+
+
+def holds_key_value(text: str) -> bool:
+    """Whether the value of a key variable may be in a text; much faster than looking for it."""
+    folded = text.casefold()
+    found = map(_Forms.of, key_values())
+    return any(
+        each.longest_word in folded or any(form in folded for form in each.folded) for each in found
+    )
 
 
 def scrub(text: str, values: Iterable[str]) -> str:
-    """The text without these values, and without credentials in headers and URLs."""
-    text = _BEARER.sub(rf"\1 {PLACEHOLDER}", _without(text, values))
+    """The text without these values, what looks like a key, and credentials in headers and URLs."""
+    text = without_keys(_without(text, values, PLACEHOLDER))
+    text = _BEARER.sub(rf"\1 {PLACEHOLDER}", text)
     return _USERINFO.sub(f"{PLACEHOLDER}@", text)
 
 
 def scrub_json(value: Any, values: tuple[str, ...], *, all_names: bool = False) -> Any:
     """A copy of a JSON value without these values in its texts and in the names of its members.
 
-    Unless `all_names`, names of only small letters stay, so that a key that is an ordinary word breaks
+    Unless `all_names`, names of only small letters stay, so that a value that is an ordinary word breaks
     no structure.
     """
+    return _mapped(value, lambda text: _without(text, values), all_names=all_names)
+
+
+def _mapped(value: Any, clean: Callable[[str], str], *, all_names: bool = True) -> Any:
+    def name_of(member: Any) -> Any:
+        stays = not isinstance(member, str) or (not all_names and _FIELD_NAME.fullmatch(member))
+        return member if stays else clean(member)
+
     if isinstance(value, str):
-        return _without(value, values)
-    if isinstance(value, list):
-        return [scrub_json(member, values, all_names=all_names) for member in value]
+        return clean(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_mapped(member, clean, all_names=all_names) for member in value)
     if isinstance(value, dict):
         return {
-            _without(name, values) if all_names or not _FIELD_NAME.fullmatch(name) else name: scrub_json(
-                member, values, all_names=all_names
-            )
-            for name, member in value.items()
+            name_of(name): _mapped(member, clean, all_names=all_names) for name, member in value.items()
         }
     return value
 
@@ -115,24 +194,50 @@ def shown_address(url: str) -> str:
     return f"{scheme if '://' in before else ''}{PLACEHOLDER}@{host}" if at else address
 
 
-def _without(text: str, values: Iterable[str]) -> str:
+def _without(text: str, values: Iterable[str], instead: str | None = None) -> str:
+    """The text with stand-ins for these values, in upper or lower case, encoded or escaped."""
+    folded = text.casefold()
     for value in values:
-        for form in _forms(value):
-            text = text.replace(form, PLACEHOLDER)
+        found = _Forms.of(value)
+        if any(form in folded for form in found.folded):
+            text = found.coded.sub(lambda each: instead or "x" * len(each[0]), text)
+            text = found.plain.sub(instead or found.stand_in, text)
         if "\\" in text or "%" in text:
-            text = _escaped(value).sub(PLACEHOLDER, text)
+            text = found.escaped.sub(instead or found.stand_in, text)
     return text
 
 
-@functools.lru_cache(maxsize=1024)
-def _forms(value: str) -> tuple[str, ...]:
-    """The value itself and in Base64, alone or within a longer text."""
+class _Forms(NamedTuple):
+    """How a value may be written: in Base64, in upper or lower case, or with escapes."""
+
+    coded: re.Pattern[str]
+    plain: re.Pattern[str]
+    escaped: re.Pattern[str]
+    folded: tuple[str, ...]
+    longest_word: str
+    stand_in: str
+
+    @staticmethod
+    @functools.lru_cache(maxsize=1024)
+    def of(value: str) -> _Forms:
+        coded = sorted(_in_base64(value), key=len, reverse=True)
+        return _Forms(
+            coded=re.compile("|".join(map(re.escape, coded))),
+            plain=re.compile(re.escape(value), re.IGNORECASE),
+            escaped=re.compile("".join(map(_character, value)), re.IGNORECASE),
+            folded=tuple(form.casefold() for form in (value, *coded)),
+            longest_word=max(re.split(r"[\W_]+", value), key=len).casefold(),
+            stand_in=stand_in(value),
+        )
+
+
+def _in_base64(value: str) -> set[str]:
+    """The value in Base64, alone or within a longer text."""
     data = os.fsencode(value)
     whole = base64.b64encode(data).decode()
     # Base64 depends on the offset of the bytes modulo 3, and at the edges on their neighbours.
     coded = {whole, whole.rstrip("="), *(_core(data, before) for before in range(3))}
-    urlsafe = {form.replace("+", "-").replace("/", "_") for form in coded}
-    return tuple(sorted({value, *coded, *urlsafe}, key=len, reverse=True))
+    return coded | {form.replace("+", "-").replace("/", "_") for form in coded}
 
 
 def _core(value: bytes, before: int) -> str:
@@ -141,19 +246,14 @@ def _core(value: bytes, before: int) -> str:
     return coded[(before * 8 + 5) // 6 : (before + len(value)) * 8 // 6]
 
 
-@functools.lru_cache(maxsize=1024)
-def _escaped(value: str) -> re.Pattern[str]:
-    r"""The value as it may be escaped in JSON or a URL: `\/`, `\u0073`, `\\u0073`, `%2f`."""
-    return re.compile("".join(map(_character, value)))
-
-
 def _character(character: str) -> str:
+    r"""A character as it may be escaped in JSON, a pattern or a URL: `\/`, `\u0073`, `\\u0073`, `%2f`"""
     plain = re.escape(character)
-    if character in '/"\\':
+    if not character.isalnum():
         plain = r"\\{0,8}" + plain
     coded = "".join(f"%{byte:02x}" for byte in os.fsencode(character))
     plus = r"|\+" if character == " " else ""
-    return rf"(?:{plain}|\\{{1,8}}u(?i:{ord(character):04x})|(?i:{coded}){plus})"
+    return rf"(?:{plain}|\\{{1,8}}u{ord(character):04x}|{coded}{plus})"
 
 
 # They log whole requests and answers at DEBUG level, and texts of providers at any.

@@ -21,6 +21,7 @@ from ..errors import ModelError
 from ..errors import os_reason
 from ..record.transcript import Judged
 from ..record.transcript import Transcript
+from ..secrets import redacted
 from ..text import counted
 from ..text import json_text
 from ..text import printable
@@ -101,9 +102,9 @@ def _read(file: Path) -> Iterator[_Label]:
             found = decoder.decode(line)
         except (ValidationError, ValueError) as error:
             raise ConfigError(f"{file}:{number}: {error}") from None
-        said = [dict(message) for message in found.messages or ()]
+        said = [redacted(dict(message)) for message in found.messages or ()]
         if found.text is not None:
-            said.append({"role": "assistant", "content": found.text})
+            said.append({"role": "assistant", "content": redacted(found.text)})
         transcript = Transcript.from_messages(said)
         if (found.text is None) == (found.messages is None) or not transcript.rounds:
             expected = "either text or messages, among them one of the assistant"

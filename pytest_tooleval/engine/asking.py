@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import structs
 
 from ..errors import ModelError
+from ..keys import PublicTexts
 from ..record.calls import MAX_DEPTH
 from ..record.calls import is_nested_deeper
 from ..record.run import Role
@@ -22,10 +23,9 @@ from ..record.run import payer
 from ..record.transcript import Reply
 from ..record.transcript import Round
 from ..secrets import keep_secret
+from ..secrets import redacted
 from ..secrets import scrub
-from ..secrets import scrub_json
 from ..secrets import secret_values
-from ..secrets import sent_values
 from ..suite.model import ResolvedCase
 from .cassettes.cassette import Cassette
 from .cassettes.cassette import key_of
@@ -146,6 +146,7 @@ class AskOptions:
     `fresh` asks even if the answer is recorded, for a rerun; `set_by` is that of the case; `refusal`
     says why only recorded answers may be used, and is empty where the model may be asked. `role` is that
     of a model that is not judged itself, whose answers are checked by `read` before they are kept.
+    `public` is what the case's suite says, in which nothing is a secret.
     """
 
     priority: int
@@ -155,6 +156,7 @@ class AskOptions:
     refusal: str = ""
     role: Role | None = None
     read: Callable[[Reply], object] | None = None
+    public: PublicTexts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,17 +290,17 @@ class Asker:
         cost = None if None in costs else sum(each or 0 for each in costs)
         # Paid for, also if it is refused below.
         self._shared.spending.add(payer(self.spec.label, options.role), cost)
-        *earlier, last = map(self._received, rounds)
+        *earlier, last = (self._received(each, options.public) for each in rounds)
         return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))
 
-    def _received(self, answer: ChatAnswer) -> ChatAnswer:
+    def _received(self, answer: ChatAnswer, public: PublicTexts | None) -> ChatAnswer:
         """An answer, or a round of an agent's, checked and without keys."""
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
         if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
             raise ModelError(
                 f"the answer is nested more than {MAX_DEPTH} levels deep", kind="bad_response"
             )
-        return _without_keys(answer, self.spec)
+        return _without_keys(answer, public)
 
     def _priced(self, answer: ChatAnswer) -> ChatAnswer:
         """The answer with its cost by the prices in the model's table, if there are any."""
@@ -354,10 +356,15 @@ class Asker:
             await self._client.close()
 
 
-def _without_keys(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
-    """The answer with echoed keys taken out, before anybody sees, records or scores it."""
-    values = sent_values(spec.api_key_env)
-    texts = ("message", "finish_reason", "finish_message", "served_model", "system_fingerprint")
-    clean: dict[str, Any] = {name: scrub_json(getattr(answer, name), values) for name in texts}
-    clean["answers"] = tuple(scrub_json(each, values) for each in answer.answers)
+def _without_keys(answer: ChatAnswer, public: PublicTexts | None) -> ChatAnswer:
+    """The answer with stand-ins for keys, before anybody sees, records or scores it."""
+    names = (
+        "message",
+        "finish_reason",
+        "finish_message",
+        "served_model",
+        "system_fingerprint",
+        "answers",
+    )
+    clean = redacted({name: getattr(answer, name) for name in names}, public)
     return structs.replace(answer, **clean)

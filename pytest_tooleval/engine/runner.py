@@ -140,8 +140,9 @@ class Runner:
         live = trial.live_tools()
         asker, placed = self._asker(trial.model), set_by(trial.model, trial.case)
         refusal = live.refusal if live else ""
-        options = AskOptions(trial.priority, trial.cassette, trial.fresh, placed, refusal)
-        others = AskOptions(trial.priority, trial.cassette, trial.fresh)
+        public = trial.case.public
+        others = AskOptions(trial.priority, trial.cassette, trial.fresh, public=public)
+        options = replace(others, set_by=placed, refusal=refusal)
 
         async def ask(request: ChatRequest) -> Answered:
             return await asker.ask(request, options)
@@ -162,7 +163,7 @@ class Runner:
         self, case: ResolvedCase, transcript: Transcript, judge: ModelSpec, cassette: Cassette | None
     ) -> concurrent.futures.Future[Transcript]:
         """Ask a judge about a conversation that ran elsewhere."""
-        ask = self._ask_as("judge", judge, AskOptions(0, cassette))
+        ask = self._ask_as("judge", judge, AskOptions(0, cassette, public=case.public))
         return self._start(with_verdicts(case, transcript, judge, ask))
 
     def _ask_as(self, role: Role, spec: ModelSpec | None, options: AskOptions) -> AskOne:

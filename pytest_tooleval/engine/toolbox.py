@@ -18,6 +18,7 @@ from typing import NamedTuple
 from typing import Protocol
 
 from ..errors import ModelError
+from ..keys import PublicTexts
 from ..record.calls import ToolCall
 from ..record.transcript import NOT_RUN
 from ..record.transcript import CallStatus
@@ -96,6 +97,11 @@ class Toolbox:
     def most_calls(self) -> int:
         """The most calls of an agent with its own loop."""
         return self._case.max_rounds if self._case.goes_on else _MOST_CALLS
+
+    @property
+    def public(self) -> PublicTexts | None:
+        """What stands in the suite, in which nothing is a secret."""
+        return self._case.public
 
     @property
     def approvals(self) -> Mapping[str, str]:

@@ -77,7 +77,7 @@ async def _converse(trial: Trial, ask: Ask, other: AskOther, live: LiveTools | N
     case, number = trial.case, trial.number
     player = Player(case, ask, sampling_for(trial.model, case), number)
     user = user_in(case, trial.user, other("user", trial.user), number)
-    world = WorldTools(case.world) if case.world is not None else None
+    world = WorldTools(case.world, case.public) if case.world is not None else None
     sources: list[ToolSource] = [world] if world is not None else [Mocks(case)]
     if live is not None:
         sources.append(live)

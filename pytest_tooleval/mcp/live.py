@@ -143,7 +143,7 @@ class _Calls:
         except McpError as error:
             raise ModelError(f"{tool}: {error}", kind="tool_server") from None
         # Some servers echo headers and variables.
-        return self._now.server.scrubbed(answer)
+        return str(self._now.server.scrubbed_data(answer))
 
 
 def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | None = None) -> LiveMcp:

@@ -17,10 +17,11 @@ from urllib.parse import unquote
 from urllib.parse import urlsplit
 
 from ..errors import ConfigError
+from ..secrets import keep_secret
+from ..secrets import key_values
 from ..secrets import scrub
 from ..secrets import scrub_json
 from ..secrets import secret_values
-from ..secrets import sent_values
 from ..text import printable
 from ..text import shorten
 
@@ -73,6 +74,8 @@ class McpServer:
             raise ConfigError(f"env needs {_NAME_OF_VARIABLE}, not the value")
         if not self.timeout_s > 0:
             raise ConfigError(f"a time-out is a number of seconds above 0, got {self.timeout_s:g}")
+        for variable in self._variables:
+            keep_secret(variable)
 
     @property
     def url(self) -> str:
@@ -117,26 +120,27 @@ class McpServer:
 
     def scrubbed(self, text: str) -> str:
         """The text without the values of the variables and the secrets in the URL."""
-        return scrub(text, _longest_first({*self._sent(), *secret_values(self._variables)}))
+        sent = self._sent(self._variables)
+        return scrub(text, _longest_first({*sent, *secret_values(self._variables)}))
 
     def scrubbed_data(self, data: Any) -> Any:
         """A copy of a JSON value from the server, without the secrets that the server was sent.
 
         Short words stay: a tool must not change because a password is an ordinary word.
         """
-        values = {value for value in self._sent() if len(value) > _SHORT_WORD}
+        values = {value for value in self._sent(self.headers.values()) if len(value) > _SHORT_WORD}
         # Not `scrub`, which takes the word after "Basic" for credentials. All names, as `required`
         # repeats those of `properties`.
-        found = tuple(_longest_first({*values, *sent_values(None)}))
+        found = tuple(_longest_first({*values, *key_values()}))
         return scrub_json(data, found, all_names=True)
 
     @property
     def _variables(self) -> list[str]:
         return [*self.headers.values(), *self.env]
 
-    def _sent(self) -> set[str]:
-        """The secrets that the server was sent and may echo."""
-        values = [os.environ.get(name, "").strip() for name in self._variables]
+    def _sent(self, variables: Iterable[str]) -> set[str]:
+        """The values of these variables and the secrets in the URL, which the server may echo."""
+        values = [os.environ.get(name, "").strip() for name in variables]
         values += [word for value in values for word in value.split() if len(word) > _SHORT_WORD]
         if self.transport != "stdio":
             parts = urlsplit(self.url)

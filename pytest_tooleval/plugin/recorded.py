@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..imports.recorded.run import RecordedRun
 from ..imports.recorded.run import find_runs
 from ..record.transcript import text_of
+from ..secrets import redacted
 from ..suite.model import Suite
 from ..text import counted
 from ..text import printable
@@ -54,4 +55,4 @@ def _named(run: RecordedRun) -> str:
     if run.case:
         return f"these suites have no case {shown(run.case)}"
     said = next((text_of(each) for each in run.messages if each.get("role") == "user"), "")
-    return f'no case has its id or begins with "{shown(said)}"'
+    return f'no case has its id or begins with "{shown(redacted(said))}"'

@@ -25,6 +25,7 @@ from ..record.transcript import Judged
 from ..record.transcript import Transcript
 from ..record.transcript import gist_of
 from ..record.transcript import measures_of
+from ..secrets import redacted
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..suite.model import TestCase
@@ -62,10 +63,16 @@ def score_calls(
     if len(resolved.turns) > 1:
         turns = f"the case has {len(resolved.turns)} turns; use score_messages"
         raise ScoringError(f"{resolved.suite}::{resolved.id}: {turns}")
-    transcript = Transcript.from_calls(calls)
+    transcript = Transcript.from_calls(_received(call, resolved) for call in calls or ())
     if resolved.turns and transcript.calls:
         transcript = structs.replace(transcript, rounds=(*transcript.rounds, ENDING))
     return explained(resolved, score_transcript(resolved, transcript))
+
+
+def _received(call: ToolCall | Mapping[str, Any], case: ResolvedCase) -> ToolCall:
+    """The call without keys."""
+    made = ToolCall.coerce(call)
+    return structs.replace(made, **redacted(structs.asdict(made), case.public))
 
 
 def score_messages(
@@ -101,7 +108,7 @@ def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -
 
     System prompts are not compared: an agent may have its own.
     """
-    said = [dict(message) for message in messages]
+    said = redacted([dict(message) for message in messages], case.public)
     spoken = [index for index, message in enumerate(said) if message.get("role") not in SYSTEM_ROLES]
     prompt = [gist_of(message) for message in case.messages if message.get("role") not in SYSTEM_ROLES]
     begins = len(prompt) <= len(spoken) and all(

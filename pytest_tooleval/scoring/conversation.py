@@ -36,6 +36,7 @@ from ..record.transcript import CallStatus
 from ..record.transcript import Round
 from ..record.transcript import Transcript
 from ..record.transcript import text_of
+from ..secrets import without_key_values
 from ..suite.model import Expectations
 from ..suite.model import ResolvedCase
 from ..suite.model import Turn
@@ -434,7 +435,7 @@ def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any)
     if got is NOTHING:
         right, why = is_optional(wanted), _what_is_there(state, whole)
     else:
-        right, why = reason(wanted, got, RULES[case.param_scoring])
+        right, why = reason(wanted, without_key_values(got), RULES[case.param_scoring])
         if not right:  # the reason may quote the value
             _, why = reason(wanted, clean(got), RULES[case.param_scoring])
     return Check(path_text(whole), json_text(wanted), _shown(got), float(right), why)

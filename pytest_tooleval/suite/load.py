@@ -17,6 +17,8 @@ from ..errors import Problem
 from ..errors import SuiteError
 from ..errors import os_reason
 from ..record.transcript import text_of
+from ..secrets import holds_key_value
+from ..secrets import without_key_values
 from .checks import check_ids
 from .checks import check_suite
 from .checks import source_findings
@@ -93,6 +95,12 @@ def parse_document(
         source = _readable_source(data)
         if source is not None:
             data = {**data, "tools": list(fetch_tools(source))}
+    if holds_key_value(document.text):
+        # The address of a server is used as it is.
+        data = {
+            name: value if name == "tools_from" else without_key_values(value)
+            for name, value in data.items()
+        }
     folder = folder or Path(path).parent
     data, of_worlds = with_world_tools(data, folder)
     findings += of_worlds

@@ -24,6 +24,7 @@ from pydantic import PrivateAttr
 
 from ..errors import ConfigError
 from ..errors import ToolevalError
+from ..keys import PublicTexts
 from ..record.metrics import BUDGETS
 from ..worlds.world import WorldSpec
 from .explain import nearest
@@ -412,6 +413,16 @@ class Suite(_Strict):
 
     _folder: Path = PrivateAttr(default=Path())
 
+    @cached_property
+    def public(self) -> PublicTexts:
+        """What the suite says, with the modules of its worlds: nothing in it is a secret."""
+        return PublicTexts(self._texts)
+
+    def _texts(self) -> list[Any]:
+        worlds = (world_of(self, case) for case in self.test_cases)
+        files = {world.file for world in worlds if world is not None and world.file.is_file()}
+        return [self.model_dump(), *(file.read_text("utf-8", "replace") for file in files)]
+
     def case(self, id: str) -> TestCase:
         """The case with this id. Raises ToolevalError if there is none."""
         for case in self.test_cases:
@@ -452,7 +463,8 @@ class ResolvedCase(Struct, frozen=True):
     `temperature` and `max_tokens` are None if neither the command line, the case nor the suite sets
     them, `reasoning_effort` if the command line does not. `pass_rule` is `mean`, `all`, `any` or `K/N`
     with N trials. `live_tools` are the tools to call for real, if the command line allows them.
-    `messages` come before the first reply. `set_by` says which parameters the user has set, and where.
+    `messages` come before the first reply. `set_by` says which parameters the user has set, and where;
+    `public` what stands in the suite.
     """
 
     case: TestCase
@@ -475,6 +487,7 @@ class ResolvedCase(Struct, frozen=True):
     set_by: Mapping[str, str] = {}
     turns: tuple[ResolvedTurn, ...] = ()
     world: WorldSpec | None = None
+    public: PublicTexts | None = None
 
     @property
     def max_rounds(self) -> int:
@@ -535,6 +548,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         tools=tools,
         turns=turns,
         world=world_of(suite, case),
+        public=suite.public,
         tool_choice=over.tool_choice or case.tool_choice or suite.tool_choice or default_choice,
         temperature=_first(over.temperature, case.temperature, suite.temperature),
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),

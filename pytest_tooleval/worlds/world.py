@@ -36,6 +36,7 @@ from ..errors import error_text
 from ..record.calls import NO_OBJECT
 from ..secrets import scrub_json
 from ..secrets import secret_values
+from ..secrets import without_key_values
 from ..text import printable
 from ..text import shorten
 from ..text import shown
@@ -77,9 +78,14 @@ class WorldSpec:
     args: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def file(self) -> Path:
+        """Its module, if it is next to the suite."""
+        return self.folder / f"{self.target.partition(':')[0]}.py"
+
+    @property
     def identity(self) -> dict[str, Any]:
         """The world in the key of a cassette."""
-        file = self.folder / f"{self.target.partition(':')[0]}.py"
+        file = self.file
         code = hashlib.sha256(code_of(file)).hexdigest()[:16] if file.is_file() else None
         return {"target": self.target, "args": dict(self.args), "code": code}
 
@@ -155,7 +161,7 @@ class World:
         if _answered.setdefault(self._past.digest(), hash(content)) != hash(content):
             before = "something else after the same calls in another world"
             raise WorldError(f"{self.doing} answered {shown(clean(content))}, and {before}; {_KEEP}")
-        return clean(content)
+        return without_key_values(content)
 
     def _json(self, result: object) -> str:
         try:
@@ -181,7 +187,7 @@ class World:
 
 
 def clean(value: _T) -> _T:
-    """A text from a world, or other JSON, without secrets of the environment.
+    """A text from a world, or other JSON, as it may be shown: without secrets of the environment.
 
     Call it before cutting a text: half of a secret would not be recognised.
     """

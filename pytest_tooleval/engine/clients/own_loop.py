@@ -24,6 +24,7 @@ from ...record.calls import ToolCall
 from ...record.transcript import CallStatus
 from ...record.transcript import Message
 from ...record.transcript import sum_if_known
+from ...secrets import redacted
 from ..toolbox import Toolbox
 from .base import MOST_BYTES
 from .base import ChatAnswer
@@ -168,7 +169,9 @@ class OwnLoop:
         function = {"name": name, "arguments": text}
         wire = {"id": id, "type": "function", "function": function}
         message = {"role": "assistant", "content": None, "tool_calls": [wire]}
-        call = ToolCall.parse(name, text, id)
+        # No tool gets a key. The rounds keep it until they are compared with those of the agent.
+        public = self._toolbox.public
+        call = ToolCall.parse(redacted(name, public), redacted(text, public), id)
         try:
             if own:
                 found = await self._toolbox.check_own(call)

@@ -22,6 +22,7 @@ from ...errors import ModelError
 from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...scoring.tool_selection import is_expected
+from ...secrets import redacted
 from ...suite.model import ResolvedCase
 from ..cassettes.cassette import Cassette
 from ..cassettes.cassette import key_of
@@ -94,6 +95,7 @@ class LiveTools:
     ) -> None:
         self._live = live
         self._wanted = case.live_tools
+        self._public = case.public
         self._allowed = allowed
         self._model = model
         self._trial = trial
@@ -140,7 +142,7 @@ class LiveTools:
         self._require_allowed(call)
         if self._session is None:
             self._session = await self._stack.enter_async_context(self._live.server.session())
-        return await self._session.call(call.name, call.arguments or {})
+        return redacted(await self._session.call(call.name, call.arguments or {}), self._public)
 
     def _require_allowed(self, call: ToolCall) -> None:
         refusal = self.refusal or _not_allowed(self._live.server, [call.name], self._allowed)

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ...errors import ModelError
 from ...errors import WorldError
+from ...keys import PublicTexts
 from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...worlds.play import Worker
@@ -31,7 +32,8 @@ class WorldTools:
     answers_all = True
     is_live = False
 
-    def __init__(self, spec: WorldSpec) -> None:
+    def __init__(self, spec: WorldSpec, public: PublicTexts | None = None) -> None:
+        self._public = public
         self._world = World(spec)
         self._worker: Worker | None = None
 
@@ -43,13 +45,17 @@ class WorldTools:
             if self._worker is None:
                 self._worker = Worker()
                 await self._within(time_limit(made=False), self._worker, self._world.begin)
-            return await self._within(
+            content = await self._within(
                 time_limit(made=True),
                 self._worker,
                 lambda: self._world.call(call.name, call.arguments, offered),
             )
         except WorldError as error:
             raise ModelError(self._world.with_printed(error), kind="world") from None
+        if self._public is not None:
+            # Its code is the user's own, and a model may have to pass on what looks like a key.
+            self._public.add(content)
+        return content
 
     async def _within(self, limit: float, worker: Worker, work: Callable[[], _T]) -> _T:
         future = asyncio.wrap_future(worker.submit(work))

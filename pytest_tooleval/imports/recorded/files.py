@@ -12,12 +12,13 @@ from ...errors import Problem
 from ...errors import SuiteError
 from ...record.transcript import Message
 from ...record.transcript import text_of
+from ...secrets import redacted
+from ...secrets import without_key_values
 from ...suite.discovery import SUITE_ENDING
 from ...suite.source import MAX_PROBLEMS
 from ...text import json_text
 from ...text import shown
 from ..records import read_records
-from ..redaction import without_secrets
 from . import bfcl
 from . import chat
 from . import otel
@@ -86,8 +87,9 @@ def _bounded(run: RecordedRun) -> RecordedRun | Problem:
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)
     if size > _MOST_CHARACTERS:
         return run.problem(f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters")
-    clean, _ = without_secrets([messages, run.model, run.case, run.id, run.error])
-    messages, model, case, id, error = clean
+    # What looks like a key goes when the case is known, which may name it.
+    messages = without_key_values(messages)
+    model, case, id, error = redacted([run.model, run.case, run.id, run.error])
     # The name of the model becomes part of node ids.
     return run._replace(messages=messages, model=shown(model, 100), case=case, id=id, error=error)
 

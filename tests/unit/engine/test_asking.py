@@ -304,8 +304,9 @@ async def test_a_key_is_taken_out_of_names_reasons_and_other_spellings(
     asker = asker_for(ModelSpec("m", api_key_env="MY_KEY"))
     cassette = Cassette(tmp_path / "c.jsonl", "new")
     reply = await asker.ask(request(), AskOptions(0, cassette))
-    assert [made.arguments for made in reply.calls] == [{"city": "[secret]"}, {"[secret]": "x"}]
-    assert reply.finish_reason == "stop [secret]"
+    stand_in = "sk-" + "x" * 15
+    assert [made.arguments for made in reply.calls] == [{"city": stand_in}, {stand_in: "x"}]
+    assert reply.finish_reason == f"stop {stand_in}"
     assert "live" not in str(reply) + cassette.path.read_text()
 
 

@@ -47,14 +47,15 @@ async def test_tools_that_repeat_a_secret_are_scrubbed(monkeypatch: pytest.Monke
     monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", "hunter2-hunter2")
     stdio = server_of("stdio", "telling")
     found = await discover(McpServer("stdio", stdio.target, env=("TOOLEVAL_TEST_TOKEN",)))
+    stand_in = "x" * 15
     assert found.tools == (
         {
             "name": "login",
-            "description": "Basic login of [secret]",
+            "description": f"Basic login of {stand_in}",
             "inputSchema": {
                 "type": "object",
-                "properties": {"[secret]": {"type": "string", "default": "key [secret]"}},
-                "required": ["[secret]"],
+                "properties": {stand_in: {"type": "string", "default": f"key {stand_in}"}},
+                "required": [stand_in],
             },
         },
     )

@@ -168,12 +168,12 @@ def test_data_from_a_server_is_scrubbed_in_its_names_too(monkeypatch: pytest.Mon
     }
     # Other passwords of the machine may be ordinary words, and tools must not depend on the machine.
     assert server.scrubbed_data(data) == {
-        "description": "Basic search, a fast one of postgres; logged in with [secret]",
-        "properties": {"of [secret]": {"enum": ["[secret]", 1, None, True]}},
+        "description": "Basic search, a fast one of postgres; logged in with xxxxxxxxxxxxxxx",
+        "properties": {"of xxxxxxxxxxxxxxx": {"enum": ["sk-xxxxxxxxxxx", 1, None, True]}},
     }
 
 
 def test_what_a_url_holds_is_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
     server = McpServer("http", ("https://me:pass%2Fword@example.com/mcp?v=1&key=abc%2F12345",))
     text = "pass%2Fword pass/word abc/12345 v=1&key=abc%2F12345"
-    assert server.scrubbed_data(text) == "[secret] [secret] [secret] [secret]"
+    assert server.scrubbed_data(text) == "xxxxxxxxxxx xxxxxxxxx xxxxxxxxx xxxxxxxxxxxxxxxxxxx"

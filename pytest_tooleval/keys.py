@@ -1,0 +1,154 @@
+"""What keys look like, and what stands in for them.
+
+A stand-in keeps the public prefix and the length of a key (`sk-proj-xxxxxxxx`), and the characters that
+providers use, so that the usual patterns for leaked keys still find it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+from typing import NamedTuple
+
+
+class _Kind(NamedTuple):
+    """Keys of a kind contain `mark`, begin with the pattern `public`, and end with the pattern `rest`.
+
+    A stand-in has the `filler` in place of the rest, except for the parts that `kept` matches.
+    """
+
+    mark: str
+    public: str
+    rest: str
+    filler: str = "x"
+    # What OpenAI and Anthropic write into every key.
+    kept: str = "T3BlbkFJ|AA$"
+
+
+_KINDS = (
+    _Kind("sk-", "sk-(?:proj|svcacct|admin|None)-", r"[\w-]{16,}"),
+    _Kind("sk-ant-", r"sk-ant-(?:[a-z]+\d\d-)?", r"[\w-]{16,}"),
+    _Kind("sk-or-v1-", "sk-or-v1-", "[0-9a-f]{32,}", "0"),
+    # Short prefixes also occur within random text.
+    _Kind("sk-", "(?<![_-])sk-", "[A-Za-z0-9]{20,}"),
+    _Kind("hf_", "(?<![_-])hf_", "[A-Za-z0-9]{30,}"),
+    _Kind("k_", "[prs]k_(?:live|test)_", "[A-Za-z0-9]{16,}"),
+    _Kind("gsk_", "gsk_", "[A-Za-z0-9]{20,}"),
+    _Kind("gh", "gh[oprsu]_", "[A-Za-z0-9]{20,}"),
+    _Kind("github_pat_", "github_pat_", r"\w{20,}"),
+    _Kind("glpat-", "glpat-", r"[\w-]{20,}"),
+    _Kind("npm_", "npm_", "[A-Za-z0-9]{30,}"),
+    _Kind("pypi-", "pypi-AgE(?:IcHlwaS5vcmc|NdGVzdC5weXBpLm9yZw)?", r"[\w-]{16,}"),
+    _Kind("AKIA", "AKIA", "[A-Z0-9]{16}(?![A-Za-z0-9])", "X"),
+    _Kind("ASIA", "ASIA", "[A-Z0-9]{16}(?![A-Za-z0-9])", "X"),
+    _Kind("AIza", "AIza", r"[\w-]{30,}"),
+    _Kind("xox", "xox[abeoprs]-", r"[\w-]{10,}", "0", "-"),
+    # The first part of a JSON Web Token only names its algorithm.
+    _Kind("eyJ", r"eyJ[\w-]{10,}\.eyJ", r"[\w-]{10,}\.[\w-]{5,}", "x", r"\."),
+)
+# Not within a word; but escapes in JSON and URLs end in letters.
+_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))"
+_FOUND = tuple(
+    (each.mark, re.compile(f"{_START}({each.public}){each.rest}", re.ASCII)) for each in _KINDS
+)
+_PREFIXES = tuple((re.compile(each.public), each) for each in _KINDS)
+_BEARER = re.compile(
+    r"\b([Bb]earer\s+)((?=[\w.~+/-]*(?:\d|[A-Za-z]{20}))[\w.~+/-]{20,}={0,2})"  # a word has neither
+)
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)*")
+_UNKNOWN = _Kind("", "", "", "x", "(?!)")
+_HASH_OR_UUID = _Kind("", "", "", "0", "-")
+# A character of keys, as it may be written in JSON or a URL.
+_CODED = re.compile(r"\\{1,8}u00([2-7][0-9A-Fa-f])|%([2-7][0-9A-Fa-f])")
+_IN_KEYS = re.compile(r"[\w-]", re.ASCII)
+_ESCAPED = re.compile(r"\\.")  # in a pattern
+_WORDS = (re.compile(r"(?=[\d_-]*[A-Za-z])[\w-]{6,}", re.ASCII), re.compile("[A-Za-z0-9]{6,}"))
+
+
+class PublicTexts:
+    """Texts that hold no secrets, such as a suite: a key that they name stays as it is.
+
+    They name a key by at least six characters of what follows its public prefix. `read` gives JSON with
+    the texts; it is called when something first looks like a key.
+    """
+
+    def __init__(self, read: Callable[[], Any]) -> None:
+        self._read = read
+        self._added: set[str] = set()
+
+    def add(self, text: str) -> None:
+        """Take the keys in a further text for public."""
+        for mark, pattern in _FOUND:
+            if mark in text:
+                self._added.update(found[0] for found in pattern.finditer(text))
+
+    def names(self, key: str, prefix: str) -> bool:
+        """Whether a key is public; `prefix` is its public prefix."""
+        if key in self._added:
+            return True
+        folded, known = key.casefold(), f"{prefix} T3BlbkFJ".casefold()
+        return any(word in folded and word not in known for word in self._words)
+
+    @functools.cached_property
+    def _words(self) -> frozenset[str]:
+        words: set[str] = set()
+        for text in texts_in(self._read()):
+            for each in {text, _ESCAPED.sub(" ", text)}:
+                words.update(*(pattern.findall(each) for pattern in _WORDS))
+        return frozenset(word.casefold() for word in words if not word.isdigit())
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """The texts in a JSON value, names of members among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for member in value:
+            yield from texts_in(member)
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            yield str(name)
+            yield from texts_in(member)
+
+
+def stand_in(key: str) -> str:
+    """What takes the place of a key: of the same length, and the same whenever the key is."""
+    for pattern, kind in _PREFIXES:
+        if found := pattern.match(key):
+            return found[0] + _filled(key[found.end() :], kind)
+    return _filled(key, _HASH_OR_UUID if _HEXADECIMAL.fullmatch(key) else _UNKNOWN)
+
+
+def _filled(rest: str, kind: _Kind) -> str:
+    return re.sub(f"({kind.kept})|.", lambda each: each[1] or kind.filler, rest, flags=re.DOTALL)
+
+
+def without_keys(text: str, public: PublicTexts | None = None) -> str:
+    """The text with stand-ins for what looks like a key, unless that is public."""
+    text = _replaced(text, public)
+    if "\\u" in text or "%" in text:
+        plain = _CODED.sub(_decoded, text)
+        clean = _replaced(plain, public)
+        return text if clean == plain else clean
+    return text
+
+
+def _replaced(text: str, public: PublicTexts | None) -> str:
+    for mark, pattern in _FOUND:
+        if mark in text:
+            text = pattern.sub(lambda found: _unless_public(found[0], found[1], public), text)
+    if "earer" in text:
+        text = _BEARER.sub(lambda found: found[1] + _unless_public(found[2], "", public), text)
+    return text
+
+
+def _unless_public(key: str, prefix: str, public: PublicTexts | None) -> str:
+    return key if public is not None and public.names(key, prefix) else stand_in(key)
+
+
+def _decoded(code: re.Match[str]) -> str:
+    character = chr(int(code[1] or code[2], 16))
+    return character if _IN_KEYS.match(character) else code[0]
