@@ -204,11 +204,6 @@ def _error(text: str) -> str:
     return json.dumps({"error": shorten(text, _MAX_ERROR)}, ensure_ascii=False)
 
 
-def is_error(content: str) -> bool:
-    """Whether an answer only reports an error."""
-    return content.startswith('{"error": ')
-
-
 def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
     """The public methods of an object."""
     names = [
