@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Set
 
 MAX_LENGTH = 64
 _HASH_LENGTH = 6
@@ -23,7 +24,10 @@ def provider_name(name: str, taken: Collection[str] = ()) -> str:
     to one in `taken` (ignoring case, as scoring does), ends in six digits of a checksum of the original,
     so that it does not depend on the other names.
     """
-    used = {other.casefold() for other in taken}
+    return _free_name(name, {other.casefold() for other in taken})
+
+
+def _free_name(name: str, used: Set[str]) -> str:
     wanted = name if _ACCEPTED.fullmatch(name) else _spelled(name[:_LONGEST_READ])
     if wanted and len(wanted) <= MAX_LENGTH and wanted.casefold() not in used:
         return wanted
@@ -46,8 +50,10 @@ def provider_names(names: Iterable[str], known: Mapping[str, str] | None = None)
     earlier = {original: accepted for accepted, original in (known or {}).items()}
     given = {name: earlier[name] for name in originals if name in earlier}
     rest = (name for name in originals if name not in given)
+    used = {name.casefold() for name in given.values()}
     for name in sorted(rest, key=lambda name: (_ACCEPTED.fullmatch(name) is None, name)):
-        given[name] = provider_name(name, given.values())
+        given[name] = _free_name(name, used)
+        used.add(given[name].casefold())
     return {name: given[name] for name in originals}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from collections.abc import Set
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
@@ -79,7 +80,7 @@ def update_suite(
     own = read_model(before)
     scoring = own.param_scoring
     kept: list[Any] = []
-    written: list[str] = []  # ids of the cases that are no drafts
+    written: set[str] = set()  # ids of the cases that are no drafts
     drafted = 0
     made = {
         _unnamed(case): (key, place)
@@ -90,7 +91,7 @@ def update_suite(
         found = made.get(_unnamed(data)) if case.skip == DRAFT else None
         if found is None:
             kept.append(data)
-            written.append(str(case.id))
+            written.add(str(case.id))
             continue
         key, place = found
         if key in changed:
@@ -132,7 +133,7 @@ def _unnamed(case: Mapping[str, Any]) -> str:
 
 
 def _broken(
-    suite: Suite, written: Iterable[str], tools: Mapping[str, Tool], before: Mapping[str, Tool]
+    suite: Suite, written: Set[str], tools: Mapping[str, Tool], before: Mapping[str, Tool]
 ) -> dict[str, list[str]]:
     """The written cases that do not fit the suite's tools; `before` are the changed tools as they were.
 

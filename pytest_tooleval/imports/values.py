@@ -104,10 +104,10 @@ class _Values:
 
     def members(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """The required properties, and as many others as `minProperties` requires."""
-        properties, required = schema.get("properties", {}), schema.get("required", [])
+        properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
         others = [name for name in properties if name not in required]
         names = [name for name in properties if name in required]
-        names += [name for name in dict.fromkeys(required) if name not in properties]
+        names += [name for name in required if name not in properties]
         names += others[: max(0, _count(schema, "minProperties") - len(names))]
         made = {name: self.value(properties.get(name, True), name, depth + 1) for name in names}
         return {name: value for name, value in made.items() if value is not _NOTHING}
@@ -127,7 +127,7 @@ class _Values:
 
     def flat(self, schema: Any) -> tuple[Mapping[str, Any], set[str]]:
         """The schema merged with those in `$ref` and `allOf` at its top, and the references followed."""
-        flat: dict[str, Any] = {}
+        found: list[Mapping[str, Any]] = []
         followed: set[str] = set()
         waiting = [schema]
         while waiting and self.steps > 0:
@@ -140,12 +140,15 @@ class _Values:
             if reference is not None and reference not in followed:
                 followed.add(reference)
                 waiting.append(self.target(reference))
-            flat = {
-                **{key: value for key, value in part.items() if key not in ("allOf", "$ref")},
-                **flat,
-                "properties": {**part.get("properties", {}), **flat.get("properties", {})},
-                "required": [*part.get("required", ()), *flat.get("required", ())],
-            }
+            found.append(part)
+        flat: dict[str, Any] = {}
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        for part in reversed(found):  # the first counts
+            flat |= {key: value for key, value in part.items() if key not in ("allOf", "$ref")}
+            properties |= part.get("properties", {})
+            required += part.get("required", ())
+        flat |= {"properties": properties, "required": required}
         return {key: value for key, value in flat.items() if value or key not in _EMPTY}, followed
 
     def target(self, reference: str) -> Any:

@@ -121,6 +121,8 @@ def checks(
         rows = [row(name, got, why) for name in expected]
         return rows or [Check("arguments", "a JSON object", got, 0.0, why, place)]
     rows = []
+    # The first of several that differ only in case.
+    unexpected = {name.casefold(): name for name in reversed([*arguments]) if name not in expected}
     for name, value in expected.items():
         if name in arguments:
             right, why = reason(value, arguments[name], rules)
@@ -128,15 +130,12 @@ def checks(
         elif is_optional(value):
             rows.append(row(name, ABSENT, "may be absent", True))
         else:
-            rows.append(row(name, ABSENT, _missing(name, expected, arguments)))
+            rows.append(row(name, ABSENT, _missing(unexpected.get(name.casefold()))))
     if rules.mode == "bfcl":
-        unexpected = [name for name in arguments if name not in expected]
-        rows += [row(name, json_text(arguments[name]), "is not expected") for name in unexpected]
+        others = [name for name in arguments if name not in expected]
+        rows += [row(name, json_text(arguments[name]), "is not expected") for name in others]
     return rows
 
 
-def _missing(name: str, expected: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-    for other in arguments:
-        if other not in expected and other.casefold() == name.casefold():
-            return f"is missing; {json_text(other)} is a different name"
-    return "is missing"
+def _missing(like: str | None) -> str:
+    return "is missing" if like is None else f"is missing; {json_text(like)} is a different name"

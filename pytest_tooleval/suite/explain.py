@@ -6,16 +6,18 @@ import difflib
 import functools
 import json
 import re
+from collections.abc import Collection
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from ..text import ELLIPSIS
-from ..text import first_few
 from ..text import printable
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _BARE_WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null", "undefined": "null", "nil": "null"}
+_MOST_COMPARED = 500
 _QUOTES = "'`‘’‚“”„«»"
 
 
@@ -62,8 +64,12 @@ def field_path(loc: Iterable[str | int]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that was probably meant, ignoring case and underscores."""
-    return _nearest(name[:200], tuple(known))
+    """The known name that was probably meant, ignoring case and underscores.
+
+    None where there are so many that comparing with all of them would take long.
+    """
+    compared = tuple(islice(known, _MOST_COMPARED + 1))
+    return _nearest(name[:200], compared) if len(compared) <= _MOST_COMPARED else None
 
 
 # A file may have the same mistake in thousands of cases.
@@ -75,9 +81,10 @@ def _nearest(name: str, known: tuple[str, ...]) -> str | None:
     return plain[near[0]] if near else None
 
 
-def listing(names: Iterable[str], limit: int = 12) -> str:
+def listing(names: Collection[str], limit: int = 12) -> str:
     """Names in quotes, `"a", "b" and 3 more`."""
-    return first_few([show(name) for name in names], limit)
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(map(show, islice(names, limit))) + more
 
 
 def explain_syntax(text: str, offset: int, reason: str) -> tuple[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -287,10 +288,11 @@ def _params(names: Iterable[str], params: dict[str, Any], at: Loc, tools: list[T
     """Params that none of the acceptable tools accepts with the expected value."""
     wanted = {name.casefold() for name in names}
     acceptable = [tool for tool in tools if ANY_TOOL in wanted or tool.name.casefold() in wanted]
+    known = {parameter: None for tool in acceptable for parameter in _properties(tool)}
     for name, expected in params.items() if acceptable else ():
         taking = [tool for tool in acceptable if _takes(tool, name)]
         if not taking:
-            yield Finding((*at, name), _untaken(name, acceptable), at_key=True)
+            yield Finding((*at, name), _untaken(name, acceptable, known), at_key=True)
             continue
         values = _alternatives(expected)
         reasons = [_reason(tool, name, value) for value in values for tool in taking]
@@ -343,8 +345,7 @@ def _takes(tool: Tool, name: str) -> bool:
     return name in _properties(tool) or parameters.get("additionalProperties", False) is not False
 
 
-def _untaken(name: str, tools: list[Tool]) -> str:
-    known = {parameter: None for tool in tools for parameter in _properties(tool)}
+def _untaken(name: str, tools: list[Tool], known: Collection[str]) -> str:
     owner = show(tools[0].name) if len(tools) == 1 else "any of the expected tools"
     near = nearest(name, known)
     if near:

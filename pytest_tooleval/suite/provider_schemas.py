@@ -156,7 +156,7 @@ def _strict(schema: Mapping[str, Any], at: Loc) -> Iterator[Trouble]:
     if schema.get("additionalProperties") is not False:
         what = 'an object without "additionalProperties": false under "strict": true'
         yield Trouble(at, what, "", ("OpenAI",))
-    required = as_list(schema.get("required"))
+    required = {*as_list(schema.get("required"))}
     missing = [name for name in as_mapping(schema.get("properties")) if name not in required]
     if missing:
         what = f'parameters that are not required ({listing(missing)}) under "strict": true'

@@ -172,13 +172,15 @@ def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
 
     Schemas with an `$id` are left out: their references are relative to another document.
     """
-    elsewhere: list[Loc] = []
+    elsewhere: Loc | None = None
     for at, part in parts(schema):
+        if elsewhere is not None and at[: len(elsewhere)] == elsewhere:
+            continue
         if isinstance(part, dict):
-            if "$id" in part:
-                elsewhere.append(at)
+            # A schema comes right before all that is in it.
+            elsewhere = at if "$id" in part else None
             target = part.get("$ref")
-            if isinstance(target, str) and not any(at[: len(place)] == place for place in elsewhere):
+            if isinstance(target, str) and elsewhere is None:
                 yield (*at, "$ref"), target
 
 

@@ -150,7 +150,7 @@ def fill_parameters(prompt: str, parameters: Mapping[str, Any]) -> dict[str, Any
 
 
 def _fill(found: _Found, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    required = parameters.get("required", ())
+    required = frozenset(parameters.get("required", ()))
     properties = _properties(parameters)
     arguments: dict[str, Any] = {}
     for name in sorted(properties, key=lambda name: name not in required):

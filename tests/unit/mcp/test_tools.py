@@ -1,7 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
+from steps import Name
+from steps import growth
+
+from pytest_tooleval.mcp.discover import Discovery
+from pytest_tooleval.mcp.suites import functions_of
+from pytest_tooleval.mcp.suites import suite_of
 from pytest_tooleval.mcp.tools import as_functions
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite
@@ -94,3 +102,43 @@ def test_the_tools_make_a_suite_without_warnings() -> None:
     suite = parse_suite(json.dumps({"name": "s", "tools": functions.tools, "test_cases": [case]}))
     assert len(suite.tools) == len(names)
     assert lint_suite(suite) == []
+
+
+def _imported(schema: dict[str, Any], before: Any = None) -> dict[str, Any]:
+    found = Discovery("server", "1", (entry("tool", schema),))
+    return suite_of(found, functions_of(found, before), before, "Server", drafts=True)[0]
+
+
+def _required(size: int) -> None:
+    _imported(
+        {
+            "type": "object",
+            "properties": {Name(f"p{i}"): {"type": "string"} for i in range(size)},
+            "required": [Name(f"p{i}") for i in range(size)],
+        }
+    )
+
+
+def _references(size: int) -> None:
+    definitions = {f"d{i}": {"$id": f"urn:{i}"} for i in range(size)}
+    references = {f"p{i}": {"$ref": "#/$defs/d0"} for i in range(size)}
+    _imported({"type": "object", "$defs": definitions, "properties": references})
+
+
+def _parts(size: int) -> None:
+    parts = [{"properties": {Name(f"p{i}"): {}}, "required": [Name(f"p{i}")]} for i in range(size)]
+    _imported({"type": "object", "allOf": parts})
+
+
+def _renamed(size: int) -> None:
+    closed = {"type": "object", "additionalProperties": False}
+    old: dict[str, Any] = {f"old_name_{i}": {} for i in range(size)}
+    new: dict[str, Any] = {f"new_name_{i}": {} for i in range(size)}
+    suite = _imported({**closed, "properties": old, "required": list(old)})
+    del suite["test_cases"][0]["skip"]
+    _imported({**closed, "properties": new, "required": list(new)}, suite)
+
+
+@pytest.mark.parametrize("work", [_required, _references, _parts, _renamed])
+def test_a_server_cannot_make_the_import_take_hours(work: Callable[[int], None]) -> None:
+    assert growth(work) < 2.5

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from steps import growth
 
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.calls import ToolCall
@@ -226,3 +227,13 @@ def test_an_expected_value_without_end_is_the_suites_mistake() -> None:
 
     with pytest.raises(ScoringError, match="x: the expected value is nested too deeply"):
         params_match({"x": deep}, {"x": "y"}, "exact")
+
+
+def test_a_model_cannot_make_the_explanation_take_hours() -> None:
+    def invented(size: int) -> None:
+        expected = {f"right_{i}": i for i in range(size)}
+        made = call("get_weather", **{f"wrong_{i}": i for i in range(size)})
+        result = score([made], expected_tool="get_weather", expected_params=expected)
+        assert result.values["parameter_accuracy"] == 0.0
+
+    assert growth(invented) < 2.5

@@ -59,6 +59,12 @@ def test_nearest(name: str, expected: str | None) -> None:
     assert nearest(name, ["prompt", "expected_params"]) == expected
 
 
+def test_nothing_is_meant_among_thousands() -> None:
+    names = [f"name_{n}" for n in range(2000)]
+    assert nearest("nam_1", names[:100]) == "name_1"
+    assert nearest("nam_1", names) is None
+
+
 def test_a_long_listing_is_cut() -> None:
     assert listing(["a", "b"]) == '"a", "b"'
     assert listing("abcd", limit=2) == '"a", "b" and 2 more'
