@@ -185,15 +185,14 @@ class OwnLoop:
             future.set_exception(RunIsOver())
             self.rounds.append(ChatAnswer(message, latency_s=latency_s, status=("refused",)))
             return
+        made = ChatAnswer(message, latency_s=latency_s)
         runs_itself = own and found.status == "executed"
-        content = None if runs_itself else found.content
-        answer = {"role": "tool", "tool_call_id": id, "content": content}
-        answers = () if runs_itself else (answer,)
-        self.rounds.append(
-            ChatAnswer(message, latency_s=latency_s, answers=answers, status=(found.status,))
-        )
+        if not runs_itself:  # else only the agent knows what becomes of it
+            answer = {"role": "tool", "tool_call_id": id, "content": found.content}
+            made = structs.replace(made, answers=(answer,), status=(found.status,))
+        self.rounds.append(made)
         self._since = time.perf_counter()
-        future.set_result(content)
+        future.set_result(None if runs_itself else found.content)
 
     def end(self) -> None:
         """Raise RunIsOver in all waiting and later calls."""
@@ -233,7 +232,6 @@ class OwnLoop:
                     known = made.popleft()
                     if known.answer is not None:
                         answers[str(call.get("id"))] = {**known.answer, "tool_call_id": call.get("id")}
-                    if known.answer is not None or status[index] is None:
                         status[index] = known.status
             complete = structs.replace(each, answers=tuple(answers.values()), status=tuple(status))
             rounds.append(in_order(complete))
@@ -250,8 +248,8 @@ class OwnLoop:
 
 def _made(round_: ChatAnswer) -> _Made:
     """The only call of a round that the toolbox saw."""
-    answer = round_.answers[0] if round_.answers else None
-    return _Made(_call_key(round_.message["tool_calls"][0]), answer, round_.status[0])
+    key = _call_key(round_.message["tool_calls"][0])
+    return _Made(key, next(iter(round_.answers), None), next(iter(round_.status), None))
 
 
 def _call_key(call: Mapping[str, Any]) -> tuple[object, object]:
