@@ -19,6 +19,7 @@ from ..record.results import TrialResult
 from ..record.run import SCORING_VERSION
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
+from ..record.transcript import statuses_of
 from ..scoring import score_transcript
 from ..suite.fingerprints import ToolsContent
 from ..suite.fingerprints import content_of_case
@@ -154,7 +155,12 @@ class _AsBefore:
 
 
 def _read_again(transcript: Transcript) -> Transcript:
-    rounds = (structs.replace(each, reply=_reply_again(each.reply)) for each in transcript.rounds)
+    """The transcript as it would be read today, where it does not say itself what became of calls."""
+    read = statuses_of((each.reply.message, each.answers) for each in transcript.rounds)
+    rounds = []
+    for each, found in zip(transcript.rounds, read, strict=True):
+        status = each.status or (found if len(found) == len(each.reply.calls) else ())
+        rounds.append(structs.replace(each, reply=_reply_again(each.reply), status=status))
     return structs.replace(transcript, rounds=tuple(rounds))
 
 

@@ -259,16 +259,19 @@ def rewrite(project: Project, change: Callable[[dict[str, Any]], object]) -> Non
     (project.path / "old.json").write_text(json.dumps(document))
 
 
+METRICS = {"overall", "tool_selection", "parameter_accuracy", "arguments_valid", "no_extra_calls"}
+
+
 def under_older_rules(document: dict[str, Any], version: int = 0) -> None:
     """The record as rules would have made it that took any city."""
     document["run"].update(scoring_version=version, id="20200101-000000-older")
     for row in document["cases"]:
         row.update(outcome="passed", passes=row["scored"], reason="", tolerated=False)
-        row["scores"].update(overall=1.0, parameter_accuracy=1.0)
+        row["scores"] |= dict.fromkeys(METRICS.intersection(row["scores"]), 1.0)
         for trial in row["trials"]:
             trial.update(passed=True, failure=None, wrong="")
-            trial["scores"]["overall"].update(value=1.0)
-            trial["scores"]["parameter_accuracy"].update(value=1.0)
+            for metric in METRICS.intersection(trial["scores"]):
+                trial["scores"][metric]["value"] = 1.0
 
 
 def into_history(project: Project) -> None:
@@ -319,6 +322,30 @@ def test_a_baseline_of_other_scoring_rules_is_scored_again(
     # A drop is still one.
     older.suite(*many(20))
     assert older.run(*options).ret == 1
+
+
+def test_what_the_calls_and_the_end_of_a_reply_say_is_read_again(project: Project) -> None:
+    twice = {"name": "get_weather", "arguments": '{"city": "London", "city": "Paris"}'}
+    silent = {"returns": {"role": "assistant", "content": None, "finish_reason": "tool_calls"}}
+    nothing = {"expected_tool": None, "expected_params": None}
+    cases = [case(f"c{i}", {"calls": [twice]}) for i in range(15)]
+    project.suite(*cases, *(case(f"s{i}", silent, **nothing) for i in range(15)))
+    gate = "--tooleval-fail-under=overall=0"
+    project.run("--tooleval-json=old.json", gate)
+    assert {row["outcome"] for row in project.document("old.json")["cases"]} == {"failed"}
+
+    def as_it_was(document: dict[str, Any]) -> None:
+        under_older_rules(document)
+        for row in document["cases"]:
+            reply = row["trials"][0]["transcript"]["rounds"][0]["reply"]
+            reply["no_answer"] = None
+            for made in reply["calls"]:
+                made["arguments"] = {"city": "Paris"}
+
+    rewrite(project, as_it_was)
+    assert project.run("--tooleval-baseline=old.json", gate, "--tooleval-json=out.json").ret == 0
+    (model,) = project.document()["baseline"]["models"]
+    assert (model["cases"], model["worse"], model["better"]) == (30, [], [])
 
 
 def test_runs_of_the_same_rules_are_not_scored_again(older: Project) -> None:
