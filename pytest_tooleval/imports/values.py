@@ -16,6 +16,7 @@ from typing import Any
 from ..record.calls import is_nested_deeper
 from ..scoring.json_schema import is_valid
 from ..scoring.problems import CannotCompare
+from ..suite.exact import exact
 from ..suite.tool_schemas import parts
 from ..suite.tool_schemas import referred
 
@@ -231,5 +232,5 @@ def _number(schema: Mapping[str, Any], wanted: float, *, whole: bool) -> float:
     value = min(max(wanted, least), most)
     step = limit("multipleOf", 0)
     if step:
-        value = math.ceil(value / step) * step
+        value = float(math.ceil(exact(value) / exact(step)) * exact(step))
     return math.ceil(value) if whole or value == math.ceil(value) else value

@@ -84,11 +84,15 @@ def argument_flaw(case: ResolvedCase, calls: Sequence[ToolCall]) -> FailureCateg
 
 
 def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
-    """The arguments that a schema does not declare, if it declares any and does not allow more."""
+    """The arguments that a schema does not declare, if it says which there are and does not allow more.
+
+    An empty `properties` says that there are none.
+    """
     properties = schema.get("properties", {})
     if not isinstance(properties, dict) or arguments.keys() <= properties.keys():
         return []
     declared: set[str] = set()
+    says = False
     followed: set[str] = set()
     waiting: list[Any] = [schema]
     while waiting:
@@ -104,8 +108,9 @@ def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[
         if any(part.get(keyword, False) is not False for keyword in _OPEN):
             return []
         declared.update(part.get("properties", {}), part.get("required", ()))
+        says = says or bool(declared) or "properties" in part
         waiting += [member for keyword in _IN_PLACE for member in part.get(keyword, ())]
-    return [name for name in arguments if name not in declared] if declared else []
+    return [name for name in arguments if name not in declared] if says else []
 
 
 def _schema(case: ResolvedCase, call: ToolCall) -> dict[str, Any] | None:

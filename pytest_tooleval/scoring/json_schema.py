@@ -1,7 +1,7 @@
 """JSON Schema (draft 2020-12) for untrusted schemas and values.
 
-Validation is jsonschema's, with three differences: patterns have a time limit, a `$ref` never leads out
-of the schema, and a validation takes at most `TIMEOUT_S` seconds.
+Validation is jsonschema's, with four differences: numbers are exact decimals, patterns have a time
+limit, a `$ref` never leads out of the schema, and a validation takes at most `TIMEOUT_S` seconds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from ..record.calls import is_nested_deeper
+from ..suite.exact import KEYWORDS
+from ..suite.exact import Keyword
 from ..suite.plain_schemas import is_plainly_valid
 from . import regexes
 from .problems import CannotCompare
@@ -79,7 +80,7 @@ def violations(schema: Any, value: Any, limit: int = 20) -> list[tuple[str | Non
         raise CannotCompare("the JSON Schema refers to itself endlessly") from None
     except OverflowError as error:
         return [(None, f"a number is too large: {error}")]
-    except (TypeError, AttributeError, KeyError, ValueError) as error:
+    except (TypeError, AttributeError, KeyError, ValueError, ZeroDivisionError) as error:
         # A keyword with a value of the wrong type; suites are checked when they are loaded.
         raise CannotCompare(f"the JSON Schema is not valid: {error!r}") from None
 
@@ -118,9 +119,6 @@ def _without_dialect(schema: Any) -> Any:
     return [_without_dialect(member) for member in schema] if isinstance(schema, list) else schema
 
 
-Keyword = Callable[[Any, Any, Any, Any], "Iterator[ValidationError] | None"]
-
-
 @lru_cache(maxsize=1)
 def _validator_class() -> Any:
     from jsonschema import Draft202012Validator
@@ -130,9 +128,8 @@ def _validator_class() -> Any:
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
-        "uniqueItems": _unique_items,
     }
-    keywords = {**Draft202012Validator.VALIDATORS, **own}
+    keywords = {**Draft202012Validator.VALIDATORS, **KEYWORDS, **own}
     timed = {name: _timed(keyword) for name, keyword in keywords.items()}
     extend: Any = validators.extend
     return extend(Draft202012Validator, timed)
@@ -184,19 +181,3 @@ def _additional_properties(
             yield ValidationError(f"{name!r} is not one of the properties of the schema")
         else:
             yield from validator.descend(member, allowed, path=name)
-
-
-def _unique_items(validator: Any, unique: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    from jsonschema.exceptions import ValidationError
-
-    if unique and isinstance(instance, list) and len({_frozen(v) for v in instance}) < len(instance):
-        yield ValidationError("the members of the list are not unique")
-
-
-def _frozen(value: Any) -> Any:
-    """A hashable value, equal for values that are equal in JSON."""
-    if isinstance(value, dict):
-        return "object", frozenset((key, _frozen(member)) for key, member in value.items())
-    if isinstance(value, list):
-        return "list", tuple(_frozen(member) for member in value)
-    return ("boolean", value) if isinstance(value, bool) else ("value", value)

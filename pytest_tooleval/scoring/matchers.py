@@ -19,13 +19,13 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from ..record.calls import is_number
 from ..suite import matchers as shape
 from ..suite.dates import read_date
+from ..suite.exact import exact
 from ..suite.modes import ParamScoring
 from ..text import json_text
 from . import regexes
@@ -105,19 +105,10 @@ def near(expected: Number, actual: Number, absolute: Number, relative: Number) -
 
     Computed with decimals, not binary floats: 3.13 is within 0.01 of 3.14.
     """
-    if not (_is_finite(expected) and _is_finite(actual)):
+    if math.inf in (abs(expected), abs(actual)):
         return expected == actual
-    wanted = _decimal(expected)
-    tolerance = max(_decimal(absolute), _decimal(relative) * abs(wanted))
-    return abs(_decimal(actual) - wanted) <= tolerance
-
-
-def _is_finite(number: Number) -> bool:
-    return isinstance(number, int) or math.isfinite(number)
-
-
-def _decimal(number: Number) -> Fraction:
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
+    tolerance = max(exact(absolute), exact(relative) * abs(exact(expected)))
+    return bool(abs(exact(actual) - exact(expected)) <= tolerance)
 
 
 RULES: Mapping[str, Rules] = {

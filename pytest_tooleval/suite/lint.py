@@ -17,6 +17,7 @@ from ..record.metrics import CONVERSATION
 from ..text import printable
 from ..worlds.tools import tools_of
 from ..worlds.world import WorldSpec
+from .exact import KEYWORDS
 from .explain import describe
 from .explain import field_path
 from .explain import listing
@@ -323,9 +324,10 @@ def _reason(tool: Tool, name: str, value: Any) -> str | None:
 def _validator_class() -> Any:
     """A validator that ignores patterns, which may be slow."""
     from jsonschema import Draft202012Validator
-    from jsonschema.validators import extend
+    from jsonschema import validators
 
-    return extend(Draft202012Validator, {"pattern": None, "patternProperties": None})  # type: ignore[no-untyped-call]
+    extend: Any = validators.extend
+    return extend(Draft202012Validator, {**KEYWORDS, "pattern": None, "patternProperties": None})
 
 
 def _reason_text(error: Any) -> str:

@@ -109,6 +109,7 @@ def test_only_required_parameters_are_expected_in_the_order_of_the_properties() 
         ({"type": "integer", "minimum": 3, "multipleOf": 5}, 5),
         ({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, 0.5),
         ({"type": "number", "minimum": 1.5}, 1.5),
+        ({"type": "number", "maximum": 0.3, "multipleOf": 0.1}, 0.3),
         ({"minimum": 2}, 2),
         ({}, "example value"),
         (True, "example value"),

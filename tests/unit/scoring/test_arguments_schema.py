@@ -133,7 +133,9 @@ X = {"x": {"type": "integer"}}
         ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": X}}}, True),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": {**X, "y": {}}}}}, False),
         ({"properties": X, "allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"properties": {}}}}, True),
-        ({"properties": {}}, False),
+        ({"properties": {}}, True),
+        ({"properties": {}, "additionalProperties": True}, False),
+        ({"properties": {}, "anyOf": [{"properties": {**X, "y": {}}}]}, False),
         ({}, False),
     ],
 )
@@ -144,6 +146,15 @@ def test_invented_arguments(schema: dict[str, Any], invented: bool) -> None:
     if invented:
         assert result.failure in ("unexpected_parameter", "invalid_arguments")
         assert '"y"' in result.wrong or "'y'" in result.wrong
+
+
+def test_a_tool_without_parameters_takes_none() -> None:
+    tools = with_schema(properties={})
+
+    result = score([call("a", x=1)], tools, expected_tool="a", expected_params={})
+
+    assert result.failure == "unexpected_parameter"
+    assert score([call("a")], tools, expected_tool="a", expected_params={}).passed
 
 
 @pytest.mark.parametrize(

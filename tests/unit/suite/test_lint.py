@@ -109,6 +109,19 @@ def test_what_models_are_not_shown_is_said_once() -> None:
     assert list(found) == ["tools[0].function.parameters.properties.n.oneOf"]
 
 
+def test_a_price_that_its_schema_takes() -> None:
+    price = {"type": "number", "multipleOf": 0.01, "enum": [0.07, 19.99]}
+    pay = tool("get_weather", {"type": "object", "properties": {"price": price}})
+
+    found = warnings(
+        {"expected_params": {"price": 0.07}}, {"expected_params": {"price": 0.075}}, tools=[pay]
+    )
+
+    assert [at for at in found if "price" in at and "test_cases" in at] == [
+        "test_cases[1].expected_params.price"
+    ]
+
+
 def test_required_where_nothing_should_be_called() -> None:
     assert (
         "forces a call"
