@@ -408,9 +408,10 @@ def _hostile_row(number: int, text: str, model: str) -> CaseResult:
         metric: Score(0.0, text, (Check(text, "", text, 0.0, text),)),
     }
     made = trial_of(
-        Transcript(prompt, (Round(reply, answers),)),
+        Transcript(prompt, (Round(reply, answers, status=("refused", None)),)),
         scores=scores,
         failure="wrong_value",
+        not_played=(text,),
         calls_made=1,
         choices=(Choice(expected=text, called="x"), Choice(called=text, hallucinated=True)),
     )

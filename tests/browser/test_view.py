@@ -202,6 +202,24 @@ def test_every_turns_prompt_is_shown(draw: Draw) -> None:
     assert texts == ["user turn 1 hi", "user turn 2 and now?"]
 
 
+def test_a_call_that_did_not_run_says_so(draw: Draw) -> None:
+    made = trial(0)
+    assert made.transcript
+    round_ = made.transcript.rounds[0]
+    calls = (ToolCall("pay", {}), ToolCall("look", {}), ToolCall("refund", {}))
+    told = structs.replace(
+        round_, reply=structs.replace(round_.reply, calls=calls), status=("refused", "failed", "waiting")
+    )
+    line = "look was answered with an error, so it was not played on the world"
+    talk = structs.replace(made.transcript, rounds=(told,))
+    shown = structs.replace(made, transcript=talk, not_played=(line,))
+    page = draw(document(row("passed", shown))).page
+    page.locator(".cell button").click()
+    callees = page.locator(".trial .callee").all_inner_texts()
+    assert callees == ["calls pay (refused)", "calls look", "calls refund (waiting)"]
+    assert page.locator(".trial > .note").all_inner_texts() == [line]
+
+
 def test_a_row_opens_its_case_on_the_first_model_that_did_not_pass(draw: Draw) -> None:
     page = draw(document(row("passed", trial(0)), row("failed", trial(0, 0.6), model="two"))).page
     page.locator(".matrix .id").click()

@@ -28,7 +28,9 @@ export function makeField(use) {
   const options = { hint: spec.hint, wide: spec.wide };
   if (made.group) {
     const slot = el("div", { class: "slot", id: newId() });
-    const node = el("fieldset", { class: spec.wide ? "field wide" : "field" }, el("legend", {}, spec.label), made.group, spec.hint && el("small", {}, spec.hint), slot);
+    // The label of a flag stands beside its box.
+    const shape = `field${spec.wide ? " wide" : ""}${kind === "flag" ? " bare" : ""}`;
+    const node = el("fieldset", { class: shape }, el("legend", {}, spec.label), made.group, spec.hint && el("small", {}, spec.hint), slot);
     made.control.setAttribute("aria-describedby", slot.id);
     return { node, control: made.control, slot };
   }

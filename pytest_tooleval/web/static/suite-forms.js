@@ -400,7 +400,6 @@ export class SuiteForms {
           ? [...(hasCalls ? [this.calls(path, written)] : []), ...this.fieldsOf(hasCalls ? fields.EXPECTED_CALLS.slice(1) : fields.EXPECTED_CALLS, path, written)]
           : [];
     const flag = this.field(fields.IS_MULTI_TURN, path, () => again('[data-path$=".multi_turn"] input'));
-    flag.classList.add("bare", "wide");
     const isChain = item.multi_turn === true || [...fields.MULTI_TURN, fields.MOCKS].some((each) => item[each.key] !== undefined);
     return [
       ...this.fieldsOf(fields.CASE_MAIN, path, written),
