@@ -25,6 +25,7 @@ from .responses import ApiError
 from .responses import field_error
 from .responses import json_response
 from .runs import Runs
+from .suite_files import SuiteFolder
 
 
 def _runs(request: Request) -> Runs:
@@ -64,9 +65,12 @@ def _models(tables: ModelTables) -> Iterator[dict[str, Any]]:
 
 
 def _runs_for(request: Request, asked: NewRun) -> Runs:
-    """The runs, once all files of the new one are known to exist."""
+    """The runs, once the files of the new one are known to exist, and its cassette to be ours."""
+    folder: SuiteFolder = request.app.state.folder
     for file in asked.files:
-        request.app.state.folder.check(file)
+        folder.check(file)
+    if asked.cassette is not None:
+        folder.check_cassette(asked.cassette)
     return _runs(request)
 
 

@@ -23,11 +23,14 @@ from . import api_runs
 from . import api_suites
 from . import pages
 from .responses import ApiError
+from .responses import Limit
 from .responses import error_response
 from .runs import Runs
 from .security import Access
 from .security import Guard
 from .suite_files import SuiteFolder
+
+MAX_IMPORTS = 4
 
 _logger = logging.getLogger("pytest_tooleval.web")
 
@@ -49,6 +52,7 @@ def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) ->
     app.state.access = access
     app.state.folder = SuiteFolder(root)
     app.state.documents = {}
+    app.state.imports = Limit(MAX_IMPORTS, "imports")
     app.state.runs = Runs(app.state.folder.root, allowed_tools)
     return app
 

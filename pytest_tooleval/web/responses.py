@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from starlette.responses import Response
@@ -24,6 +27,23 @@ class ApiError(Exception):
         self.message = message
         self.problems = tuple(problems)
         self.extra = extra
+
+
+class Limit:
+    """So many of something at a time, as each is a process; ApiError 409 for one more."""
+
+    def __init__(self, most: int, what: str) -> None:
+        self._free = threading.BoundedSemaphore(most)
+        self._refusal = f"{most} {what} at a time are enough; wait for one to end"
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        if not self._free.acquire(blocking=False):
+            raise ApiError(409, self._refusal)
+        try:
+            yield
+        finally:
+            self._free.release()
 
 
 def field_error(status: int, field: str, message: str, file: str = "") -> ApiError:
@@ -51,6 +71,4 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
 
 def error_response(error: ApiError) -> Response:
     said = {"message": error.message, "problems": problem_dicts(error.problems)}
-    # The rest of a refused body may still arrive, and must not be read as the next request.
-    headers = {"Connection": "close"} if error.status == 413 else None
-    return json_response({"error": said, **error.extra}, error.status, headers)
+    return json_response({"error": said, **error.extra}, error.status)

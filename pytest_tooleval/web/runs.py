@@ -13,8 +13,10 @@ from .pytest_run import GRACE_S
 from .pytest_run import PytestRun
 from .pytest_run import estimate
 from .responses import ApiError
+from .responses import Limit
 
 MAX_RUNNING = 4
+MAX_ESTIMATES = 4
 START_S = 120.0
 _KEPT = 5
 
@@ -27,6 +29,7 @@ class Runs:
         self._allowed_tools = allowed_tools
         self._lock = threading.Lock()
         self._runs: list[PytestRun] = []
+        self._estimates = Limit(MAX_ESTIMATES, "estimates")
         self._is_closing = False
         self.is_closed = False
 
@@ -54,9 +57,13 @@ class Runs:
         return run
 
     def estimate(self, asked: NewRun) -> str:
-        """The estimate of a run. ApiError 422 with pytest's output if there is none."""
+        """The estimate of a run.
+
+        ApiError 409 if too many are being made, 422 with pytest's output if there is none.
+        """
         try:
-            is_told, text = estimate(self._root, asked, self._allowed_tools)
+            with self._estimates.one():
+                is_told, text = estimate(self._root, asked, self._allowed_tools)
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             raise ApiError(500, f"could not start pytest: {error}") from None
         if not is_told:

@@ -166,6 +166,15 @@ class SuiteFolder:
         if not self._path(file).is_file():
             raise _missing(file)
 
+    def check_cassette(self, folder: str) -> None:
+        """ApiError 403 if what is recorded there would be written outside of the project."""
+        try:
+            is_inside = (self.root / folder).resolve().is_relative_to(self.root)
+        except (OSError, RuntimeError, ValueError):
+            is_inside = False
+        if not is_inside:
+            raise field_error(403, "cassette", "expected a folder in the project")
+
     def read(self, file: str) -> bytes:
         """The bytes of a file; ApiError 404 if there is none, 413 if it is too large."""
         path = self._path(file)

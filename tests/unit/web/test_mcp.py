@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from pytest_tooleval.suite.load import load_suite
@@ -33,6 +35,14 @@ def test_a_preview_writes_nothing(client: TestClient, folder: Path, command: lis
     assert len(found["suite"]["test_cases"]) == 9
     assert found["file"] is None
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_few_servers_at_a_time(app: Starlette, client: TestClient, command: list[str]) -> None:
+    with ExitStack() as held:
+        for _ in range(4):
+            held.enter_context(app.state.imports.one())
+        assert client.post(PATH, json={"stdio": command}).status_code == 409
+    assert client.post(PATH, json={"stdio": command}).status_code == 200
 
 
 def test_a_suite_is_written_and_brought_up_to_date(

@@ -6,6 +6,9 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import as_completed
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -214,14 +217,49 @@ def test_what_a_run_would_ask_is_told_before(client: TestClient) -> None:
         ({"models": ["x"], "files": [FILE], "trials": 2.5}, 422, "trials"),
         ({"models": ["x"], "files": [FILE], "temperature": "hot"}, 422, "temperature"),
         ({"models": ["x"], "files": [FILE], "trails": 2}, 422, ""),
+        ({"models": ["x"], "files": [FILE], "cassette": "../tapes"}, 403, "cassette"),
+        ({"models": ["x"], "files": [FILE], "cassette": "tapes/../../tapes"}, 403, "cassette"),
+        ({"models": ["x"], "files": [FILE], "cassette": "/tapes"}, 403, "cassette"),
+        ({"models": ["x"], "files": [FILE], "cassette": "link/tapes"}, 403, "cassette"),
+        ({"models": ["x"], "files": [FILE], "cassette": "a\0b"}, 403, "cassette"),
     ],
 )
 def test_requests_that_cannot_be_run(
-    client: TestClient, body: dict[str, Any], status: int, field: str
+    client: TestClient, folder: Path, body: dict[str, Any], status: int, field: str
 ) -> None:
-    answer = client.post("/api/tool-eval", json=body)
-    assert answer.status_code == status
-    assert answer.json()["error"]["problems"][0]["field"] == field
+    (folder / "link").symlink_to("..")
+    for path in ("/api/tool-eval", "/api/tool-eval/estimate"):
+        answer = client.post(path, json=body)
+        assert answer.status_code == status
+        assert answer.json()["error"]["problems"][0]["field"] == field
+
+
+def test_a_cassette_of_the_project(run: Run, folder: Path) -> None:
+    (folder / "agent.py").write_text("def answer(messages, tools): return 'It rains.'")
+    (folder / "tooleval.toml").write_text('[models.mine]\ncallable = "agent:answer"\n')
+    assert run(models=["mine"], cassette="tapes/mine")["problem"] == ""
+    assert (folder / "tapes" / "mine" / "weather.jsonl").is_file()
+
+
+def test_a_few_estimates_at_a_time(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = threading.Event()
+
+    def estimate(*given: object) -> tuple[bool, str]:
+        free.wait(30)
+        return True, "a table"
+
+    monkeypatch.setattr(runs, "estimate", estimate)
+    body = {"files": [FILE], "models": ["baseline/lexical"]}
+    with ThreadPoolExecutor(12) as threads:
+        path = "/api/tool-eval/estimate"
+        asked = [threads.submit(client.post, path, json=body) for _ in range(12)]
+        refused = [done.result() for done in islice(as_completed(asked), 8)]
+        free.set()
+        statuses = [done.result().status_code for done in asked]
+    assert {answer.status_code for answer in refused} == {409}
+    assert "4 estimates at a time are enough" in refused[0].text
+    assert sorted(statuses) == [200] * 4 + [409] * 8
+    assert client.post(path, json=body).status_code == 200
 
 
 def test_models_are_those_of_the_config(

@@ -178,6 +178,25 @@ def test_the_address_that_was_printed_opens_the_page(start: Start) -> None:
     assert httpx.get(f"{served.base}/api/suites").status_code == 401
 
 
+def test_a_body_that_is_too_large_gets_an_answer(start: Start) -> None:
+    """Many clients read it only after they have sent everything."""
+    served = start()
+    head = f"Host: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {served.token}\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as connection:
+        size = 40_000_000
+        content = f"Content-Type: application/json\r\nContent-Length: {size}\r\n"
+        connection.sendall(f"POST /api/suites HTTP/1.1\r\n{head}{content}\r\n".encode())
+        sent = 33 * 2**20
+        connection.sendall(b" " * sent)
+        assert connection.recv(1, socket.MSG_PEEK)  # it has been refused
+        connection.sendall(b" " * (size - sent))
+        connection.sendall(f"GET /api/suites HTTP/1.1\r\n{head}Connection: close\r\n\r\n".encode())
+        with connection.makefile("rb") as file:
+            answers = file.read()
+    assert re.findall(rb"HTTP/1\.1 (\d+)", answers) == [b"413", b"200"]
+    assert b"the body is larger than 32 MiB" in answers
+
+
 @posix
 def test_only_this_machine_is_listened_to(start: Start) -> None:
     served = start()
