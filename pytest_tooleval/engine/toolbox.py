@@ -20,7 +20,6 @@ from typing import Protocol
 from ..errors import ModelError
 from ..keys import PublicTexts
 from ..record.calls import ToolCall
-from ..record.transcript import NOT_RUN
 from ..record.transcript import CallStatus
 from ..record.transcript import Message
 from ..record.transcript import Reply
@@ -139,9 +138,8 @@ class Toolbox:
         offered = [tool.name for tool in self.tools]
         sources = [source for source in self._sources if not source.is_live]
         for each in rounds:
-            status = each.status or (None,) * len(each.reply.calls)
-            for call, became in zip(each.reply.calls, status, strict=True):
-                if became not in NOT_RUN:
+            for call, became in zip(each.reply.calls, each.status, strict=False):
+                if became == "executed":
                     await _first_answer(sources, call, offered, None)
 
     @property

@@ -68,6 +68,32 @@ def test_a_call_of_a_returned_run_that_waits_changes_nothing(project: Project) -
         result.stdout.fnmatch_lines(['*calls refund(order="A1", amount=40) (waiting)'])
 
 
+_FAILING = """
+def answer(messages, tools, call_tool):
+    if len(messages) > 1:
+        return "Refunded: " + str(call_tool("get_order", {"order": "A1"}))
+    call = {"name": "refund", "arguments": {"order": "A1", "amount": 40}}
+    calls = [{"id": "c", "type": "function", "function": call}]
+    failed = {"role": "tool", "tool_call_id": "c", "content": "not valid", "status": "failed"}
+    call_tool("refund", {"order": "A1", "amount": 1})
+    paid = [{**calls[0], "id": "d", "function": {**call, "arguments": {"order": "A1", "amount": 1}}}]
+    ok = {"role": "tool", "tool_call_id": "d", "content": "ok"}
+    told = [{"role": "assistant", "tool_calls": each} for each in (calls, paid)]
+    return [told[0], failed, told[1], ok, "Done."]
+"""
+
+
+def test_a_replayed_turn_leaves_the_world_as_it_was(project: Project) -> None:
+    project.write("my_agent.py", _FAILING)
+    project.write("desk.py", DESK.read_text(encoding="utf-8"))
+    said = {"expected_text": ['"refunded": 1}']}
+    for again in ("How much?", "How much was it?"):  # the second is not on the cassette
+        turns = [{"prompt": "Refund A1.", "max_calls": 2}, {"prompt": again, **said}]
+        suite = {"name": "S", "world": "desk:Desk", "test_cases": [{"id": "c", "turns": turns}]}
+        project.write("s.tooleval.json", json.dumps(suite))
+        project.run("--tooleval-cassette=tapes").assert_outcomes(passed=1)
+
+
 def test_its_calls_run_on_a_server_with_a_session_of_its_own(pytester: pytest.Pytester) -> None:
     from .test_live_tools import Live
     from .test_live_tools import write
