@@ -107,7 +107,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
         for name, file in files.items():
             if file.resolve() in read:
                 raise ConfigError(f"--{name}={given[name]}: is a shard; name another file")
-        asked = _asked(given, parts[0].shard.judging, store, early_stop=parts[0].run.stops_early)
+        asked = _asked(given, parts[0].shard.judging, store)
     except ConfigError as error:
         raise click.UsageError(printable(_own(str(error)))) from None
     cases, document, verdict = _judged(parts, asked)
@@ -157,9 +157,7 @@ class _Asked(NamedTuple):
     options: Mapping[str, Any]
 
 
-def _asked(
-    given: Mapping[str, Any], judging: Mapping[str, Any], store: Path, *, early_stop: bool
-) -> _Asked:
+def _asked(given: Mapping[str, Any], judging: Mapping[str, Any], store: Path) -> _Asked:
     """The command line takes precedence over the ini file (`judging`), and both over their preset."""
     from ..history import load_side
     from ..verdicts.given import read_baseline
@@ -191,7 +189,6 @@ def _asked(
         read_gates(
             look,
             options.get("confidence"),
-            early_stop=early_stop,
             by_ini=() if "gate" in typed else sets,
         ),
         read_baseline(

@@ -11,9 +11,7 @@ import concurrent.futures
 import contextlib
 import random
 import threading
-from collections.abc import Callable
 from collections.abc import Coroutine
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from typing import TypeVar
@@ -86,31 +84,6 @@ class Runner:
         """Begin a trial. The future can be cancelled; it raises ModelError when there is no answer."""
         self._load_for(trial)
         return self._start(self._hold(trial))
-
-    def submit_until(
-        self, trials: Sequence[Trial], further: Callable[[Sequence[Answer]], int]
-    ) -> concurrent.futures.Future[list[Answer]]:
-        """Ask the trials of a case in waves, as many at a time as `further` says, until it says 0.
-
-        `further` gets the answers so far, errors among them; it runs on the engine's thread.
-        """
-        self._load_for(trials[0])
-        return self._start(self._in_waves(trials, further))
-
-    async def _in_waves(
-        self, trials: Sequence[Trial], further: Callable[[Sequence[Answer]], int]
-    ) -> list[Answer]:
-        answers: list[Answer] = []
-        while count := min(further(answers), len(trials) - len(answers)):
-            wave = trials[len(answers) : len(answers) + count]
-            answers += await asyncio.gather(*map(self._answer, wave))
-        return answers
-
-    async def _answer(self, trial: Trial) -> Answer:
-        try:
-            return await self._hold(trial)
-        except ModelError as error:
-            return error
 
     def _load_for(self, trial: Trial) -> None:
         """Import what asks the trial's models, if it is sure that not all their answers are recorded."""

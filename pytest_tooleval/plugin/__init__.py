@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _settings_key = pytest.StashKey[Settings]()
 _answers_key = pytest.StashKey[Path]()
-_recorded_key = pytest.StashKey[list[str]]()
 _scheduler_key = pytest.StashKey[Any]()
 _session_key = pytest.StashKey["EvalSession"]()
 
@@ -190,11 +189,6 @@ def pytest_configure_node(node: Any) -> None:
     if _answers_key not in config.stash:
         config.stash[_answers_key] = answers_folder(config.rootpath, resume=settings.resume)
     node.workerinput["tooleval_answers"] = str(config.stash[_answers_key])
-    if settings.cassette is not None and settings.record == "once":
-        # What counts is whether there was a file before the run, not when the worker looks.
-        if _recorded_key not in config.stash:
-            config.stash[_recorded_key] = [str(path) for path in settings.cassette.rglob("*.jsonl")]
-        node.workerinput["tooleval_recorded"] = config.stash[_recorded_key]
     if LEDGER not in config.stash:
         folder = Path(tempfile.mkdtemp(prefix="tooleval-"))
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))

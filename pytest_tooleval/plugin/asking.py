@@ -57,8 +57,8 @@ _T = TypeVar("_T")
 
 # A trial whose answer is recorded has it at once: thousands of futures keep the collector busy.
 Asked = Union[Answer, "concurrent.futures.Future[Transcript]"]
-# The trials of a case; or the one future of all of them, when asking may stop early.
-Pending = Union[list[Asked], "concurrent.futures.Future[list[Answer]]"]
+# The trials of a case.
+Pending = list[Asked]
 
 
 class Asking:
@@ -151,8 +151,6 @@ class Asking:
         # A rerun by pytest-rerunfailures wants a new answer, not the recorded one again.
         fresh, item.runs = item.runs > 0, item.runs + 1
         trials = [self._trial(item, number, fresh=fresh) for number in range(item.case.trials)]
-        if self.settings.early_stop and len(trials) > 1:
-            return self.runner.submit_until(trials, item.further_trials)
         return [self._begin_trial(trial) for trial in trials]
 
     def _judged(self, item: CaseItem, answer: Answer) -> Asked:
@@ -192,26 +190,21 @@ class Asking:
             spent = list(map(self._is_spent, again))
             if any(spent):
                 return
-            rows = [item.row(list(map(self._answer, self._trials_of(item)))) for item in items]
+            rows = [item.row(list(map(self._answer, self._pending[item.nodeid]))) for item in items]
             found = set(self.undecided(rows)).difference(r.nodeid for r in rows if r.outcome == "error")
             again = [item for item in again if item.nodeid in found and self._may_go_on(item)]
             for item in again:
-                asked = self._trials_of(item)
+                asked = self._pending[item.nodeid]
                 asked.append(self._begin_trial(self._trial(item, len(asked))))
-
-    def _trials_of(self, item: CaseItem) -> list[Asked]:
-        pending = self._pending[item.nodeid]
-        assert isinstance(pending, list)  # one future for all is that of --tooleval-early-stop
-        return pending
 
     def _may_go_on(self, item: CaseItem) -> bool:
         """A rule K/N says itself how many trials there are."""
         most = self.settings.most_trials or 0
-        return len(self._trials_of(item)) < most and needed_of(item.case.pass_rule) is None
+        return len(self._pending[item.nodeid]) < most and needed_of(item.case.pass_rule) is None
 
     def _is_spent(self, item: CaseItem) -> bool:
         """Whether --tooleval-max-cost left the last trial without an answer. Further ones go."""
-        asked = self._trials_of(item)
+        asked = self._pending[item.nodeid]
         last = self._answer(asked[-1])
         spent = isinstance(last, ModelError) and last.kind == "budget"
         if spent and len(asked) > item.case.trials:
@@ -234,9 +227,6 @@ class Asking:
             self._ask_in_rounds()
         pending = self._pending.pop(item.nodeid, None) or self._submit(item)
         try:
-            if not isinstance(pending, list):
-                waited = self.wait(pending)
-                return [waited] if isinstance(waited, ModelError) else waited
             return list(map(self._answer, pending))
         except BaseException:
             # Ctrl-C, or a time-out plugin: nobody will come back for these.
@@ -317,12 +307,9 @@ class Asking:
             folder, record = self._kept
             if folder is None:
                 return None
-            # A worker is told what there was before the run, when it could not look itself.
-            before = getattr(self._config, "workerinput", {}).get("tooleval_recorded")
-            existed = None if before is None else str(folder / name) in before
             wanted = self.settings.cassette is not None
             self._cassettes[suite_path] = Cassette(
-                folder / name, record, existed, wanted=wanted, appender=self._appender
+                folder / name, record, wanted=wanted, appender=self._appender
             )
         return self._cassettes[suite_path]
 
@@ -365,8 +352,7 @@ class Asking:
 
 
 def _futures(pending: Pending) -> Sequence[concurrent.futures.Future[Any]]:
-    asked = pending if isinstance(pending, list) else [pending]
-    return [each for each in asked if isinstance(each, concurrent.futures.Future)]
+    return [each for each in pending if isinstance(each, concurrent.futures.Future)]
 
 
 def is_skipped(item: pytest.Item) -> bool:

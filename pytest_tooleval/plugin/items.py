@@ -18,7 +18,6 @@ from msgspec import structs
 from ..engine.models.spec import ModelSpec
 from ..engine.runner import Answer
 from ..engine.tools.live import Live
-from ..errors import ScoringError
 from ..imports.recorded.run import RecordedRun
 from ..record.encoding import to_json
 from ..record.results import CaseResult
@@ -34,11 +33,9 @@ from ..suite.fingerprints import content_of_case
 from ..suite.model import ResolvedCase
 from ..suite.model import Suite
 from ..text import printable
-from ..verdicts.case import fewest_to_decide
 from ..verdicts.evaluate import Place
 from ..verdicts.evaluate import as_expected
 from ..verdicts.evaluate import evaluate
-from ..verdicts.evaluate import score_trials
 from ..verdicts.evaluate import unscored
 from .settings import Settings
 from .verdicts import tolerate
@@ -166,14 +163,6 @@ class CaseItem(pytest.Item):
     def _evaluated(self, answers: Sequence[Answer], *, explain: bool) -> CaseResult:
         scorers = self.origin.scorers
         return evaluate(self.case, self._model, self._place, answers, scorers, explain=explain)
-
-    def further_trials(self, answers: Sequence[Answer]) -> int:
-        """With --tooleval-early-stop: how many more trials to ask; 0 when the verdict is decided."""
-        try:
-            trials = score_trials(self.case, answers, self.origin.scorers)
-        except ScoringError:
-            return 0  # said when the case is judged
-        return fewest_to_decide(trials, self.case)
 
     def runtest(self) -> None:
         # Judges what `setup` has found. No docstring: Allure takes it for the description of each case.

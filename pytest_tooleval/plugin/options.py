@@ -12,7 +12,7 @@ from ..verdicts.options import Option
 
 # The most trials of --tooleval-trials=auto.
 DEFAULT_MOST = 10
-RECORD_MODES = ("none", "once", "new", "all")
+RECORD_MODES = ("none", "new", "all")
 
 _MODELS = (
     Option(
@@ -66,15 +66,13 @@ _VERDICT = (
         many=True,
     ),
     Option("pass", "how trials make a verdict: mean (default), all, any, or K/N, such as 4/5", "RULE"),
-    Option("early-stop", "ask trials one by one, and stop once the case's verdict is certain"),
     *JUDGING,
 )
 _ANSWERS = (
     Option("cassette", "keep answers in FOLDER, and replay them from there", "FOLDER", ini="string"),
     Option(
         "record",
-        "new (default) asks what is missing, none asks nothing, all asks again; once: "
-        "new without a file, else none",
+        "new (default) asks what is missing, none asks nothing, all asks again",
         choices=RECORD_MODES,
         ini="string",
     ),

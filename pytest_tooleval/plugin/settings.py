@@ -72,7 +72,6 @@ class Settings:
     allowed_tools: tuple[str, ...]
     concurrency: int
     timeout_s: float
-    early_stop: bool
     most_trials: int | None
     gates: Gates
     baseline: Baseline | None
@@ -165,7 +164,6 @@ def _read(config: pytest.Config, preset: AppliedPreset, part: Part | None) -> Se
         allowed_tools=_allowed_tools(config),
         concurrency=config.getoption("tooleval_concurrency"),
         timeout_s=config.getoption("tooleval_timeout"),
-        early_stop=config.getoption("tooleval_early_stop"),
         most_trials=most_trials,
         gates=gates,
         baseline=baseline,
@@ -377,8 +375,6 @@ def _check_auto(config: pytest.Config, gates: Gates, baseline: Baseline | None) 
             f"{option}: there is nothing to decide; add --tooleval-baseline, or a gate "
             "(--tooleval-fail-under) and --tooleval-confidence"
         )
-    if config.getoption("tooleval_early_stop"):
-        raise pytest.UsageError(f"{option}: asks in whole rounds; leave out --tooleval-early-stop")
     if "/" in (config.getoption("tooleval_pass") or ""):
         raise pytest.UsageError(
             f"{option}: --tooleval-pass=K/N already sets the number of trials; leave one out"
@@ -418,7 +414,6 @@ def _gates(config: pytest.Config, preset: AppliedPreset) -> Gates:
     return read_gates(
         partial(_given, config),
         config.getoption("tooleval_confidence"),
-        early_stop=config.getoption("tooleval_early_stop"),
         by_ini=preset.sets if preset.by_ini else (),
     )
 

@@ -127,11 +127,6 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     partial: Annotated[bool, doc("Whether a case of a suite was not selected or not reached.")] = False
     shard: Annotated[Shard | None, doc("Which part of a run it is; null: it is a whole run.")] = None
 
-    @property
-    def stops_early(self) -> bool:
-        """Whether a case stops once its verdict is decided (--tooleval-early-stop)."""
-        return bool(self.options.get("early-stop"))
-
 
 class SummedRun(Run, frozen=True, kw_only=True, gc=False):
     """The run as a whole, with sums over all its cases."""

@@ -163,8 +163,7 @@ def compare(
     sides = _by_model(old), _by_model(new)
     pairs = _model_pairs(*sides, models, names)
     problem = _problem(old, new, pairs, sides)
-    early = new.run.stops_early
-    compared = [] if problem else [_compare_model(pair, *sides, both, early) for pair in pairs]
+    compared = [] if problem else [_compare_model(pair, *sides, both) for pair in pairs]
     limits = max_drop, max_drop or MARGIN
     adjusted, tests = _adjust(compared)
     results = [
@@ -251,13 +250,6 @@ def _problem(
     if not pairs:
         has = [f"{shown(name)} has {labels_text(side)}" for name, side in zip(names, sides, strict=True)]
         return f"nothing to compare, no model is in both runs: {', '.join(has)}; pair them as OLD=NEW"
-    if old.run.stops_early != new.run.stops_early:
-        early, whole = names if old.run.stops_early else names[::-1]
-        return (
-            f"nothing to compare: {shown(early)} stopped asking once a verdict was decided, which "
-            f"shifts the means, but {shown(whole)} did not; run both with or both without "
-            "--tooleval-early-stop"
-        )
     return ""
 
 
@@ -266,7 +258,6 @@ def _compare_model(
     old: Mapping[str, Sequence[CaseRow]],
     new: Mapping[str, Sequence[CaseRow]],
     both: tuple[Rescored, Rescored],
-    early: bool,
 ) -> _Model:
     pairing = pair_cases(old[labels[0]], new[labels[1]])
     scored, incomparable = [], []
@@ -281,8 +272,8 @@ def _compare_model(
     cases = [_case(*pair) for pair in zip(scored, clusters, strict=True)]
     metrics = [found for name in _metric_names(cases) if (found := _metric(name, cases)) is not None]
     metrics += _by_suite(cases)
-    # The test of flips needs a fixed number of trials. With single ones it would repeat McNemar's test.
-    tests_flips = not early and any(case.counts[0] > 1 or case.counts[2] > 1 for case in cases)
+    # With single trials, the test of flips would repeat McNemar's test.
+    tests_flips = any(case.counts[0] > 1 or case.counts[2] > 1 for case in cases)
     flips_p = flip_test([case.counts for case in cases], clusters) if tests_flips else None
     return _Model(*labels, pairing, incomparable, cases, metrics, tests_flips, flips_p)
 

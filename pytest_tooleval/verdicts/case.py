@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Mapping
 from collections.abc import Sequence
 
 from ..record.results import Outcome
 from ..record.results import TrialResult
-from ..scoring.thresholds import TOLERANCE
 from ..scoring.thresholds import missed_thresholds
 from ..scoring.thresholds import over_budget
 from ..suite.model import ResolvedCase
@@ -98,49 +96,3 @@ def _counted_verdict(trials: Sequence[TrialResult], rule: str, planned: int) -> 
     if passes >= needed:
         return True
     return False if passes + open_ < needed else None
-
-
-def fewest_to_decide(trials: Sequence[TrialResult], case: ResolvedCase) -> int:
-    """The least number of further trials that could decide the verdict; 0 if it is decided.
-
-    `trials` are those answered so far.
-    """
-    planned, rule = case.trials, case.pass_rule
-    left = planned - len(trials)
-    if any(trial.failure == "forbidden_call" for trial in trials):
-        return 0
-    if rule != "mean":
-        decided = _counted_verdict(trials, rule, planned)
-        if decided is not None:
-            # Any trial could still make a forbidden call.
-            return left if decided and case.forbids else 0
-        passes = sum(trial.passed for trial in trials)
-        failures = sum(trial.error is None for trial in trials) - passes
-        needed = needed_passes(rule, planned)
-        return min(left, needed - passes, planned - needed + 1 - failures)
-    if any(trial.error is not None for trial in trials):
-        return 0  # an error in any case
-    if case.budgets or case.forbids:
-        return left
-    for more in range(left):
-        if _mean_decided(trials, more, left - more, case.thresholds):
-            return more
-    return left
-
-
-def _mean_decided(
-    trials: Sequence[TrialResult], more: int, left: int, thresholds: Mapping[str, float]
-) -> bool:
-    """Whether `more` trials, all right or all wrong, decide it, whatever the `left` others score."""
-    if not trials and not more:
-        return False
-    passes, fails = True, False
-    for metric, bound in thresholds.items():
-        values = [value for trial in trials if (value := trial.values.get(metric)) is not None]
-        if len(values) < len(trials):
-            return False  # the metric does not apply to every answer
-        count = len(values) + more + left
-        least, most = (sum(values) + more) / count, (sum(values) + left) / count
-        passes = passes and least >= bound - TOLERANCE
-        fails = fails or most < bound - TOLERANCE
-    return passes or fails

@@ -52,9 +52,7 @@ class Baseline:
     load: Load
 
 
-def read_gates(
-    given: Given, confidence: float | None, *, early_stop: bool, by_ini: Collection[str] = ()
-) -> Gates:
+def read_gates(given: Given, confidence: float | None, *, by_ini: Collection[str] = ()) -> Gates:
     """The gates. `by_ini` are options that a preset of the ini file has set.
 
     Raises ConfigError for invalid values, and for gates that cannot be judged.
@@ -71,8 +69,6 @@ def read_gates(
     from .gates import FailUnder
     from .gates import MostErrors
 
-    if early_stop:
-        _check_early_stop(entries, confidence)
     return Gates(
         tuple(FailUnder.parse(entry, where) for entry in entries),
         MostErrors.parse(errors, errors_where) if errors or asks_errors else None,
@@ -82,18 +78,6 @@ def read_gates(
         or (where.startswith("--") and "fail_under" not in by_ini)
         or (asks_errors and "max_errors" not in by_ini),
     )
-
-
-def _check_early_stop(entries: Sequence[str], confidence: float | None) -> None:
-    """Refuse gates on figures that are biased by stopping early."""
-    if confidence is not None:
-        raise ConfigError("--tooleval-confidence: intervals are not valid with --tooleval-early-stop")
-    for entry in entries:
-        if entry.rpartition(":")[2].startswith(("pass@", "pass^")):
-            raise ConfigError(
-                f"--tooleval-fail-under={entry}: needs all trials, but --tooleval-early-stop does "
-                "not ask them all"
-            )
 
 
 def read_baseline(

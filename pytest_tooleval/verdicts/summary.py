@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import TypeVar
 
-from msgspec import structs
-
 from ..record.comparison import Comparison
 from ..record.confusion import Confusion
 from ..record.document import Document
@@ -79,18 +77,11 @@ def kept_document(
 def _sums(
     run: Run, cases: Sequence[CaseRow], intervals: bool
 ) -> tuple[SummedRun, tuple[ModelSummary, ...], tuple[SuiteSummary, ...]]:
-    # Stopping early biases which cases have K trials.
-    whole_trials = not run.stops_early
-
-    def of(cases: Sequence[CaseRow]) -> Summary:
-        found = summarise(cases, intervals=intervals)
-        return found if whole_trials else structs.replace(found, reliability=None)
-
-    total = of(cases)
+    total = summarise(cases, intervals=intervals)
 
     def fields(group: Sequence[CaseRow]) -> dict[str, object]:
         # With one suite and model, all summaries are the same.
-        return _fields(total if len(group) == len(cases) else of(group))
+        return _fields(total if len(group) == len(cases) else summarise(group, intervals=intervals))
 
     models = tuple(
         ModelSummary(model=model, **fields(group))  # type: ignore[arg-type]

@@ -119,21 +119,14 @@ def simulate(
     models: int = 1,
     suites: int = 1,
     alike: bool = False,
-    early: bool = False,
 ) -> Side:
-    """A run, without what `compare` does not read.
-
-    `alike`: all trials of a case have the same answer. `early`: none is asked after a wrong one.
-    """
+    """A run, without what `compare` does not read. `alike`: a case has one answer in all trials."""
     rows = []
     for model, (number, rate) in itertools.product(range(models), enumerate(rates)):
         answers = [_answer(chance.random() < rate, chance) for _ in range(1 if alike else trials)]
-        if early:
-            wrong = (place for place, answer in enumerate(answers, start=1) if answer != RIGHT)
-            answers = answers[: next(wrong, trials)]
         answers *= trials if alike else 1
         rows.append(_row(number, answers, f"model-{model}", f"suite-{number % suites}"))
-    return _side(rows, early=early)
+    return _side(rows)
 
 
 def _row(
@@ -153,14 +146,13 @@ def _row(
     return msgspec.convert(row, CaseRow)
 
 
-def _side(rows: Sequence[CaseRow], *, early: bool = False) -> Side:
+def _side(rows: Sequence[CaseRow]) -> Side:
     run = Run(
         id="",
         started="",
         pytest_tooleval="",
         pytest="",
         python="",
-        options={"early-stop": True} if early else {},
     )
     return Side("simulated", run, rows)
 
@@ -216,7 +208,6 @@ def stress(pairs: int, seed: int) -> Iterable[list[str]]:
     kinds: dict[str, dict[str, Any]] = {
         "three models in each run": {"models": 3},
         "four suites in each run": {"suites": 4},
-        "both runs stopped early": {"early": True},
         "the trials of a case all alike": {"alike": True},
         "a drop of 10 points in all four suites": {"suites": 4, "drop": 0.10},
         "a drop of 2 points, 5 allowed": {"drop": 0.02, "max_drop": 0.05},

@@ -71,14 +71,6 @@ def test_new_cases_are_recorded_beside_old_ones(project: Project) -> None:
     assert project.calls == ["b"]
 
 
-def test_once_asks_nothing_after_the_first_recording(project: Project) -> None:
-    project.suite(right("a"))
-    project.run(CASSETTE, "--tooleval-record=once").assert_outcomes(passed=1)
-    project.suite(right("a"), right("b"))
-    project.run(CASSETTE, "--tooleval-record=once").assert_outcomes(passed=1, errors=1)
-    assert project.calls == ["a"]
-
-
 def test_all_asks_everything_anew(project: Project) -> None:
     project.suite(right("a"))
     project.run(CASSETTE)

@@ -361,15 +361,6 @@ def test_a_misspelt_metric_is_found_before_anything_is_asked(three: Project) -> 
     assert three.calls == []
 
 
-@pytest.mark.parametrize(
-    "gate", ["--tooleval-fail-under=pass^2=0.5", "--tooleval-fail-under=tag:pass@2=0.5"]
-)
-def test_what_stopping_early_bends_is_refused(three: Project, gate: str) -> None:
-    assert three.run(gate, "--tooleval-early-stop").ret == pytest.ExitCode.USAGE_ERROR
-    options = ("--tooleval-fail-under=overall=0.5", "--tooleval-confidence=0.9", "--tooleval-early-stop")
-    assert three.run(*options).ret == pytest.ExitCode.USAGE_ERROR
-
-
 def test_a_broken_hook_is_no_miss(three: Project) -> None:
     three.pytester.makeconftest(
         """

@@ -133,7 +133,6 @@ def test_the_cap_on_costs_ends_the_rounds_and_keeps_what_was_answered(project: P
             ["--tooleval-fail-under=pass_rate=0.9", "--tooleval-confidence=0.9"],
             "use pass^1",
         ),
-        (["--tooleval-baseline=old.json", "--tooleval-early-stop"], "asks in whole rounds"),
         (["--tooleval-baseline=old.json", "--tooleval-pass=1/2"], "already sets the number of trials"),
     ],
 )

@@ -87,12 +87,9 @@ def test_a_forbidden_call_fails_the_run_under_every_rule_and_gate(project: Proje
     project.suite(
         right("a"), case("b", {"calls": calls}, thresholds=loose), forbidden_calls=["get_time"]
     )
-    result = project.run(
-        "--tooleval-fail-under=overall=0.1", "--tooleval-pass=1/3", "--tooleval-early-stop"
-    )
+    result = project.run("--tooleval-fail-under=overall=0.1", "--tooleval-pass=1/3")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines([failed("called get_time, which is forbidden")])
-    assert project.calls.count("a") == 3  # a trial that is not asked has shown nothing
+    result.stdout.fnmatch_lines([failed("called get_time, which is forbidden*")])
 
 
 def test_a_forbidden_call_is_said_to_fail_the_run_beside_a_gate_that_passes(project: Project) -> None:

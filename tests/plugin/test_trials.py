@@ -1,4 +1,4 @@
-"""Several trials of a case: rules for the verdict, pass@k and pass^k, stopping early."""
+"""Several trials of a case: rules for the verdict, pass@k and pass^k."""
 
 from __future__ import annotations
 
@@ -113,37 +113,6 @@ def test_the_rule_of_the_file(trials: Project) -> None:
     rows = trials.rows()
     assert (rows["a[agent]"]["outcome"], len(rows["a[agent]"]["trials"])) == ("passed", 3)
     assert (rows["b[agent]"]["pass_rule"], len(rows["b[agent]"]["trials"])) == ("any", 1)
-
-
-@pytest.mark.parametrize(
-    ("rule", "cities", "asked", "outcome"),
-    [
-        ("all", [F, P, P, P, P], 1, "failed"),
-        ("all", [P, P, P, P, P], 5, "passed"),
-        ("any", [P, F, F, F, F], 1, "passed"),
-        ("any", [F, F, P, P, P], 3, "passed"),
-        ("4/5", [F, F, P, P, P], 2, "failed"),
-        ("4/5", [P, P, P, P, F], 4, "passed"),
-        ("mean", [F, P, P, P, P], 1, "failed"),
-        ("mean", [P, P, P, P, P], 5, "passed"),
-        ("mean", [E, P, P, P, P], 1, "error"),
-    ],
-)
-def test_asking_stops_when_the_verdict_is_decided(
-    trials: Project, rule: str, cities: list[str], asked: int, outcome: str
-) -> None:
-    options = ["--tooleval-early-stop", f"--tooleval-pass={rule}", "--tooleval-trials=5"]
-    ask(trials, cities, *options)
-    row = trials.rows()["a[agent]"]
-    assert (len(trials.calls), len(row["trials"]), row["outcome"]) == (asked, asked, outcome)
-
-
-def test_stopping_early_under_xdist(trials: Project) -> None:
-    trials.write("cities.json", json.dumps([F, P, P]))
-    trials.suite(right("a"), right("b"))
-    result = trials.run_subprocess("-n", "2", "--tooleval-early-stop", "--tooleval-trials=3")
-    assert result.ret == 1
-    assert sorted(trials.calls) == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from .why_missing import nearest
 from .why_missing import recorded_questions
 from .why_missing import summary
 
-RecordMode = Literal["none", "once", "new", "all"]
+RecordMode = Literal["none", "new", "all"]
 RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
 VERSION = 3
 _EXPLAINED = 10
@@ -105,8 +105,8 @@ def normalised(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 class Cassette:
     """The answers of one suite. Safe to use from several threads.
 
-    Modes, as in vcrpy: `none` replays and never asks; `once` records only while there is no file;
-    `new` replays what is there and records the rest; `all` asks everything anew.
+    Modes: `none` replays and never asks; `new` replays what is there and records the rest; `all` asks
+    everything anew.
 
     Where one is `wanted`, nothing is asked that cannot be recorded. Any other answer is good without.
     """
@@ -115,7 +115,6 @@ class Cassette:
         self,
         path: Path,
         mode: RecordMode,
-        existed: bool | None = None,
         *,
         wanted: bool = False,
         appender: Appender | None = None,
@@ -131,8 +130,7 @@ class Cassette:
         self._unrecorded = 0
         self._lock = threading.Lock()
         self._answers: dict[str, ChatAnswer] = {}
-        # Whether there was a file before the run; looked up when first needed if not given.
-        self._existed = existed
+        self._looked = False
         self._read_bytes = self._read_lines = 0
         self._secrets: tuple[str, ...] | None = None
         self._explained = 0
@@ -161,7 +159,7 @@ class Cassette:
         if self.mode == "all":
             return True
         with self._lock:
-            if self._existed is None:
+            if not self._looked:
                 self._read_on()
             return not self._answers
 
@@ -193,10 +191,7 @@ class Cassette:
     @property
     def may_ask(self) -> bool:
         """Whether a question that is not recorded may be asked of the model."""
-        with self._lock:
-            if self._existed is None:
-                self._read_on()
-        return self.mode in ("new", "all") or (self.mode == "once" and not self._existed)
+        return self.mode != "none"
 
     def require_writing(self) -> None:
         """ModelError when it is wanted and cannot be written, so that asking would be for nothing."""
@@ -257,8 +252,7 @@ class Cassette:
             size = self.path.stat().st_size
         except OSError:
             size = None
-        if self._existed is None:
-            self._existed = size is not None
+        self._looked = True
         if size in (None, self._read_bytes):
             return
         try:

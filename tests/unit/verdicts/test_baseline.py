@@ -366,27 +366,6 @@ def test_flips_fail_however_large_a_drop_is_allowed() -> None:
     )
 
 
-def test_flips_are_not_tested_where_asking_stopped_early() -> None:
-    old = document([row(number, 10, 10) for number in range(30)], **{"early-stop": True})
-    new = document(
-        [row(0, 0, 1), *(row(number, 10, 10) for number in range(1, 30))], **{"early-stop": True}
-    )
-    comparison = compare(old, new)
-    (model,) = comparison["models"]
-    assert len(model["flips"]) == 1
-    assert model["flips_p"] is None
-    assert model["flips_p_adjusted"] is None
-    assert not comparison["failed"]
-
-
-def test_runs_with_and_without_early_stop_cannot_be_compared() -> None:
-    early = document([row(number, 5, 5) for number in range(30)], **{"early-stop": True})
-    comparison = compare(runs([5] * 30, 5), early)
-    assert comparison["failed"]
-    assert comparison["models"] == []
-    assert comparison["message"].startswith("nothing to compare: this run stopped asking")
-
-
 # What fails
 
 

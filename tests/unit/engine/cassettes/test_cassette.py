@@ -68,29 +68,18 @@ def test_a_line_can_be_read_by_people(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "asks_without_file", "asks_with_file", "replays"),
+    ("mode", "asks", "replays"),
     [
-        ("none", False, False, True),
-        ("once", True, False, True),
-        ("new", True, True, True),
-        ("all", True, True, False),
+        ("none", False, True),
+        ("new", True, True),
+        ("all", True, False),
     ],
 )
-def test_modes(
-    path: Path, mode: RecordMode, asks_without_file: bool, asks_with_file: bool, replays: bool
-) -> None:
-    assert Cassette(path, mode).may_ask is asks_without_file
+def test_modes(path: Path, mode: RecordMode, asks: bool, replays: bool) -> None:
     recorded(path)
     again = Cassette(path, mode)
-    assert again.may_ask is asks_with_file
+    assert again.may_ask is asks
     assert (again.find(KEY) is not None) is replays
-
-
-def test_once_goes_on_recording_in_the_run_that_began_the_file(path: Path) -> None:
-    cassette = Cassette(path, "once")
-    assert cassette.may_ask
-    cassette.add(KEY, ASKED, ANSWER)
-    assert cassette.may_ask
 
 
 def test_of_two_answers_the_later_one_holds(path: Path) -> None:
@@ -233,7 +222,7 @@ def test_nothing_is_asked_for_a_wanted_cassette_that_cannot_be_written(tmp_path:
 
 
 def test_trying_leaves_no_file(path: Path) -> None:
-    Cassette(path, "once", wanted=True).require_writing()
+    Cassette(path, "new", wanted=True).require_writing()
     assert list(path.parent.iterdir()) == []
 
 
