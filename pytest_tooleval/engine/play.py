@@ -10,6 +10,7 @@ from msgspec import structs
 from ..record.transcript import Message
 from ..record.transcript import Round
 from ..record.transcript import Transcript
+from ..record.transcript import ended_turn
 from ..suite.model import ResolvedCase
 from .players import Player
 from .toolbox import Toolbox
@@ -36,7 +37,8 @@ async def play(
         if said is None:
             break
         messages += said
-        first, *rest = await player.play(messages, Toolbox(case, sources, allowed, turn))
+        played = await player.play(messages, Toolbox(case, sources, allowed, turn))
+        first, *rest = ended_turn(played)
         if turn:
             first = structs.replace(first, prompt=said)
         else:

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from ..errors import ScoringError
 from ..record.calls import ToolCall
+from ..record.endings import no_answer
 from ..record.results import TrialResult
 from ..record.transcript import Judged
 from ..record.transcript import Reply
@@ -99,8 +100,9 @@ def _score(case: ResolvedCase, turns: Sequence[Done]) -> TrialResult:
         if done.calls:
             rounds.append(Round(Reply(message=MESSAGE, calls=done.calls, format="native"), (), said))
             said = ()
-        reply = Reply(message={"role": "assistant", "content": done.text}, format="native")
-        rounds.append(Round(reply, (), said))
+        silent = None if done.calls else no_answer((), done.text, None, None)
+        message = {"role": "assistant", "content": done.text}
+        rounds.append(Round(Reply(message=message, format="native", no_answer=silent), (), said))
     transcript = Transcript((), tuple(rounds))
     # Only a judge could tell whether the rubrics are met.
     met = tuple(Judged(rubric, turn, True) for turn, rubric in to_judge(case, transcript))
@@ -151,12 +153,7 @@ def _all(case: ResolvedCase, right: Sequence[Done]) -> Iterator[Wrong]:
     for number, done in enumerate(right):
         for kind, calls, found in _wrong_calls(case, number, done):
             yield Wrong(kind, [*right[:number], Done(calls, done.text), *right[number + 1 :]], found)
-        turn = case.turns[number].turn
-        parts = (turn, case.case)
-        seen = any(p.expected_text or p.expected_calls or p.expected_state for p in parts)
-        line = Found("text_not_looked_at", {"expected_text": [FILL_IN]}, f"turns[{number}]")
-        silent = [*right[:number], Done(done.calls, ""), *right[number + 1 :]]
-        yield Wrong("nothing_said", silent, None if seen else line)
+        yield Wrong("nothing_said", [*right[:number], Done(done.calls, ""), *right[number + 1 :]])
 
 
 def _wrong_calls(

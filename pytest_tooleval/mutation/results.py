@@ -43,7 +43,6 @@ Gap = Literal[
     "any_calls",
     "free_calls",
     "calls_not_looked_at",
-    "text_not_looked_at",
 ]
 GAPS: Mapping[Gap, str] = {
     "threshold": "a metric is lower, but no threshold requires it",
@@ -55,7 +54,6 @@ GAPS: Mapping[Gap, str] = {
     "any_calls": 'any number of calls is right (`expected_tool: "*"`, `bfcl`)',
     "free_calls": "the turn allows further calls, even destructive ones",
     "calls_not_looked_at": "neither the turn nor the case checks calls or state",
-    "text_not_looked_at": "neither the turn nor the case expects calls, state or text",
 }
 
 

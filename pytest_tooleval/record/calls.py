@@ -96,7 +96,8 @@ class ToolCall(Struct, frozen=True, gc=False):
             return call
         function = call.get("function")
         source = function if isinstance(function, Mapping) else call
-        return cls.parse(as_text(source.get("name")), source.get("arguments"), call.get("id"))
+        id = as_text(call.get("id")) or None
+        return cls.parse(as_text(source.get("name")), source.get("arguments"), id)
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

@@ -23,7 +23,7 @@ from .untrusted import as_list
 from .untrusted import as_mapping
 from .untrusted import as_text
 
-NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call", "gave_up"]
+NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call", "empty_answer", "gave_up"]
 
 
 class NoAnswer(Struct, frozen=True, gc=False):
@@ -73,18 +73,23 @@ _MEANING = {word: meaning for meaning, words in _WORDS.items() for word in words
 
 
 def no_answer(
-    calls: Sequence[ToolCall], text: str, reason: str | None, message: str | None
+    calls: Sequence[ToolCall], text: str | None, reason: str | None, message: str | None
 ) -> NoAnswer | None:
     """Why a reply with these calls and this text cannot be used; None if it can.
+
+    An answer has a text or a call: to say nothing, or only to think, is none. `text` is None where what
+    was said does not count.
 
     The calls of an answer that was cut off or malformed are judged if the last of them is complete.
     Providers that parse arguments themselves turn truncated ones into `{}`.
     """
     meaning = _meaning(reason)
-    if not calls and not text.strip() and (reason or "").lower() in _CALLED:
-        return NoAnswer("malformed_call", f"{reason}: no call could be read")
     if meaning is None or meaning == "failed":
-        return None
+        if calls or text is None or text.strip():
+            return None
+        if (reason or "").lower() in _CALLED:
+            return NoAnswer("malformed_call", f"{reason}: no call could be read")
+        return NoAnswer("empty_answer", "neither a text nor a call")
     last = calls[-1].arguments if calls else None
     if (meaning == "cut_off" and last) or (meaning == "malformed_call" and last is not None):
         return None
@@ -107,6 +112,12 @@ def ending_of(*documents: object) -> Ending | None:
             f"the provider ended the answer with {known[0].reason}{said}", kind="server", retryable=True
         )
     return found
+
+
+def usual_reason(*documents: object) -> str | None:
+    """The finish reason in the documents of an answer that ended normally, if they have one."""
+    endings = (ending for document in documents for ending in _endings(document))
+    return next((ending.reason for ending in endings if ending.reason), None)
 
 
 def _meaning(reason: str | None) -> NoAnswerCategory | Literal["failed"] | None:

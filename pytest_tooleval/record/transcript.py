@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -19,7 +20,11 @@ from .calls import ToolCall
 from .endings import NoAnswer
 from .endings import ending_of
 from .endings import no_answer
+from .endings import usual_reason
 from .fields import doc
+from .recovery import CallFormat
+from .recovery import calls_in
+from .untrusted import as_list
 from .untrusted import as_mapping
 from .untrusted import as_text
 from .untrusted import objects_in
@@ -28,7 +33,6 @@ from .untrusted import objects_in
 # (thinking blocks, signatures), so that it can be sent back unchanged.
 Message = dict[str, Any]
 SYSTEM_ROLES = ("system", "developer")
-CallFormat = Literal["native", "recovered"]
 # What became of a call. Executed: the tool, its mock or the world answered it; failed: its answer
 # reports an error; refused: it was stopped before it ran; waiting: it waits for an approval.
 CallStatus = Literal["executed", "failed", "refused", "waiting"]
@@ -162,12 +166,22 @@ class Transcript(Struct, frozen=True, gc=False):
         return cls(rounds=(Round(Reply(message=message, calls=made, format="native")),))
 
     @classmethod
-    def from_messages(cls, messages: Iterable[Message], given: Sequence[Message] = ()) -> Transcript:
+    def from_messages(
+        cls,
+        messages: Iterable[Message],
+        given: Sequence[Message] = (),
+        offered: Sequence[Collection[str]] | None = None,
+    ) -> Transcript:
         """A conversation from its chat messages: a message of the user begins a turn.
 
         `given` are the messages before them, which may include replies. `refusal` and `finish_reason`
         of a reply say how it ended. Raises ModelError when the provider broke it off.
+
+        With the tools `offered` in each turn, the last ones also in later turns, replies are read as
+        those of a live model: calls written as text are calls, and a turn without text and calls has no
+        usable answer. Otherwise text is text, and silence an answer, as for benchmarks.
         """
+        turn = 0
         prompt: list[Message] = []
         said: list[Message] = list(given)
         rounds: list[Round] = []
@@ -177,7 +191,9 @@ class Transcript(Struct, frozen=True, gc=False):
                 if rounds and all(each.get("role") in SYSTEM_ROLES for each in said):
                     rounds[-1] = _with_answers(rounds[-1], said)  # a reminder within the turn
                     said = []
-                rounds.append(Round(_reply(message), (), tuple(said) if rounds else ()))
+                turn += bool(rounds and said)
+                names = None if offered is None else offered[min(turn, len(offered) - 1)]
+                rounds.append(Round(_reply(message, names), (), tuple(said) if rounds else ()))
                 prompt, said = prompt if len(rounds) > 1 else said, []
             elif role == "tool" and rounds:
                 rounds[-1] = _with_answers(rounds[-1], [message])
@@ -185,7 +201,9 @@ class Transcript(Struct, frozen=True, gc=False):
                 said.append(message)
         statuses = statuses_of((each.reply.message, each.answers) for each in rounds)
         rounds = [structs.replace(r, status=s) for r, s in zip(rounds, statuses, strict=True)]
-        return cls(tuple(prompt if rounds else said), tuple(rounds))
+        found = cls(tuple(prompt if rounds else said), tuple(rounds))
+        turns = (each for turn in found.turns for each in ended_turn(turn))
+        return structs.replace(found, rounds=tuple(turns))
 
     @property
     def turns(self) -> tuple[tuple[Round, ...], ...]:
@@ -230,16 +248,24 @@ class Transcript(Struct, frozen=True, gc=False):
         return tuple(messages)
 
 
-def _reply(message: Message) -> Reply:
-    calls = tuple(ToolCall.coerce(call) for call in message.get("tool_calls") or ())
-    reason, said = ending_of(message, {"choices": [{"message": message}]}) or (None, None)
-    return Reply(
-        message=message,
-        calls=calls,
-        format="native",
-        finish_reason=reason,
-        no_answer=no_answer(calls, text_of(message), reason, said),
-    )
+def _reply(message: Message, names: Collection[str] | None) -> Reply:
+    text = text_of(message)
+    calls, format = calls_in(message, text, names or ())
+    ending = ending_of(message, {"choices": [{"message": message}]})
+    reason, said = ending or (usual_reason(message), None)
+    why = no_answer(calls, None if names is None else text, reason, said)
+    return Reply(message=message, calls=calls, format=format, finish_reason=reason, no_answer=why)
+
+
+def ended_turn(rounds: Sequence[Round]) -> Sequence[Round]:
+    """The rounds of a turn. A reply that ends it without a word has a usable answer before it."""
+    *before, last = rounds
+    found = last.reply.no_answer
+    if found is None or found.category != "empty_answer":
+        return rounds
+    if not any(each.reply.calls or each.reply.text.strip() for each in before):
+        return rounds
+    return [*before, structs.replace(last, reply=structs.replace(last.reply, no_answer=None))]
 
 
 def _with_answers(round_: Round, answers: Iterable[Message]) -> Round:
@@ -256,7 +282,7 @@ def statuses_of(
     found: list[list[CallStatus | None]] = []
     places: dict[str, list[tuple[int, int]]] = {}  # of the latest calls with an id
     for number, (reply, after) in enumerate(rounds):
-        calls = reply.get("tool_calls") or ()
+        calls = as_list(reply.get("tool_calls"))
         found.append([None] * len(calls))
         of_round: dict[str, list[tuple[int, int]]] = {}
         for index, call in enumerate(calls):

@@ -85,9 +85,10 @@ def score_messages(
 
     A user message after a reply begins the next turn. Replies in the case's prompt are not scored. The
     calls run again on a new world, except for those that did not run by the answers of their tools.
-    `judged` says which rubrics (`$judge`) are met. A reply fails if its `refusal` or `finish_reason`
-    says that it is unusable. Raises ScoringError as `score_calls` does, and if `judged` lacks a rubric
-    or a `finish_reason` says that the provider failed.
+    `judged` says which rubrics (`$judge`) are met. A turn fails if nothing is said or called in it, or
+    if the `refusal` or `finish_reason` of its last reply says that it is unusable. Raises ScoringError
+    as `score_calls` does, and if `judged` lacks a rubric or a `finish_reason` says that the provider
+    failed.
     """
     resolved = resolve(suite, suite.case(case) if isinstance(case, str) else case)
     try:
@@ -103,10 +104,13 @@ def score_messages(
     return explained(resolved, score_transcript(resolved, transcript))
 
 
-def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -> Transcript:
+def conversation_of(
+    case: ResolvedCase, messages: Iterable[Mapping[str, Any]], *, by_benchmark: bool = False
+) -> Transcript:
     """A conversation from its chat messages, which may begin with the case's prompt.
 
-    System prompts are not compared: an agent may have its own.
+    System prompts are not compared: an agent may have its own. Replies are read as those of a live
+    model, unless it is `by_benchmark`: then text is text, and silence an answer.
     """
     said = redacted([dict(message) for message in messages], case.public)
     spoken = [index for index, message in enumerate(said) if message.get("role") not in SYSTEM_ROLES]
@@ -115,7 +119,14 @@ def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -
         gist_of(said[index]) == wanted for index, wanted in zip(spoken, prompt, strict=False)
     )
     given = spoken[len(prompt) - 1] + 1 if prompt and begins else 0
-    return Transcript.from_messages(said[given:], said[:given])
+    offered = None if by_benchmark else _offered(case)
+    return Transcript.from_messages(said[given:], said[:given], offered)
+
+
+def _offered(case: ResolvedCase) -> list[list[str]]:
+    """The names of the tools in each turn that the model may call."""
+    tools = [each.tools for each in case.turns] or [case.tools]
+    return [[tool.name for tool in each if case.tool_choice != "none"] for each in tools]
 
 
 def score_transcript(

@@ -19,6 +19,7 @@ from ..record.results import TrialResult
 from ..record.run import SCORING_VERSION
 from ..record.transcript import Reply
 from ..record.transcript import Transcript
+from ..record.transcript import ended_turn
 from ..record.transcript import statuses_of
 from ..scoring import score_transcript
 from ..suite.fingerprints import ToolsContent
@@ -161,7 +162,9 @@ def _read_again(transcript: Transcript) -> Transcript:
     for each, found in zip(transcript.rounds, read, strict=True):
         status = each.status or (found if len(found) == len(each.reply.calls) else ())
         rounds.append(structs.replace(each, reply=_reply_again(each.reply), status=status))
-    return structs.replace(transcript, rounds=tuple(rounds))
+    again = structs.replace(transcript, rounds=tuple(rounds))
+    turns = (each for turn in again.turns for each in ended_turn(turn))
+    return structs.replace(again, rounds=tuple(turns))
 
 
 def _reply_again(reply: Reply) -> Reply:
@@ -172,5 +175,7 @@ def _reply_again(reply: Reply) -> Reply:
             call if (text := call.raw_arguments) is None else ToolCall.parse(call.name, text, call.id)
             for call in calls
         )
-    unusable = reply.no_answer or no_answer(calls, reply.text, reply.finish_reason, None)
+    # Without a reason, only the calls of the reply may be known.
+    text = None if reply.finish_reason is None else reply.text
+    unusable = reply.no_answer or no_answer(calls, text, reply.finish_reason, None)
     return structs.replace(reply, calls=calls, no_answer=unusable)

@@ -298,6 +298,7 @@ def test_names_and_texts_of_a_record_are_harmless(project: Project) -> None:
 def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> None:
     project.suite({"id": "q", "prompt": "Hi", "expected_tool": None})
     refusal = {"type": "refusal", "refusal": "No."}
+    written = '```json\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n```'
     parts = {"type": "message", "role": "assistant", "content": [refusal]}
     runs: dict[str, dict[str, Any]] = {
         "refused": {"messages": [said("user", "Hi"), said("assistant", "") | {"refusal": "No."}]},
@@ -311,6 +312,8 @@ def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> No
         "cut": {"messages": [said("user", "Hi"), said("assistant", "S")], "finish_reason": "length"},
         "error": {"messages": [said("user", "Hi"), said("assistant", "S")], "finish_reason": "error"},
         "quiet": {"messages": [said("user", "Hi"), said("assistant", "")], "finish_reason": "stop"},
+        "lost": {"messages": [said("user", "Hi"), said("assistant", "")], "finish_reason": "tool_calls"},
+        "written": {"messages": [said("user", "Hi"), said("assistant", written)]},
     }
     option = recorded(project, *({"model": model, **run} for model, run in runs.items()))
     project.run(option, "--tooleval-json=out.json", model=None)
@@ -323,7 +326,9 @@ def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> No
         "filtered": "blocked",
         "cut": "cut_off",
         "error": "error",
-        "quiet": "passed",
+        "quiet": "empty_answer",
+        "lost": "malformed_call",
+        "written": "unexpected_call",
     }
 
 

@@ -14,6 +14,7 @@ from ...errors import AgentGaveUp
 from ...errors import ModelError
 from ...errors import error_text
 from ...record.endings import ending_of
+from ...record.endings import usual_reason
 from ...record.transcript import SYSTEM_ROLES
 from ...record.transcript import Message
 from ...record.transcript import statuses_of
@@ -140,6 +141,7 @@ def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object 
     usage: Mapping[str, Any] = {}
     result = _plain(spec, result)
     ending = ending_of(result, {"choices": [{"message": result}]})
+    usual = usual_reason(result)
     if isinstance(result, dict) and isinstance(result.get("choices"), list) and result["choices"]:
         usage = as_mapping(result.get("usage"))
         result = as_mapping(result["choices"][0]).get("message")
@@ -154,7 +156,7 @@ def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object 
         message["tool_calls"] = _calls(spec, message["tool_calls"])
     return ChatAnswer(
         message=message,
-        finish_reason=ending.reason if ending else None,
+        finish_reason=ending.reason if ending else usual,
         finish_message=ending.message if ending else None,
         prompt_tokens=token_count(usage.get("prompt_tokens")),
         completion_tokens=token_count(usage.get("completion_tokens")),

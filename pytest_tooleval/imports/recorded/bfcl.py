@@ -113,6 +113,7 @@ def read(path: Path, records: list[Record]) -> Iterator[RecordedRun | Problem]:
             model=model,
             taken=taken,
             may_stop=True,
+            by_benchmark=True,
         )
 
 

@@ -39,8 +39,9 @@ class RecordedRun(NamedTuple):
     `messages` are as in the chat API. `case` names its test case, as ID or SUITE::ID; its own `id` may
     also be that of a case. `taken` is for the whole run; `tools` are the offered ones, if known.
     `no_answer` says why the model did not finish, `error` what else went wrong. `may_stop` is for a
-    benchmark that stops after many calls, and still judges them in the last turn. If several runs of a
-    `group` name a case, only those that begin like it belong to it.
+    benchmark that stops after many calls, and still judges them in the last turn, `by_benchmark` for one
+    that only looks at native calls. If several runs of a `group` name a case, only those that begin like
+    it belong to it.
     """
 
     path: str
@@ -55,6 +56,7 @@ class RecordedRun(NamedTuple):
     no_answer: NoAnswer | None = None
     error: str = ""
     may_stop: bool = False
+    by_benchmark: bool = False
     group: str = ""
 
     @property
@@ -130,7 +132,7 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
     if run.error:
         return ModelError(f"{run.place}: {run.error}", kind="bad_response")
     try:
-        transcript = conversation_of(case, run.messages)
+        transcript = conversation_of(case, run.messages, by_benchmark=run.by_benchmark)
     except ModelError as error:
         return ModelError(f"{run.place}: {error}", kind=error.kind)
     if not transcript.rounds:

@@ -104,6 +104,7 @@ def _run(path: Path, line: int, field: str, info: _Info, simulation: _Simulation
         case=f"{suite_name(info.environment_info.domain_name)}::{simulation.task_id}",
         model=info.agent_info.llm or NO_NAME,
         taken=_taken(simulation),
+        by_benchmark=True,
         no_answer=NoAnswer("cut_off", f"tau2 ended it by {reason}") if broken_off else None,
         error="" if broken_off or reason in _ENDED else f"tau2 ended it by {reason}",
     )

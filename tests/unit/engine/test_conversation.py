@@ -270,6 +270,15 @@ async def test_a_turn_without_an_end_ends_the_conversation(tmp_path: Path) -> No
     assert transcript.rounds[-1].answers == ()
 
 
+async def test_a_turn_in_which_nothing_was_said_or_called_ends_the_conversation(tmp_path: Path) -> None:
+    transcript = await Model(says(call("look")), says(), says(), says(content="3")).run(
+        talk(tmp_path, {}, {}, {})
+    )
+    assert [len(rounds) for rounds in transcript.turns] == [2, 1]
+    assert [each.reply.no_answer is None for each in transcript.rounds] == [True, True, False]
+    assert str(transcript.no_answer) == "empty answer: neither a text nor a call"
+
+
 async def test_turns_without_a_world_are_answered_by_mocks(tmp_path: Path) -> None:
     model = Model(says(call("check")), says(content="1"), says(call("check")), says(content="2"))
     case = talk(

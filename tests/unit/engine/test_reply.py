@@ -112,6 +112,24 @@ def test_a_whole_call_inside_the_name_is_repaired() -> None:
     assert reply.format == "recovered"
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"content": ""},
+        {"content": None, "reasoning_content": "No tool fits."},
+        {"content": 5},
+        {"content": {"text": "Hi."}},
+        {"content": [{"type": "thinking", "thinking": "No tool fits."}], "tool_calls": []},
+        {"content": [{"type": "text", "text": " "}]},
+    ],
+)
+def test_an_answer_without_a_text_and_without_a_call_is_none(message: dict[str, Any]) -> None:
+    found = read({"role": "assistant", **message}, "auto").no_answer
+    assert found is not None
+    assert str(found) == "empty answer: neither a text nor a call"
+
+
 keys = st.sampled_from(["role", "content", "tool_calls", "function_call", "function", "name", "id"])
 hostile = st.recursive(
     json_values,

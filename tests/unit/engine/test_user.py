@@ -90,7 +90,7 @@ async def test_the_model_that_does_not_end_its_turn_ends_the_conversation() -> N
     [
         (["More."], r"did not reach its goal in 2 turns \(user.max_turns\): it never said \[end\]"),
         (["[end]"], "ended the conversation before it had begun"),
-        ([" "], "said nothing"),
+        ([" "], "gave no answer: empty answer"),
     ],
 )
 async def test_a_user_that_goes_wrong_is_an_error(lines: list[str], message: str) -> None:

@@ -11,7 +11,12 @@ import pytest
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.recorded.files import read_runs
 from pytest_tooleval.imports.recorded.run import RecordedRun
+from pytest_tooleval.imports.recorded.run import answers_of
 from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.scoring import score_messages
+from pytest_tooleval.scoring import score_transcript
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.model import resolve
 
 Calls = list[tuple[str, dict[str, Any] | None]]
 
@@ -130,6 +135,20 @@ def test_calls_in_a_form_of_the_models_own_are_read_from_the_log(tmp_path: Path)
     ]
     # As in the benchmark, a call that was answered with an error is played, too.
     assert [each.get("status") for each in run.messages] == [None, None, "executed", "executed", None]
+
+
+def test_only_native_calls_count_and_silence_is_an_answer_as_in_the_leaderboard(tmp_path: Path) -> None:
+    written = '{"name": "ls", "arguments": {}}'
+    (run,) = runs(tmp_path, {"id": "x", "result": [[""], [written], [[{"ls": "{}"}], ""]]})
+    expected: list[list[dict[str, Any]]] = [[], [], [{"tool": "ls"}]]
+    case = {"id": "x", "turns": [{"prompt": "?", "expected_calls": each} for each in expected]}
+    tools = [{"type": "function", "function": {"name": "ls"}}]
+    suite = Suite.model_validate({"name": "s", "tools": tools, "test_cases": [case]})
+    resolved = resolve(suite, suite.test_cases[0])
+    (transcript,) = answers_of(resolved, [run])
+    assert isinstance(transcript, Transcript)
+    assert score_transcript(resolved, transcript).passed
+    assert score_messages(suite, "x", run.messages).failure == "empty_answer"
 
 
 def test_results_of_other_categories(tmp_path: Path) -> None:

@@ -42,8 +42,7 @@ def test_a_conversation_that_names_everything_notices_everything() -> None:
     assert found.calls is not None
     assert [call.name for call in found.calls] == ["refund"]
     assert found.mutants > 10
-    # Nobody minds if nothing is said where nothing is to be called.
-    assert gaps(found) == {("nothing_said", "text_not_looked_at", "turns[0]", '"expected_text": [...]')}
+    assert gaps(found) == set()
 
 
 def test_what_a_conversation_does_not_look_at() -> None:
@@ -52,13 +51,12 @@ def test_what_a_conversation_does_not_look_at() -> None:
         {"expected_calls": [{"tool": "refund", "params": {"order": "A1"}}], "match": "contains"},
     )
 
-    first = '"forbidden_calls": ["delete_all"], "expected_calls": [], "expected_text": [...]'
+    first = '"forbidden_calls": ["delete_all"], "expected_calls": []'
     second = '"max_calls": 1, "forbidden_calls": ["delete_all"]'
     named = ("argument_not_named", "turns[1].expected_calls[0].params", '"amount": ...')
     assert gaps(found) == {
         ("destructive_call", "free_calls", "turns[0]", first),
         ("further_call", "calls_not_looked_at", "turns[0]", first),
-        ("nothing_said", "text_not_looked_at", "turns[0]", first),
         ("wrong_value", *named),
         ("off_by_one", *named),
         ("further_call", "free_calls", "turns[1]", second),

@@ -174,12 +174,31 @@ EMPTY = ToolCall.parse("get_weather", "{}")
         ([WHOLE], "refusal", False),
         ([WHOLE], "SAFETY", False),
         ([CUT], "tool_calls", True),
-        ([], "stop", True),
-        ([], None, True),
+        ([], "stop", False),
+        ([], None, False),
     ],
 )
 def test_when_calls_are_judged(calls: list[ToolCall], reason: str | None, usable: bool) -> None:
     assert (no_answer(calls, "", reason, None) is None) is usable
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "category"),
+    [
+        ("", "stop", "empty_answer"),
+        (" \n", None, "empty_answer"),
+        ("", "tool_calls", "malformed_call"),
+        ("", "TOOL_USE", "malformed_call"),
+        ("Hi.", "tool_calls", None),
+        ("Hi.", None, None),
+        (None, "stop", None),
+    ],
+)
+def test_an_answer_has_a_text_or_a_call(
+    text: str | None, reason: str | None, category: str | None
+) -> None:
+    found = no_answer([], text, reason, None)
+    assert (found and found.category) == category
 
 
 def test_a_long_text_is_cut() -> None:

@@ -400,7 +400,7 @@ def test_rubrics_are_judged_elsewhere(desk: Path) -> None:
 
 def test_nobody_judges_what_was_not_said(desk: Path) -> None:
     suite = suite_of(desk, {"expected_text": [{"$judge": "Is polite."}]}, forbidden_calls=["look"])
-    assert score(suite, [""]).wrong == 'judge: nothing was said ("Is polite.")'
+    assert score(suite, [REFUND, ""]).wrong == 'judge: nothing was said ("Is polite.")'
     assert score(suite, [LOOK, "Please."]).failure == "forbidden_call"
 
 
@@ -410,7 +410,8 @@ def test_nobody_judges_what_was_not_said(desk: Path) -> None:
         ({"content": None, "refusal": "No."}, "refused"),
         ({"content": "", "finish_reason": "content_filter"}, "blocked"),
         ({"content": "You g", "finish_reason": "stop", "stop_reason": "max_tokens"}, "cut_off"),
-        ({"content": "", "finish_reason": "stop"}, None),
+        ({"content": "", "finish_reason": "stop"}, "empty_answer"),
+        ({"content": "Hello."}, None),
     ],
 )
 @pytest.mark.parametrize("last", [True, False])

@@ -14,11 +14,13 @@ from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Reply
 from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.scoring import score_transcript
 from pytest_tooleval.suite.model import ResolvedCase
 
 from .cases import call
 from .cases import resolved
+from .cases import suite_of
 
 REFUSED = NoAnswer("refused", "No.")
 MESSAGE = {"role": "assistant", "content": None}
@@ -74,3 +76,48 @@ def test_other_scorers_are_not_asked() -> None:
     transcript = Transcript((), (Round(Reply(message=MESSAGE, no_answer=REFUSED)),))
     result = score_transcript(case, transcript, scorers=[Politeness()])
     assert (result.passed, result.values["politeness"]) == (False, 0.0)
+
+
+WRITTEN = '<tool_call>{"name": "SEARCH", "arguments": {}}</tool_call>'
+
+
+@pytest.mark.parametrize("case", [{"expected_tool": None}, {"expected_calls": []}], ids=str)
+@pytest.mark.parametrize(
+    ("reply", "failure"),
+    [
+        ({"content": None}, "empty_answer"),
+        ({"content": " "}, "empty_answer"),
+        ({"content": 5}, "empty_answer"),
+        ({"content": None, "reasoning_content": "No tool fits."}, "empty_answer"),
+        ({"content": "", "finish_reason": "tool_calls"}, "malformed_call"),
+        ({"content": WRITTEN}, "unexpected_call"),
+        ({"content": None, "function_call": {"name": "search", "arguments": "{}"}}, "unexpected_call"),
+        ({"content": f"I would write {WRITTEN}"}, None),
+    ],
+    ids=str,
+)
+def test_where_nothing_is_expected_something_must_be_said(
+    case: dict[str, Any], reply: dict[str, Any], failure: str | None
+) -> None:
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", **reply}]
+
+    result = score_messages(suite_of(**case), "one", messages)
+
+    assert (result.passed, result.failure) == (failure is None, failure)
+
+
+def test_a_text_is_a_text_where_nothing_may_be_called() -> None:
+    suite = suite_of(expected_tool=None, tool_choice="none")
+
+    assert score_messages(suite, "one", [{"role": "assistant", "content": WRITTEN}]).passed
+
+
+def test_to_end_without_a_word_after_a_call_is_an_answer() -> None:
+    native = {"role": "assistant", "tool_calls": [{"name": "search", "arguments": {}}]}
+    written, silent = {"role": "assistant", "content": WRITTEN}, {"role": "assistant", "content": ""}
+    suite = suite_of(expected_tool="search")
+
+    for called in (native, written):
+        result = score_messages(suite, "one", [called, silent])
+        assert (result.passed, result.failure) == (True, None)
+    assert result.format == "recovered"

@@ -83,7 +83,7 @@ def test_the_trial_and_the_transcript_are_kept() -> None:
 
 def test_importing_scoring_loads_nothing_heavy() -> None:
     code = (
-        "import sys, pytest_tooleval.scoring, pytest_tooleval.engine.recovery\n"
+        "import sys, pytest_tooleval.scoring, pytest_tooleval.record.recovery\n"
         "print([m for m in ('jsonschema', 'regex', 'rapidfuzz', 'litellm') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

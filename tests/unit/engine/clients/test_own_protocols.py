@@ -323,6 +323,14 @@ async def test_a_call_that_did_not_come_is_no_abstention() -> None:
     assert found.category == "malformed_call"
 
 
+async def test_code_that_gemini_runs_itself_is_no_answer() -> None:
+    code = {"executableCode": {"language": "PYTHON", "code": "print(1)"}}
+    answer, _ = await talk(GEMINI, gemini({"thought": True, "text": "Hm."}, code))
+    found = read_reply(answer, ChatRequest([], [WEATHER]), cached=False).no_answer
+    assert found is not None
+    assert found.category == "empty_answer"
+
+
 @pytest.mark.parametrize("model", [CLAUDE, GEMINI, RESPONSES])
 @pytest.mark.parametrize(
     "document",

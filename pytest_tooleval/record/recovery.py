@@ -1,8 +1,8 @@
-"""Recovers calls that a model wrote as text, because it or its server does not support the tools API.
+"""The calls in a message, also those that a model wrote as text.
 
-The whole reply must consist of calls, and each must name a known tool: a call that is explained in prose
-does not count. A call is a JSON object `{"name": ..., "arguments" or "parameters": {...}}`, and one or
-several may be in:
+Models do that if they or their servers do not support the tools API. The whole reply must consist of
+calls, and each must name a known tool: a call that is explained in prose does not count. A call is a
+JSON object `{"name": ..., "arguments" or "parameters": {...}}`, and one or several may be in:
 
 - plain text, a list, or a fenced code block;
 - `<tool_call>...</tool_call>` (Hermes, Qwen), `<|tool_call|>...<|/tool_call|>` (Phi, Granite);
@@ -15,12 +15,15 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
+from typing import Literal
 
-from ..record.calls import ToolCall
-from ..record.repeated_keys import Ambiguous
-from ..record.repeated_keys import keep_repeated
+from .calls import ToolCall
+from .repeated_keys import Ambiguous
+from .repeated_keys import keep_repeated
 
+CallFormat = Literal["native", "recovered"]
 MAX_LENGTH = 1_000_000
 
 _TAGS = (("<tool_call>", "</tool_call>"), ("<|tool_call|>", "<|/tool_call|>"))
@@ -32,6 +35,35 @@ _OTHER_KEYS = {"name", "type", "id"}
 
 class _NotCalls(Exception):
     """The text does not consist of calls."""
+
+
+def calls_in(
+    message: Mapping[str, Any], text: str, tool_names: Collection[str]
+) -> tuple[tuple[ToolCall, ...], CallFormat]:
+    """The calls in a message, and how they were written; its `text` is searched for calls, too."""
+    raw = message.get("tool_calls")
+    raw = [raw] if isinstance(raw, Mapping) and "function" in raw else raw
+    if isinstance(raw, (list, tuple)) and raw:
+        return _repaired(tuple(map(_native, raw)), tool_names)
+    function = message.get("function_call")
+    if isinstance(function, Mapping):  # the chat API's older field
+        return _repaired((_native({"function": function}),), tool_names)
+    recovered = recover_calls(text, tool_names)
+    return recovered, "recovered" if recovered else "native"
+
+
+def _native(call: object) -> ToolCall:
+    return ToolCall.coerce(call) if isinstance(call, (Mapping, ToolCall)) else ToolCall.parse("", call)
+
+
+def _repaired(
+    calls: tuple[ToolCall, ...], tool_names: Collection[str]
+) -> tuple[tuple[ToolCall, ...], CallFormat]:
+    """Some local models write the whole call into the function's name."""
+    if not any(call.name.lstrip().startswith("{") for call in calls):
+        return calls, "native"
+    repaired = tuple(repair_call(call, tool_names) or call for call in calls)
+    return repaired, "native" if repaired == calls else "recovered"
 
 
 def recover_calls(text: str, tool_names: Collection[str]) -> tuple[ToolCall, ...]:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.engine.recovery import recover_calls
-from pytest_tooleval.engine.recovery import repair_call
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.recovery import recover_calls
+from pytest_tooleval.record.recovery import repair_call
 
 NAMES = ("get_weather", "get_time")
 PARIS = '{"name": "get_weather", "arguments": {"city": "Paris"}}'
