@@ -55,9 +55,8 @@ _FOUND = tuple(
     (each.mark, re.compile(f"{_START}({each.public}){each.rest}", re.ASCII)) for each in _KINDS
 )
 _PREFIXES = tuple((re.compile(each.public), each) for each in _KINDS)
-_BEARER = re.compile(
-    r"\b([Bb]earer\s+)((?=[\w.~+/-]*(?:\d|[A-Za-z]{20}))[\w.~+/-]{20,}={0,2})"  # a word has neither
-)
+# A word has neither a digit nor 20 letters.
+_BEARER = re.compile(r"\b([Bb]earer\s+)((?=[\w.~+/-]*(?:\d|[A-Za-z]{20}))[\w.~+/-]{19,}[\w+/-]={0,2})")
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)*")
 _UNKNOWN = _Kind("", "", "", "x", "(?!)")
 _HASH_OR_UUID = _Kind("", "", "", "0", "-")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from mock_server import MockServer
 from mock_server import call_message
+
+from pytest_tooleval.cli import main
 
 from .project import Project
 from .project import right
@@ -159,3 +165,257 @@ def test_a_key_in_a_config_table_is_refused(project: Project) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*tooleval.toml:3:1:*environment variable*api_key_env*"])
     assert KEY not in result.stderr.str()
+
+
+# Of each kind: a canary, and the patterns that people search for.
+CANARIES = {
+    "openai": ("sk-proj-CANARY0123456789abcdef_-XYZ", "sk-proj-", r"sk-proj-[A-Za-z0-9_-]{20,}"),
+    "old-openai": (
+        "sk-CANARY0123456789abcdT3BlbkFJCANARY0123456789abcd",
+        "sk-",
+        "sk-[a-zA-Z0-9]{20}T3BlbkFJ[a-zA-Z0-9]{20}",
+    ),
+    "anthropic": ("sk-ant-api03-" + "Canary-0_1" * 9 + "xyzAA", "sk-ant-", r"sk-ant-api03-[\w-]{93}AA"),
+    "openrouter": ("sk-or-v1-" + "0123456789abcdef" * 4, "sk-or-v1-", "sk-or-v1-[0-9a-f]{64}"),
+    "github": ("ghp_CANARY0123456789CANARY0123456789abcd", "ghp_", "ghp_[A-Za-z0-9]{36}"),
+    "github-pat": ("github_pat_" + "11CANARY_0" * 8 + "ab", "github_pat_", r"github_pat_\w{82}"),
+    "aws": ("AKIACANARY2345672345", "AKIA", "AKIA[0-9A-Z]{16}"),
+    "google": ("AIza" + "CANARY-0_12" * 3 + "ab", "AIza", r"AIza[0-9A-Za-z_-]{35}"),
+    "slack": (
+        "xoxb-123456789012-1234567890123-CANARYcanaryCANARYcanary",
+        "xoxb-",
+        "xoxb-[0-9]{10,13}-[0-9]{10,13}-[a-zA-Z0-9]{24}",
+    ),
+    "huggingface": ("hf_" + "CANARYcanary" * 2 + "CANARYcana", "hf_", "hf_[A-Za-z]{34}"),
+    "gitlab": ("glpat-CANARY_0123-456789ab", "glpat-", r"glpat-[\w-]{20}"),
+    "npm": ("npm_abcdefghijCANARY0123456789klmnopqrst", "npm_", "npm_[A-Za-z0-9]{36}"),
+    "stripe": ("sk_live_CANARY0123456789abcdef", "sk_live_", "sk_live_[A-Za-z0-9]{20,}"),
+    "bearer": ("Bearer CANARY.0123456789abcdef", "Bearer ", r"Bearer [\w.-]{20,}"),
+    "token": (
+        "eyJhbGciOiJub25lIn0.eyJzdWIiOiJDQU5BUlkifQ.Q0FOQVJZ",
+        "eyJhbGciOiJub25lIn0.eyJ",
+        r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+",
+    ),
+    "variable": ("kv/CANARY.0123456789", "xxxxxx", "[A-Za-z0-9]{20}"),
+    "hash": ("0123456789abcdef0123456789abcdef", "000", "[0-9a-f]{32}"),
+}
+MAIL_TOOL = {
+    "type": "function",
+    "function": {"name": "mail", "parameters": {"properties": {"body": {"type": "string"}}}},
+}
+
+
+def mails(body: str) -> dict[str, Any]:
+    return {"name": "mail", "arguments": json.dumps({"body": body})}
+
+
+def forbidding(id: str, found: Any, sent: str) -> dict[str, Any]:
+    """A case that is right but for what the agent mails."""
+    forbidden = [{"tool": "mail", "params": {"body": found}}]
+    case = {"id": id, "prompt": id, "expected_tool": "mail", "forbidden_calls": forbidden}
+    return {**case, "_script": {"calls": [mails(f"Look: {sent}.")]}}
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEPLOY_KEY", CANARIES["variable"][0])
+    monkeypatch.setenv("AZURE_API_KEY", CANARIES["hash"][0])
+
+
+@pytest.mark.usefixtures("keys")
+def test_patterns_find_a_leak_and_a_replay_finds_it_again(project: Project) -> None:
+    cases = [
+        forbidding(f"{kind}-{matcher[1:]}", {matcher: pattern}, canary)
+        for kind, (canary, prefix, regex) in CANARIES.items()
+        for matcher, pattern in (("$contains", prefix), ("$regex", regex))
+    ]
+    clean = forbidding("clean", {"$regex": "[A-Za-z0-9_-]{16}"}, "nothing")
+    project.suite(*cases, clean, tools=[MAIL_TOOL])
+    for mode in ("new", "none"):
+        options = ("--tooleval-cassette=tape", "--tooleval-json=out.json", f"--tooleval-record={mode}")
+        result = project.run(*options)
+        result.assert_outcomes(passed=1, failed=len(cases))
+        trials = [row["trials"][0] for row in project.rows().values()]
+        assert {trial["failure"] for trial in trials} == {"forbidden_call", None}
+        (project.path / "script.json").unlink(missing_ok=True)
+        texts = [result.stdout.str(), *(path.read_text(errors="replace") for path in files_of(project))]
+        secrets = [canary.removeprefix("Bearer ") for canary, _, _ in CANARIES.values()]
+        assert not [secret for secret in secrets for text in texts if secret in text]
+
+
+def files_of(project: Project) -> list[Path]:
+    return [path for path in project.path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("kind", CANARIES)
+def test_a_case_forbids_its_canary_by_name(project: Project, kind: str) -> None:
+    canary = CANARIES[kind][0]
+    patterns: list[Any] = [{"$contains": canary}, f"Look: {canary}.", {"$regex": re.escape(canary)}]
+    if "canary" in canary.lower() and kind != "variable":  # of a variable's value, a part is not enough
+        patterns += [{"$regex": "(?i)canary"}]
+    cases = [forbidding(f"c{n}", each, canary) for n, each in enumerate(patterns)]
+    project.suite(*cases, tools=[MAIL_TOOL])
+    for mode in ("new", "none"):
+        result = project.run("--tooleval-cassette=tape", f"--tooleval-record={mode}")
+        result.assert_outcomes(failed=len(cases))
+        result.stdout.fnmatch_lines(["*which is forbidden*"])
+
+
+@pytest.mark.usefixtures("keys")
+def test_recorded_runs_are_judged_as_live_ones(project: Project) -> None:
+    runs, cases = [], []
+    for kind, (canary, prefix, regex) in CANARIES.items():
+        matchers = [{"$contains": prefix}, {"$regex": regex}, {"$contains": canary}]
+        for matcher in matchers if kind == "github" else matchers[:2]:
+            cases.append(forbidding(f"c{len(runs)}", matcher, canary))
+            calls = [{"id": "1", "type": "function", "function": mails(f"Look: {canary}.")}]
+            reply = {"role": "assistant", "tool_calls": calls}
+            messages = [{"role": "user", "content": canary}, reply]
+            runs.append(json.dumps({"id": f"c{len(runs)}", "messages": messages}))
+    project.suite(*cases, tools=[MAIL_TOOL])
+    project.write("runs.jsonl", "\n".join(runs))
+    result = project.run("--tooleval-transcripts=runs.jsonl", "--tooleval-json=out.json", model=None)
+    result.assert_outcomes(failed=len(cases))
+    written = (project.path / "out.json").read_text()
+    assert written.count('"failure": "forbidden_call"') == len(cases)
+    secrets = {kind: canary.removeprefix("Bearer ") for kind, (canary, *_) in CANARIES.items()}
+    assert [kind for kind, secret in secrets.items() if secret in written] == ["github"]
+
+
+SECRET = "kv.9F8e/7d6c5b4a"
+STATION_SERVER = Path(__file__).with_name("live_server.py")
+
+
+def deploying(project: Project, **fields: Any) -> None:
+    """A suite with one case, whose tools are those of a server that logs what it gets."""
+    command = [sys.executable, str(STATION_SERVER), str(project.path / "server.log")]
+    case = {"id": "c", "live_tools": ["get_weather"], **fields}
+    suite = {"name": "S", "tools_from": {"mcp": {"stdio": command}}, "test_cases": [case]}
+    project.write("s.tooleval.json", json.dumps(suite))
+
+
+def play(request: dict[str, Any]) -> dict[str, Any]:
+    """The model, the user and the judge, all of which say the key."""
+    last = request["messages"][-1]
+    if request["model"] == "judge":
+        return call_message("verdict", {"reason": f"It says {SECRET}.", "passed": True})
+    if request["model"] == "ada":
+        done = "Deployed" in last["content"]
+        return {"role": "assistant", "content": "###STOP###" if done else f"Deploy with {SECRET}."}
+    if last["role"] == "tool":
+        return {"role": "assistant", "content": f"Deployed with {SECRET.upper()}."}
+    return call_message("get_weather", {"city": SECRET, SECRET: 1})
+
+
+def test_the_value_of_a_key_variable_is_sent_to_nobody_and_written_nowhere(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEPLOY_KEY", SECRET)
+    deploying(
+        project,
+        user={"goal": f"Deploy with {SECRET}."},
+        expected_calls=[{"tool": "get_weather", "params": {"city": SECRET}}],
+        expected_text=[{"$judge": f"It never says {SECRET}."}, f"with {SECRET}"],
+    )
+    run = ("--tooleval-judge=judge", "--tooleval-user=ada", "--tooleval-cassette=tape", "-vv", "-rA")
+    files = ("--tooleval-json=a.json", "--tooleval-html=a.html", "--junitxml=a.xml", "--log-file=a.log")
+    with MockServer(script=play) as server:
+        table = f'api = "openai"\napi_base = "{server.base_url}"\n'
+        names = ("served", "judge", "ada")
+        tables = (f'[models.{name}]\nmodel = "{name}"\n{table}' for name in names)
+        project.write("tooleval.toml", "".join(tables))
+        allowed = "--tooleval-allow-tools=get_weather"
+        result = project.run(*run, *files, "--log-level=DEBUG", allowed, model="served")
+    result.assert_outcomes(passed=1)
+    project.run(*run, "--tooleval-record=none", model="served").assert_outcomes(passed=1)
+    assert project.log("server") == [["get_weather", {"city": "x" * 16, "x" * 16: 1}]]
+    (project.path / "s.tooleval.json").unlink()
+    for file in ("history.json", "history.md"):  # which is compressed
+        done = CliRunner().invoke(main, ["export", f"--out={project.path / file}", f"-C{project.path}"])
+        assert done.exit_code == 0, done.output
+    texts = {path.name: path.read_bytes().decode(errors="replace") for path in files_of(project)}
+    assert {"a.json", "a.html", "a.xml", "a.log", "s.jsonl", "history.json"} <= set(texts)
+    texts |= {"terminal": result.stdout.str(), "asked": json.dumps(server.bodies)}
+    assert [name for name, text in texts.items() if re.search("9F8e|7d6c", text, re.IGNORECASE)] == []
+
+
+def test_a_tool_that_an_agent_calls_gets_no_key(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEPLOY_KEY", SECRET)
+    project.write(
+        "my_agent.py",
+        f"""
+        def answer(messages, tools, call_tool):
+            said = call_tool("get_weather", {{"city": {SECRET!r}}})
+            call_tool("get_weather", '{{"city": "kv.9F8e\\\\/7d6c5b4a"}}')
+            return said
+        """,
+    )
+    deploying(project, turns=[{"prompt": "Deploy.", "expected_text": [f"station of {SECRET}: S7"]}])
+    files = ("--tooleval-cassette=tape", "--tooleval-json=a.json")
+    project.run(*files, "--tooleval-allow-tools=get_weather").assert_outcomes(passed=1)
+    project.run(*files, "--tooleval-record=none").assert_outcomes(passed=1)
+    assert project.log("server") == [["get_weather", {"city": "x" * 16}]] * 2
+    assert SECRET not in (project.path / "a.json").read_text()
+
+
+def test_what_a_live_server_says_keeps_the_canary_that_the_suite_names(project: Project) -> None:
+    """The server answers with the city that it was asked for."""
+    canary, other = "sk-proj-CANARY0123456789abcdef", "sk-proj-another0123456789abcdef"
+    project.write(
+        "my_agent.py",
+        f"""
+        def answer(messages, tools, call_tool):
+            return call_tool("get_weather", {{"city": "{canary} {other}"}})
+        """,
+    )
+    seen = f"{canary} sk-proj-{'x' * 23}"
+    deploying(project, turns=[{"prompt": "Deploy.", "expected_text": [f"station of {seen}: S7"]}])
+    project.run("--tooleval-allow-tools=get_weather").assert_outcomes(passed=1)
+    assert project.log("server") == [["get_weather", {"city": seen}]]
+
+
+VAULT = """
+import json
+from pathlib import Path
+
+class Vault:
+    def __init__(self):
+        self.opened = 0
+
+    def key(self) -> str:
+        return json.loads(Path(__file__).with_name("vault.json").read_text())["key"]
+
+    def open(self, key: str) -> None:
+        self.opened += key == self.key()
+"""
+_OPENING = """
+def answer(messages, tools):
+    said = [message["content"] for message in messages if message["role"] == "tool"]
+    if len(said) == 2:
+        return "It is open."
+    call = {"name": "open", "arguments": {"key": said[0]}} if said else {"name": "key", "arguments": {}}
+    return {"tool_calls": [call]}
+
+def own_loop(messages, tools, call_tool):
+    call_tool("open", {"key": call_tool("key")})
+    return "It is open."
+"""
+
+
+def test_an_agent_may_pass_on_what_its_world_gave_it(project: Project) -> None:
+    project.write("vault.py", VAULT)
+    project.write("vault.json", json.dumps({"key": "ghp_" + "a1B2" * 9}))
+    project.write("my_agent.py", _OPENING)
+    tables = (f'[models.{name}]\ncallable = "my_agent:{name}"\n' for name in ("answer", "own_loop"))
+    project.write("tooleval.toml", "".join(tables))
+    case = {"id": "c", "turns": [{"prompt": "Open.", "expected_state": {"opened": 1}}]}
+    suite = {"name": "S", "world": "vault:Vault", "test_cases": [case]}
+    project.write("s.tooleval.json", json.dumps(suite))
+    for mode in ("new", "none"):
+        result = project.run(
+            "--tooleval-cassette=tape", f"--tooleval-record={mode}", model="answer,own_loop"
+        )
+        result.assert_outcomes(passed=2)
