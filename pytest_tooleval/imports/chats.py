@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec import field
 
 from ..record.calls import MAX_DEPTH
+from ..record.calls import ToolCall
 from ..record.calls import is_nested_deeper
 from ..record.transcript import status_of
 from ..record.untrusted import as_mapping
@@ -444,17 +445,16 @@ def _output(items: list[Any]) -> list[list[_Call]]:
 
 def _call(call: _Call) -> Call:
     name, given = call.function.name, call.function.arguments
-    arguments = given
-    for _ in range(2):  # some tools encode the arguments twice
-        if isinstance(arguments, str):
-            arguments = _parsed(arguments)
-    if not isinstance(arguments, dict):
-        raise UnusableError(f"the arguments of {show(name)} are not a JSON object: {show(given)}")
-    return name, arguments
+    read = ToolCall.parse(name, _once(given))
+    if read.arguments is None:
+        raise UnusableError(f"a call of {show(name)}: {read.why_malformed}: {show(given)}")
+    return name, read.arguments
 
 
-def _parsed(text: str) -> Any:
+def _once(arguments: Any) -> Any:
+    """The arguments, which some tools encode twice, or leave empty."""
     try:
-        return msgspec.json.decode(text) if text.strip() else {}
-    except (ValueError, RecursionError):
-        return None
+        text = msgspec.json.decode(arguments, type=str)
+    except (TypeError, ValueError):
+        text = arguments
+    return {} if isinstance(text, str) and not text.strip() else text

@@ -185,9 +185,7 @@ def show_call(call: ToolCall) -> str:
     """`name(city="Paris")`, safe for a terminal."""
     name = shorten(printable(call.name), 80) or "(no name)"
     if call.arguments is None:
-        return (
-            f"{name} with arguments that are not a JSON object: {shown(call.raw_arguments or '', _TEXT)}"
-        )
+        return f"{name} with malformed arguments: {shown(call.raw_arguments or '', _TEXT)}"
     pairs = ", ".join(
         f"{printable(key)}={json_text(value, 120)}" for key, value in call.arguments.items()
     )

@@ -2,7 +2,7 @@
 
 Each expected parameter counts 0 or 1: `correct / total`. An absent `$optional` one is in neither number.
 Unexpected parameters are not scored, except under `bfcl`, where each counts as a wrong one. If nothing
-is expected (`{}`), the accuracy is 1.0. Arguments that are not a JSON object always score 0.
+is expected (`{}`), the accuracy is 1.0. Malformed arguments always score 0.
 """
 
 from __future__ import annotations

@@ -290,7 +290,7 @@ function callBlock(call, status) {
     "div",
     { class: "call" },
     el("div", { class: "callee" }, "calls ", el("code", {}, call.name ? shownNodes(call.name) : "(no name)"), status === "refused" || status === "waiting" ? ` (${status})` : ""),
-    call.arguments === null && el("p", { class: "note" }, "The arguments are not a JSON object:"),
+    call.arguments === null && el("p", { class: "note" }, "The arguments are malformed:"),
     longText(prettyJson(text), "code"),
   );
 }

@@ -229,6 +229,9 @@ def test_arguments(arguments: object, expected: dict[str, Any]) -> None:
     assert one({**REQUEST, "output": message}).calls == [("weather", expected)]
 
 
+TWICE = '{"x": 1, "x": 2}'
+
+
 @pytest.mark.parametrize("arguments", ["{", "[1]", "3", '{"a": NaN}', "[" * 100_000, None, 7])
 def test_arguments_that_are_no_object(arguments: object) -> None:
     call = {"function": {"name": "weather", "arguments": arguments}}
@@ -236,8 +239,15 @@ def test_arguments_that_are_no_object(arguments: object) -> None:
         {**REQUEST, "output": {"role": "assistant", "tool_calls": [call]}}
     )
     assert answers == []
-    assert reasons[0].startswith('the arguments of "weather" are not a JSON object')
+    assert reasons[0].startswith('a call of "weather": the arguments are not a JSON object: ')
     assert len(reasons[0]) < 200
+
+
+def test_a_key_that_appears_twice_says_nothing_of_what_is_right() -> None:
+    message = {"role": "assistant", "tool_calls": [{"function": {"name": "a", "arguments": TWICE}}]}
+    answers, reasons = recorded_answers({**REQUEST, "output": message})
+    assert answers == []
+    assert reasons == [f'a call of "a": the key "x" appears twice: {json.dumps(TWICE)}']
 
 
 @pytest.mark.parametrize(

@@ -156,8 +156,8 @@ def test_no_transcript_is_no_text() -> None:
         (ToolCall("f", {"a": 1, "b": "x"}), 'f(a=1, b="x")'),
         (ToolCall("f", {}), "f()"),
         (ToolCall("", {}), "(no name)()"),
-        (ToolCall("f", None, "Paris"), "f with arguments that are not a JSON object: Paris"),
-        (ToolCall("f", None, None), "f with arguments that are not a JSON object: "),
+        (ToolCall("f", None, "Paris"), "f with malformed arguments: Paris"),
+        (ToolCall("f", None, None), "f with malformed arguments: "),
         (ToolCall("\x1b[31m", {"\x07": "\u202e"}), '\\x1b[31m(\\x07="\\u202e")'),
     ],
 )
