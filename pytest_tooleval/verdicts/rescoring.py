@@ -157,17 +157,20 @@ class _AsBefore:
 
 def _read_again(transcript: Transcript) -> Transcript:
     """The transcript as it would be read today, where it does not say itself what became of calls."""
+    # In the results of a benchmark, which have no times, silence is an answer.
+    was_asked = any(reply.latency_s is not None for reply in transcript.replies)
     read = statuses_of((each.reply.message, each.answers) for each in transcript.rounds)
     rounds = []
     for each, found in zip(transcript.rounds, read, strict=True):
         status = each.status or (found if len(found) == len(each.reply.calls) else ())
-        rounds.append(structs.replace(each, reply=_reply_again(each.reply), status=status))
-    again = structs.replace(transcript, rounds=tuple(rounds))
-    turns = (each for turn in again.turns for each in ended_turn(turn))
-    return structs.replace(again, rounds=tuple(turns))
+        reply = _reply_again(each.reply, was_asked=was_asked)
+        rounds.append(structs.replace(each, reply=reply, status=status))
+    turns = structs.replace(transcript, rounds=tuple(rounds)).turns
+    ended = (each for turn in turns for each in ended_turn(turn))
+    return structs.replace(transcript, rounds=tuple(ended))
 
 
-def _reply_again(reply: Reply) -> Reply:
+def _reply_again(reply: Reply, *, was_asked: bool) -> Reply:
     """A reply as it would be read today. Calls that were found in a text or repaired stay."""
     calls = reply.calls
     if reply.format == "native":
@@ -175,7 +178,6 @@ def _reply_again(reply: Reply) -> Reply:
             call if (text := call.raw_arguments) is None else ToolCall.parse(call.name, text, call.id)
             for call in calls
         )
-    # Without a reason, only the calls of the reply may be known.
-    text = None if reply.finish_reason is None else reply.text
-    unusable = reply.no_answer or no_answer(calls, text, reply.finish_reason, None)
+    said = reply.text if was_asked else None
+    unusable = reply.no_answer or no_answer(calls, said, reply.finish_reason, None)
     return structs.replace(reply, calls=calls, no_answer=unusable)
