@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -31,6 +32,16 @@ def printable(text: str, *, keep_newlines: bool = False) -> str:
 
 def _without_commands(text: str) -> str:
     return _BRACKETED.sub(r"##\1\\x5b", _COMMAND.sub(r"\1\\x3a:", text))
+
+
+def composed(text: str) -> str:
+    """The text in Unicode's form NFC, in which `é` is always one code point."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def folded(text: str) -> str:
+    """The text for comparisons that ignore case."""
+    return text.casefold() if text.isascii() else composed(composed(text).casefold())
 
 
 def shorten(text: str, limit: int = 80) -> str:

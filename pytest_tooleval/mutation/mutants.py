@@ -86,7 +86,7 @@ def _other_tools(case: ResolvedCase, right: Right) -> tuple[list[ToolCall], list
     others: list[ToolCall] = []
     destructive: list[ToolCall] = []
     for tool in case.tools:
-        if not any(accepts((name,), tool.name, case.param_scoring) for name in named - {ANY_TOOL}):
+        if not any(accepts((name,), tool.name, case) for name in named - {ANY_TOOL}):
             found = destructive if is_destructive(tool.name) else others
             found.append(plain_call(tool))
     return others[:MOST_TOOLS], destructive[:MOST_TOOLS]

@@ -37,7 +37,7 @@ def _named(case: ResolvedCase, pairs: Iterable[Pair]) -> Iterator[Choice]:
             called, hallucinated = _called(case, call)
             if not tools:
                 expected = None
-            elif call is not None and accepts(tools, call.name, case.param_scoring):
+            elif call is not None and accepts(tools, call.name, case):
                 expected = called
             else:
                 expected = _offered(case, tools[0]) or tools[0]

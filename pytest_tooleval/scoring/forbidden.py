@@ -35,20 +35,19 @@ def forbidden_call(case: ResolvedCase, calls: Iterable[ToolCall]) -> str | None:
 
 
 def _is_meant(case: ResolvedCase, forbidden: str | ExpectedCall, call: ToolCall) -> bool:
-    mode = case.param_scoring
     if forbidden == ANY_TOOL:
-        on_the_way = accepts(case.case.valid_prerequisites, call.name, mode)
+        on_the_way = accepts(case.case.valid_prerequisites, call.name, case)
         return not (on_the_way or is_expected(call.name, case))
     if isinstance(forbidden, str):
-        return same_name(forbidden, call.name, mode)
-    if not accepts(forbidden.tools, call.name, mode):
+        return same_name(forbidden, call.name, case)
+    if not accepts(forbidden.tools, call.name, case):
         return False
     readings = call.readings
     # Unreadable arguments may be the forbidden ones.
     if forbidden.params is None or readings is None:
         return True
     return all(
-        any(_matches(name, wanted, value, mode) for value in readings[name])
+        any(_matches(name, wanted, value, case.param_scoring) for value in readings[name])
         if name in readings
         else is_optional(wanted)
         for name, wanted in forbidden.params.items()

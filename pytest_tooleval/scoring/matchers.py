@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import operator
-import unicodedata
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -27,6 +26,8 @@ from ..suite import matchers as shape
 from ..suite.dates import read_date
 from ..suite.exact import exact
 from ..suite.modes import ParamScoring
+from ..text import composed
+from ..text import folded
 from ..text import json_text
 from . import regexes
 from .problems import CannotCompare
@@ -52,16 +53,6 @@ class Rules:
     number: Callable[[Number, Number], bool]
     fold: Callable[[str], str]
     reflexive: frozenset[type] = frozenset({str, int, float, bool, type(None)})
-
-
-def composed(text: str) -> str:
-    """The text in Unicode's form NFC, in which `é` is always one code point."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
-
-
-def folded(text: str) -> str:
-    """The text for comparisons that ignore case."""
-    return text.casefold() if text.isascii() else composed(composed(text).casefold())
 
 
 def _same_text(expected: str, actual: str) -> bool:

@@ -82,10 +82,9 @@ class Chain:
 
     def _is_detour(self, index: int) -> bool:
         test, name = self._case.case, self.hops[index].name
-        mode = self._case.param_scoring
         return not (
-            tool_selection.accepts(test.expected_tools, name, mode)
-            or tool_selection.accepts(test.valid_prerequisites, name, mode)
+            tool_selection.accepts(test.expected_tools, name, self._case)
+            or tool_selection.accepts(test.valid_prerequisites, name, self._case)
         )
 
     def scores(self) -> dict[str, Draft]:
@@ -255,7 +254,7 @@ def _penalty(calls: Sequence[int]) -> float:
 
 def same_call(case: ResolvedCase, one: ToolCall, other: ToolCall) -> bool:
     """Whether two calls have the same tool and the same arguments."""
-    if not tool_selection.same_name(one.name, other.name, case.param_scoring):
+    if not tool_selection.same_name(one.name, other.name, case):
         return False
     if one.arguments is None or other.arguments is None:
         return one.arguments is other.arguments and one.raw_arguments == other.raw_arguments

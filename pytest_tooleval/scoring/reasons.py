@@ -8,16 +8,16 @@ from typing import Any
 from ..record.calls import is_number
 from ..suite import matchers as shape
 from ..suite.dates import read_date
+from ..text import composed
 from ..text import counted
+from ..text import folded
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from .matchers import FUZZY_SIMILARITY
 from .matchers import RELATIVE_TOLERANCE
 from .matchers import Rules
-from .matchers import composed
 from .matchers import digits
-from .matchers import folded
 from .matchers import is_optional
 from .matchers import matches
 from .matchers import similarity

@@ -122,7 +122,7 @@ def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> Choice | None:
     test = case.case
     best: Choice | None = None
     for call in calls:
-        if tool_selection.accepts(test.expected_tools, call.name, case.param_scoring):
+        if tool_selection.accepts(test.expected_tools, call.name, case):
             if test.expected_params is None:
                 return Choice(call, None)
             share = _compare(case, call)
@@ -240,7 +240,7 @@ class SeveralCallsExpected:
 
     def _share(self, index: int, call: ToolCall) -> Share | None:
         expected = self._expected[index]
-        if not tool_selection.accepts(expected.tools, call.name, self._case.param_scoring):
+        if not tool_selection.accepts(expected.tools, call.name, self._case):
             return None
         if expected.params is None:
             return parameters.ALL

@@ -1,7 +1,7 @@
 """Tool selection: is a called tool one of the expected ones?
 
-Names ignore case. Under `bfcl`, case counts, and an expected `.` also matches `_`, by which providers
-replace it.
+Names ignore case, but not between two offered tools that differ in nothing else. Under `bfcl`, case
+counts, and an expected `.` also matches `_`, by which providers replace it.
 """
 
 from __future__ import annotations
@@ -9,41 +9,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..record.calls import ToolCall
+from ..record.names import same_tool
 from ..record.results import NO_TOOL
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
 from ..suite.model import Tool
-from ..suite.modes import ParamScoring
 from ..text import printable
 from ..text import shorten
 
 NOT_OFFERED = "a tool that was not offered"
 
 
-def same_name(expected: str, called: str, mode: ParamScoring) -> bool:
+def same_name(expected: str, called: str, case: ResolvedCase) -> bool:
     """Whether a called name is the expected one."""
     if expected == called:
         return True
-    if mode == "bfcl":
+    if case.param_scoring == "bfcl":
         return expected.replace(".", "_") == called
-    return expected.casefold() == called.casefold()
+    return same_tool(expected, called, (tool.function.name for tool in case.tools))
 
 
-def accepts(tools: Sequence[str], called: str, mode: ParamScoring) -> bool:
+def accepts(tools: Sequence[str], called: str, case: ResolvedCase) -> bool:
     """Whether a called name is one of the expected ones; `"*"` accepts any."""
     if called in tools or ANY_TOOL in tools:
         return True
-    return any(same_name(tool, called, mode) for tool in tools)
+    return any(same_name(tool, called, case) for tool in tools)
 
 
 def is_expected(name: str, case: ResolvedCase) -> bool:
     """Whether the case expects a call to this tool, not counting prerequisites."""
-    mode = case.param_scoring
     if case.case.expected_calls is not None:
-        return any(accepts(expected.tools, name, mode) for expected in case.case.expected_calls)
-    return accepts(case.case.expected_tools, name, mode)
+        return any(accepts(expected.tools, name, case) for expected in case.case.expected_calls)
+    return accepts(case.case.expected_tools, name, case)
 
 
 def find_tool(case: ResolvedCase, name: str) -> Tool | None:
@@ -52,7 +51,7 @@ def find_tool(case: ResolvedCase, name: str) -> Tool | None:
         if tool.function.name == name:
             return tool
     for tool in case.tools:
-        if same_name(tool.function.name, name, case.param_scoring):
+        if same_name(tool.function.name, name, case):
             return tool
     return None
 
@@ -77,7 +76,7 @@ def shown_call(call: ToolCall | None) -> str:
 
 def check(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, place: str = "") -> Check:
     """One row: the expected tools against the tool of a call."""
-    right = call is not None and accepts(tools, call.name, case.param_scoring)
+    right = call is not None and accepts(tools, call.name, case)
     if call is None:
         why = "was not called"
     elif right:

@@ -15,6 +15,7 @@ from ..record.calls import is_number
 from ..record.metrics import BUDGETS
 from ..record.metrics import METRICS
 from ..record.metrics import PENALTIES
+from ..record.names import same_tool
 from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
 from ..record.untrusted import objects_in
@@ -99,7 +100,7 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         if not judges(limits_of(scoring == "bfcl" or is_conversation(case), *layers)):
             yield Finding((*loc, "thresholds") if "thresholds" in case else loc, NOTHING_JUDGES)
         yield from _pass_rule(case, loc, data)
-        yield from _contradiction(case, loc, data)
+        yield from _contradiction(case, loc, data, tools)
         yield from _live_tools(case, loc, data, tools)
         yield from _tags(case.get("tags"), (*loc, "tags"))
         for field in ("skip", "xfail"):
@@ -147,7 +148,7 @@ def _turns(
     for place, turn in objects_at(case, "turns", loc):
         yield from _prompt(turn, place)
         yield from _calls(turn, place, tools, scoring)
-        yield from _contradiction(turn, place, {**suite, **case})
+        yield from _contradiction(turn, place, {**suite, **case}, tools)
     if not is_conversation(case) and "prompt" not in case and not misspells("case", "prompt", case):
         yield Finding((*loc, "prompt"), f"missing; expected {expected_at((*loc, 'prompt'))}")
 
@@ -220,19 +221,19 @@ def _calls(holder: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> 
             yield Finding((*loc, "forbidden_calls", index), tools.complaint(name))
 
 
-def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any]) -> Findings:
+def _contradiction(case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames) -> Findings:
     """A tool that the case both expects and forbids."""
     holder = case if case.get("forbidden_calls") is not None else suite
     whole = [
         call.get("tool") if isinstance(call, dict) and not call.get("params") else call
         for call in as_list(holder.get("forbidden_calls"))
     ]
-    forbidden = {name.casefold() for name in whole if isinstance(name, str)}
+    forbidden = [name for name in whole if isinstance(name, str)]
     expected = [((*loc, "expected_tool"), case.get("expected_tool"))]
     calls = objects_at(case, "expected_calls", loc)
     expected += (((*at, "tool"), call.get("tool")) for at, call in calls)
     for at, name in expected:
-        if isinstance(name, str) and name.casefold() in forbidden:
+        if isinstance(name, str) and any(same_tool(name, each, tools.names) for each in forbidden):
             message = "is also in forbidden_calls, so no answer can pass; fix one of the two"
             yield Finding(at, f"{show(name)} {message}")
 
@@ -270,11 +271,12 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
         elif name == ANY_TOOL:
             message = '"*" cannot be used here; name the tools that may be called along the way'
             yield Finding((*loc, "valid_prerequisites", index), message)
-    first: dict[str, str] = {}
+    mocked: list[str] = []
     for name, answer in as_mapping(case.get("mock_responses")).items():
         at = (*loc, "mock_responses", name)
-        other = first.setdefault(name.casefold(), name)
-        if other != name:
+        other = next((each for each in mocked if same_tool(each, name, tools.names)), None)
+        mocked.append(name)
+        if other is not None:
             yield Finding(at, f"the same tool as {show(other)}; names ignore case", at_key=True)
         elif name == ANY_TOOL or tools.lacks(name):
             yield Finding(at, tools.complaint(name), at_key=True)

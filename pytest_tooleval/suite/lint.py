@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from functools import lru_cache
@@ -14,6 +13,9 @@ from ..errors import Problem
 from ..errors import WorldError
 from ..record.metrics import BUILT_IN
 from ..record.metrics import CONVERSATION
+from ..record.names import meant
+from ..record.names import same_tool
+from ..text import folded
 from ..text import printable
 from ..worlds.tools import tools_of
 from ..worlds.world import WorldSpec
@@ -149,9 +151,9 @@ def _tools(tools: list[Tool], loc: Loc, seen: set[str]) -> Findings:
     by_case: dict[str, str] = {}
     for index, tool in enumerate(tools):
         at = (*loc, index, "function", "name")
-        other = by_case.setdefault(tool.name.casefold(), tool.name)
+        other = by_case.setdefault(folded(tool.name), tool.name)
         if other != tool.name:
-            message = f"{show(tool.name)} and {show(other)} differ only in case, which scoring ignores"
+            message = f"{show(tool.name)} and {show(other)} differ only in case; models mix them up"
             yield Finding(at, message)
         if tool.name in seen:
             continue
@@ -178,7 +180,7 @@ def _world(suite: Suite) -> Findings:
         return
     spec = WorldSpec(suite.world, suite._folder, suite.world_args or {})
     try:
-        made = {tool["function"]["name"].casefold(): tool["function"] for tool in tools_of(spec)}
+        made = {tool["function"]["name"]: tool["function"] for tool in tools_of(spec)}
     except WorldError as error:
         yield Finding(("world",), str(error))
         return
@@ -186,7 +188,7 @@ def _world(suite: Suite) -> Findings:
         return
     for index, tool in enumerate(suite.tools):
         at = ("tools", index, "function")
-        method = made.get(tool.name.casefold())
+        method = made.get(meant(tool.name, made) or "")
         if method is None:
             yield Finding((*at, "name"), f"the world has no method {show(tool.name)}")
             continue
@@ -270,13 +272,13 @@ def _chain(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Finding
     live = suite.live_tools if case.live_tools is None else case.live_tools
     if ANY_TOOL in (live or ()):
         return  # only the server knows its read-only tools
-    answered = {name.casefold() for name in (*case.mock_responses, *(live or ()))}
+    answered = [*case.mock_responses, *(live or ())]
     for index, name in enumerate(case.valid_prerequisites):
-        if name.casefold() not in answered:
+        if not _has(answered, name, tools):
             message = f"{show(name)} has no mock response, so a call to it gets an error"
             yield Finding((*loc, "valid_prerequisites", index), message)
-    known = answered | {name.casefold() for name in (*case.valid_prerequisites, *case.expected_tools)}
-    others = [tool.name for tool in tools if tool.name.casefold() not in known]
+    known = [*answered, *case.valid_prerequisites, *case.expected_tools]
+    others = [tool.name for tool in tools if not _has(known, tool.name, tools)]
     if others and ANY_TOOL not in case.expected_tools:
         message = (
             f"no mock response for {listing(others)}, so a call gets an error; if you want that, add "
@@ -285,10 +287,13 @@ def _chain(suite: Suite, case: TestCase, loc: Loc, tools: list[Tool]) -> Finding
         yield Finding((*loc, "mock_responses"), message, at_key=True)
 
 
-def _params(names: Iterable[str], params: dict[str, Any], at: Loc, tools: list[Tool]) -> Findings:
+def _has(names: Collection[str], name: str, tools: list[Tool]) -> bool:
+    return name in names or any(same_tool(each, name, (tool.name for tool in tools)) for each in names)
+
+
+def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: list[Tool]) -> Findings:
     """Params that none of the acceptable tools accepts with the expected value."""
-    wanted = {name.casefold() for name in names}
-    acceptable = [tool for tool in tools if ANY_TOOL in wanted or tool.name.casefold() in wanted]
+    acceptable = [tool for tool in tools if ANY_TOOL in names or _has(names, tool.name, tools)]
     known = {parameter: None for tool in acceptable for parameter in _properties(tool)}
     for name, expected in params.items() if acceptable else ():
         taking = [tool for tool in acceptable if _takes(tool, name)]

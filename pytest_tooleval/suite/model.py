@@ -26,6 +26,7 @@ from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..keys import PublicTexts
 from ..record.metrics import BUDGETS
+from ..record.names import meant
 from ..worlds.world import WorldSpec
 from .explain import nearest
 from .modes import DEFAULT_MODE
@@ -576,11 +577,11 @@ def world_of(suite: Suite, case: TestCase) -> WorldSpec | None:
 def _turns(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:
     if case.user is not None:
         return (ResolvedTurn(Turn(prompt=""), (), tools),)
-    turns = case.turns or ()
+    turns, names = case.turns or (), [tool.name for tool in tools]
     resolved = []
     for number, turn in enumerate(turns, 1):
-        withheld = {name.casefold() for later in turns[number:] for name in later.new_tools}
-        offered = tuple(tool for tool in tools if tool.name.casefold() not in withheld)
+        withheld = {meant(name, names) for later in turns[number:] for name in later.new_tools}
+        offered = tuple(tool for tool in tools if tool.name not in withheld)
         resolved.append(ResolvedTurn(turn, prompt_messages(turn.prompt), offered))
     return tuple(resolved)
 

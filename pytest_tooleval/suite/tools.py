@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..record.names import meant
 from ..record.untrusted import as_list
 from ..record.untrusted import as_mapping
 from ..record.untrusted import as_text
@@ -25,20 +26,19 @@ class ToolNames:
     def __init__(self, raw: Any, source: str) -> None:
         self.source = source
         found = [_tool_name(tool) for tool in as_list(raw)]
-        self.names = {name.casefold(): name for name in found if name is not None}
+        self.names = dict.fromkeys(name for name in found if name is not None)
         self.complete = (raw is None or isinstance(raw, list)) and None not in found
 
     def lacks(self, name: Any) -> bool:
         """Whether this is the name of a tool that is not in the list."""
         is_name = isinstance(name, str) and name not in ("", ANY_TOOL)
-        return is_name and self.complete and name.casefold() not in self.names
+        return is_name and self.complete and meant(name, self.names) is None
 
     def complaint(self, name: str) -> str:
         if not self.names:
             return f"the tool {show(name)} is not defined: {self.source} has no tools; add it"
-        known = self.names.values()
-        near = nearest(name, known)
-        hint = f", did you mean {show(near)}?" if near else f"; defined tools: {listing(known)}"
+        near = nearest(name, self.names)
+        hint = f", did you mean {show(near)}?" if near else f"; defined tools: {listing(self.names)}"
         return f"the tool {show(name)} is not defined in {self.source}{hint}"
 
 

@@ -34,6 +34,7 @@ import msgspec
 from ..errors import WorldError
 from ..errors import error_text
 from ..record.calls import NO_OBJECT
+from ..record.names import meant
 from ..secrets import scrub_json
 from ..secrets import secret_values
 from ..secrets import without_key_values
@@ -134,8 +135,7 @@ class World:
         """The answer to a call: JSON, unless the method returned a text."""
         if arguments is None:
             return _error(NO_OBJECT)
-        known = {each.casefold(): each for each in self.methods if each in offered}
-        called = name if self._answers_all else known.get(name.casefold(), "")
+        called = name if self._answers_all else meant(name, offered) or ""
         method = self._answers_all or self.methods.get(called)
         if method is None:
             return _error(f"there is no tool {name!r}")

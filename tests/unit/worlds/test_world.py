@@ -109,6 +109,21 @@ def test_calls_change_the_state_and_are_answered_as_json(tmp_path: Path) -> None
     assert play(world, [Calls([], [])]).states == [{"Things": {"items": ["a"]}}]
 
 
+def test_case_counts_between_methods_that_differ_in_nothing_else(tmp_path: Path) -> None:
+    code = """
+    class Things:
+        def get(self): return "one"
+        def GET(self): return "two"
+    """
+    calls = [ToolCall(name, {}) for name in ("get", "GET", "Get")]
+
+    both = play(spec(tmp_path, code), [Calls(calls, ["get", "GET"])])
+    one = play(spec(tmp_path, code), [Calls(calls, ["get"])])
+
+    assert both.answers == [["one", "two", '{"error": "there is no tool \'Get\'"}']]
+    assert one.answers == [["one", "one", "one"]]
+
+
 def test_a_world_may_answer_all_calls_itself(tmp_path: Path) -> None:
     code = """
     class Things:
