@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 
-_OPEN = re.compile(r"\((?:\?(?:P?<[A-Za-z_]\w*>|>|[a-zA-Z-]*:))?")
-_ASIDE = re.compile(r"\(\?(?:#[^)]*|[a-zA-Z-]+)\)")
+from ..suite.ecma import IGNORE_CASE
+from ..suite.patterns import compiled
+
+_OPEN = re.compile(r"\((?:\?(?:<[A-Za-z_$][\w$]*>|:))?")
 _LOOK = re.compile(r"\(\?<?[=!]")
-_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
-_COUNT = re.compile(r"(?:[?*]|(?P<one>\+)|\{(?P<least>\d*)(?:,\d*)?\})[?+]?")
+_CLASS = re.compile(r"\[\^?(?:\\.|[^\]\\])*\]")
+_COUNT = re.compile(r"(?:[?*]|(?P<one>\+)|\{(?P<least>\d+)(?:,\d*)?\})\??")
 _CHARACTERS = "a1A -_./:@,"
 _MOST = 20  # repeats of one piece
 
 
 def example(pattern: str) -> str:
     """A text that the pattern probably matches: the first alternatives, and the fewest repeats."""
-    return _choice(pattern, 0)[0]
+    return _choice(pattern.removeprefix(IGNORE_CASE), 0)[0]
 
 
 def _choice(pattern: str, at: int) -> tuple[str, int]:
@@ -40,8 +42,6 @@ def _sequence(pattern: str, at: int) -> tuple[str, int]:
 
 def _piece(pattern: str, at: int) -> tuple[str, int]:
     """A text for the piece that begins here, and the end of the piece."""
-    if aside := _ASIDE.match(pattern, at):
-        return "", aside.end()
     if look := _LOOK.match(pattern, at):
         return "", _choice(pattern, look.end())[1] + 1
     if opening := _OPEN.match(pattern, at):
@@ -59,7 +59,5 @@ def _piece(pattern: str, at: int) -> tuple[str, int]:
 
 def _one_of(characters: str, own: str) -> str:
     """A character that the class matches: one of its own, or a common one."""
-    try:
-        return next((c for c in own + _CHARACTERS if re.fullmatch(characters, c)), "")
-    except re.error:  # syntax that only `regex` has
-        return own[:1]
+    one = compiled(f"^{characters}$")
+    return next((c for c in own + _CHARACTERS if one.search(c)), "")

@@ -16,8 +16,8 @@ from pytest_tooleval.scoring.regexes import search
         ("^(Paris|London), (?:FR|UK)$", "Paris, FR"),
         (r"[^a-z]+x?", "1"),
         (r"\bfee\s+\$[0-9]+\.\d\d\b", "fee $0.11"),
-        ("(?<year>20[0-9]{2})(?=-)?", "2000"),
-        (r"^[\w.+-]+@[]a]{2,}\.com$", "w@]].com"),
+        ("(?<year>20[0-9]{2})(?=-?)", "2000"),
+        (r"^[\w.+-]+@[\]a]{2,}\.com$", "w@]].com"),
         ("", ""),
     ],
 )
