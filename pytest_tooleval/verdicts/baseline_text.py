@@ -81,7 +81,7 @@ def incomparable_text(cases: Sequence[Incomparable], both: Sequence[Rescored]) -
     again = " and ".join(shown(each.side.name) for each in both if each.problems)
     return (
         f"{counted(len(cases), 'case')} not comparable: {old} has {before} of the scoring rules, {new} "
-        f"{now}, and the cases cannot be scored again: {why}; run {again} anew"
+        f"{now}, and the cases cannot be scored again: {why}; run {again} again"
     )
 
 

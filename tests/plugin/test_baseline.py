@@ -380,7 +380,7 @@ def test_cases_that_cannot_be_scored_again_are_not_comparable(
     assert result.ret == 0
     told = (
         "30 cases not comparable: old.json has no version of the scoring rules, this run version "
-        f"{SCORING_VERSION}, and the cases cannot be scored again: {why}; run old.json anew"
+        f"{SCORING_VERSION}, and the cases cannot be scored again: {why}; run old.json again"
     )
     result.stdout.fnmatch_lines([f"baseline inconclusive: {told} (does not fail the run*"])
     found = older.document()["baseline"]
