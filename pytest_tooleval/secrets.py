@@ -11,6 +11,7 @@ import functools
 import logging
 import os
 import re
+import threading
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
@@ -264,7 +265,7 @@ _LIBRARIES = frozenset(
 
 
 class ScrubFilter(logging.Filter):
-    """Removes keys from log records, and escape sequences from those of libraries."""
+    """Removes keys from log records, and escape sequences from those of libraries and agents."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         values = secret_values()
@@ -272,8 +273,10 @@ class ScrubFilter(logging.Filter):
             message = record.getMessage()
         except Exception:  # logging itself reports a record that cannot be formatted
             return True
-        is_foreign = record.name.partition(".")[0].partition(" ")[0] in _LIBRARIES
-        clean_text = _harmless if is_foreign else scrub
+        is_library = record.name.partition(".")[0].partition(" ")[0] in _LIBRARIES
+        # Tests run on the main thread, agents on others.
+        is_foreign = is_library or record.thread != threading.main_thread().ident
+        clean_text = harmless if is_foreign else scrub
         clean = clean_text(message, values)
         if clean != message:
             record.msg, record.args = clean, None
@@ -284,6 +287,7 @@ class ScrubFilter(logging.Filter):
         return True
 
 
-def _harmless(text: str, values: tuple[str, ...]) -> str:
-    lines = scrub(text, values).split("\n")
+def harmless(text: str, values: tuple[str, ...] | None = None) -> str:
+    """Output of somebody else, without secrets and safe to show."""
+    lines = scrub(text, secret_values() if values is None else values).split("\n")
     return "\n".join(printable(line, keep_newlines=True) for line in lines)

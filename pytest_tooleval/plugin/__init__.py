@@ -229,6 +229,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     # Not in pytest_collection_finish: that one also runs for --collect-only and after errors.
     before = session.config.stash.get(_session_key, None)
+    if before is not None:
+        from .output import capture_agents
+
+        capture_agents(session.config)
     with before.running(session) if before else nullcontext():
         result = yield
     # The controller of xdist may get its first case only now.

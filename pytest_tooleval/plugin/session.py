@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+import warnings
 from collections.abc import Callable
 from collections.abc import Generator
 from collections.abc import Iterable
@@ -56,6 +57,8 @@ from .history import Keeper
 from .items import CaseItem
 from .logs import keep_keys_out_of_logs
 from .options import given_options
+from .output import clean_sections
+from .output import clean_warning
 from .recorded import RecordedRuns
 from .settings import Settings
 from .suites import warn_of
@@ -206,7 +209,12 @@ class EvalSession:
         report = yield
         if isinstance(item, CaseItem):
             item.attach(report, call)
+            clean_sections(report)
         return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
+        clean_warning(warning_message)
 
     def complete(self, report: pytest.TestReport) -> None:
         """Put the result on a report that a plugin has changed, before others take it from there."""

@@ -51,6 +51,91 @@ def test_no_key_is_left_in_logs_of_other_libraries(
     assert leaks(project, result.stdout.str(), result.stderr.str()) == []
 
 
+TALKATIVE = """
+    import asyncio
+    import logging
+    import os
+    import sys
+    import threading
+    import warnings
+
+    async def answer(messages, tools):
+        for step in ("before", "after"):
+            text = f"{step}\x1b[2J {os.environ['PLANTED_API_KEY']} of {messages[-1]['content']}"
+            print(text)
+            print(text, file=sys.stderr)
+            logging.getLogger("mine").warning(text)
+            warnings.warn(text)
+            threading.Thread(target=print, args=[text]).start()
+            await asyncio.sleep(0.005)
+        return "no"
+"""
+
+
+@pytest.mark.parametrize(
+    "args", [(), ("-rA",), ("--capture=sys",), ("--log-cli-level=INFO",), ("-n", "2")], ids=str
+)
+def test_what_an_agent_prints_and_warns_of_is_safe(
+    project: Project, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...]
+) -> None:
+    """Also between tests, when pytest does not capture."""
+    monkeypatch.setenv("PLANTED_API_KEY", KEY)
+    project.write("my_agent.py", TALKATIVE)
+    project.suite(*(right(f"c{i}") for i in range(40)))
+    options = ("--junitxml=junit.xml", "-o", "junit_logging=all", "--tb=short")
+    result = project.run_subprocess(*options, *args)
+    result.assert_outcomes(failed=40, warnings=80)
+    shown = result.stdout.str() + result.stderr.str()
+    files = (project.path / "junit.xml").read_text(encoding="utf-8")
+    assert "before\\x1b[2J [secret] of What is the weather" in shown
+    assert "before\\x1b[2J [secret] of What is the weather" in files
+    assert "\x1b" not in shown + files
+    assert "#x1B" not in files
+    assert leaks(project, shown) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="starts a shell")
+def test_what_a_server_of_an_agent_prints_is_safe(project: Project) -> None:
+    project.write(
+        "my_agent.py",
+        """
+        import subprocess
+        import sys
+
+        def answer(messages, tools):
+            subprocess.run(["sh", "-c", r"printf 'printed \\033[2J\\n' >&2"], stderr=sys.stderr)
+            return "no"
+        """,
+    )
+    project.suite(*(right(f"c{i}") for i in range(40)))
+    result = project.run_subprocess("--junitxml=junit.xml", "-rA")
+    result.assert_outcomes(failed=40)
+    shown = result.stdout.str() + result.stderr.str()
+    assert "printed \\x1b[2J" in shown
+    assert "\x1b" not in shown
+    assert "#x1B" not in (project.path / "junit.xml").read_text(encoding="utf-8")
+
+
+def test_the_output_of_other_tests_stays_as_it_is(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANTED_API_KEY", KEY)
+    project.suite(right("a"))
+    project.write(
+        "test_own.py",
+        """
+        import sys
+
+        def test_own(capsys):
+            print("\x1b[31mred")
+            assert capsys.readouterr().out == "\x1b[31mred\\n"
+            print("\x1b[31mred", file=sys.stderr)
+            assert False
+        """,
+    )
+    project.run("--color=no").stdout.fnmatch_lines(["*Captured stderr call*", "\x1b[[]31mred"])
+
+
 HOSTILE_LOG = """
     import logging
     import os

@@ -1,0 +1,85 @@
+"""Output of agents, made safe to show: without keys and escape sequences.
+
+Agents run on threads of their own, also between tests, when pytest captures nothing. What they print
+then is captured, too. What the main thread prints, as tests do, stays as it is; with `-s`, everything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import warnings
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from ..secrets import harmless
+
+
+def capture_agents(config: pytest.Config) -> None:
+    """Send what other threads print to where pytest captures, until the end of the run.
+
+    pytest has no public way to capture between tests, hence the look into its capturing; where that has
+    changed, nothing.
+    """
+    capture = getattr(config.pluginmanager.getplugin("capturemanager"), "_global_capturing", None)
+    for name in ("out", "err"):
+        part: Any = getattr(capture, name, None)
+        of_python = getattr(part, "syscapture", part)
+        if not hasattr(of_python, "_old"):
+            continue
+        _replace(config, of_python, "_old", part.tmpfile)
+        _replace(config, sys, f"std{name}", part.tmpfile)
+        if of_python is not part:  # with --capture=sys, pytest needs its own object there
+            _replace(config, of_python, "tmpfile", part.tmpfile)
+
+
+def _replace(config: pytest.Config, holder: Any, name: str, captured: Any) -> None:
+    own = getattr(holder, name)
+    setattr(holder, name, _ByThread(own, captured))
+    config.add_cleanup(partial(setattr, holder, name, own))
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+class _ByThread:
+    """A stream of the main thread; what other threads write is captured."""
+
+    def __init__(self, own: Any, captured: Any) -> None:
+        self._own = own
+        self._captured = captured
+
+    def write(self, text: str) -> object:
+        return self._own.write(text) if _is_main() else self._captured.write(harmless(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def fileno(self) -> int:
+        """For processes that agents start, such as MCP servers."""
+        if not _is_main():
+            with contextlib.suppress(OSError):  # of --capture=sys, which is no file
+                return int(self._captured.fileno())
+        return int(self._own.fileno())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+
+def clean_sections(report: pytest.TestReport) -> None:
+    """Clean the captured output of a case: none of it is a test's own."""
+    report.sections = [(title, harmless(text)) for title, text in report.sections]
+
+
+def clean_warning(warning: warnings.WarningMessage) -> None:
+    """Clean the text of a warning before pytest shows it. Its category, which is kept apart, stays."""
+    text = str(warning.message)
+    clean = harmless(text)
+    if clean != text:
+        warning.message = UserWarning(clean)
