@@ -15,6 +15,7 @@ from ..text import printable
 from . import parameters
 from .matchers import RULES
 from .matchers import is_optional
+from .matchers import with_keys_of
 from .problems import CannotCompare
 from .tool_selection import accepts
 from .tool_selection import is_expected
@@ -42,10 +43,10 @@ def _is_meant(case: ResolvedCase, forbidden: str | ExpectedCall, call: ToolCall)
         return same_name(forbidden, call.name, case)
     if not accepts(forbidden.tools, call.name, case):
         return False
-    readings = call.readings
     # Unreadable arguments may be the forbidden ones.
-    if forbidden.params is None or readings is None:
+    if forbidden.params is None or call.readings is None:
         return True
+    readings = with_keys_of(forbidden.params, call.readings, RULES[case.param_scoring])
     return all(
         any(_matches(name, wanted, value, case.param_scoring) for value in readings[name])
         if name in readings
@@ -62,9 +63,10 @@ def _shown(call: ToolCall, forbidden: str | ExpectedCall) -> str:
     name = shown_call(call)
     if isinstance(forbidden, str) or forbidden.params is None or call.arguments is None:
         return name
+    arguments = with_keys_of(forbidden.params, call.arguments, RULES["exact"])
     pairs = (
-        f"{printable(key)}={json_text(call.arguments[key], 60)}"
+        f"{printable(key)}={json_text(arguments[key], 60)}"
         for key in forbidden.params
-        if key in call.arguments
+        if key in arguments
     )
     return f"{name}({', '.join(pairs)})"

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
+from typing import TypeVar
 
 from ..record.calls import is_number
 from ..suite import matchers as shape
@@ -33,6 +34,7 @@ from . import regexes
 from .problems import CannotCompare
 
 Number = int | float
+_T = TypeVar("_T")
 
 RELATIVE_TOLERANCE = 1e-6
 ABSOLUTE_TOLERANCE = 1e-12
@@ -172,7 +174,30 @@ def _same_list(expected: list[Any], actual: Sequence[Any], rules: Rules) -> bool
     )
 
 
-def _same_object(expected: dict[str, Any], actual: dict[str, Any], rules: Rules) -> bool:
+def with_keys_of(
+    expected: Mapping[str, Any], actual: Mapping[str, _T], rules: Rules
+) -> Mapping[str, _T]:
+    """`actual` with the expected spelling of the keys that differ only in code points.
+
+    As it is under `bfcl`, or if it has a key in both spellings.
+    """
+    if expected.keys() <= actual.keys() or rules.mode == "bfcl":
+        return actual
+    missing = {composed(name): name for name in expected if name not in actual}
+    renamed = {
+        name if name in expected else missing.get(composed(name), name): value
+        for name, value in actual.items()
+    }
+    return renamed if len(renamed) == len(actual) else actual
+
+
+def length(value: Any) -> int:
+    """The length that `$len` compares: `é` counts once, however it is written."""
+    return len(composed(value) if isinstance(value, str) else value)
+
+
+def _same_object(expected: dict[str, Any], got: dict[str, Any], rules: Rules) -> bool:
+    actual = with_keys_of(expected, got, rules)
     if any(key not in expected for key in actual):
         return False
     for key, value in expected.items():
@@ -296,7 +321,7 @@ _MATCHERS: Mapping[str, _Matcher] = {
     ),
     shape.DATE: _date,
     shape.LEN: lambda operand, actual, rules: (
-        isinstance(actual, (str, list, tuple, dict)) and matches(operand, len(actual), rules)
+        isinstance(actual, (str, list, tuple, dict)) and matches(operand, length(actual), rules)
     ),
     shape.TYPE: lambda operand, actual, rules: any(
         _TYPES[name](actual) for name in ([operand] if isinstance(operand, str) else operand)

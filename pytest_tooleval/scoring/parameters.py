@@ -18,6 +18,7 @@ from ..record.results import NO_TOOL
 from ..record.results import Check
 from ..record.results import FailureCategory
 from ..suite.modes import ParamScoring
+from ..text import folded
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
@@ -26,6 +27,7 @@ from .matchers import RULES
 from .matchers import Rules
 from .matchers import is_optional
 from .matchers import matches
+from .matchers import with_keys_of
 from .problems import CannotCompare
 from .reasons import reason
 
@@ -58,6 +60,7 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
     correct = present = missing = 0
     flaw: FailureCategory | None = None
     name, reflexive = "", rules.reflexive
+    arguments = with_keys_of(expected, arguments, rules)
     try:
         for name, value in expected.items():
             if name in arguments:
@@ -115,14 +118,15 @@ def checks(
             for name, value in expected.items()
             if not is_optional(value)
         ]
-    arguments = call.arguments
+    arguments: Mapping[str, Any] | None = call.arguments
     if arguments is None:
         got, why = shown_arguments(call), call.why_malformed
         rows = [row(name, got, why) for name in expected]
         return rows or [Check("arguments", "a JSON object", got, 0.0, why, place)]
     rows = []
+    arguments = with_keys_of(expected, arguments, rules)
     # The first of several that differ only in case.
-    unexpected = {name.casefold(): name for name in reversed([*arguments]) if name not in expected}
+    unexpected = {folded(name): name for name in reversed([*arguments]) if name not in expected}
     for name, value in expected.items():
         if name in arguments:
             right, why = reason(value, arguments[name], rules)
@@ -130,7 +134,7 @@ def checks(
         elif is_optional(value):
             rows.append(row(name, ABSENT, "may be absent", True))
         else:
-            rows.append(row(name, ABSENT, _missing(unexpected.get(name.casefold()))))
+            rows.append(row(name, ABSENT, _missing(unexpected.get(folded(name)))))
     if rules.mode == "bfcl":
         others = [name for name in arguments if name not in expected]
         rows += [row(name, json_text(arguments[name]), "is not expected") for name in others]

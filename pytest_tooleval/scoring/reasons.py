@@ -19,9 +19,11 @@ from .matchers import RELATIVE_TOLERANCE
 from .matchers import Rules
 from .matchers import digits
 from .matchers import is_optional
+from .matchers import length
 from .matchers import matches
 from .matchers import similarity
 from .matchers import unpaired
+from .matchers import with_keys_of
 from .problems import CannotCompare
 
 
@@ -127,13 +129,13 @@ def _wrong_length(operand: Any, actual: Any, rules: Rules) -> str:
     unit = _UNITS.get(_type(actual))
     if unit is None:
         return f"is {_shown(actual)}, which has no length"
-    has = f"has {counted(len(actual), unit)}"
+    has = f"has {counted(length(actual), unit)}"
     key = shape.matcher_key(operand)
     if key is None:
         return f"{has}, not {operand}"
     if key in shape.BOUNDS:
         return f"{has}, not {shape.BOUNDS[key]} {operand[key]}"
-    return f"{has}: {_why_wrong(operand, len(actual), rules)}"
+    return f"{has}: {_why_wrong(operand, length(actual), rules)}"
 
 
 def _wrong_members(expected: list[Any], actual: Any, rules: Rules) -> str:
@@ -153,7 +155,8 @@ def _wrong_date(operand: str, actual: str) -> str:
     return f"is a {written.kind}, not a {expected.kind}"
 
 
-def _wrong_object(expected: dict[str, Any], actual: dict[str, Any], rules: Rules) -> str:
+def _wrong_object(expected: dict[str, Any], got: dict[str, Any], rules: Rules) -> str:
+    actual = with_keys_of(expected, got, rules)
     for name, value in expected.items():
         if name not in actual:
             if not is_optional(value):

@@ -39,6 +39,11 @@ PAY_TWICE = {"tool": "b", "params": {"x": 0, "twice": {"$optional": True}}}
         ([{"tool": ["b", "c"]}], [call("c")], "called c, which is forbidden"),
         ([PAY_NOTHING], [call("b", x=0, y=1)], "called b(x=0), which is forbidden"),
         ([PAY_NOTHING], [call("b", x=1)], None),
+        (
+            [{"tool": "b", "params": {"\xe9": 0}}],
+            [call("b", é=0)],
+            "called b(\xe9=0), which is forbidden",
+        ),
         ([PAY_NOTHING], [call("b")], None),
         ([PAY_TWICE], [call("b", x=0)], "called b(x=0), which is forbidden"),
         ([PAY_TWICE], [call("b", x=0, twice=False)], None),

@@ -43,6 +43,12 @@ def test_a_text_is_the_same_however_its_characters_are_composed(mode: str) -> No
     assert same({"$contains": "f\u00e9"}, decomposed, mode)
     assert not same({"$exact": composed}, decomposed, mode)
     assert not same(composed, "Cafe A", mode)
+    for one, other in ((composed, decomposed), (decomposed, composed)):
+        assert same({"x": {one: 1, "y": {"$optional": 1}}}, {"x": {other: 1}}, mode)
+        assert not same({one: 1}, {one: 1, other: 1}, mode)
+        assert not same({one: 1}, {other.upper(): 1}, mode)
+        assert not same({"$exact": {one: 1}}, {other: 1}, mode)
+        assert same({"$len": 6}, other, mode)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,8 @@ from pytest_tooleval.scoring.reasons import reason
             'in different code points: "Cafe\\u0301", not "Caf\\u00e9"',
         ),
         ({"$date": "2026-03-02"}, 5, "is the number 5, not a string"),
+        ({"$len": 3}, "Cafe\u0301", "has 4 characters, not 3"),
+        ({"\xe9": 1, "b": 2}, {"e\u0301": 1, "b": 3}, 'at "b": different value'),
     ],
 )
 def test_why_a_matcher_does_not_match(expected: Any, actual: Any, why: str) -> None:
