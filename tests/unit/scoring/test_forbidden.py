@@ -25,6 +25,7 @@ LENIENT = {"overall": 0.0, "no_extra_calls": None, "arguments_valid": None}
 DOUBLED = '{"z": 0, "z": 1}'
 TOO_OFTEN = ", ".join([DOUBLED] * 100)
 
+PAY_E = {"tool": "b", "params": {"\xe9": 0}}
 PAY_TWICE = {"tool": "b", "params": {"x": 0, "twice": {"$optional": True}}}
 
 
@@ -39,11 +40,7 @@ PAY_TWICE = {"tool": "b", "params": {"x": 0, "twice": {"$optional": True}}}
         ([{"tool": ["b", "c"]}], [call("c")], "called c, which is forbidden"),
         ([PAY_NOTHING], [call("b", x=0, y=1)], "called b(x=0), which is forbidden"),
         ([PAY_NOTHING], [call("b", x=1)], None),
-        (
-            [{"tool": "b", "params": {"\xe9": 0}}],
-            [call("b", é=0)],
-            "called b(\xe9=0), which is forbidden",
-        ),
+        ([PAY_E], [ToolCall("b", {"e\u0301": 0})], "called b(\xe9=0), which is forbidden"),
         ([PAY_NOTHING], [call("b")], None),
         ([PAY_TWICE], [call("b", x=0)], "called b(x=0), which is forbidden"),
         ([PAY_TWICE], [call("b", x=0, twice=False)], None),
