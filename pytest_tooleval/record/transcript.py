@@ -200,7 +200,10 @@ class Transcript(Struct, frozen=True, gc=False):
             else:
                 said.append(message)
         statuses = statuses_of((each.reply.message, each.answers) for each in rounds)
-        rounds = [structs.replace(r, status=s) for r, s in zip(rounds, statuses, strict=True)]
+        rounds = [
+            structs.replace(each, status=status or status_of_written(each.reply, each.answers))
+            for each, status in zip(rounds, statuses, strict=True)
+        ]
         found = cls(tuple(prompt if rounds else said), tuple(rounds))
         turns = (each for turn in found.turns for each in ended_turn(turn))
         return structs.replace(found, rounds=tuple(turns))
@@ -270,6 +273,16 @@ def ended_turn(rounds: Sequence[Round]) -> Sequence[Round]:
 
 def _with_answers(round_: Round, answers: Iterable[Message]) -> Round:
     return structs.replace(round_, answers=(*round_.answers, *answers))
+
+
+def status_of_written(reply: Reply, answers: Iterable[Message]) -> tuple[CallStatus, ...]:
+    """Refused, for calls that a run has as text and that no tool answered; else empty: unknown."""
+    if reply.format != "recovered" or reply.message.get("tool_calls"):
+        return ()
+    if any(each.get("role") == "tool" for each in answers):
+        return ()
+    refused: CallStatus = "refused"
+    return (refused,) * len(reply.calls)
 
 
 def statuses_of(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pytest_tooleval.engine.clients.base import ChatAnswer
 from pytest_tooleval.engine.clients.base import ChatRequest
 from pytest_tooleval.engine.reply import read_reply
+from pytest_tooleval.engine.reply import read_run
 from pytest_tooleval.record.transcript import Reply
 
 from ..test_secrets import json_values
@@ -100,6 +101,15 @@ def test_a_call_written_as_text_is_recovered(content: object) -> None:
     reply = read(says(content=content))
     assert [(c.name, c.arguments) for c in reply.calls] == [("get_weather", {"city": "Paris"})]
     assert reply.format == "recovered"
+
+
+def test_a_call_that_an_agent_returns_as_text_did_not_run_unless_a_tool_answered_it() -> None:
+    answered = {"role": "tool", "tool_call_id": "c", "content": "rain"}
+    rounds = [ChatAnswer(says(content=WRITTEN)), ChatAnswer(says(content=WRITTEN), answers=(answered,))]
+    run = ChatAnswer(says(content="Done."), earlier=tuple(rounds))
+    read = read_run(run, ChatRequest([], [tool("get_weather")]), cached=False)
+    assert isinstance(read, tuple)
+    assert [each.status for each in read] == [("refused",), (), ()]
 
 
 def test_nothing_is_recovered_where_nothing_may_be_called() -> None:

@@ -310,6 +310,16 @@ def test_a_turn_that_never_began(desk: Path) -> None:
     assert trial.wrong == "turn 2: end: expected a reply without calls, got no reply"
 
 
+def test_a_call_that_a_run_only_has_as_text_did_not_run(desk: Path) -> None:
+    suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 40}, "max_calls": 1})
+    written = json.dumps({"name": "refund", "arguments": REFUND[1]})
+    messages = says_and_calls([written, "Done."])
+    trial = score_messages(suite, "one", messages)
+    assert (trial.calls_made, trial.failure) == (1, "wrong_state")
+    messages.insert(2, {"role": "tool", "tool_call_id": "c", "content": "ok"})
+    assert score_messages(suite, "one", messages).passed
+
+
 def test_more_turns_than_expected(desk: Path) -> None:
     suite = suite_of(desk, {"max_calls": 1})
     with pytest.raises(ScoringError, match="the conversation has 2 turns, 1 expected"):
