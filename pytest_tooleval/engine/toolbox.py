@@ -17,6 +17,8 @@ from typing import Any
 from typing import NamedTuple
 from typing import Protocol
 
+from msgspec import structs
+
 from ..errors import ModelError
 from ..keys import PublicTexts
 from ..record.calls import ToolCall
@@ -27,6 +29,7 @@ from ..record.transcript import Round
 from ..record.transcript import Transcript
 from ..scoring.conversation import forbidden_in
 from ..scoring.problems import CannotCompare
+from ..scoring.tool_selection import find_tool
 from ..scoring.tool_selection import is_expected
 from ..suite.model import ResolvedCase
 
@@ -51,7 +54,10 @@ class ToolSource(Protocol):
 
     @property
     def answers_all(self) -> bool:
-        """Whether it also gets malformed calls and those of tools that are not offered."""
+        """Whether it gets every call as it was made, also malformed ones and those of unknown tools.
+
+        Other sources get calls of offered tools, by the names that the suite gives them.
+        """
         ...
 
     @property
@@ -104,8 +110,10 @@ class Toolbox:
 
     @property
     def approvals(self) -> Mapping[str, str]:
-        """`approve` or `reject` for each tool whose approval the case answers."""
-        return self._case.case.approvals
+        """`approve` or `reject` by the name of each tool whose approval the case answers."""
+        answers = self._case.case.approvals.items()
+        found = ((find_tool(self._case, name), answer) for name, answer in answers)
+        return {tool.name: answer for tool, answer in found if tool is not None}
 
     async def answers(
         self, calls: Sequence[ToolCall], messages: Sequence[Message] | None = None
@@ -113,8 +121,7 @@ class Toolbox:
         """The answer to each call of a reply; None if one is forbidden, as then none of them runs."""
         if await self._forbids(calls):
             return None
-        offered = [tool.name for tool in self.tools]
-        return [await self._answer(call, offered, messages) for call in calls]
+        return [await self._answer(call, messages) for call in calls]
 
     async def check_own(self, call: ToolCall) -> Answer | None:
         """Whether an agent may run a tool of its own: executed, or refused with what to answer.
@@ -123,24 +130,25 @@ class Toolbox:
         """
         if await self._forbids([call]):
             return None
-        refusal = _refusal(call, [tool.name for tool in self.tools])
-        if refusal is None and call.name.casefold() not in map(str.casefold, self._allowed):
-            option = shlex.quote(f"--tooleval-allow-tools={call.name}")
+        found = self._offered(call)
+        if isinstance(found, Answer):
+            return found
+        allowed = (find_tool(self._case, name) for name in self._allowed)
+        if not any(tool is not None and tool.name == found.name for tool in allowed):
+            option = shlex.quote(f"--tooleval-allow-tools={found.name}")
             raise ModelError(
-                f"the agent called its own tool {call.name}, which may run only with {option} on the "
+                f"the agent called its own tool {found.name}, which may run only with {option} on the "
                 "command line (for tooleval ui: --allow-tools)",
                 kind="tool_server",
             )
-        return refusal or Answer("", "executed")
+        return Answer("", "executed")
 
     async def repeat(self, rounds: Sequence[Round]) -> None:
         """Give the calls of a recorded run to the sources again: the next turn builds on their state."""
-        offered = [tool.name for tool in self.tools]
-        sources = [source for source in self._sources if not source.is_live]
         for each in rounds:
             for call, became in zip(each.reply.calls, each.status, strict=False):
                 if became == "executed":
-                    await _first_answer(sources, call, offered, None)
+                    await self._answer(call, None, repeated=True)
 
     @property
     def key_fields(self) -> Mapping[str, Any]:
@@ -163,14 +171,27 @@ class Toolbox:
         return fields
 
     async def _answer(
-        self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
+        self, call: ToolCall, messages: Sequence[Message] | None, *, repeated: bool = False
     ) -> Answer:
-        refusal = _refusal(call, offered)
-        sources = [source for source in self._sources if refusal is None or source.answers_all]
-        content = await _first_answer(sources, call, offered, messages)
-        if content is not None:
-            return Answer(content, "executed")
-        return refusal or _refused(f"{call.name} is not available")
+        names = [tool.name for tool in self.tools]
+        found = self._offered(call)
+        for source in self._sources:
+            asked = call if source.answers_all else found
+            if isinstance(asked, Answer) or (repeated and source.is_live):
+                continue
+            content = await source.answer(asked, names, messages)
+            if content is not None:
+                return Answer(content, "executed")
+        return found if isinstance(found, Answer) else _refused(f"{call.name} is not available")
+
+    def _offered(self, call: ToolCall) -> ToolCall | Answer:
+        """The call by the offered tool's own name, or why there is no such tool to run."""
+        if call.arguments is None:
+            return _refused(call.why_malformed)
+        tool = find_tool(self._case, call.name)
+        if tool is None or tool.name not in (each.name for each in self.tools):
+            return _refused(f"there is no tool {call.name!r}")
+        return call if tool.name == call.name else structs.replace(call, name=tool.name)
 
     async def _forbids(self, calls: Sequence[ToolCall]) -> bool:
         # In a thread: a slow pattern must not hold up the loop.
@@ -179,29 +200,9 @@ class Toolbox:
         )
 
 
-async def _first_answer(
-    sources: Sequence[ToolSource],
-    call: ToolCall,
-    offered: Collection[str],
-    messages: Sequence[Message] | None,
-) -> str | None:
-    for source in sources:
-        content = await source.answer(call, offered, messages)
-        if content is not None:
-            return content
-    return None
-
-
 def ends_chain(case: ResolvedCase, calls: Sequence[ToolCall]) -> bool:
     """Whether a chain ends with these calls: they are scored, but not run."""
     return not case.turns and any(is_expected(call.name, case) for call in calls)
-
-
-def _refusal(call: ToolCall, offered: Collection[str]) -> Answer | None:
-    if call.arguments is None:
-        return _refused(call.why_malformed)
-    folded = call.name.casefold()
-    return None if folded in map(str.casefold, offered) else _refused(f"there is no tool {call.name!r}")
 
 
 def _refused(reason: str) -> Answer:

@@ -18,6 +18,7 @@ from ..engine.tools.live import ToolSession
 from ..errors import ConfigError
 from ..errors import McpError
 from ..errors import ModelError
+from ..record.names import meant
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import McpSource
 from .connect import Session
@@ -53,7 +54,7 @@ class LiveMcp:
         # The first of two tools with one name, as in the functions.
         first = {entry["name"]: entry for entry in reversed(entries)}
         names = [tool["function"]["name"] for tool in functions.tools]
-        self._entries = {n.casefold(): first[functions.originals.get(n, n)] for n in names}
+        self._entries = {n: first[functions.originals.get(n, n)] for n in names}
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -75,12 +76,12 @@ class LiveMcp:
         The server must say that a tool only reads (`readOnlyHint`): in MCP, a tool without annotations
         is destructive.
         """
-        entry = self._entries.get(tool.casefold())
-        if entry is None:
+        known = meant(tool, self._entries)
+        if known is None:
             return False
-        if tool.casefold() in {name.casefold() for name in names}:
+        if any(meant(name, self._entries) == known for name in names):
             return True
-        return ALL_READ_ONLY in names and _only_reads(entry)
+        return ALL_READ_ONLY in names and _only_reads(self._entries[known])
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[ToolSession]:
@@ -118,8 +119,8 @@ class LiveMcp:
 
         Raises McpError when the tool is gone, or no longer only reads.
         """
-        old, new = known._entries[tool.casefold()], self._entries.get(tool.casefold())
-        if new is None:
+        old, new = (side._entries.get(meant(tool, side._entries) or "") for side in (known, self))
+        if old is None or new is None:
             raise McpError(f"{_OUTDATED} no longer has this tool; {_ANEW}")
         if _only_reads(old) and not _only_reads(new):
             raise McpError(f"{_OUTDATED} does not mark it as read-only; {_ANEW}")

@@ -29,6 +29,7 @@ from ..cassettes.cassette import key_of
 from ..cassettes.cassette import normalised
 from ..clients.base import ChatAnswer
 from ..models.spec import ModelSpec
+from .mocks import mocks_of
 
 ALL_READ_ONLY = "*"
 
@@ -173,12 +174,12 @@ class LiveTools:
 
 def _refusal(server: ToolServer, case: ResolvedCase, allowed: Sequence[str]) -> str:
     """Why the case cannot run: not all tools that it may call for real are allowed."""
-    mocked = {name.casefold() for name in case.case.mock_responses}
+    mocked = mocks_of(case)
     wanted = [
         tool.name
         for tool in case.tools
         if server.has(tool.name, case.live_tools)
-        and tool.name.casefold() not in mocked
+        and tool.name not in mocked
         # The call that ends a chain is scored, but not run.
         and (case.turns or not is_expected(tool.name, case))
     ]

@@ -21,11 +21,18 @@ from typing import Any
 from ...errors import ScoringError
 from ...record.calls import ToolCall
 from ...record.transcript import Message
+from ...scoring.tool_selection import find_tool
 from ...suite.model import ResolvedCase
 from ..toolbox import ends_chain
 
 # After such a call a model is not asked again, but an agent continues, and would retry after an error.
 _SCORED_ONLY = '{"status": "accepted; the tool is not run in this test"}'
+
+
+def mocks_of(case: ResolvedCase) -> dict[str, Any]:
+    """The mock of each tool, by the tool's own name."""
+    found = ((find_tool(case, name), mock) for name, mock in case.case.mock_responses.items())
+    return {tool.name: mock for tool, mock in found if tool is not None}
 
 
 class Mocks:
@@ -41,14 +48,14 @@ class Mocks:
 
     def __init__(self, case: ResolvedCase) -> None:
         self._case = case
-        self._mocks = {name.casefold(): mock for name, mock in case.case.mock_responses.items()}
+        self._mocks = mocks_of(case)
         self._calls: dict[str, int] = {}
 
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
     ) -> str | None:
         """The content of the tool message: a text unchanged, anything else as JSON."""
-        if call.name.casefold() in self._mocks:
+        if call.name in self._mocks:
             # In a thread: a slow pattern under `$when` must not hold up the loop.
             value = await asyncio.to_thread(self._value, call)
             return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -56,10 +63,9 @@ class Mocks:
         return _SCORED_ONLY if not case.goes_on or ends_chain(case, [call]) else None
 
     def _value(self, call: ToolCall) -> Any:
-        name = call.name.casefold()
-        mock = self._mocks[name]
-        count = self._calls.get(name, 0)
-        self._calls[name] = count + 1
+        mock = self._mocks[call.name]
+        count = self._calls.get(call.name, 0)
+        self._calls[call.name] = count + 1
         if not isinstance(mock, dict) or len(mock) != 1:
             return mock
         ((key, operand),) = mock.items()

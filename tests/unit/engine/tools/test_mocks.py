@@ -44,6 +44,28 @@ async def test_names_compare_without_case() -> None:
     assert await mocks(Search="x").answer(call("sEARCH")) == "x"
 
 
+async def test_tools_that_differ_only_in_case_are_two_tools() -> None:
+    answers = {"look": "small", "LOOK": "large"}
+    case = case_of(
+        tool("look"), tool("LOOK"), expected_tool="look", multi_turn=True, mock_responses=answers
+    )
+    box = Box(case)
+    assert [await box.answer(call(name)) for name in ("look", "LOOK")] == ["small", "large"]
+    assert "there is no tool 'Look'" in await box.answer(call("Look"))
+
+
+async def test_under_bfcl_case_counts_for_what_runs_too() -> None:
+    """Else a call in another spelling would run and not count as forbidden."""
+    case = case_of(
+        tool("search"),
+        expected_tool="search",
+        multi_turn=True,
+        mock_responses={"search": "x"},
+        param_scoring="bfcl",
+    )
+    assert "there is no tool 'SEARCH'" in await Box(case).answer(call("SEARCH"))
+
+
 async def test_a_sequence_goes_on_and_its_last_answer_repeats() -> None:
     mock = mocks(search={"$sequence": ["a", "b"]})
     assert [await mock.answer(call("search")) for _ in range(4)] == ["a", "b", "b", "b"]
