@@ -31,6 +31,7 @@ from ..text import composed
 from ..text import folded
 from ..text import json_text
 from . import regexes
+from .numerals import figures
 from .problems import CannotCompare
 
 Number = int | float
@@ -68,9 +69,9 @@ def similarity(expected: str, actual: str) -> float:
     return fuzz.ratio(folded(expected), folded(actual)) / 100
 
 
-def digits(text: str) -> str:
-    """The digits of a text in their order."""
-    return "".join(character for character in text if character.isdecimal())
+def same_figures(expected: str, actual: str) -> bool:
+    """Whether two texts have the same numbers, and the same digits in dates and ids."""
+    return not figures(expected).isdisjoint(figures(actual))
 
 
 def _similar_text(expected: str, actual: str) -> bool:
@@ -79,7 +80,7 @@ def _similar_text(expected: str, actual: str) -> bool:
     if max(len(expected), len(actual)) > FUZZY_LENGTH:
         return False
     # A date or an id with one wrong digit is very similar, but wrong.
-    return digits(expected) == digits(actual) and similarity(expected, actual) >= FUZZY_SIMILARITY
+    return same_figures(expected, actual) and similarity(expected, actual) >= FUZZY_SIMILARITY
 
 
 _BFCL_IGNORED = str.maketrans(dict.fromkeys(" ,./-_*^"))

@@ -17,10 +17,10 @@ from ..text import shorten
 from .matchers import FUZZY_SIMILARITY
 from .matchers import RELATIVE_TOLERANCE
 from .matchers import Rules
-from .matchers import digits
 from .matchers import is_optional
 from .matchers import length
 from .matchers import matches
+from .matchers import same_figures
 from .matchers import similarity
 from .matchers import unpaired
 from .matchers import with_keys_of
@@ -188,8 +188,8 @@ def _wrong_text(expected: str, actual: str, rules: Rules) -> str:
     if "".join(expected.split()) == "".join(actual.split()):
         return "white space differs"
     if rules.mode == "fuzzy":
-        if digits(expected) != digits(actual):
-            return "the digits differ"
+        if not same_figures(expected, actual):
+            return "the numbers differ"
         return f"similarity {similarity(expected, actual):.2f}, below {FUZZY_SIMILARITY:g}"
     return "different text"
 

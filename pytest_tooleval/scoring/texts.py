@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
+from ..text import folded
 from . import regexes
-
-_COMMA = re.compile(r"(?<=\d),(?=\d{3})")
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
-# For the rounding of decimals to floats.
-_TOLERANCE = 1e-9
+from .numerals import numbers
 
 
 def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:
@@ -23,12 +20,8 @@ def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:
         return not says(operand, texts)
     if key == "$regex":
         return any(regexes.search(operand, text) for text in texts)
-    return any(abs(number - operand) <= _TOLERANCE * abs(operand) for number in _numbers(texts))
+    return any(Decimal(str(operand)) in numbers(text) for text in texts)
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.replace(",", "").split()).lower()
-
-
-def _numbers(texts: Sequence[str]) -> list[float]:
-    return [float(found) for text in texts for found in _NUMBER.findall(_COMMA.sub("", text))]
+    return " ".join(folded(text).replace(",", "").split())

@@ -28,7 +28,7 @@ MODES: Mapping[ParamScoring, Mode] = {
     "regex": Mode(
         "the expected regular expression matches somewhere; anchor it with `^` and `$`", "as `exact`"
     ),
-    "fuzzy": Mode("at least 85 % similar, ignoring case, with the same digits", "as `exact`"),
+    "fuzzy": Mode("at least 85 % similar, ignoring case, with the same numbers", "as `exact`"),
     "bfcl": Mode(
         "equal, ignoring case, spaces and `, . / - _ * ^` (the Berkeley Function Calling Leaderboard)",
         "5 matches only 5; 5.0 also matches 5",

@@ -362,6 +362,7 @@ def test_an_invalid_call_that_was_mended_passes(desk: Path) -> None:
         ("1000", "It costs 1,000 dollars", True),
         ("943 Maple Drive", "943 Maple Drive, Chicago", True),
         ("Maple Drive Chicago", "943 Maple Drive,\nChicago", True),
+        ("Caf\u00e9 STRASSE", "im cafe\u0301  Stra\xdfe", True),
         ({"$number": 40}, "You get $40.00 back", True),
         ({"$number": 1234.5}, "1,234.50", True),
         ({"$number": 1}, "order A1", False),
