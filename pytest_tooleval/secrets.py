@@ -13,7 +13,6 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from collections.abc import Collection
 from collections.abc import Iterable
 from typing import Any
 from typing import NamedTuple
@@ -47,9 +46,11 @@ _USERINFO = re.compile(r"(?<=://)[^\s/@'\"]{1,500}@")
 _FIELD_NAME = re.compile(r"[a-z_]+")
 _SHORTEST = 6  # shorter values ("x", "none", "1234") occur in ordinary text
 _SHORTEST_MAYBE = 8
-# Words up to this length are no keys: `ollama` and `not-needed` as an API key, `created_at` as SORT_KEY.
-_LONGEST_WORDS = 10
-_LONGEST_WORDS_MAYBE = 16
+# Of the values of key variables: the shortest, and the longest words that are no key, such as `ollama`
+# and `not-needed` as an API key, or `created_at` as SORT_KEY.
+_NAMED = (_SHORTEST, 10)
+_MAYBE_KEY = (_SHORTEST_MAYBE, 16)
+_NO_KEY = (0, 0)
 PLACEHOLDER = "[secret]"
 
 # The variables that a model's table or a suite's server names.
@@ -62,21 +63,26 @@ def keep_secret(variable: str | None) -> None:
         _named.add(variable)
 
 
-def key_values() -> tuple[str, ...]:
-    """The values of the key variables, longest first.
+def key_variables() -> dict[str, str]:
+    """The values of the key variables, each with the name of its variable.
 
     Fewer than `secret_values`: what is asked and answered must not change because a variable of the
     machine holds an ordinary word, a number or a path.
     """
-    values = set()
-    for name in _variables(_KEY_NAME, _named):
-        value = _bare(_value(name))
-        if name in _named or _matches(_API_KEY_NAME, name):
-            if len(value) >= _SHORTEST and not _is_plain(value, _LONGEST_WORDS):
-                values.add(value)
-        elif len(value) >= _SHORTEST_MAYBE and not _is_plain(value, _LONGEST_WORDS_MAYBE):
-            values.add(value)
-    return _longest_first(values)
+    found = {}
+    # Not `items()`: pytest keeps changing PYTEST_CURRENT_TEST in another thread.
+    for name in list(os.environ):
+        shortest, longest_words = _NAMED if name in _named else _limits_of_key(name)
+        if shortest:
+            value = _bare(_value(name))
+            if len(value) >= shortest and not _is_plain(value, longest_words):
+                found[value] = name
+    return found
+
+
+def key_values() -> tuple[str, ...]:
+    """The values of the key variables, longest first."""
+    return _longest_first(key_variables())
 
 
 def secret_values(names: Iterable[str | None] = ()) -> tuple[str, ...]:
@@ -87,19 +93,35 @@ def secret_values(names: Iterable[str | None] = ()) -> tuple[str, ...]:
     """
     named = {*names, *_named}
     values = set()
-    for name in _variables(_MAYBE_SECRET_NAME, named):
-        value = _value(name)
-        if name in named or _matches(_SECRET_NAME, name):
-            if len(value) >= _SHORTEST:
+    for name in list(os.environ):
+        meant = name in named or _means_secret(name)
+        if meant or _may_mean_secret(name):
+            value = _value(name)
+            if len(value) >= _SHORTEST if meant else _may_be_secret(value):
                 values.add(value)
-        elif len(value) >= _SHORTEST_MAYBE and not _WORD_OR_NUMBER.fullmatch(value):
-            values.add(value)
     return _longest_first(values)
 
 
-def _variables(pattern: re.Pattern[str], named: Collection[str | None]) -> list[str]:
-    # Not `items()`: pytest keeps changing PYTEST_CURRENT_TEST in another thread.
-    return [name for name in list(os.environ) if name in named or _matches(pattern, name)]
+# Cached, as every answer looks through the whole environment.
+@functools.lru_cache(maxsize=4096)
+def _limits_of_key(name: str) -> tuple[int, int]:
+    if _API_KEY_NAME.search(name):
+        return _NAMED
+    return _MAYBE_KEY if _KEY_NAME.search(name) else _NO_KEY
+
+
+@functools.lru_cache(maxsize=4096)
+def _means_secret(name: str) -> bool:
+    return bool(_SECRET_NAME.search(name))
+
+
+@functools.lru_cache(maxsize=4096)
+def _may_mean_secret(name: str) -> bool:
+    return bool(_MAYBE_SECRET_NAME.search(name))
+
+
+def _may_be_secret(value: str) -> bool:
+    return len(value) >= _SHORTEST_MAYBE and not _WORD_OR_NUMBER.fullmatch(value)
 
 
 def _value(name: str) -> str:
@@ -114,12 +136,6 @@ def _bare(value: str) -> str:
 
 def _longest_first(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(values, key=len, reverse=True))
-
-
-# Cached, as every answer looks through the whole environment.
-@functools.lru_cache(maxsize=4096)
-def _matches(pattern: re.Pattern[str], name: str) -> bool:
-    return bool(pattern.search(name))
 
 
 def _is_plain(value: str, longest: int) -> bool:
@@ -197,6 +213,8 @@ def shown_address(url: str) -> str:
 
 def _without(text: str, values: Iterable[str], instead: str | None = None) -> str:
     """The text with stand-ins for these values, in upper or lower case, encoded or escaped."""
+    if len(text) < _SHORTEST:
+        return text
     folded = text.casefold()
     for value in values:
         found = _Forms.of(value)
@@ -253,8 +271,8 @@ def _character(character: str) -> str:
     if not character.isalnum():
         plain = r"\\{0,8}" + plain
     coded = "".join(f"%{byte:02x}" for byte in os.fsencode(character))
-    plus = r"|\+" if character == " " else ""
-    return rf"(?:{plain}|\\{{1,8}}u{ord(character):04x}|{coded}{plus})"
+    more = {" ": r"|\+", "\n": r"|\\{1,8}n", "\r": r"|\\{1,8}r", "\t": r"|\\{1,8}t"}.get(character, "")
+    return rf"(?:{plain}|\\{{1,8}}u{ord(character):04x}|{coded}{more})"
 
 
 # They log whole requests and answers at DEBUG level, and texts of providers at any.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 import warnings
 from collections.abc import Collection
@@ -51,6 +52,8 @@ _CASE = re.compile(r"^test_cases\[(\d+)\]\.?")
 
 
 def _warn(path: Path, text: str, line: int = 1) -> None:
+    # Python would show the line, which may hold a key.
+    linecache.cache[str(path)] = (0, None, [], str(path))
     warnings.warn_explicit(pytest.PytestWarning(printable(text)), None, str(path), line)
 
 

@@ -76,6 +76,12 @@ def lint_suite(suite: Suite, document: Document | None = None) -> list[Problem]:
 def _findings(suite: Suite) -> Findings:
     if not suite.test_cases:
         yield Finding(("test_cases",), "no cases: this suite tests nothing")
+    for place, variable in suite._key_places:
+        yield Finding(
+            place,
+            f"this is the value of the variable {variable}, which no run may show; where {variable} is "
+            "not set, such as in a replay, nothing equals it: use a made-up key",
+        )
     seen: set[str] = set()
     yield from _tools(suite.tools, ("tools",), seen)
     yield from _suite_thresholds(suite)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,17 +19,20 @@ from ..errors import SuiteError
 from ..errors import os_reason
 from ..record.transcript import text_of
 from ..secrets import holds_key_value
-from ..secrets import without_key_values
+from ..secrets import key_variables
 from .checks import check_ids
 from .checks import check_suite
 from .checks import source_findings
 from .explain import describe
 from .fields import model_findings
+from .model import SEARCHED
 from .model import Suite
 from .model import ToolsFrom
+from .model import without_key_values
 from .slugs import assign_ids
 from .source import Document
 from .source import Finding
+from .source import Loc
 from .source import decode_bytes
 from .source import read_document
 from .worlds import with_world_tools
@@ -95,12 +99,10 @@ def parse_document(
         source = _readable_source(data)
         if source is not None:
             data = {**data, "tools": list(fetch_tools(source))}
+    key_places: list[tuple[Loc, str]] = []
     if holds_key_value(document.text):
-        # The address of a server is used as it is.
-        data = {
-            name: value if name == "tools_from" else without_key_values(value)
-            for name, value in data.items()
-        }
+        key_places = list(_key_places(data, (), key_variables()))
+        data = without_key_values(data)
     folder = folder or Path(path).parent
     data, of_worlds = with_world_tools(data, folder)
     findings += of_worlds
@@ -113,9 +115,21 @@ def parse_document(
     if findings or suite is None:
         raise SuiteError(document.problems(findings))
     suite._folder = folder
+    suite._key_places = tuple(key_places)
     for case, line in zip(suite.test_cases, document.case_lines(), strict=True):
         case._line = line
     return suite, document
+
+
+def _key_places(value: Any, loc: Loc, variables: Mapping[str, str]) -> Iterator[tuple[Loc, str]]:
+    """Where the values of these variables are in the data, and the names of the variables."""
+    if isinstance(value, str):
+        folded = value.casefold()
+        yield from ((loc, name) for secret, name in variables.items() if secret.casefold() in folded)
+    elif isinstance(value, (dict, list)):
+        for key, member in value.items() if isinstance(value, dict) else enumerate(value):
+            if (*loc, key) != ("tools_from",):
+                yield from _key_places(member, (*loc, key), variables)
 
 
 def read_model(data: dict[str, Any]) -> Suite:
@@ -123,7 +137,7 @@ def read_model(data: dict[str, Any]) -> Suite:
 
     Raises pydantic's ValidationError.
     """
-    return Suite.model_validate(_with_ids(data))
+    return Suite.model_validate(_with_ids(data), context=SEARCHED)
 
 
 def _readable_source(data: dict[str, Any]) -> ToolsFrom | None:

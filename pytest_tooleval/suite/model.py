@@ -21,7 +21,10 @@ from pydantic import BaseModel
 from pydantic import ConfigDict
 from pydantic import Field
 from pydantic import PrivateAttr
+from pydantic import ValidationInfo
+from pydantic import model_validator
 
+from .. import secrets
 from ..errors import ConfigError
 from ..errors import ToolevalError
 from ..keys import PublicTexts
@@ -358,6 +361,18 @@ class ToolsFrom(_Strict):
     )
 
 
+# The context of validation for data without values of key variables; a whole file is searched faster.
+SEARCHED = object()
+
+
+def without_key_values(suite: Any) -> Any:
+    """A suite's data with stand-ins for the values of key variables; its server's address stays."""
+    if not isinstance(suite, dict):
+        return suite
+    source = {name: value for name, value in suite.items() if name == "tools_from"}
+    return {**secrets.without_key_values(suite), **source}
+
+
 class Suite(_Strict):
     """A collection of tools and test cases."""
 
@@ -413,6 +428,13 @@ class Suite(_Strict):
     metadata: dict[str, Any] = Field(default_factory=dict, description="Yours; never sent.")
 
     _folder: Path = PrivateAttr(default=Path())
+    # Where its file holds the value of a key variable, and the name of the variable.
+    _key_places: tuple[tuple[tuple[str | int, ...], str], ...] = PrivateAttr(default=())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _search(cls, data: Any, info: ValidationInfo) -> Any:
+        return data if info.context is SEARCHED else without_key_values(data)
 
     @cached_property
     def public(self) -> PublicTexts:

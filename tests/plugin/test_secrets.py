@@ -349,7 +349,8 @@ def test_a_case_forbids_its_canary_by_name(project: Project, kind: str) -> None:
 
 @pytest.mark.usefixtures("keys")
 def test_recorded_runs_are_judged_as_live_ones(project: Project) -> None:
-    runs, cases = [], []
+    runs: list[str] = []
+    cases: list[dict[str, Any]] = []
     for kind, (canary, prefix, regex) in CANARIES.items():
         matchers = [{"$contains": prefix}, {"$regex": regex}, {"$contains": canary}]
         for matcher in matchers if kind == "github" else matchers[:2]:
@@ -504,3 +505,33 @@ def test_an_agent_may_pass_on_what_its_world_gave_it(project: Project) -> None:
             "--tooleval-cassette=tape", f"--tooleval-record={mode}", model="answer,own_loop"
         )
         result.assert_outcomes(passed=2)
+
+
+def test_a_suite_with_the_value_of_a_key_variable_is_warned_of_and_compares_all_the_same(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEPLOY_KEY", SECRET)
+    project.write(
+        "desk.py",
+        """
+        import os
+
+        class Desk:
+            def __init__(self):
+                self.token = "none"
+
+            def log_in(self) -> str:
+                self.token = os.environ["DEPLOY_KEY"]
+                return self.token
+        """,
+    )
+    project.write(
+        "my_agent.py", "def answer(messages, tools, call_tool):\n    return call_tool('log_in')\n"
+    )
+    turn = {"prompt": "Log in.", "expected_state": {"token": SECRET}, "expected_text": [SECRET]}
+    suite = {"name": "S", "world": "desk:Desk", "test_cases": [{"id": "c", "turns": [turn]}]}
+    project.write("s.tooleval.json", json.dumps(suite))
+    result = project.run("--tooleval-json=out.json", "-vv")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*c: turns?0?.*: this is the value of the variable DEPLOY_KEY*"])
+    assert SECRET not in result.stdout.str() + (project.path / "out.json").read_text()

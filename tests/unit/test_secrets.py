@@ -174,6 +174,15 @@ def test_a_key_in_another_spelling(text: str) -> None:
     assert len(clean.replace(PLACEHOLDER, "")) <= 12
 
 
+def test_a_key_of_several_lines_is_found_in_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(
+        "TOOLEVAL_PRIVATE_KEY", key := "-----BEGIN KEY-----\nab12\ncd34\n-----END KEY-----"
+    )
+    for text in (key, json.dumps({"key": key}), json.dumps(json.dumps({"key": key}))):
+        assert "ab12" not in redacted(text)
+        assert "cd34" not in redacted(text)
+
+
 def test_a_key_as_a_name_in_an_object_is_taken_out() -> None:
     value = {"arguments": {"sk-12345678": 1, "x": [{"a sk-12345678 b": 2}]}}
     assert "sk-12345678" not in json.dumps(scrub_json(value, ("sk-12345678",)))

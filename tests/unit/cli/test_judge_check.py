@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from click.testing import Result
+from mock_server import MockServer
 
 from pytest_tooleval.cli import main
 
@@ -83,3 +84,18 @@ def test_a_bad_line_is_named(folder: Path, line: Any, message: str) -> None:
     done = check(folder, line)
     assert done.exit_code == 1
     assert f"labels.jsonl:1: {message}" in done.output
+
+
+def test_the_judge_is_sent_no_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEPLOY_KEY", "kv.9F8e-7d6c5b4a")
+    sayings = ["It is kv.9F8e-7d6c5b4a. Sorry.", "Sorry: ghp_" + "A0b1" * 9]
+    with MockServer() as server:
+        table = f'[models.sorry]\nmodel = "openai/m"\napi = "openai"\napi_base = "{server.base_url}"\n'
+        (folder / "tooleval.toml").write_text(table)
+        chat = [{"role": "user", "content": sayings[0]}, {"role": "assistant", "content": sayings[1]}]
+        check(folder, line("pass", messages=chat), line("pass", text=" ".join(sayings)))
+    asked = json.dumps(server.bodies)
+    assert asked.count("It is xxxxxxxxxxxxxxxx. Sorry.") == 2
+    assert asked.count("Sorry: ghp_" + "x" * 36) == 2
+    assert "9F8e" not in asked
+    assert "A0b1" not in asked

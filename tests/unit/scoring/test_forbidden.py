@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.scoring import score_calls
 from pytest_tooleval.scoring import score_messages
 
 from .cases import call
@@ -151,3 +153,33 @@ def objects(value: Any) -> Iterator[Pairs]:
     for each in [each for _, each in value] if isinstance(value, Pairs) else value:
         if isinstance(each, (Pairs, list)):
             yield from objects(each)
+
+
+@pytest.mark.parametrize("found", [{"$contains": "sk-proj-"}, {"$regex": r"sk-proj-\w{16}"}])
+@pytest.mark.parametrize("secret", ["sk-proj-A0b1C2d3E4f5G6h7", "sk-proj-variable0123456789"])
+def test_a_leak_is_found_in_what_others_recorded_and_no_key_is_kept(
+    monkeypatch: pytest.MonkeyPatch, found: Any, secret: str
+) -> None:
+    monkeypatch.setenv("DEPLOY_KEY", "sk-proj-variable0123456789")
+    forbidden = [{"tool": "b", "params": {"x": found}}]
+    suite = suite_of(expected_tool="b", forbidden_calls=forbidden)
+    arguments = json.dumps({"x": f"a\n{secret}"})
+    reply = {"role": "assistant", "tool_calls": [{"function": {"name": "b", "arguments": arguments}}]}
+    results = [
+        score_calls(suite, "one", [{"name": "b", "arguments": arguments}]),
+        score_calls(suite, "one", [ToolCall("b", {"x": secret}, id=secret)]),
+        score_messages(suite, "one", [{"role": "user", "content": secret}, reply]),
+    ]
+    assert {result.failure for result in results} == {"forbidden_call"}
+    assert secret not in repr(results)
+
+
+def test_a_forbidden_value_of_a_variable_and_a_named_canary_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    secrets = ["kv.9F8e-7d6c5b4a", "ghp_A0b1C2d3E4f5G6h7A0b1C2d3E4f5G6h7"]
+    monkeypatch.setenv("DEPLOY_KEY", secrets[0])
+    for secret in secrets:
+        forbidden = [{"tool": "b", "params": {"x": {"$contains": secret}}}]
+        made = [ToolCall.parse("b", json.dumps({"x": f"a {secret.swapcase()} b"}))]
+        assert score(made, expected_tool="b", forbidden_calls=forbidden).failure == "forbidden_call"

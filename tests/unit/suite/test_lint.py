@@ -406,3 +406,11 @@ def test_a_forbidden_call_that_cannot_be_made_forbids_nothing() -> None:
     forbidden = [{"tool": "get_weather", "params": {"town": "Paris"}}]
     place = "test_cases[0].forbidden_calls[0].params.town"
     assert "not a parameter" in warnings({"forbidden_calls": forbidden})[place]
+
+
+def test_the_value_of_a_key_variable_has_no_place_in_a_suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEPLOY_KEY", "kv.9F8e-7d6c5b4a")
+    forbidden = [{"tool": "get_weather", "params": {"city": {"$contains": "kv.9F8e-7d6c5b4a"}}}]
+    found = warnings({"forbidden_calls": forbidden})
+    assert list(found) == ["test_cases[0].forbidden_calls[0].params.city.$contains"]
+    assert "the value of the variable DEPLOY_KEY" in next(iter(found.values()))

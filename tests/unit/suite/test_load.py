@@ -12,6 +12,8 @@ from seed_suite import SEED
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.model import ExpectedCall
+from pytest_tooleval.suite.model import Suite
 
 ROOT = Path(__file__).parents[3]
 BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", ROOT / "../shared/data/bfcl"))
@@ -653,3 +655,24 @@ def test_forbidden_calls() -> None:
         "unknown matcher"
         in found([{"tool": "get_weather", "params": {"x": {"$nope": 1}}}])[f"{at}[0].params.x.$nope"]
     )
+
+
+def test_the_value_of_a_key_variable_is_in_nothing_but_the_address_of_a_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEPLOY_KEY", secret := "kv.9F8e-7d6c5b4a")
+    stand_in = "x" * len(secret)
+    source = {"mcp": {"http": f"https://example.com/mcp?key={secret}"}}
+    forbidden = [{"tool": "search", "params": {"city": {"$regex": re.escape(secret)}}}]
+    one = case(prompt=f"With {secret}", expected_params={"city": secret}, forbidden_calls=forbidden)
+    data = {"name": "s", "tools_from": source, "test_cases": [one]}
+    for made in (parse_suite(json.dumps(data)), Suite.model_validate(data)):
+        assert made.tools_from is not None
+        assert made.tools_from.mcp.http == source["mcp"]["http"]
+        found = made.test_cases[0]
+        assert found.prompt == f"With {stand_in}"
+        assert found.expected_params == {"city": stand_in}
+        assert isinstance(found.forbidden_calls, list)
+        assert found.forbidden_calls[0] == ExpectedCall(
+            tool="search", params={"city": {"$regex": stand_in}}
+        )
