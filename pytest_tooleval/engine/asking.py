@@ -53,6 +53,7 @@ from .tool_schemas import ToolSchemas
 # as often as this where there is no connection, and once where there is one but no answer in time.
 _SILENT_AFTER = 3
 _UNREACHABLE_ATTEMPTS = 3
+_OTHERS_TICK_S = 0.05
 
 
 def make_client(spec: ModelSpec) -> ChatClient:
@@ -171,6 +172,13 @@ class Shared:
     rng: random.Random
 
 
+class _Recorded(Exception):
+    """Another process has recorded the answer meanwhile."""
+
+    def __init__(self, answer: ChatAnswer) -> None:
+        self.answer = answer
+
+
 Asked = Mapping[str, Any]
 Answered = Reply | tuple[Round, ...]
 
@@ -221,22 +229,42 @@ class Asker:
             return read_run(found, request, cached=True)
         if not cassette.may_ask:
             raise cassette.not_recorded(asked, "ask", self.spec.label)
-        answer = await self._ask_model(request, options)
-        run = read_run(answer, request, cached=False)
-        if options.read is not None:
-            options.read(last_of(run))
-        cassette.add(key, asked, answer)
+        try:
+            answer = await self._ask_model(request, options, None if options.fresh else key)
+            run = read_run(answer, request, cached=False)
+            if options.read is not None:
+                options.read(last_of(run))
+            cassette.add(key, asked, answer)
+        except _Recorded as meanwhile:
+            return read_run(meanwhile.answer, request, cached=True)
+        finally:
+            cassette.release(key)
         return run
 
-    async def _ask_model(self, request: ChatRequest, options: AskOptions) -> ChatAnswer:
-        """Ask until there is an answer."""
+    async def _await_others(self, cassette: Cassette, key: str) -> None:
+        """Wait while another process asks the same. Raises what it has recorded meanwhile.
+
+        But not for longer than for an answer: it may have been stopped.
+        """
+        waited = 0.0
+        while not cassette.claim(key) and waited < self._timeout_s:
+            await self._pause(_OTHERS_TICK_S)
+            waited += _OTHERS_TICK_S
+        found = cassette.find(key)
+        if found is not None:
+            raise _Recorded(found)
+
+    async def _ask_model(
+        self, request: ChatRequest, options: AskOptions, key: str | None = None
+    ) -> ChatAnswer:
+        """Ask until there is an answer; with a `key`, if no other process does."""
         if options.refusal:
             raise ModelError(options.refusal, kind="tool_server")
         schemas = self._schemas.changes(request.tools)
         tried: set[str] = set()
         try:
             answer = await with_retries(
-                lambda: self._attempt(request, options, tried),
+                lambda: self._attempt(request, options, tried, key),
                 self._shared.policy,
                 self._shared.rng,
                 self._gives_up,
@@ -247,10 +275,15 @@ class Asker:
             raise
         return structs.replace(answer, fallbacks={**answer.fallbacks, **schemas})
 
-    async def _attempt(self, request: ChatRequest, options: AskOptions, tried: set[str]) -> ChatAnswer:
+    async def _attempt(
+        self, request: ChatRequest, options: AskOptions, tried: set[str], key: str | None
+    ) -> ChatAnswer:
         """Ask, and where something is refused at once again without it, each time for one thing more."""
         # The model's own limits come first, so that a throttled model holds no slot of the others.
         async with self._own_slots.hold(options.priority):
+            # Only now, as others may have asked while this one was waiting for its turn.
+            if options.cassette is not None and key is not None:
+                await self._await_others(options.cassette, key)
             while True:
                 try:
                     answer = await self._attempt_once(request, options, tried)

@@ -19,6 +19,7 @@ import pytest
 
 from ..engine.cassettes.appending import Appender
 from ..engine.cassettes.cassette import Cassette
+from ..engine.cassettes.claims import Claims
 from ..engine.cassettes.folders import answers_folder
 from ..engine.cassettes.folders import make_room
 from ..engine.cassettes.replay import recorded
@@ -80,6 +81,7 @@ class Asking:
         self._pending: dict[str, Pending] = {}
         self._cassettes: dict[Path, Cassette] = {}
         self._appender = Appender()
+        self._claims = Claims(config.rootpath)
         self._agents_problems: list[str] = []
 
     def require_keys(self, items: Sequence[pytest.Item]) -> None:
@@ -309,7 +311,7 @@ class Asking:
                 return None
             wanted = self.settings.cassette is not None
             self._cassettes[suite_path] = Cassette(
-                folder / name, record, wanted=wanted, appender=self._appender
+                folder / name, record, wanted=wanted, appender=self._appender, claims=self._claims
             )
         return self._cassettes[suite_path]
 
@@ -348,6 +350,7 @@ class Asking:
             self._agents_problems += self._runner.problems
             self._runner = None
         self._appender.close()
+        self._claims.close()
         self._pending.clear()
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
 from .project import Project
+from .project import call
+from .project import case
 from .project import raising
 from .project import right
 from .project import wrong
@@ -174,3 +180,65 @@ def test_an_unwritable_cassette_is_an_error_without_traceback(project: Project) 
     assert "a-file" in result.stdout.str() + result.stderr.str()
     assert "Traceback" not in result.stdout.str()
     assert "cassette.py" not in result.stdout.str()
+
+
+def test_two_runs_at_once_ask_each_question_once(project: Project) -> None:
+    cases = [case(f"c{i}", {"calls": [call(city="Paris")], "until": "go"}) for i in range(60)]
+    project.suite(*cases)
+    first, second = (start(project, f"{name}.jsonl") for name in ("first", "second"))
+    try:
+        wait_for(project.path / "first.jsonl", "case_started", first)
+        wait_for(project.path / "second.jsonl", "case_started", second)
+        project.write("go", "")
+        outputs = [each.communicate(timeout=120)[0] for each in (first, second)]
+    finally:
+        for each in (first, second):
+            each.kill()
+            each.wait()
+    assert all("60 passed" in output for output in outputs), outputs
+    assert sorted(project.calls) == sorted(f"c{i}" for i in range(60))
+    assert len(entries(project)) == 60
+
+
+def test_a_run_that_is_killed_leaves_its_questions_to_the_others(project: Project) -> None:
+    project.suite(case("a", {"calls": [call(city="Paris")], "until": "go"}))
+    first = start(project, "first.jsonl")
+    try:
+        wait_for(project.path / "calls.log", "Paris", first)
+        second = start(project, "second.jsonl")
+        wait_for(project.path / "second.jsonl", "case_started", second)
+        assert project.calls == ["a"]
+        first.kill()
+        project.write("go", "")
+        assert "1 passed" in second.communicate(timeout=120)[0]
+    finally:
+        for each in (first, second):
+            each.kill()
+            each.wait()
+    assert project.calls == ["a", "a"]
+
+
+def test_workers_ask_each_question_once(project: Project) -> None:
+    same = right("a", delay=1)
+    project.suite(same, {**same, "id": "b"})
+    project.run_subprocess("-n", "2").assert_outcomes(passed=2)
+    assert project.calls == ["a"]
+
+
+def start(project: Project, events: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "pytest", CASSETTE, "--tooleval-model=agent"]
+    return subprocess.Popen(
+        [*command, f"--tooleval-events={events}"],
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def wait_for(path: Path, text: str, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 120
+    while not (path.exists() and text in path.read_text(encoding="utf-8")):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.02)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ from ..clients.base import ChatRequest
 from ..models.spec import ModelSpec
 from .appending import Appender
 from .appending import try_appending
+from .claims import Claims
 from .why_missing import canonical
 from .why_missing import nearest
 from .why_missing import recorded_questions
@@ -118,12 +120,15 @@ class Cassette:
         *,
         wanted: bool = False,
         appender: Appender | None = None,
+        claims: Claims | None = None,
     ) -> None:
         self.path = path
         self.mode: RecordMode = mode
         self.damaged: list[int] = []
         self._wanted = wanted
         self._appender = appender or Appender()
+        self._claims = claims
+        self._real_path: str | None = None
         self._tried = False
         # Why the last answer could not be written.
         self._unwritten: OSError | None = None
@@ -145,6 +150,21 @@ class Cassette:
                 # Another process may have added it: a worker of the same run, or the one before.
                 self._read_on()
             return self._answers.get(key)
+
+    def claim(self, key: str) -> bool:
+        """Whether no other process is asking this for the same file; then none will until `release`."""
+        if self._claims is None or self.mode == "all":
+            return True
+        return self._claims.take(self._claim_on(key))
+
+    def release(self, key: str) -> None:
+        if self._claims is not None:
+            self._claims.drop(self._claim_on(key))
+
+    def _claim_on(self, key: str) -> str:
+        if self._real_path is None:
+            self._real_path = os.path.realpath(self.path)
+        return f"{self._real_path} {key}"
 
     def known(self, key: str) -> ChatAnswer | None:
         """Like `find`, but only of what has been read already (`is_empty` reads)."""
