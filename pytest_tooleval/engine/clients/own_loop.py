@@ -127,6 +127,9 @@ class OwnLoop:
         return TypeError(message)
 
     def _add(self, call: _Call) -> None:
+        # A library that cancels the call, as when another one ends the run, must not take its answer.
+        if not call.future.set_running_or_notify_cancel():
+            return
         if self._over:
             call.future.set_exception(RunIsOver())
         else:

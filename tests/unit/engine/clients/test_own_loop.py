@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections.abc import Iterator
@@ -12,8 +13,10 @@ import pytest
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.replay import first_missing
+from pytest_tooleval.engine.clients.own_loop import OwnLoop
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
+from pytest_tooleval.engine.toolbox import Toolbox
 from pytest_tooleval.engine.trial import Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Transcript
@@ -370,6 +373,22 @@ def test_time_runs_out_for_the_whole_run(folder: Path) -> None:
     # Its next call ends the thread, whatever it catches.
     assert (folder / "log.txt").read_text() == "RunIsOver\n"
     runner.close()
+
+
+async def test_a_library_may_cancel_a_call_that_waits() -> None:
+    """As some do with the other calls of a reply when one of them ends the run."""
+    own = OwnLoop(Toolbox(chain()))
+
+    async def call() -> None:
+        await own.call_tool("search", {"to": "Oslo"})
+
+    task = asyncio.ensure_future(call())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    own.end()
+    assert task.cancelled()
 
 
 def test_a_list_of_messages_is_a_whole_run(runner: Runner, folder: Path) -> None:
