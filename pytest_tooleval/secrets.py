@@ -156,7 +156,8 @@ def redacted(value: _T, public: PublicTexts | None = None) -> _T:
 
 def without_key_values(value: _T) -> _T:
     """JSON of the user's own, with stand-ins for the values of key variables alone."""
-    return scrub_json(value, key_values(), all_names=True)  # type: ignore[no-any-return]
+    values = key_values()
+    return scrub_json(value, values, all_names=True) if values else value
 
 
 def holds_key_value(text: str) -> bool:

@@ -201,7 +201,7 @@ def _remarks(made: Imported, *, is_update: bool) -> Iterator[str]:
     if made.tools is not None and is_update:
         yield from made.tools.lines()
     if made.secrets:
-        yield f"{counted(made.secrets, 'text')} contained a key or token, now replaced, as sk-xxxx"
+        yield f"{counted(made.secrets, 'text')} contained a key, now a stand-in such as sk-xxxxxxxx"
     for first, second in made.ambiguous[:_MOST_PROBLEMS]:
         yield f"{first} and {second} ask the same and expect different calls: keep one"
     if len(made.ambiguous) > _MOST_PROBLEMS:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,18 +61,20 @@ def import_openai(path: Path, name: str, existing: Mapping[str, Any] | None = No
     In an existing suite, tools replace its own, and answers are added to its cases; the rest stays.
     Raises SuiteError if the file cannot be read, or if nothing in it is usable.
     """
-    records, left_out = read_records(path)
+    records, left_out, secrets = _read(path)
     if len(records) == 1:
         records = _unwrapped(records[0])
     values = [record.value for record in records]
     if any(map(looks_like_a_tool, values)) or (values and all(map(is_hosted, values))):
-        return _from_tools(path, records, left_out, name, existing)
-    return _from_answers(path, records, left_out, name, existing)
+        made = _from_tools(path, records, left_out, name, existing)
+    else:
+        made = _from_answers(path, records, left_out, name, existing)
+    return replace(made, secrets=secrets)
 
 
 def import_spans(path: Path, name: str, existing: Mapping[str, Any] | None = None) -> Imported:
     """The suite of the conversations in a file of OTLP spans, as `import_openai` makes it of answers."""
-    records, left_out = read_records(path)
+    records, left_out, secrets = _read(path)
     conversations: list[Record] = []
     for each in otel.read(path, records):
         if isinstance(each, Problem):
@@ -80,7 +83,15 @@ def import_spans(path: Path, name: str, existing: Mapping[str, Any] | None = Non
             value: dict[str, Any] = {"messages": each.messages}
             value |= {} if each.tools is None else {"tools": each.tools}
             conversations.append(Record(each.line, value, each.field))
-    return _from_answers(path, conversations, left_out, name, existing)
+    return replace(_from_answers(path, conversations, left_out, name, existing), secrets=secrets)
+
+
+def _read(path: Path) -> tuple[list[Record], list[Problem], int]:
+    """The records of a file without keys, the problems of others, and the number of texts with a key."""
+    records, left_out = read_records(path)
+    values, secrets = without_secrets([record.value for record in records])
+    clean = [replace(record, value=value) for record, value in zip(records, values, strict=True)]
+    return clean, left_out, secrets
 
 
 def _unwrapped(record: Record) -> list[Record]:
@@ -122,9 +133,8 @@ def _from_tools(
         tools = tool_definitions(tools)
     except UnusableError as error:
         raise SuiteError([Problem(str(path), 1, 1, "", str(error))]) from None
-    clean, secrets = _clean(Answer([], tools, None, []))
-    suite, changes = update_suite(existing, name, clean.tools or [], drafts=True)
-    return Imported(suite, left_out, tools=changes, secrets=secrets)
+    suite, changes = update_suite(existing, name, tools, drafts=True)
+    return Imported(suite, left_out, tools=changes)
 
 
 def _from_answers(
@@ -135,7 +145,6 @@ def _from_answers(
     existing: Mapping[str, Any] | None,
 ) -> Imported:
     found: list[tuple[Record, Answer]] = []
-    secrets = 0
     for record in records:
         try:
             answers, reasons = recorded_answers(record.value)
@@ -146,9 +155,7 @@ def _from_answers(
             if not answer.calls and (not answer.tools or answer.tool_choice == "none"):
                 left_out.append(record.problem(path, _NOTHING_TO_TEST))
             else:
-                clean, count = _clean(answer)
-                found.append((record, clean))
-                secrets += count
+                found.append((record, answer))
     suite = dict(existing) if existing is not None else _new_suite(name, [a for _, a in found])
     cases = _Cases(suite, is_new=existing is None)
     for record, answer in found:
@@ -165,7 +172,6 @@ def _from_answers(
         added=len(cases.added),
         folded=cases.folded,
         known=cases.known,
-        secrets=secrets,
         ambiguous=cases.ambiguous(),
     )
 
@@ -301,11 +307,3 @@ def _expectation(answer: Answer) -> dict[str, Any]:
         ((name, params),) = calls
         return {"expected_tool": name, "expected_params": params}
     return {"expected_calls": [{"tool": name, "params": params} for name, params in calls]}
-
-
-def _clean(answer: Answer) -> tuple[Answer, int]:
-    """The answer with placeholders for secrets in its texts, and the number of these texts."""
-    calls = [list(call) for call in answer.calls]
-    (messages, tools, calls), count = without_secrets([answer.messages, answer.tools, calls])
-    made = Answer(messages, tools, answer.tool_choice, [(name, given) for name, given in calls])
-    return made, count

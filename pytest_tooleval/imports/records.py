@@ -12,6 +12,7 @@ from ..errors import Problem
 from ..errors import SuiteError
 from ..errors import os_reason
 from ..record.calls import is_nested_deeper
+from ..secrets import redacted
 from ..suite.source import MAX_DEPTH
 from ..suite.source import decode_bytes
 
@@ -28,7 +29,7 @@ class Record:
     field: str = ""
 
     def problem(self, path: Path, message: str) -> Problem:
-        return Problem(str(path), self.line, 1, self.field, message)
+        return Problem(str(path), self.line, 1, self.field, redacted(message))
 
 
 def read_records(path: Path) -> tuple[list[Record], list[Problem]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,11 @@ def _read(path: Path) -> Iterator[RecordedRun | Problem]:
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
         message = f"more than {_MOST_BYTES >> 20} MiB; split the file"
         raise SuiteError([Problem(str(path), 1, 1, "", message)])
-    records, problems = read_records(path)
+    read, problems = read_records(path)
     yield from problems
+    # What looks like a key goes when the case is known, which may name it.
+    values = without_key_values([record.value for record in read])
+    records = [replace(record, value=value) for record, value in zip(read, values, strict=True)]
     if not records:
         return
     first = records[0]
@@ -87,8 +91,6 @@ def _bounded(run: RecordedRun) -> RecordedRun | Problem:
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)
     if size > _MOST_CHARACTERS:
         return run.problem(f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters")
-    # What looks like a key goes when the case is known, which may name it.
-    messages = without_key_values(messages)
     model, case, id, error = redacted([run.model, run.case, run.id, run.error])
     # The name of the model becomes part of node ids.
     return run._replace(messages=messages, model=shown(model, 100), case=case, id=id, error=error)

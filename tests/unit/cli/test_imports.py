@@ -232,7 +232,7 @@ def test_openai_answers(tmp_path: Path) -> None:
         f"{log}:5:1: left out: invalid JSON: Input data was truncated",
         f"{log}: 4 records left out: messages[0]: expected object, got int: lines 6, 7, 8, 9",
         f"wrote {out}: 3 cases added, 1 identical ones merged, 5 left out",
-        "1 text contained a key or token, now replaced, as sk-xxxx",
+        "1 text contained a key, now a stand-in such as sk-xxxxxxxx",
         "paris and paris-2 ask the same and expect different calls: keep one",
     ]
     assert key not in out.read_text("utf-8")

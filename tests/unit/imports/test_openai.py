@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,19 @@ def test_a_secret_never_lands_in_a_suite(tmp_path: Path, monkeypatch: pytest.Mon
     assert made.secrets == 3
     expected = {"city": "xxxxxxxxxxxxxx and sk-" + "x" * (len(KEY) - 3)}
     assert made.suite["test_cases"][0]["expected_params"] == expected
+
+
+def test_a_key_is_not_shown_with_what_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEPLOY_KEY", "hush.0-hush.1-hush.2-hush.3-hush.4-hush.5-hush.6-hush.7-hush.8")
+    function = {"name": "weather", "arguments": f"{KEY} " + os.environ["DEPLOY_KEY"]}
+    broken = {"role": "assistant", "tool_calls": [{"function": function}]}
+    made = imported(tmp_path, [record("Paris?", called("Paris")), record("Lyon?", broken)])
+    (message,) = [message for _, message in reasons(made)]
+    assert "weather" in message
+    assert "hush" not in message
+    assert KEY[3:20] not in message
 
 
 KEYS = st.text(max_size=5) | st.sampled_from(["$regex", "$gt", "$any_of"])
