@@ -88,11 +88,11 @@ def key_values() -> tuple[str, ...]:
 def secret_values(names: Iterable[str | None] = ()) -> tuple[str, ...]:
     """The values in the environment that must not be shown, longest first.
 
-    These are the variables in `names`, those that are named elsewhere, and all whose name suggests a
+    These are those of the key variables, of the variables in `names`, and of all whose name suggests a
     secret.
     """
     named = {*names, *_named}
-    values = set()
+    values = set(key_variables())
     for name in list(os.environ):
         meant = name in named or _means_secret(name)
         if meant or _may_mean_secret(name):

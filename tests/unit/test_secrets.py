@@ -83,6 +83,7 @@ def test_a_named_variable_holds_a_key_whatever_it_is_called(
     monkeypatch.setenv("TOOLEVAL_NAMED", value)
     keep_secret("TOOLEVAL_NAMED")
     assert secret in key_values()
+    assert secret in secret_values()
 
 
 @pytest.mark.parametrize(
