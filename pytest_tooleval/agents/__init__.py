@@ -7,7 +7,8 @@
     answer = openai_agents(agent)
 
 The tools of the suite replace the agent's own, which do not run. With `run_tools=True`, the agent's own
-tools run instead, and their calls are recorded.
+tools run instead: those that the case offers and `--tooleval-allow-tools` names, and none after a
+forbidden call. The guards of the agent stay, and `approvals` of the case answer them.
 """
 
 from .adk_sdk import google_adk

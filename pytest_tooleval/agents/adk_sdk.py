@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Sequence
 from typing import Any
 
-from .messages import CallTool
+from ..errors import AgentGaveUp
 from .messages import Message
 from .messages import Model
+from .messages import Suite
 from .messages import Tool
 from .messages import as_model
 from .messages import assistant
@@ -21,19 +23,24 @@ from .messages import usage_of
 from .messages import without_system
 
 _APP, _USER = "tooleval", "user"
+# Agents whose tools run elsewhere, and tools of ADK that only steer the run.
+_ELSEWHERE = {"RemoteA2aAgent", "ManagedAgent", "LangGraphAgent"}
+_STEERING = {"TransferToAgentTool", "SetModelResponseTool", "FinishTaskTool"}
 
 
-def google_adk(agent: Any, *, run_tools: bool = False) -> Model:
+def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
     """Make a model from an `LlmAgent` of google-adk. With `run_tools`, its own tools run.
 
-    Otherwise it must not have sub-agents, which have their own tools.
+    Otherwise it must not have sub-agents, which have their own tools. Further arguments, such as
+    `run_config`, are passed to `Runner.run_async()`.
     """
-    if agent.sub_agents and not run_tools:
+    if run_tools:
+        _check(agent)
+    elif agent.sub_agents:
         raise ValueError(f"the agent {agent.name!r} has sub-agents, whose tools would really run")
 
-    async def run(
-        messages: list[Message], tools: list[Tool] | None, call_tool: CallTool
-    ) -> list[Message]:
+    async def run(messages: list[Message], suite: Suite) -> list[Message]:
+        from google.adk.agents.invocation_context import LlmCallsLimitExceededError
         from google.adk.events import Event
         from google.adk.runners import Runner
         from google.adk.sessions import InMemorySessionService
@@ -42,8 +49,8 @@ def google_adk(agent: Any, *, run_tools: bool = False) -> Model:
         system, rest = without_system(messages)
         before, prompt = split_prompt(rest)
         change: dict[str, Any] = {}
-        if tools is not None:
-            change["tools"] = [_bound(tool, call_tool) for tool in tools]
+        if suite.tools is not None:
+            change["tools"] = _replaced(agent, suite.tools, suite)
         if system:
             callbacks = agent.canonical_before_model_callbacks
             change["before_model_callback"] = [_instructing(system), *callbacks]
@@ -51,16 +58,92 @@ def google_adk(agent: Any, *, run_tools: bool = False) -> Model:
         session = await sessions.create_session(app_name=_APP, user_id=_USER)
         for author, content in _history(before, agent.name):
             await sessions.append_event(session, Event(author=author, content=content))
-        events = Runner(
-            app_name=_APP, agent=agent.clone(update=change), session_service=sessions
-        ).run_async(
-            user_id=_USER,
-            session_id=session.id,
-            new_message=types.Content(role="user", parts=[types.Part(text=prompt)]),
+        runner = Runner(
+            app_name=_APP,
+            agent=agent.clone(update=change),
+            session_service=sessions,
+            plugins=[_plugin(suite)],
         )
-        return _rounds([event async for event in events])
+        message = types.Content(role="user", parts=[types.Part(text=prompt)])
+        events: list[Any] = []
+        try:
+            async for event in runner.run_async(
+                user_id=_USER, session_id=session.id, new_message=message, **run_arguments
+            ):
+                events.append(event)
+        except LlmCallsLimitExceededError as error:
+            raise AgentGaveUp(f"Google ADK: {error}", suite.marked(_rounds(events))) from error
+        return suite.marked(_rounds(events))
 
     return as_model(run, run_tools)
+
+
+def _check(agent: Any) -> None:
+    """Raise ValueError for an agent with what cannot be stopped before it runs."""
+    kinds = {kind.__name__ for kind in type(agent).__mro__}
+    what = "runs in another process or library" if kinds & _ELSEWHERE else ""
+    if getattr(agent, "code_executor", None) is not None:
+        what = "runs code that its model writes"
+    if what:
+        raise _unstoppable(f"the agent {agent.name!r} {what}")
+    for each in agent.sub_agents:
+        _check(each)
+
+
+def _unstoppable(what: str) -> ValueError:
+    return ValueError(
+        f"run_tools: {what}, which cannot be stopped before it runs; "
+        "remove it, or leave run_tools out, so that the suite answers"
+    )
+
+
+def _plugin(suite: Suite) -> Any:
+    """Answers requests for confirmation, and asks the suite before a tool of the agent runs.
+
+    A plugin also sees the tools of sub-agents and of agents that are tools.
+    """
+    from google.adk.plugins.base_plugin import BasePlugin
+    from google.adk.tools.tool_confirmation import ToolConfirmation
+
+    class Asks(BasePlugin):  # type: ignore[misc]  # the library may not be installed
+        async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+            if suite.tools is None:
+                for tool in llm_request.config.tools or ():
+                    kinds = tool.model_dump(exclude_none=True, exclude={"function_declarations"})
+                    if kinds:
+                        raise _unstoppable(f"the provider runs the tool {next(iter(kinds))}")
+                for name, tool in llm_request.tools_dict.items():
+                    llm_request.tools_dict[name] = _guarded(tool, suite)
+
+        async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> None:
+            if type(tool).__name__ in _STEERING:
+                suite.allow(tool_context.function_call_id)
+            # ADK would end the run, to continue it with the answer of a person.
+            tool_context.tool_confirmation = ToolConfirmation(confirmed=suite.approves(tool.name))
+
+    return Asks(name=_APP)
+
+
+def _guarded(tool: Any, suite: Suite) -> Any:
+    """The tool, which asks the suite before it runs, after all guards of the agent."""
+    from google.adk.tools.agent_tool import AgentTool
+
+    if type(tool).__name__ in _STEERING:
+        return tool
+    if isinstance(tool, AgentTool):
+        _check(tool.agent)
+        if not tool.include_plugins:
+            raise _unstoppable(f"the agent {tool.name!r} is a tool with include_plugins=False")
+    guarded = copy.copy(tool)
+
+    async def run(*, args: Message, tool_context: Any) -> object:
+        refusal = await suite.refusal(tool_context.function_call_id, tool.name, args)
+        if refusal is not None:
+            return _response(refusal)
+        return await tool.run_async(args=args, tool_context=tool_context)
+
+    guarded.run_async = run
+    return guarded
 
 
 async def tools_of(agent: Any) -> list[Message]:
@@ -83,20 +166,31 @@ async def tools_of(agent: Any) -> list[Message]:
     ]
 
 
-def _bound(tool: Tool, call_tool: CallTool) -> Any:
+def _replaced(agent: Any, tools: Sequence[Tool], suite: Suite) -> list[Any]:
+    """The tools of the suite, each confirmed as the agent's tool of that name is."""
     from google.adk.tools import BaseTool
     from google.genai import types
 
-    class Bound(BaseTool):  # type: ignore[misc]  # the library may not be installed
+    own = {tool.name: tool for tool in agent.tools if isinstance(tool, BaseTool)}
+
+    class Replaced(BaseTool):  # type: ignore[misc]  # the library may not be installed
+        def __init__(self, tool: Tool) -> None:
+            super().__init__(name=tool.name, description=tool.description)
+            self._parameters = tool.parameters
+
         def _get_declaration(self) -> Any:
             return types.FunctionDeclaration(
-                name=tool.name, description=tool.description, parameters_json_schema=tool.parameters
+                name=self.name, description=self.description, parameters_json_schema=self._parameters
             )
 
-        async def run_async(self, *, args: Message, tool_context: Any) -> object:
-            return _response(await call_tool(tool.name, args))
+        async def check_require_confirmation(self, args: Message, tool_context: Any) -> Any:
+            guard = own.get(self.name, super())
+            return await guard.check_require_confirmation(args, tool_context)
 
-    return Bound(name=tool.name, description=tool.description)
+        async def run_async(self, *, args: Message, tool_context: Any) -> object:
+            return _response(await suite.answer(tool_context.function_call_id, self.name, args))
+
+    return [Replaced(tool) for tool in tools]
 
 
 def _response(content: str) -> Message:

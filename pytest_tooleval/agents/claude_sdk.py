@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .messages import CallTool
+from ..errors import AgentGaveUp
 from .messages import Message
 from .messages import Model
+from .messages import Suite
 from .messages import Tool
 from .messages import as_model
 from .messages import assistant
@@ -24,6 +27,11 @@ from .messages import with_output
 from .messages import without_system
 
 _SERVER = "suite"
+# Tools of Claude Code that do nothing but steer the run.
+_STEERING = {"StructuredOutput", "ToolSearch"}
+_LIMITS = {"error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries"}
+# A case limits the time of a run.
+_LONG_S = 24 * 3600.0
 
 
 def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
@@ -33,20 +41,26 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
     `mcp__SERVER__NAME` under that name, and any other as `mcp__suite__NAME`.
     """
 
-    async def run(
-        messages: list[Message], tools: list[Tool] | None, call_tool: CallTool
-    ) -> list[Message]:
-        from claude_agent_sdk import query
+    async def run(messages: list[Message], suite: Suite) -> list[Message]:
+        import claude_agent_sdk as sdk
 
         system, rest = without_system(messages)
         before, prompt = split_prompt(rest)
-        names: dict[str, str] = {}
+        names = {_shown(tool.name): tool.name for tool in suite.tools or ()}
         change: dict[str, Any] = {"system_prompt": _prompt_with(options.system_prompt, system)}
-        if tools is not None:
-            names = {_shown(tool.name): tool.name for tool in tools}
-            servers = _servers(tools, call_tool)
+        change |= {"hooks": _hooks(options.hooks or {}, suite)}
+        if suite.tools is not None:
+            servers = _servers(suite)
+            # Those of an imported agent are allowed as the agent allows them.
+            allowed = [shown for shown, name in names.items() if shown != name]
             change |= {"mcp_servers": servers, "strict_mcp_config": True, "tools": []}
-            change |= {"allowed_tools": [f"mcp__{name}" for name in servers], "can_use_tool": None}
+            change |= {"allowed_tools": [*options.allowed_tools, *allowed]}
+            change |= {"permission_prompt_tool_name": None}  # a tool of the servers replaced here
+        asks = suite.tools is None and options.permission_prompt_tool_name is not None
+        if options.can_use_tool is None and not asks:
+            # What the options allow needs no answer.
+            warnings.simplefilter("ignore", sdk.CanUseToolShadowedWarning)
+            change["can_use_tool"] = _permission(suite, names)
         # Only the messages carry over between runs, and nothing is stored.
         change |= {"continue_conversation": False, "resume": None, "session_store": None}
         if before:
@@ -54,10 +68,57 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
             change |= {"resume": session.id, "session_store": session}
         else:
             change["extra_args"] = {**options.extra_args, "no-session-persistence": None}
-        events = query(prompt=prompt, options=replace(options, **change))
-        return _rounds([event async for event in events], names)
+        events: list[Any] = []
+        try:
+            async for event in sdk.query(prompt=prompt, options=replace(options, **change)):
+                events.append(event)
+        except sdk.ResultError:
+            pass  # the last event says so
+        return _finished(events, names, suite)
 
     return as_model(run, run_tools)
+
+
+def _permission(suite: Suite, names: dict[str, str]) -> Any:
+    """Answers where Claude Code would ask a person."""
+    import claude_agent_sdk as sdk
+
+    async def answer(name: str, arguments: Message, context: Any) -> Any:
+        if suite.approves(names.get(name, name)):
+            return sdk.PermissionResultAllow()
+        return sdk.PermissionResultDeny(message=f"The call of {name} was rejected.")
+
+    return answer
+
+
+def _hooks(own: Message, suite: Suite) -> Message:
+    """The hooks of the options, and ours: one asks the suite, the others note which tools have run."""
+    import claude_agent_sdk as sdk
+
+    async def before(call: Any, id: str | None, context: Any) -> Message:
+        if suite.tools is not None or call["tool_name"] in _STEERING:
+            return {}
+        try:
+            refusal = await suite.ask(call["tool_name"], call["tool_input"])
+        except asyncio.CancelledError:  # the run ends here
+            return {"continue_": False, **_denied("The run is over.")}
+        return {} if refusal is None else _denied(refusal)
+
+    async def after(call: Any, id: str | None, context: Any) -> Message:
+        suite.allow(id)
+        return {}
+
+    more = {
+        "PreToolUse": sdk.HookMatcher(hooks=[before], timeout=_LONG_S, on_failure="block"),
+        "PostToolUse": sdk.HookMatcher(hooks=[after]),
+        "PostToolUseFailure": sdk.HookMatcher(hooks=[after]),
+    }
+    return {**own, **{event: [*own.get(event, ()), hook] for event, hook in more.items()}}
+
+
+def _denied(reason: str) -> Message:
+    decision = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}
 
 
 async def tools_of(options: Any) -> list[Message]:
@@ -85,18 +146,18 @@ def _parts(name: str) -> tuple[str, str]:
     return (server, tool) if start == "mcp" and tool else (_SERVER, name)
 
 
-def _servers(tools: Sequence[Tool], call_tool: CallTool) -> Message:
+def _servers(suite: Suite) -> Message:
     import claude_agent_sdk as sdk
 
     def bound(tool: Tool) -> Any:
         async def invoke(arguments: Message) -> Message:
-            answer: str = await call_tool(tool.name, arguments)
+            answer: str = await suite.ask(tool.name, arguments)
             return {"content": [{"type": "text", "text": answer}]}
 
         return sdk.SdkMcpTool(_parts(tool.name)[1], tool.description, tool.parameters, invoke)
 
     servers: dict[str, list[Any]] = {}
-    for tool in tools:
+    for tool in suite.tools or ():
         servers.setdefault(_parts(tool.name)[0], []).append(bound(tool))
     return {name: sdk.create_sdk_mcp_server(name, tools=bound) for name, bound in servers.items()}
 
@@ -155,8 +216,7 @@ def _rounds(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
     spoken: object = None
     # An answer comes in parts, and a tool may finish before the last part. Events of subagents have a
     # parent.
-    own = [event for event in events if getattr(event, "parent_tool_use_id", None) is None]
-    for event in own:
+    for event in events:
         if isinstance(event, sdk.AssistantMessage):
             if event.message_id != spoken or not rounds:
                 rounds.append({"text": "", "calls": [], "results": []})
@@ -170,25 +230,40 @@ def _rounds(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
         elif isinstance(event, sdk.UserMessage) and rounds and not isinstance(event.content, str):
             for block in event.content:
                 if isinstance(block, sdk.ToolResultBlock):
-                    text = text_of({"content": block.content})
-                    rounds[-1]["results"].append(tool_answer(block.tool_use_id, text))
-    result = next((event for event in own if isinstance(event, sdk.ResultMessage)), None)
-    if result is None or (result.is_error and result.subtype != "error_max_turns"):
-        raise RuntimeError(f"Claude Code failed: {_reason(result)}")
+                    answer = tool_answer(block.tool_use_id, text_of({"content": block.content}))
+                    failed = {"status": "failed"} if block.is_error else {}
+                    rounds[-1]["results"].append(answer | failed)
     messages: list[Message] = []
     for each in rounds:
         messages += [assistant(each["text"], each["calls"]), *each["results"]]
+    return messages
+
+
+def _finished(events: Sequence[Any], names: dict[str, str], suite: Suite) -> list[Message]:
+    """The run, with the tokens and cost of all of it. Raises an error if it did not end well."""
+    import claude_agent_sdk as sdk
+
+    own = [event for event in events if getattr(event, "parent_tool_use_id", None) is None]
+    messages = suite.marked(_rounds(own, names))
+    result = next((event for event in own if isinstance(event, sdk.ResultMessage)), None)
+    if result is None:
+        raise RuntimeError("Claude Code failed: it ended without a result")
     if result.structured_output is not None or not messages:
         messages = with_output(messages, result.structured_output or result.result or "")
     last = max(index for index, message in enumerate(messages) if message["role"] == "assistant")
     messages[last] |= {"usage": _usage(result), "stop_reason": result.stop_reason}
+    reason = result.result or "; ".join(result.errors or ()) or result.terminal_reason or result.subtype
+    if result.subtype in _LIMITS or _is_stopped_by_hook(result):
+        raise AgentGaveUp(f"Claude Agent SDK: {reason}", messages)
+    if result.is_error:
+        raise RuntimeError(f"Claude Code failed: {reason}")
     return messages
 
 
-def _reason(result: Any) -> str:
-    if result is None:
-        return "it ended without a result"
-    return result.result or "; ".join(result.errors or ())
+def _is_stopped_by_hook(result: Any) -> bool:
+    """Whether a hook ended the run or refused its prompt, which Claude Code calls a success."""
+    refused = result.num_turns == 0 and "operation blocked by hook" in (result.result or "")
+    return refused or result.terminal_reason == "hook_stopped"
 
 
 def _usage(result: Any) -> Message:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
+from collections import Counter
+from contextvars import ContextVar
 from typing import Any
 
+from ..errors import AgentGaveUp
 from .messages import MOST_ROUNDS
-from .messages import CallTool
 from .messages import Message
 from .messages import Model
+from .messages import Suite
 from .messages import Tool
 from .messages import as_model
+from .messages import calls_of
 from .messages import usage_of
 from .messages import with_output
+
+_running: ContextVar[Suite | None] = ContextVar("running", default=None)
 
 
 def crewai(agent: Any, *, run_tools: bool = False) -> Model:
@@ -21,18 +28,22 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
     if not hasattr(agent, "kickoff_async") or not hasattr(agent, "role"):
         raise ValueError(f"expected a crewai.Agent, got {type(agent).__name__}; a crew has several")
 
-    async def run(
-        messages: list[Message], tools: list[Tool] | None, call_tool: CallTool
-    ) -> list[Message]:
+    async def run(messages: list[Message], suite: Suite) -> list[Message]:
         from crewai.events import LLMCallCompletedEvent
         from crewai.events import crewai_event_bus as bus
 
+        calls = _Calls(suite)
         # Only the messages carry over between runs. The copy's own id identifies its requests, as CrewAI
         # itself adds up the tokens of concurrent runs.
         change: dict[str, Any] = {"id": uuid.uuid4(), "memory": None}
-        if tools is not None:
-            bound = [_bound(tool, call_tool) for tool in tools]
-            change |= {"tools": bound, "apps": None, "mcps": None, "max_iter": MOST_ROUNDS}
+        if suite.tools is None:
+            change["tools"] = [_in_order(tool) for tool in agent.tools or ()]
+        else:
+            change |= {
+                "tools": [_bound(tool, calls) for tool in suite.tools],
+                "apps": None,
+                "mcps": None,
+            }
         own = agent.model_copy(update=change)
         answers: list[Any] = []
 
@@ -42,7 +53,8 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
 
         bus.on(LLMCallCompletedEvent)(note)
         try:
-            result = await own.kickoff_async(messages)
+            # In a thread: `kickoff_async` fails where a guardrail makes the agent try again.
+            result = await asyncio.to_thread(_kickoff, own, messages, calls)
             await asyncio.to_thread(bus.flush)
         finally:
             bus.off(LLMCallCompletedEvent, note)
@@ -52,9 +64,118 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
             for message in result.messages
             if message["role"] in ("assistant", "tool")
         ][said:]
-        return _with_usage(with_output(rounds, result.raw), answers)
+        return _with_usage(with_output(calls.marked(rounds), result.raw), answers)
 
     return as_model(run, run_tools)
+
+
+def _kickoff(agent: Any, messages: list[Message], calls: _Calls) -> Any:
+    from crewai.hooks import HookAborted
+    from crewai.hooks import InterceptionPoint
+    from crewai.hooks.dispatch import scoped_hooks
+    from crewai.llms.base_llm import LLMCallBlockedError
+    from crewai.tools.tool_failure import ToolExecutionFailedError
+
+    hooks = {}
+    if calls.suite.tools is None:
+        hooks = {
+            InterceptionPoint.PRE_TOOL_CALL: [calls.before],
+            InterceptionPoint.POST_TOOL_CALL: [calls.after],
+        }
+    _answer_people()
+    _running.set(calls.suite)
+    try:
+        with scoped_hooks(hooks):
+            return agent.kickoff(messages)
+    except (HookAborted, LLMCallBlockedError, ToolExecutionFailedError) as error:
+        raise AgentGaveUp(f"CrewAI: {error}") from error
+    except ValueError as error:
+        if "guardrail failed validation" not in str(error):
+            raise
+        raise AgentGaveUp(f"CrewAI: {error}") from error
+
+
+def _answer_people() -> None:
+    """Let the case answer where a hook of the agent would read a person's answer from the terminal."""
+    from crewai.hooks import HookAborted
+    from crewai.hooks import ToolCallHookContext
+
+    own = ToolCallHookContext.request_human_input
+
+    def request(self: Any, prompt: str, *more: str) -> str:
+        suite = _running.get()
+        if suite is None:
+            return str(own(self, prompt, *more))
+        if not suite.approves(self.tool_name):
+            # No answer would be a no to every hook.
+            raise HookAborted(f"the call of {self.tool_name} was rejected")
+        return "approve"
+
+    if own.__module__ != __name__:
+        ToolCallHookContext.request_human_input = request
+
+
+class _Calls:
+    """The calls that reached a tool. CrewAI's hooks tell no ids, so they are known by what they say."""
+
+    def __init__(self, suite: Suite) -> None:
+        self.suite = suite
+        self._reached: Counter[str] = Counter()
+        self._refusals: list[tuple[Message, str]] = []
+
+    def answer(self, name: str, arguments: Message) -> str:
+        """The suite's answer to a call."""
+        self._reached[_key(name, arguments)] += 1
+        content: str = self.suite.ask(name, arguments)
+        return content
+
+    def before(self, context: Any) -> bool | None:
+        """A hook that asks the suite before a tool of the agent runs, after all other hooks."""
+        tool: Any = getattr(context.tool, "_original_tool", None)
+        limit = getattr(tool, "max_usage_count", None)
+        if limit is not None and tool.current_usage_count >= limit:
+            return None  # CrewAI does not run it
+        refusal = self.suite.ask(context.tool_name, context.tool_input)
+        if refusal is None:
+            self._reached[_key(context.tool_name, context.tool_input)] += 1
+            return None
+        self._refusals.append((context.tool_input, refusal))
+        return False
+
+    def after(self, context: Any) -> str | None:
+        """A hook that answers a refused call."""
+        found = (text for arguments, text in self._refusals if arguments is context.tool_input)
+        return next(found, None)
+
+    def marked(self, rounds: list[Message]) -> list[Message]:
+        """The run, in which calls that reached no tool are refused."""
+        refused = set()
+        for message in rounds:
+            for id, name, arguments in calls_of(message):
+                key = _key(name, arguments)
+                if self._reached[key] == 0:
+                    refused.add(id)
+                else:
+                    self._reached[key] -= 1
+        return [
+            {**message, "status": "refused"} if message.get("tool_call_id") in refused else message
+            for message in rounds
+        ]
+
+
+def _key(name: str, arguments: object) -> str:
+    """A call, known by its name and its arguments: an object or its JSON."""
+    try:
+        read = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except ValueError:
+        read = arguments
+    return json.dumps([name, read], sort_keys=True)
+
+
+def _in_order(tool: Any) -> Any:
+    """The tool with a limit: then CrewAI runs calls in order, and none after a forbidden one."""
+    limit = MOST_ROUNDS if tool.max_usage_count is None else tool.max_usage_count
+    return tool.model_copy(update={"max_usage_count": limit})
 
 
 _KEPT = ("role", "content", "tool_calls", "tool_call_id")
@@ -86,7 +207,7 @@ async def tools_of(agent: Any) -> list[Message]:
     return [tool["function"] for tool in tools]
 
 
-def _bound(tool: Tool, call_tool: CallTool) -> Any:
+def _bound(tool: Tool, calls: _Calls) -> Any:
     from crewai.tools import BaseTool
     from pydantic import BaseModel
 
@@ -99,13 +220,13 @@ def _bound(tool: Tool, call_tool: CallTool) -> Any:
 
     class Bound(BaseTool):  # type: ignore[misc]  # the library may not be installed
         def _run(self, **arguments: Any) -> Any:
-            return call_tool(tool.name, arguments)
+            return calls.answer(tool.name, arguments)
 
     return Bound(
         name=tool.name,
         description=tool.description,
         args_schema=Arguments,
-        # CrewAI runs tools with a limit one after the other, in the order of the calls.
+        # See `_in_order`.
         max_usage_count=MOST_ROUNDS,
         cache_function=lambda *_: False,
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import copy
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import AgentGaveUp
 from .messages import MOST_ROUNDS
-from .messages import CallTool
 from .messages import Message
 from .messages import Model
-from .messages import Tool
+from .messages import Suite
 from .messages import as_model
 from .messages import assistant
 from .messages import names_of_calls
@@ -22,35 +24,37 @@ from .messages import without_calls
 def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = False) -> Model:
     """Make a model from a graph that keeps `messages`. With `run_tools`, its own tools run.
 
-    Otherwise the graph stops before each `ToolNode`, or before `tools_node`, and continues with the
-    answers. The suite must offer the tools that are built into the graph.
+    Calls are answered in each `ToolNode`, also in those of subgraphs, or in place of `tools_node`. The
+    suite must offer the tools that are built into the graph.
     """
-    own = _tools(graph)
-    nodes = [tools_node] if tools_node else sorted({node for node, _ in own})
-    if not run_tools:
-        _check_nodes(graph, nodes)
+    _check_nodes(graph, tools_node, run_tools)
 
-    async def run(
-        messages: list[Message], tools: list[Tool] | None, call_tool: CallTool
-    ) -> list[Message]:
+    async def run(messages: list[Message], suite: Suite) -> list[Message]:
         from langgraph.checkpoint.memory import InMemorySaver
+        from langgraph.types import Command
 
-        if tools is not None and own:
-            _check_tools({tool.name for _, tool in own}, {tool.name for tool in tools})
+        own = {tool.name for tool in _tools(graph)}
+        if suite.tools is not None and own:
+            _check_tools(own, {tool.name for tool in suite.tools})
         # Each run has its own memory, so that only the messages carry over.
-        fresh = graph.copy(update={"checkpointer": InMemorySaver()})
-        config = {"configurable": {"thread_id": "trial"}, "recursion_limit": 3 * MOST_ROUNDS}
-        stops = [] if tools is None else nodes
+        asking = _Asking(suite)
+        fresh = asking.graph(graph, tools_node).copy(update={"checkpointer": InMemorySaver()})
+        limit = (graph.config or {}).get("recursion_limit", 3 * MOST_ROUNDS)
+        config = {"configurable": {"thread_id": "trial"}, "recursion_limit": limit}
         asked = [_wire(message, names_of_calls(messages)) for message in messages]
-        state = await fresh.ainvoke({"messages": asked}, config, interrupt_before=stops)
-        while after := (await fresh.aget_state(config)).next:
-            if after[0] not in stops:
-                raise RuntimeError(f"the graph stops before {after[0]!r} and waits for input")
-            answers = await _answers(state["messages"], call_tool)
-            await fresh.aupdate_state(config, {"messages": answers}, as_node=after[0])
-            state = await fresh.ainvoke(None, config, interrupt_before=stops)
+        given: Any = {"messages": asked}
+        try:
+            state = await fresh.ainvoke(given, config)
+            while (now := await fresh.aget_state(config)).next:
+                if not now.interrupts:
+                    raise RuntimeError(f"the graph stops before {now.next[0]!r} and waits for input")
+                answers = {each.id: asking.resume_with(each) for each in now.interrupts}
+                state = await fresh.ainvoke(Command(resume=answers), config)
+        except _endings() as error:
+            kept = (await fresh.aget_state(config)).values["messages"]
+            raise AgentGaveUp(f"LangGraph: {error}", suite.marked(_rounds(kept, asked))) from error
         form = state.get("structured_response")
-        rounds = _rounds(state["messages"], asked)
+        rounds = suite.marked(_rounds(state["messages"], asked))
         if form is None:
             return rounds
         return with_output(without_calls(rounds, [type(form).__name__]), form)
@@ -58,37 +62,164 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
     return as_model(run, run_tools)
 
 
+class _Asking:
+    """A graph whose calls are answered by the suite, or run after it was asked.
+
+    The nodes are replaced, and not the tools, so that middleware and `wrap_tool_call` stay.
+    """
+
+    def __init__(self, suite: Suite) -> None:
+        self._suite = suite
+        self._paused: dict[str, str] = {}  # the tool that waits, by the id of its interrupt
+
+    def graph(self, graph: Any, tools_node: str | None = None) -> Any:
+        from langgraph.prebuilt import ToolNode
+        from langgraph.pregel import Pregel
+
+        nodes = dict(graph.nodes)
+        stops = graph.interrupt_before_nodes
+        stops = [name for name in nodes if name != "__start__"] if stops == "*" else list(stops)
+        for name, node in graph.nodes.items():
+            if isinstance(node.bound, Pregel):
+                bound = self.graph(node.bound)
+                nodes[name] = node.copy({"bound": bound, "subgraphs": [bound]})
+            elif name == tools_node or isinstance(node.bound, ToolNode):
+                own = node.bound if isinstance(node.bound, ToolNode) else ToolNode([])
+                nodes[name] = node.copy({"bound": self._node(own, approves=name in stops)})
+                stops = [stop for stop in stops if stop != name]
+        return graph.copy(update={"nodes": nodes, "interrupt_before_nodes": stops})
+
+    def _node(self, own: Any, *, approves: bool) -> Any:
+        """The node, inside of whose own wrappers the suite is asked."""
+        node = copy.copy(own)
+        node.func, node.afunc = node._func, node._afunc  # those of the copy
+        wrap, wrap_sync = own._awrap_tool_call, own._wrap_tool_call
+
+        async def wrapped(request: Any, execute: Any) -> Any:
+            async def ask(request: Any) -> Any:
+                return await self._ask(request, execute, approves)
+
+            if wrap is not None:
+                return await wrap(request, ask)
+            if wrap_sync is None:
+                return await ask(request)
+            loop = asyncio.get_running_loop()
+
+            def ask_from_thread(request: Any) -> Any:
+                return asyncio.run_coroutine_threadsafe(ask(request), loop).result()
+
+            return await asyncio.to_thread(wrap_sync, request, ask_from_thread)
+
+        node._awrap_tool_call = wrapped
+        return node
+
+    async def _ask(self, request: Any, execute: Any, approves: bool) -> Any:
+        from langchain_core.messages import ToolMessage
+        from langgraph.errors import GraphInterrupt
+
+        suite, call = self._suite, request.tool_call
+        id, name, arguments = call["id"], call["name"], call["args"]
+        refusal = None
+        if approves and not suite.approves(name):
+            refusal = f"The call of {name} was rejected."
+        elif suite.tools is not None:
+            answer = await suite.answer(id, name, arguments)
+            return ToolMessage(answer, tool_call_id=id, name=name)
+        else:
+            refusal = await suite.refusal(id, name, arguments)
+        if refusal is not None:
+            return ToolMessage(refusal, tool_call_id=id, name=name, status="error")
+        try:
+            return await execute(request)
+        except GraphInterrupt as pause:
+            suite.pause(id, name, arguments)
+            self._paused |= {interrupt.id: name for interrupt in pause.args[0]}
+            raise
+
+    def resume_with(self, interrupt: Any) -> object:
+        """The answer to an interrupt."""
+
+        def decided(request: Message) -> Message:
+            if self._suite.approves(request["name"]):
+                return {"type": "approve"}
+            return {"type": "reject"}
+
+        value = interrupt.value
+        if interrupt.id in self._paused:
+            return self._suite.approves(self._paused[interrupt.id])
+        if isinstance(value, dict) and "action_requests" in value:
+            return {"decisions": [decided(request) for request in value["action_requests"]]}
+        if isinstance(value, dict) and value.get("type") == "tool_approval":
+            return decided(value)
+        raise RuntimeError(f"the graph waits for an answer to {value!r}, which is no call of a tool")
+
+
+def _endings() -> tuple[type[Exception], ...]:
+    """How a graph ends because of what the agent did."""
+    from langgraph.errors import GraphRecursionError
+
+    try:
+        from langchain.agents.middleware import PIIDetectionError
+        from langchain.agents.middleware.model_call_limit import ModelCallLimitExceededError
+        from langchain.agents.middleware.tool_call_limit import ToolCallLimitExceededError
+    except ImportError:
+        return (GraphRecursionError,)
+    limits = (ModelCallLimitExceededError, ToolCallLimitExceededError)
+    return (GraphRecursionError, PIIDetectionError, *limits)
+
+
 async def tools_of(graph: Any) -> list[Message]:
     """The functions that the graph offers to its model from its `ToolNode`s."""
     from langchain_core.utils.function_calling import convert_to_openai_function
 
-    return [convert_to_openai_function(tool) for _, tool in _tools(graph)]
+    tools = {tool.name: tool for tool in _tools(graph)}
+    return [convert_to_openai_function(tool) for tool in tools.values()]
 
 
-def _tools(graph: Any) -> list[tuple[str, Any]]:
-    """The tools in each `ToolNode`, with the name of the node."""
+def _tools(graph: Any) -> list[Any]:
+    """The tools of each `ToolNode`, also in subgraphs."""
     from langgraph.prebuilt import ToolNode
+    from langgraph.pregel import Pregel
 
-    nodes = [(name, node.bound) for name, node in graph.nodes.items()]
-    return [
-        (name, tool)
-        for name, node in nodes
-        if isinstance(node, ToolNode)
-        for tool in node.tools_by_name.values()
-    ]
+    tools: list[Any] = []
+    for node in graph.nodes.values():
+        if isinstance(node.bound, ToolNode):
+            tools += node.bound.tools_by_name.values()
+        elif isinstance(node.bound, Pregel):
+            tools += _tools(node.bound)
+    return tools
 
 
-def _check_nodes(graph: Any, nodes: Sequence[str]) -> None:
-    within = [name for name, _ in graph.get_subgraphs()]
-    if within:
-        raise ValueError(f"the graph has subgraphs ({', '.join(within)}), whose tools would really run")
-    known = [name for name in graph.nodes if name != "__start__"]
-    if not nodes or nodes[0] not in known:
-        what = f"no node {nodes[0]!r}" if nodes else "no ToolNode"
+def _check_nodes(graph: Any, tools_node: str | None, run_tools: bool) -> None:
+    """Raise ValueError for calls that would be answered where the suite is not asked."""
+    from langgraph.prebuilt import ToolNode
+    from langgraph.pregel import Pregel
+
+    known = {name: node for name, node in graph.nodes.items() if name != "__start__"}
+    for name, node in known.items():
+        if isinstance(node.bound, Pregel):
+            if _tools(node.bound):
+                _check_nodes(node.bound, None, run_tools)
+        elif node.subgraphs:
+            raise ValueError(
+                f"the node {name!r} calls a subgraph, whose tools cannot be stopped; "
+                "add the subgraph itself as the node"
+            )
+    if tools_node is None and not _tools(graph):
+        what = "no ToolNode"
+    elif tools_node is not None and tools_node not in known:
+        what = f"no node {tools_node!r}"
+    elif run_tools and tools_node is not None and not isinstance(known[tools_node].bound, ToolNode):
         raise ValueError(
-            f"the graph has {what}; name the node that runs its tools with tools_node, of: "
-            + ", ".join(known)
+            f"run_tools: the node {tools_node!r} runs its tools itself, so that they cannot be stopped; "
+            "make it a ToolNode, or leave run_tools out, so that the suite answers"
         )
+    else:
+        return
+    raise ValueError(
+        f"the graph has {what}; name the node that runs its tools with tools_node, of: "
+        + ", ".join(known)
+    )
 
 
 def _check_tools(own: set[str], suite: set[str]) -> None:
@@ -96,21 +227,6 @@ def _check_tools(own: set[str], suite: set[str]) -> None:
         more = [f"only the graph has {', '.join(sorted(own - suite))}"] if own - suite else []
         more += [f"only the case has {', '.join(sorted(suite - own))}"] if suite - own else []
         raise ValueError(f"the case must offer the graph's own tools: {'; '.join(more)}")
-
-
-async def _answers(messages: Sequence[Any], call_tool: CallTool) -> list[Any]:
-    """The answers to those calls of the last reply that have none yet."""
-    from langchain_core.messages import ToolMessage
-
-    last = max(index for index, message in enumerate(messages) if message.type == "ai")
-    answered = {message.tool_call_id for message in messages[last + 1 :] if message.type == "tool"}
-    return [
-        ToolMessage(
-            await call_tool(call["name"], call["args"]), tool_call_id=call["id"], name=call["name"]
-        )
-        for call in messages[last].tool_calls
-        if call["id"] not in answered
-    ]
 
 
 def _wire(message: Message, names: dict[str, str]) -> Message:
@@ -127,8 +243,14 @@ def _rounds(messages: Sequence[Any], asked: Sequence[Message]) -> list[Message]:
     own = [message for message in messages if message.type in ("ai", "tool")][said_before:]
     for message in own:
         if message.type == "tool":
-            rounds.append(tool_answer(message.tool_call_id, message.content))
+            failed = {"status": "failed"} if message.status == "error" else {}
+            rounds.append(tool_answer(message.tool_call_id, message.content) | failed)
             continue
+        for block in message.content_blocks:
+            if block["type"] == "server_tool_call":
+                raise ValueError(
+                    f"the provider ran its tool {block['name']}, which cannot be stopped; take it out"
+                )
         calls = [(call["id"], call["name"], call["args"]) for call in message.tool_calls]
         calls += [(call["id"], call["name"], call["args"]) for call in message.invalid_tool_calls]
         used: Any = message.usage_metadata or {}

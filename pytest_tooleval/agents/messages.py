@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 Message = dict[str, Any]
-# A case limits the calls of a run; libraries must not do so earlier.
+# A case limits the calls of a run; what a library does by default must not do so earlier.
 MOST_ROUNDS = 1000
 _SYSTEM_ROLES = ("system", "developer")
 
@@ -29,22 +30,86 @@ class Tool:
     strict: bool
 
 
-# `call_tool(name, arguments)` returns the answer to a call: a text, in async code an awaitable.
-CallTool = Callable[[str, object], Any]
-Model = Callable[[list[Message], list[Message], CallTool], Awaitable[list[Message]]]
-# The same with the tools of the suite; None for an agent that runs its own.
-Run = Callable[[list[Message], "list[Tool] | None", CallTool], Awaitable[list[Message]]]
+# `call_tool` or `before_tool`: gets a name and arguments, and returns an awaitable text or None.
+Ask = Callable[[str, object], Any]
+Model = Callable[..., Awaitable[list[Message]]]
+
+
+class Suite:
+    """What the suite says during a run.
+
+    `tools` are its tools, which it answers itself; None for an agent that runs its own, and asks before
+    each call.
+    """
+
+    def __init__(self, tools: list[Tool] | None, ask: Ask, approvals: Mapping[str, str]) -> None:
+        self.tools = tools
+        self.ask = ask
+        self._approved = {name.casefold() for name, word in approvals.items() if word == "approve"}
+        self._reached: set[object] = set()
+        self._allowed: set[tuple[object, str, str]] = set()
+        self._paused: set[tuple[object, str, str]] = set()
+
+    def approves(self, name: str) -> bool:
+        """Whether the case approves calls of this tool. Names ignore case."""
+        return name.casefold() in self._approved
+
+    def allow(self, id: object) -> None:
+        """Note that a call runs about which the suite need not be asked."""
+        self._reached.add(id)
+
+    async def answer(self, id: object, name: str, arguments: object) -> str:
+        """The answer to a call."""
+        self._reached.add(id)
+        content: str = await self.ask(name, arguments)
+        return content
+
+    async def refusal(self, id: object, name: str, arguments: object) -> str | None:
+        """None if a tool of the agent may run, else what to answer in its place."""
+        key = (id, name, str(arguments))
+        if key in self._paused:
+            self._paused.discard(key)
+            return None
+        content: str | None = await self.ask(name, arguments)
+        if content is None:
+            self._reached.add(id)
+            self._allowed.add(key)
+        return content
+
+    def pause(self, id: object, name: str, arguments: object) -> None:
+        """Note that a tool waits for an approval: a call that was allowed will start again.
+
+        The id alone does not tell which, as a model may give one id to two calls.
+        """
+        self._paused |= {(id, name, str(arguments))} & self._allowed
+
+    def marked(self, rounds: list[Message]) -> list[Message]:
+        """The run, in which calls that the library or a guard of the agent stopped are refused."""
+        return [
+            {**message, "status": "refused"}
+            if message["role"] == "tool" and message["tool_call_id"] not in self._reached
+            else message
+            for message in rounds
+        ]
+
+
+Run = Callable[[list[Message], Suite], Awaitable[list[Message]]]
 
 
 def as_model(run: Run, run_tools: bool) -> Model:
     """A model's callable. It returns the messages of the assistant and the tools."""
 
-    async def answer(
-        messages: list[Message], tools: list[Message], call_tool: CallTool
+    async def with_suite_tools(
+        messages: list[Message], tools: list[Message], call_tool: Ask, approvals: Mapping[str, str]
     ) -> list[Message]:
-        return await run(messages, None if run_tools else [_tool(each) for each in tools], call_tool)
+        return await run(messages, Suite([_tool(each) for each in tools], call_tool, approvals))
 
-    return answer
+    async def with_own_tools(
+        messages: list[Message], tools: list[Message], before_tool: Ask, approvals: Mapping[str, str]
+    ) -> list[Message]:
+        return await run(messages, Suite(None, before_tool, approvals))
+
+    return with_own_tools if run_tools else with_suite_tools
 
 
 def _tool(tool: Message) -> Tool:

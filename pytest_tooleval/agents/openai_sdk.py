@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+from ..errors import AgentGaveUp
 from .messages import MOST_ROUNDS
-from .messages import CallTool
 from .messages import Message
 from .messages import Model
+from .messages import Suite
 from .messages import Tool
 from .messages import as_model
 from .messages import assistant
@@ -19,30 +22,141 @@ from .messages import usage_of
 from .messages import with_output
 
 
-def openai_agents(agent: Any, *, run_tools: bool = False) -> Model:
+def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
     """Make a model from an `agents.Agent`. With `run_tools`, its own tools run.
 
-    Otherwise it must not have handoffs, whose agents have their own tools.
+    Otherwise it must not have handoffs, whose agents have their own tools. Further arguments, such as
+    `context` or `max_turns`, are passed to `Runner.run()`.
     """
-    if agent.handoffs and not run_tools:
+    if run_tools:
+        _guarded(agent, None, {})
+    elif agent.handoffs:
         raise ValueError(f"the agent {agent.name!r} has handoffs, whose tools would really run")
 
-    async def run(
-        messages: list[Message], tools: list[Tool] | None, call_tool: CallTool
-    ) -> list[Message]:
-        from agents import RunConfig
+    async def run(messages: list[Message], suite: Suite) -> list[Message]:
         from agents import Runner
 
-        own = agent
-        if tools is not None:
-            own = agent.clone(tools=[_bound(tool, call_tool) for tool in tools], mcp_servers=[])
-        asked = [item for message in messages for item in _items(message)]
-        # Calling an unknown tool is the model's mistake and must not raise.
-        config = RunConfig(tracing_disabled=True, tool_not_found_behavior="return_error_to_model")
-        result = await Runner.run(own, asked, max_turns=MOST_ROUNDS, run_config=config)
-        return with_output(_rounds(result), result.final_output)
+        if suite.tools is None:
+            own = _guarded(agent, suite, {})
+        else:
+            own = agent.clone(tools=_replaced(agent, suite.tools, suite), mcp_servers=[])
+        given: Any = [item for message in messages for item in _items(message)]
+        arguments = {"max_turns": MOST_ROUNDS, **run_arguments}
+        arguments["run_config"] = _config(run_arguments.get("run_config"))
+        try:
+            result = await Runner.run(own, given, **arguments)
+            while result.interruptions:
+                state = result.to_state()
+                for item in result.interruptions:
+                    (state.approve if suite.approves(item.name) else state.reject)(item)
+                result = await Runner.run(own, state, **arguments)
+        except _endings() as error:
+            made: Any = getattr(error, "run_data", None)
+            rounds = _rounds(made) if made else []
+            raise AgentGaveUp(f"OpenAI Agents SDK: {error}", suite.marked(rounds)) from error
+        return with_output(suite.marked(_rounds(result)), result.final_output)
 
     return as_model(run, run_tools)
+
+
+def _config(own: Any) -> Any:
+    from agents import RunConfig
+    from agents import ToolExecutionConfig
+
+    config = own or RunConfig()
+    execution = config.tool_execution or ToolExecutionConfig()
+    return replace(
+        config,
+        tracing_disabled=True,
+        # Calling an unknown tool is the model's mistake and must not raise.
+        tool_not_found_behavior="return_error_to_model",
+        # In the order of the calls, so that none runs after a forbidden one.
+        tool_execution=replace(execution, max_function_tool_concurrency=1),
+    )
+
+
+def _endings() -> tuple[type[Exception], ...]:
+    """How the SDK ends a run because of what the agent did."""
+    import agents
+
+    return (
+        agents.MaxTurnsExceeded,
+        agents.ModelBehaviorError,
+        agents.ModelRefusalError,
+        agents.InputGuardrailTripwireTriggered,
+        agents.OutputGuardrailTripwireTriggered,
+        agents.ToolInputGuardrailTripwireTriggered,
+        agents.ToolOutputGuardrailTripwireTriggered,
+    )
+
+
+def _guarded(agent: Any, suite: Suite | None, known: dict[int, Any]) -> Any:
+    """The agent, and those that it hands off to, with tools that ask the suite before they run.
+
+    `known` are the agents guarded so far, by the id of the original. Raises ValueError for a tool that
+    cannot be stopped; with no suite, that is all it does.
+    """
+    from agents import Agent
+    from agents import Handoff
+
+    if id(agent) in known:
+        return known[id(agent)]
+    if any(kind.__name__ == "SandboxAgent" for kind in type(agent).__mro__):
+        raise _unstoppable(agent, "a sandbox")
+    own = agent.clone(tools=[_guarded_tool(agent, tool, suite) for tool in agent.tools])
+    known[id(agent)] = own
+
+    async def mcp_tools(context: Any) -> list[Any]:
+        return [_guarded_tool(agent, tool, suite) for tool in await agent.get_mcp_tools(context)]
+
+    def guarded_handoff(handoff: Handoff[Any, Any]) -> Handoff[Any, Any]:
+        if handoff._agent_ref is not None and (target := handoff._agent_ref()) is not None:
+            _guarded(target, suite, known)
+
+        async def invoke(context: Any, arguments: str) -> Any:
+            return _guarded(await handoff.on_invoke_handoff(context, arguments), suite, known)
+
+        return replace(handoff, on_invoke_handoff=invoke)
+
+    own.get_mcp_tools = mcp_tools
+    own.handoffs = [
+        _guarded(each, suite, known) if isinstance(each, Agent) else guarded_handoff(each)
+        for each in agent.handoffs
+    ]
+    return own
+
+
+def _guarded_tool(agent: Any, tool: Any, suite: Suite | None) -> Any:
+    """The tool, with one more guardrail after its own."""
+    from agents import FunctionTool
+    from agents import ToolGuardrailFunctionOutput as Output
+    from agents import ToolInputGuardrail
+
+    if not isinstance(tool, FunctionTool) or tool._is_codex_tool:
+        raise _unstoppable(agent, f"the tool {tool.name}")
+    inner = tool._agent_instance
+    if inner is not None and (inner.tools or inner.mcp_servers or inner.handoffs):
+        raise _unstoppable(agent, f"the agent {inner.name!r} as a tool, with tools of its own")
+
+    async def ask(data: Any) -> Any:
+        assert suite is not None
+        call = data.context
+        refusal = await suite.refusal(call.tool_call_id, call.tool_name, call.tool_arguments)
+        return Output.allow() if refusal is None else Output.reject_content(refusal)
+
+    guarded = copy.copy(tool)
+    guarded.tool_input_guardrails = [
+        *(tool.tool_input_guardrails or ()),
+        ToolInputGuardrail(ask, "suite"),
+    ]
+    return guarded
+
+
+def _unstoppable(agent: Any, what: str) -> ValueError:
+    return ValueError(
+        f"run_tools: the agent {agent.name!r} has {what}, which cannot be stopped before it runs; "
+        "remove it (agent.clone(tools=[...])), or leave run_tools out, so that the suite answers"
+    )
 
 
 async def tools_of(agent: Any) -> list[Message]:
@@ -62,20 +176,30 @@ async def tools_of(agent: Any) -> list[Message]:
     ]
 
 
-def _bound(tool: Tool, call_tool: CallTool) -> Any:
+def _replaced(agent: Any, tools: Iterable[Tool], suite: Suite) -> list[Any]:
+    """The tools of the suite, each with the guards of the agent's tool of that name."""
     from agents import FunctionTool
 
-    async def invoke(_: Any, arguments: str) -> str:
-        answer: str = await call_tool(tool.name, arguments)
-        return answer
+    own = {tool.name: tool for tool in agent.tools if isinstance(tool, FunctionTool)}
 
-    return FunctionTool(
-        name=tool.name,
-        description=tool.description,
-        params_json_schema=tool.parameters,
-        on_invoke_tool=invoke,
-        strict_json_schema=tool.strict,
-    )
+    async def invoke(context: Any, arguments: str) -> str:
+        return await suite.answer(context.tool_call_id, context.tool_name, arguments)
+
+    def guards(name: str) -> Message:
+        fields = ("tool_input_guardrails", "tool_output_guardrails", "needs_approval")
+        return {field: getattr(own[name], field) for field in fields} if name in own else {}
+
+    return [
+        FunctionTool(
+            name=tool.name,
+            description=tool.description,
+            params_json_schema=tool.parameters,
+            on_invoke_tool=invoke,
+            strict_json_schema=tool.strict,
+            **guards(tool.name),
+        )
+        for tool in tools
+    ]
 
 
 def _items(message: Message) -> Iterable[Message]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from .messages import CallTool
+from ..errors import AgentGaveUp
 from .messages import Message
 from .messages import Model
-from .messages import Tool
+from .messages import Suite
 from .messages import as_model
 from .messages import assistant
 from .messages import calls_of
@@ -22,6 +23,8 @@ from .messages import with_output
 from .messages import without_calls
 
 _OUTPUT = "(the output of the run)"
+# What became of calls that did not succeed.
+_STATUS = {"failed": "failed", "retried": "failed", "denied": "refused"}
 
 
 def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
@@ -30,30 +33,30 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
     Further arguments, such as `deps`, are passed to its `run()`.
     """
 
-    async def run(
-        messages: list[Message], tools: list[Tool] | None, call_tool: CallTool
-    ) -> list[Message]:
+    async def run(messages: list[Message], suite: Suite) -> list[Message]:
         from pydantic_ai import UnexpectedModelBehavior
+        from pydantic_ai import UsageLimitExceeded
         from pydantic_ai import capture_run_messages
 
         before, prompt = split_prompt(messages)
-        history = _history(before)
+        arguments = {**run_arguments, "message_history": _history(before) or None}
+        arguments["capabilities"] = [*(run_arguments.get("capabilities") or ()), _capability(suite)]
         replaced: dict[str, Any] = {}
-        if tools is not None:
-            replaced = {
-                "tools": [_bound(tool, call_tool) for tool in tools],
-                "toolsets": [],
-                "native_tools": [],
-            }
-        with capture_run_messages() as made, agent.override(**replaced):
+        if suite.tools is not None:
+            toolsets = [*agent.toolsets, *(run_arguments.get("toolsets") or ())]
+            replaced = {"tools": [], "toolsets": [_toolset(toolsets, suite)], "native_tools": []}
+        # In the order of the calls, so that none runs after a forbidden one.
+        in_order = agent.parallel_tool_call_execution_mode("sequential")
+        with capture_run_messages() as made, agent.override(**replaced), in_order:
             try:
-                result = await agent.run(prompt, message_history=history or None, **run_arguments)
-            except UnexpectedModelBehavior:  # such as repeated calls of unknown tools
-                rounds = _rounds(made[len(history) :])
-                if not rounds:
-                    raise
-                return rounds
-        return with_output(without_calls(_rounds(result.new_messages()), _forms(result)), result.output)
+                result = await agent.run(prompt, **arguments)
+            except (UsageLimitExceeded, UnexpectedModelBehavior) as error:
+                rounds = suite.marked(_rounds(made[len(before) :]))
+                if not (rounds or isinstance(error, UsageLimitExceeded)):
+                    raise  # the answer of the provider cannot be read
+                raise AgentGaveUp(f"Pydantic AI: {error}", rounds) from error
+        rounds = without_calls(_rounds(result.new_messages()), _forms(result))
+        return with_output(suite.marked(rounds), result.output)
 
     return as_model(run, run_tools)
 
@@ -79,14 +82,100 @@ class _Seen(Exception):
     """The agent has asked its model."""
 
 
-def _bound(tool: Tool, call_tool: CallTool) -> Any:
-    from pydantic_ai import Tool as Bound
+def _capability(suite: Suite) -> Any:
+    """Asks the suite about approvals, and after all guards of the agent before one of its tools runs."""
+    from pydantic_ai import ApprovalRequired
+    from pydantic_ai import SkipToolExecution
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.capabilities import CapabilityOrdering
 
-    async def invoke(**arguments: Any) -> str:
-        answer: str = await call_tool(tool.name, arguments)
-        return answer
+    class Asks(AbstractCapability[Any]):  # type: ignore[misc]  # the library may not be installed
+        def get_ordering(self) -> CapabilityOrdering:
+            return CapabilityOrdering(position="innermost")
 
-    return Bound.from_schema(invoke, tool.name, tool.description, tool.parameters)
+        async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
+            built_in = request_context.model_request_parameters.native_tools
+            if built_in and suite.tools is None:
+                raise ValueError(
+                    f"run_tools: the agent has the built-in tool {built_in[0].kind}, which the provider "
+                    "runs, so that it cannot be stopped; remove it, or leave run_tools out"
+                )
+            return request_context
+
+        async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
+            if suite.tools is None:
+                text = call.args_as_json_str()
+                refusal = await suite.refusal(call.tool_call_id, call.tool_name, text)
+                if refusal is not None:
+                    raise SkipToolExecution(refusal)
+            return args
+
+        async def wrap_tool_execute(
+            self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any
+        ) -> Any:
+            try:
+                return await handler(args)
+            except ApprovalRequired:
+                suite.pause(call.tool_call_id, call.tool_name, call.args_as_json_str())
+                raise
+
+        async def handle_deferred_tool_calls(self, ctx: Any, *, requests: Any) -> Any:
+            approved = {call.tool_call_id: suite.approves(call.tool_name) for call in requests.approvals}
+            return requests.build_results(approvals=approved)
+
+    return Asks()
+
+
+def _toolset(own: Sequence[Any], suite: Suite) -> Any:
+    """The tools of the suite. Those that the agent also has keep what wraps them, such as approvals."""
+    from pydantic_ai import CombinedToolset
+    from pydantic_ai import FunctionToolset
+    from pydantic_ai import Tool
+    from pydantic_ai import WrapperToolset
+
+    class Answers(WrapperToolset[Any]):  # type: ignore[misc]
+        async def call_tool(self, name: str, tool_args: Message, ctx: Any, tool: Any) -> str:
+            return await suite.answer(ctx.tool_call_id, ctx.tool_name, tool_args)
+
+    async def never_runs(**arguments: Any) -> None: ...
+
+    offered = Answers(
+        FunctionToolset(
+            Tool.from_schema(never_runs, tool.name, tool.description, tool.parameters)
+            for tool in suite.tools or ()
+        )
+    )
+
+    class Offers(WrapperToolset[Any]):  # type: ignore[misc]
+        async def get_tools(self, ctx: Any) -> dict[str, Any]:
+            own = await super().get_tools(ctx)
+            tools = await offered.get_tools(ctx)
+            return {
+                name: _described(own[name], tool) if name in own else tool
+                for name, tool in tools.items()
+            }
+
+        async def call_tool(self, name: str, tool_args: Message, ctx: Any, tool: Any) -> Any:
+            toolset = self.wrapped if hasattr(tool, "source_toolset") else offered
+            return await toolset.call_tool(name, tool_args, ctx, tool)
+
+    def answered(toolset: Any) -> Any:
+        # To know the tools of others, such as a server, they would have to be started.
+        return Answers(toolset if isinstance(toolset, FunctionToolset) else FunctionToolset())
+
+    return Offers(CombinedToolset([toolset.visit_and_replace(answered) for toolset in own]))
+
+
+def _described(own: Any, tool: Any) -> Any:
+    """The agent's tool as the suite describes it."""
+    definition = replace(
+        own.tool_def,
+        description=tool.tool_def.description,
+        parameters_json_schema=tool.tool_def.parameters_json_schema,
+    )
+    return replace(
+        own, tool_def=definition, args_validator=tool.args_validator, args_validator_func=None
+    )
 
 
 def _history(messages: list[Message]) -> list[Any]:
@@ -123,8 +212,12 @@ def _rounds(messages: Sequence[Any]) -> list[Message]:
             usage = usage_of(used.input_tokens, used.output_tokens, reasoning)
             rounds.append(assistant(text, calls, usage=usage) | {"finish_reason": message.finish_reason})
         else:
-            returned = (part for part in message.parts if part.part_kind == "tool-return")
-            rounds += [tool_answer(part.tool_call_id, part.model_response_str()) for part in returned]
+            rounds += [
+                tool_answer(part.tool_call_id, part.model_response_str())
+                | ({"status": _STATUS[part.outcome]} if part.outcome in _STATUS else {})
+                for part in message.parts
+                if part.part_kind == "tool-return"
+            ]
     return rounds
 
 

@@ -44,7 +44,9 @@ def _events(said: Message, request: Message) -> Iterator[Message]:
         delta = {"type": "text_delta", "text": said["content"]}
         blocks.append(({"type": "text", "text": ""}, delta))
     for call in said.get("tool_calls") or ():
-        use = {"type": "tool_use", "id": call["id"], "name": _PREFIX + call["function"]["name"]}
+        name = call["function"]["name"]
+        own = any(tool["name"] == name for tool in request["tools"])
+        use = {"type": "tool_use", "id": call["id"], "name": name if own else _PREFIX + name}
         delta = {"type": "input_json_delta", "partial_json": call["function"]["arguments"]}
         blocks.append(({**use, "input": {}}, delta))
     usage = {"input_tokens": 50, "output_tokens": 10}

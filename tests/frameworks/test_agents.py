@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -15,12 +14,11 @@ from .agents import AGENTS
 from .agents import FORMS
 from .agents import module
 from .anthropic_server import respond_with
+from .running import TOOLS
+from .running import calls_of
+from .running import rows_of
+from .running import skip_without
 
-CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-TOOLS = [
-    {"type": "function", "function": {"name": name, "parameters": CITY}}
-    for name in ("find_station", "get_weather")
-]
 CHAIN = {
     "id": "chain",
     "prompt": "What is the weather in Paris?",
@@ -91,33 +89,10 @@ def script(request: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": "Let me see.", "tool_calls": [call]}
 
 
-def rows_of(pytester: pytest.Pytester, model: str, suite: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The trial of each case."""
-    Path("s.tooleval.json").write_text(json.dumps(suite))
-    Path("tooleval.toml").write_text(
-        "".join(f'[models.{name}]\ncallable = "my_agent:{name}"\n' for name in ("answer", "real"))
-    )
-    options = [f"--tooleval-model={model}", "--tooleval-json=out.json"]
-    pytester.run(sys.executable, "-m", "pytest", *options)
-    rows = json.loads(Path("out.json").read_text())["cases"]
-    return {row["case"]: {"outcome": row["outcome"], **row["trials"][0]} for row in rows}
-
-
-def calls_of(trial: dict[str, Any]) -> list[str]:
-    rounds = trial["transcript"]["rounds"]
-    return [call["name"] for each in rounds for call in each["reply"]["calls"]]
-
-
 @pytest.fixture(params=AGENTS)
 def library(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Any:
     name: str = request.param
-    needed = AGENTS[name][0]
-    try:
-        found = importlib.util.find_spec(needed)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        pytest.skip(f"{needed} is not installed here; tox -e agents,crewai installs it")
+    skip_without(AGENTS[name][0])
     with MockServer(
         script=script, respond=respond_with(script) if name == "claude_agent" else None
     ) as server:
@@ -167,7 +142,8 @@ def test_its_own_tools_are_imported_and_run_if_it_is_told_so(
         "valid_prerequisites": [station["name"]],
         "mock_responses": {},
     }
-    trials = rows_of(pytester, "real", {**suite, "test_cases": [chain]})
+    allowed = ",".join([station["name"], weather["name"]])
+    trials = rows_of(pytester, "real", {**suite, "test_cases": [chain]}, allow=allowed)
     assert Path("really.log").read_text() == "ParisS7"
     assert trials["chain"]["outcome"] == "passed"
     answers = [each["answers"] for each in trials["chain"]["transcript"]["rounds"]]
@@ -176,8 +152,7 @@ def test_its_own_tools_are_imported_and_run_if_it_is_told_so(
 
 @pytest.mark.parametrize("name", FORMS)
 def test_an_output_with_a_form_is_the_answer_and_no_call(pytester: pytest.Pytester, name: str) -> None:
-    if importlib.util.find_spec(AGENTS[name][0]) is None:
-        pytest.skip(f"{AGENTS[name][0]} is not installed here; tox -e agents installs it")
+    skip_without(AGENTS[name][0])
 
     def fills_in(request: dict[str, Any]) -> dict[str, Any]:
         names = [tool["function"]["name"] for tool in request["tools"]]

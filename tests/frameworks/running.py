@@ -1,0 +1,106 @@
+"""Runs a suite on an agent of a library, over a server that plays the plan in the prompt."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": CITY}}
+    for name in ("find_station", "get_weather")
+]
+
+
+def skip_without(needed: str) -> None:
+    try:
+        found = importlib.util.find_spec(needed)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        pytest.skip(f"{needed} is not installed here; tox -e agents,crewai installs it")
+
+
+def rows_of(
+    pytester: pytest.Pytester, model: str, suite: dict[str, Any], *, allow: str = ""
+) -> dict[str, dict[str, Any]]:
+    """The trial of each case. `model` is an object of `my_agent.py`."""
+    Path("s.tooleval.json").write_text(json.dumps(suite))
+    Path("tooleval.toml").write_text(f'[models.{model}]\ncallable = "my_agent:{model}"\n')
+    options = [f"--tooleval-model={model}", "--tooleval-json=out.json"]
+    options += [f"--tooleval-allow-tools={allow}"] if allow else []
+    pytester.run(sys.executable, "-m", "pytest", *options)
+    rows = json.loads(Path("out.json").read_text())["cases"]
+    return {row["case"]: {"outcome": row["outcome"], **row["trials"][0]} for row in rows}
+
+
+def calls_of(trial: dict[str, Any]) -> list[str]:
+    rounds = trial["transcript"]["rounds"]
+    return [call["name"] for each in rounds for call in each["reply"]["calls"]]
+
+
+def became(trial: dict[str, Any]) -> str:
+    """What became of each call: `ran` or `refused`. What a tool answered is the agent's to know."""
+    statuses = [
+        status
+        for each in trial["transcript"]["rounds"]
+        for status in each.get("status") or [None] * len(each["reply"]["calls"])
+    ]
+    return " ".join(status if status in ("refused", "waiting") else "ran" for status in statuses)
+
+
+Call = tuple[str, Any]
+Step = list[Call]
+
+
+def planned(steps: list[Step], *, forever: bool = False) -> str:
+    """A prompt that makes the model call these tools, one reply after the other.
+
+    The arguments are an object, or only the city.
+    """
+    return json.dumps({"steps": steps, "forever": forever})
+
+
+def play(request: dict[str, Any]) -> dict[str, Any]:
+    """The next reply of the plan in the last prompt; each answer counts, also a refusal."""
+    messages = request["messages"]
+    (*_, start) = [i for i, each in enumerate(messages) if '"steps"' in str(each.get("content"))]
+    # A library may put more around it.
+    text = str(_text(messages[start]["content"]))
+    plan, _ = json.JSONDecoder().raw_decode(text[text.index('{"steps"') :])
+    answered = sum(each["role"] == "tool" for each in messages[start:])
+    if '"name": "transfer_to' not in json.dumps(request["tools"]):
+        # The agent to which the plan leads; some libraries do not show it how it got there.
+        shown = json.dumps(messages[start:])
+        answered -= '"name": "transfer_to' in shown and '"role": "tool"' in shown
+        plan["steps"] = [step for step in plan["steps"] if not step[0][0].startswith("transfer")]
+    steps = plan["steps"]
+    if plan["forever"]:
+        steps = steps * (1 + answered)
+    for number, step in enumerate(steps):
+        if answered < len(step):
+            calls = [
+                {
+                    "id": f"c{len(messages)}_{number}_{index}",
+                    "type": "function",
+                    "function": {"name": name, "arguments": json.dumps(_arguments(value))},
+                }
+                for index, (name, value) in enumerate(step)
+            ]
+            return {"role": "assistant", "content": "Let me see.", "tool_calls": calls}
+        answered -= len(step)
+    return {"role": "assistant", "content": "Sunny."}
+
+
+def _arguments(value: Any) -> Any:
+    return {"city": value} if isinstance(value, str) else value
+
+
+def _text(content: Any) -> str:
+    text: str = content if isinstance(content, str) else content[0]["text"]
+    return text

@@ -1,0 +1,220 @@
+"""What stops an agent: forbidden calls, limits, and its own guards; each by the library itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mock_server import MockServer
+
+from .agents import AGENTS
+from .agents import ASKING
+from .agents import GUARDS
+from .agents import OTHERS
+from .agents import UNSTOPPABLE
+from .agents import module
+from .anthropic_server import respond_with
+from .running import CITY
+from .running import Step
+from .running import became
+from .running import planned
+from .running import play
+from .running import rows_of
+from .running import skip_without
+
+
+@pytest.fixture(params=AGENTS)
+def library(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Iterator[str]:
+    name: str = request.param
+    skip_without(AGENTS[name][0])
+    respond = respond_with(play) if name == "claude_agent" else None
+    with MockServer(script=play, respond=respond) as server:
+        Path("my_agent.py").write_text(module(name, server.base_url, guards=GUARDS[name]))
+        yield name
+
+
+class Names:
+    """The names of the tools. Claude's hooks and permissions know them with their server's."""
+
+    def __init__(self, library: str) -> None:
+        prefix = "mcp__suite__" if library == "claude_agent" else ""
+        self.station, self.weather = f"{prefix}find_station", f"{prefix}get_weather"
+
+    def suite(self, *cases: dict[str, Any]) -> dict[str, Any]:
+        tools = [
+            {"type": "function", "function": {"name": name, "parameters": CITY}}
+            for name in (self.station, self.weather)
+        ]
+        return {"name": "S", "tools": tools, "test_cases": list(cases)}
+
+    def case(self, id: str, *steps: list[tuple[str, str]], forever: bool = False, **more: Any) -> Any:
+        """A conversation of one turn with this plan. It expects each call that is not forbidden."""
+        names = {"find_station": self.station, "get_weather": self.weather}
+        calls = [
+            {"tool": names[tool], "params": {"city": city}}
+            for step in steps
+            for tool, city in step
+            if names[tool] not in more.get("forbidden_calls", ())
+        ]
+        turn = {"prompt": planned(list(steps), forever=forever), "expected_calls": calls}
+        mocks = {self.station: "S7", self.weather: "rain"}
+        return {"id": id, "turns": [turn], "mock_responses": mocks, **more}
+
+
+def really() -> str:
+    return Path("really.log").read_text() if Path("really.log").exists() else ""
+
+
+def test_its_own_tools_run_only_as_the_case_and_the_command_line_let_them(
+    pytester: pytest.Pytester, library: str
+) -> None:
+    names = Names(library)
+    suite = names.suite(
+        # Neither does the harmless call after it run.
+        names.case(
+            "forbidden",
+            [("get_weather", "Paris"), ("find_station", "Oslo")],
+            forbidden_calls=[names.weather],
+        ),
+        names.case("endless", [("find_station", "Rome")], forever=True, max_rounds=4),
+        names.case("not-allowed", [("get_weather", "Bonn")]),
+    )
+    trials = rows_of(pytester, "real", suite, allow=names.station)
+    assert {id: trial["outcome"] for id, trial in trials.items()} == {
+        "forbidden": "failed",
+        "endless": "failed",
+        "not-allowed": "error",
+    }
+    assert trials["forbidden"]["failure"] == "forbidden_call"
+    assert became(trials["forbidden"]) == "refused"
+    assert became(trials["endless"]) == "ran ran ran ran"
+    assert f"--tooleval-allow-tools={names.weather}" in str(trials["not-allowed"]["error"])
+    assert really() == "Rome" * 4
+
+
+@pytest.mark.parametrize("mode", ["answer", "real"])
+def test_the_case_answers_what_the_agent_asks_a_person(
+    pytester: pytest.Pytester, library: str, mode: str
+) -> None:
+    names = Names(library)
+    plan = [("get_weather", "Paris"), ("find_station", "Rome")]
+    suite = names.suite(
+        names.case("approve", plan, approvals={names.weather.upper(): "approve"}),
+        names.case("reject", plan, approvals={names.weather: "reject", names.station: "approve"}),
+        names.case("unlisted", plan),
+        # A guard that asks nobody.
+        names.case("guard", [("find_station", "Atlantis")]),
+    )
+    trials = rows_of(pytester, f"{mode}_asking", suite, allow=f"{names.station},{names.weather}")
+    assert {id: trial["outcome"] for id, trial in trials.items()} == dict.fromkeys(trials, "passed")
+    assert {id: became(trial) for id, trial in trials.items()} == {
+        "approve": "ran ran",
+        "reject": "refused ran",
+        "unlisted": "refused ran",
+        "guard": "refused",
+    }
+    runs = (1, 3) if mode == "real" else (0, 0)
+    assert (really().count("Paris"), really().count("Rome")) == runs
+    assert "Atlantis" not in really()
+    ((refused, _),) = [trials["reject"]["transcript"]["rounds"][0]["answers"]]
+    assert refused["content"] not in ("rain", "")
+
+
+@pytest.mark.parametrize("way", ASKING)
+def test_the_case_answers_in_whatever_way_it_is_asked(pytester: pytest.Pytester, way: str) -> None:
+    library = way.partition(":")[0]
+    skip_without(AGENTS[library][0])
+    names = Names(library)
+    respond = respond_with(play) if library == "claude_agent" else None
+    suite = names.suite(
+        names.case("approve", [("get_weather", "Paris")], approvals={names.weather: "approve"}),
+        names.case("unlisted", [("get_weather", "Paris")]),
+    )
+    itself = way.endswith("the tool")
+    with MockServer(script=play, respond=respond) as server:
+        Path("my_agent.py").write_text(module(library, server.base_url, guards=ASKING[way]))
+        trials = rows_of(pytester, "real_asking", suite, allow=names.weather)
+        assert {id: trial["outcome"] for id, trial in trials.items()} == dict.fromkeys(trials, "passed")
+        assert became(trials["approve"]) == "ran"
+        assert became(trials["unlisted"]) == "refused" or itself
+        assert really() == "Paris"
+        if not itself:  # such a tool does not ask where the suite answers
+            trials = rows_of(pytester, "answer_asking", suite)
+            assert {id: became(each) for id, each in trials.items()} == {
+                "approve": "ran",
+                "unlisted": "refused",
+            }
+
+
+@pytest.mark.parametrize("mode", ["answer", "real"])
+def test_an_agent_that_gives_up_fails(pytester: pytest.Pytester, library: str, mode: str) -> None:
+    names = Names(library)
+    allow = f"{names.station},{names.weather}"
+    endless = names.case("endless", [("find_station", "Rome")], forever=True, max_rounds=40)
+    trials = rows_of(pytester, f"{mode}_limited", names.suite(endless), allow=allow)
+    assert trials["endless"]["outcome"] == "failed"
+    assert trials["endless"]["failure"] == "gave_up"
+    assert became(trials["endless"]).startswith("ran ran")
+
+
+@pytest.mark.parametrize("mode", ["answer", "real"])
+def test_an_agent_whose_guardrail_trips_fails(
+    pytester: pytest.Pytester, library: str, mode: str
+) -> None:
+    if "tripped" not in GUARDS[library]:
+        pytest.skip("the library has no guardrails that end a run")
+    names = Names(library)
+    case = names.case("hell", [("find_station", "Hell")], [("find_station", "Hell")])
+    trials = rows_of(pytester, f"{mode}_tripped", names.suite(case), allow=names.station)
+    assert trials["hell"]["outcome"] == "failed"
+    assert trials["hell"]["failure"] == "gave_up"
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_the_tools_of_other_agents_and_of_servers_have_the_same_brakes(
+    pytester: pytest.Pytester, other: str
+) -> None:
+    library, source, before, agent = OTHERS[other]
+    skip_without(AGENTS[library][0])
+    names = Names(library)
+
+    def steps(city: str) -> list[Step]:
+        step: Step = [("get_weather", city)]
+        if agent is not None:
+            step = [(agent[0], {agent[1]: planned([step]), **agent[2]})]
+        return [step] if not before else [before, step]
+
+    cases: list[dict[str, Any]] = [
+        {"id": city, "turns": [{"prompt": planned(steps(city)), "expected_calls": []}]}
+        for city in ("Paris", "Oslo")
+    ]
+    cases[0]["forbidden_calls"] = [names.weather]
+    suite = names.suite(*cases)
+    more = [call[0] for call in before] + ([agent[0]] if agent else [])
+    suite["tools"] += [{"type": "function", "function": {"name": name}} for name in more]
+    respond = respond_with(play) if library == "claude_agent" else None
+    with MockServer(script=play, respond=respond) as server:
+        Path("my_agent.py").write_text(module(library, server.base_url, other=source))
+        trials = rows_of(pytester, "real", suite, allow=",".join([names.weather, *more]))
+    assert trials["Paris"]["failure"] == "forbidden_call"
+    assert "error" not in {trial["outcome"] for trial in trials.values()}
+    assert really() == "Oslo"
+
+
+@pytest.mark.parametrize("what", UNSTOPPABLE)
+def test_what_cannot_be_stopped_is_refused(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    library, source, message = UNSTOPPABLE[what]
+    skip_without(AGENTS[library][0])
+    monkeypatch.setenv("GOOGLE_API_KEY", "none")
+
+    def run() -> None:
+        found: dict[str, Any] = {}
+        exec(module(library, "http://127.0.0.1:1/v1", other=source), found)
+        asyncio.run(found["real"]([{"role": "user", "content": "Rain?"}], [], None, {}))
+
+    # Google ADK wraps what a plugin raises.
+    with pytest.raises((ValueError, RuntimeError), match=message):
+        run()
