@@ -14,6 +14,7 @@ from ..record.transcript import CallStatus
 from ..record.transcript import Message
 from ..record.transcript import Reply
 from ..record.transcript import Round
+from ..record.untrusted import as_mapping
 from ..suite.model import ResolvedCase
 from .clients.base import ChatRequest
 from .toolbox import Toolbox
@@ -116,7 +117,7 @@ def _is_sound(data: Mapping[str, Any], calls: Sequence[ToolCall], ids: Sequence[
         call.name
         and call.arguments is not None
         and member.get("id") == id
-        and member["function"].get("name") == call.name
+        and as_mapping(member.get("function")).get("name") == call.name
         for member, call, id in zip(raw, calls, ids, strict=True)
     )
 

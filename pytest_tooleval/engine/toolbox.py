@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 from typing import NamedTuple
 from typing import Protocol
@@ -31,10 +32,14 @@ from ..scoring.conversation import forbidden_in
 from ..scoring.problems import CannotCompare
 from ..scoring.tool_selection import find_tool
 from ..scoring.tool_selection import is_expected
+from ..suite.model import ANY_TOOL
 from ..suite.model import ResolvedCase
+from ..suite.modes import DEFAULT_MODE
 
 # More calls than any single-turn case needs.
 _MOST_CALLS = 50
+# A reply may be hostile, and a server slow. No provider's model makes as many calls at once.
+_MOST_IN_A_REPLY = 128
 
 
 class Answer(NamedTuple):
@@ -119,16 +124,18 @@ class Toolbox:
         self, calls: Sequence[ToolCall], messages: Sequence[Message] | None = None
     ) -> list[Answer] | None:
         """The answer to each call of a reply; None if one is forbidden, as then none of them runs."""
-        if await self._forbids(calls):
+        if await self.forbids(calls):
             return None
-        return [await self._answer(call, messages) for call in calls]
+        run = [await self._answer(call, messages) for call in calls[:_MOST_IN_A_REPLY]]
+        most = _refused(f"at most {_MOST_IN_A_REPLY} calls of a reply are run")
+        return run + [most] * (len(calls) - len(run))
 
     async def check_own(self, call: ToolCall) -> Answer | None:
         """Whether an agent may run a tool of its own: executed, or refused with what to answer.
 
         None if the call is forbidden. Raises ModelError if the command line does not allow the tool.
         """
-        if await self._forbids([call]):
+        if await self.forbids([call]):
             return None
         found = self._offered(call)
         if isinstance(found, Answer):
@@ -160,6 +167,13 @@ class Toolbox:
             fields["forbidden_calls"] = [
                 each if isinstance(each, str) else each.model_dump(mode="json") for each in forbidden
             ]
+        if ANY_TOOL in forbidden:  # every tool but these
+            expected = (call.tools for call in case.case.expected_calls or ())
+            fields["not_forbidden"] = sorted(
+                {*case.case.expected_tools, *case.case.valid_prerequisites, *chain(*expected)}
+            )
+        if case.param_scoring != DEFAULT_MODE and (forbidden or case.case.mock_responses):
+            fields["param_scoring"] = case.param_scoring
         if self.approvals:
             fields["approvals"] = self.approvals
         if case.goes_on:
@@ -193,7 +207,8 @@ class Toolbox:
             return _refused(f"there is no tool {call.name!r}")
         return call if tool.name == call.name else structs.replace(call, name=tool.name)
 
-    async def _forbids(self, calls: Sequence[ToolCall]) -> bool:
+    async def forbids(self, calls: Sequence[ToolCall]) -> bool:
+        """Whether one of these calls is forbidden."""
         # In a thread: a slow pattern must not hold up the loop.
         return self._case.forbids and await asyncio.to_thread(
             _is_forbidden, self._case, calls, self._turn

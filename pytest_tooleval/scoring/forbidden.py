@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..record.calls import ToolCall
+from ..record.names import same_tool
 from ..suite.model import ANY_TOOL
 from ..suite.model import ExpectedCall
 from ..suite.model import ResolvedCase
@@ -19,7 +20,6 @@ from .matchers import with_keys_of
 from .problems import CannotCompare
 from .tool_selection import accepts
 from .tool_selection import is_expected
-from .tool_selection import same_name
 from .tool_selection import shown_call
 
 
@@ -39,10 +39,15 @@ def _is_meant(case: ResolvedCase, forbidden: str | ExpectedCall, call: ToolCall)
     if forbidden == ANY_TOOL:
         on_the_way = accepts(case.case.valid_prerequisites, call.name, case)
         return not (on_the_way or is_expected(call.name, case))
-    if isinstance(forbidden, str):
-        return same_name(forbidden, call.name, case)
-    if not accepts(forbidden.tools, call.name, case):
+    # In every spelling that may run: a world's tools ignore case also under `bfcl`.
+    offered = [tool.name for tool in case.tools]
+    tools = (forbidden,) if isinstance(forbidden, str) else forbidden.tools
+    if not accepts(tools, call.name, case) and not any(
+        same_tool(tool, call.name, offered) for tool in tools
+    ):
         return False
+    if isinstance(forbidden, str):
+        return True
     # Unreadable arguments may be the forbidden ones.
     if forbidden.params is None or call.readings is None:
         return True

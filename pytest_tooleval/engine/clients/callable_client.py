@@ -109,10 +109,10 @@ class CallableClient:
                     own.end()
                 call.cancel()
             latency_s = share.seconds
-        if own is not None and own.error is not None:
-            raise own.error
         if own is not None and own.stopped:
             return own.unfinished()
+        if own is not None and own.error is not None:
+            raise own.error
         if not finished:
             why = f"; it {BLOCKS}" if blocked else ""
             raise ModelError(
@@ -174,7 +174,8 @@ async def _outcome(
 ) -> tuple[Any, BaseException | None]:
     """What the function returned or raised.
 
-    Never raises: SystemExit in a task would end the event loop, and a future cannot hold StopIteration.
+    Raises nothing of the function's: SystemExit in a task would end the event loop, a future cannot hold
+    StopIteration, and whatever it is may hold a key.
     """
 
     def run() -> tuple[Any, BaseException | None]:
@@ -188,7 +189,9 @@ async def _outcome(
         return result, error
     try:
         return await result, None
-    except (Exception, SystemExit, KeyboardInterrupt) as raised:
+    except (asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as raised:
         return None, raised
 
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from collections.abc import Generator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
@@ -21,9 +22,9 @@ from msgspec import structs
 from ...errors import ModelError
 from ...record.calls import MAX_DEPTH
 from ...record.calls import ToolCall
+from ...record.transcript import NOT_RUN
 from ...record.transcript import CallStatus
 from ...record.transcript import Message
-from ...record.transcript import sum_if_known
 from ...secrets import redacted
 from ..toolbox import Toolbox
 from .base import MOST_BYTES
@@ -47,8 +48,10 @@ class _Made(NamedTuple):
     """A call that the toolbox has let through or refused, with its answer if the toolbox gave one."""
 
     key: tuple[object, object]
+    function: Mapping[str, Any]
     answer: Message | None
     status: CallStatus | None
+    round: ChatAnswer
 
 
 class RunIsOver(asyncio.CancelledError):
@@ -74,23 +77,23 @@ class OwnLoop:
         self._unawaited: dict[_Later, str] = {}
         self._since = time.perf_counter()
 
-    def call_tool(self, name: str = "", arguments: object = None, **others: object) -> Any:
+    def call_tool(self, name: str | None = None, arguments: object = None, **others: object) -> Any:
         """Call a tool. Returns the text of its answer; in async code, an awaitable.
 
         `arguments` are a dict, or the JSON text that a model wrote.
         """
         return self._ask("call_tool", name, arguments, others)
 
-    def before_tool(self, name: str = "", arguments: object = None, **others: object) -> Any:
+    def before_tool(self, name: str | None = None, arguments: object = None, **others: object) -> Any:
         """Ask whether the agent may run a tool of its own. In async code, an awaitable.
 
         Returns None if so, else what to answer the model in place of the tool.
         """
         return self._ask("before_tool", name, arguments, others)
 
-    def _ask(self, door: str, name: str, arguments: object, others: Mapping[str, object]) -> Any:
-        if others or not name:
-            given = ", ".join([repr(name)] * bool(name) + [f"{each}=..." for each in others])
+    def _ask(self, door: str, name: str | None, arguments: object, others: Mapping[str, object]) -> Any:
+        if others or name is None:
+            given = ", ".join([repr(name)] * (name is not None) + [f"{each}=..." for each in others])
             raise self._misused(
                 f"{door}({given}): expected a tool's name and its arguments as one object, such as "
                 f'{door}("get_weather", {{"city": "Paris"}})'
@@ -127,11 +130,8 @@ class OwnLoop:
         return TypeError(message)
 
     def _add(self, call: _Call) -> None:
-        # A library that cancels the call, as when another one ends the run, must not take its answer.
-        if not call.future.set_running_or_notify_cancel():
-            return
         if self._over:
-            call.future.set_exception(RunIsOver())
+            _stop(call)
         else:
             self._waiting.append(call)
             self._woken.set()
@@ -141,9 +141,10 @@ class OwnLoop:
         agent.add_done_callback(lambda _: self._woken.set())
         while self._waiting or not agent.done():
             if self._waiting:
-                self.stopped = len(self.rounds) >= self._toolbox.most_calls
-                if not self.stopped:
-                    await self._answer(self._waiting.popleft())
+                asked = self._waiting.popleft()
+                # What the agent has withdrawn meanwhile does not run.
+                if asked.future.set_running_or_notify_cancel():
+                    await self._answer(asked)
                 if self.stopped:
                     return
                 if left() > 0:
@@ -155,12 +156,16 @@ class OwnLoop:
                 if left() <= 0:
                     return
         if self._unawaited and self.error is None:
-            asked = next(iter(self._unawaited.values()))
-            message = f"{asked} was not awaited; in async code, write await {asked.split('(')[0]}(...)"
+            call = next(iter(self._unawaited.values()))
+            message = f"{call} was not awaited; in async code, write await {call.split('(')[0]}(...)"
             self.error = ModelError(message, kind="callable")
 
     async def _answer(self, asked: _Call) -> None:
         name, text, own, future = asked
+        if len(self.rounds) >= self._toolbox.most_calls:
+            self.stopped = True
+            future.set_exception(RunIsOver())
+            return
         self._size += len(text) + len(name)
         if self._size > MOST_BYTES:
             future.set_exception(RunIsOver())
@@ -172,9 +177,8 @@ class OwnLoop:
         function = {"name": name, "arguments": text}
         wire = {"id": id, "type": "function", "function": function}
         message = {"role": "assistant", "content": None, "tool_calls": [wire]}
-        # No tool gets a key. The rounds keep it until they are compared with those of the agent.
-        public = self._toolbox.public
-        call = ToolCall.parse(redacted(name, public), redacted(text, public), id)
+        # The rounds keep a key until they are compared with those of the agent.
+        call = self._read(asked, id)
         try:
             if own:
                 found = await self._toolbox.check_own(call)
@@ -182,6 +186,9 @@ class OwnLoop:
                 (found,) = await self._toolbox.answers([call]) or (None,)
         except BaseException:
             future.set_exception(RunIsOver())
+            await self._stop_at_forbidden()
+            if self.stopped:
+                return
             raise
         if found is None:
             self.stopped = True
@@ -197,50 +204,44 @@ class OwnLoop:
         self._since = time.perf_counter()
         future.set_result(None if runs_itself else found.content)
 
+    def _read(self, asked: _Call, id: str) -> ToolCall:
+        """The call as tools get it: without keys."""
+        public = self._toolbox.public
+        return ToolCall.parse(redacted(asked.name, public), redacted(asked.arguments, public), id)
+
+    async def _stop_at_forbidden(self) -> None:
+        """Judge a forbidden call that was made at the same time as one that is an error."""
+        for asked in list(self._waiting):
+            if await self._toolbox.forbids([self._read(asked, "")]):
+                self._waiting.remove(asked)
+                if asked.future.set_running_or_notify_cancel():
+                    await self._answer(asked)
+                return
+
     def end(self) -> None:
         """Raise RunIsOver in all waiting and later calls."""
         self._over = True
         while self._waiting:
-            self._waiting.popleft().future.set_exception(RunIsOver())
+            _stop(self._waiting.popleft())
 
     def run_of(self, answer: ChatAnswer) -> ChatAnswer:
-        """The whole run of an agent that returned this answer.
+        """The whole run of an agent that returned this answer: its rounds, and no call lost.
 
-        If the agent returned its rounds with all its calls, those count: only the agent knows the other
-        texts, the tokens of each round, and calls that its library refused. Otherwise each call is a
-        round, and the last round has the tokens and cost of the run.
+        Only the agent knows the texts and tokens of its rounds, and the calls that its library refused.
+        Calls that it made and did not return are rounds before them.
         """
-        returned = self._in_rounds_of(answer)
-        if returned is not None:
-            return returned
-        names = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
-        sums: dict[str, Any] = {
-            name: sum_if_known(getattr(each, name) for each in answer.rounds) for name in names
-        }
-        nothing: dict[str, Any] = {name: 0 for name, value in sums.items() if value is not None}
-        earlier = tuple(structs.replace(each, **nothing) for each in self.rounds)
-        latency_s = time.perf_counter() - self._since
-        return structs.replace(answer, earlier=earlier, latency_s=latency_s, **sums)
-
-    def _in_rounds_of(self, answer: ChatAnswer) -> ChatAnswer | None:
-        """The rounds that the agent returned, with the given answers; None if calls are missing."""
-        made = deque(map(_made, self.rounds))
-        rounds = []
-        for each in answer.rounds:
-            answers = {str(message.get("tool_call_id")): message for message in each.answers}
-            calls = each.message.get("tool_calls") or ()
-            status = list(each.status or (None,) * len(calls))
-            for index, call in enumerate(calls):
-                if made and made[0].key == _call_key(call):
-                    known = made.popleft()
-                    if known.answer is not None:
-                        answers[str(call.get("id"))] = {**known.answer, "tool_call_id": call.get("id")}
-                        status[index] = known.status
-            complete = structs.replace(each, answers=tuple(answers.values()), status=tuple(status))
-            rounds.append(in_order(complete))
+        made = list(map(_made, self.rounds))
+        matched = _matched(answer.rounds, made)
+        *earlier, last = (
+            _with_answers(each, {k: m for (at, k), m in matched.items() if at == number})
+            for number, each in enumerate(answer.rounds)
+        )
         if made:
-            return None
-        *earlier, last = rounds
+            names = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
+            nothing = {name: 0 for name in names if getattr(last, name) is not None}
+            before = [structs.replace(each.round, **nothing) for each in made]
+            earlier = [*before, *earlier]
+            last = structs.replace(last, latency_s=time.perf_counter() - self._since)
         return structs.replace(last, earlier=tuple(earlier))
 
     def unfinished(self) -> ChatAnswer:
@@ -251,18 +252,61 @@ class OwnLoop:
 
 def _made(round_: ChatAnswer) -> _Made:
     """The only call of a round that the toolbox saw."""
-    key = _call_key(round_.message["tool_calls"][0])
-    return _Made(key, next(iter(round_.answers), None), next(iter(round_.status), None))
+    function = round_.message["tool_calls"][0]["function"]
+    status = next(iter(round_.status), None)
+    return _Made(_key(function), function, next(iter(round_.answers), None), status, round_)
 
 
-def _call_key(call: Mapping[str, Any]) -> tuple[object, object]:
+def _key(function: Mapping[str, Any]) -> tuple[object, object]:
     """The name and the parsed arguments of a call."""
-    function = call["function"]
-    arguments = function.get("arguments")
-    try:
-        return function.get("name"), json.loads(arguments) if isinstance(arguments, str) else arguments
-    except ValueError:
-        return function.get("name"), arguments
+    call = ToolCall.parse(str(function.get("name")), function.get("arguments"))
+    return call.name, call.raw_arguments if call.arguments is None else call.arguments
+
+
+def _matched(rounds: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int, int], _Made]:
+    """The calls of returned rounds, by their places, that are in `made`, from which they are taken.
+
+    They are those with equal arguments, else of the same name: a library may add default arguments.
+    """
+    places = [
+        (number, index, call["function"], each.status[index] if each.status else None)
+        for number, each in enumerate(rounds)
+        for index, call in enumerate(each.message.get("tool_calls") or ())
+    ]
+    found: dict[tuple[int, int], _Made] = {}
+    for parts in (2, 1):
+        for number, index, function, status in places:
+            key = _key(function)[:parts]
+            for known in made if (number, index) not in found else ():
+                # What a guard of the agent stopped never came here.
+                if known.key[:parts] == key and (status not in NOT_RUN or known.status in NOT_RUN):
+                    found[number, index] = known
+                    made.remove(known)
+                    break
+    return found
+
+
+def _with_answers(round_: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
+    """A returned round with what the toolbox answered to its calls, by their index."""
+    answers = {str(message.get("tool_call_id")): message for message in round_.answers}
+    calls = list(round_.message.get("tool_calls") or ())
+    status = list(round_.status or (None,) * len(calls))
+    for index, each in known.items():
+        if each.answer is not None:
+            id = calls[index].get("id")
+            answers[str(id)] = {**each.answer, "tool_call_id": id}
+            calls[index] = {**calls[index], "function": each.function}
+            status[index] = each.status
+    message = {**round_.message, "tool_calls": calls} if calls else round_.message
+    return in_order(
+        structs.replace(round_, message=message, answers=tuple(answers.values()), status=tuple(status))
+    )
+
+
+def _stop(call: _Call) -> None:
+    """End the run for who made this call, unless it was withdrawn."""
+    if call.future.set_running_or_notify_cancel():
+        call.future.set_exception(RunIsOver())
 
 
 class _Later:

@@ -46,6 +46,13 @@ def test_arguments_are_those_of_the_tool_that_is_meant() -> None:
     assert not score([call("GET_X", a=1), call("get_x", b=1)], BOTH, **case).passed
 
 
+def test_a_forbidden_tool_is_forbidden_in_every_spelling_that_runs() -> None:
+    case: dict[str, Any] = {"expected_tool": "other", "forbidden_calls": ["get_x"]}
+
+    tools = [*ONE, tool("other")]
+    assert score([call("GET_X")], tools, **case, param_scoring="bfcl").failure == "forbidden_call"
+
+
 def test_only_the_tool_that_is_meant_is_forbidden() -> None:
     case: dict[str, Any] = {"expected_tool": "get_x", "forbidden_calls": ["GET_X"]}
 

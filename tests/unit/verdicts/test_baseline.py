@@ -84,9 +84,8 @@ def test_two_equal_runs_differ_in_nothing() -> None:
     assert not comparison["failed"]
     assert (comparison["verdict"], comparison["margin"]) == ("passed", 0.3)
     assert comparison["message"] == "no significant drop over 3 cases; a drop above 0.18 is ruled out"
-    lists: dict[str, list[object]] = dict.fromkeys(
-        ("added", "removed", "changed", "renamed", "incomparable"), []
-    )
+    empty = ("added", "removed", "changed", "renamed", "incomparable")
+    lists: dict[str, list[object]] = {name: [] for name in empty}
     assert comparison["cases"] == {"same": 3, **lists}
     (model,) = comparison["models"]
     assert model["cases"] == 3

@@ -169,6 +169,56 @@ async def gives_up_and_tells(messages, tools):
     from pytest_tooleval import AgentGaveUp
     raise AgentGaveUp("enough", whole_run(messages, tools)[2:])
 
+async def returns_more_than_the_hook_saw(messages, tools, before_tool):
+    await before_tool("search", {"to": "Oslo", "sort": "price"})  # a default that a library adds
+    made = [("search", '{"to": "Oslo"}'), ("book", "{}")]
+    calls = [
+        {"id": name, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for name, arguments in made
+    ]
+    return [{"role": "assistant", "tool_calls": calls}, {"role": "assistant", "content": "Done."}]
+
+async def tries_again_after_its_guard(messages, tools, call_tool):
+    call = {"type": "function", "function": {"name": "search", "arguments": "{}"}}
+    blocked = {"role": "tool", "tool_call_id": "a", "content": "blocked", "status": "refused"}
+    found = {"role": "tool", "tool_call_id": "b", "content": await call_tool("search", {})}
+    return [
+        {"role": "assistant", "tool_calls": [{**call, "id": "a"}]}, blocked,
+        {"role": "assistant", "tool_calls": [{**call, "id": "b"}]}, found,
+        {"role": "assistant", "content": "Found."},
+    ]
+
+async def deep_text(messages, tools, call_tool):
+    await call_tool("search", "[" * 100000)
+    return "Done."
+
+async def stops_itself(messages, tools):
+    class Stop(BaseException):
+        pass
+    raise Stop("sk-proj-Zq8vN2mK4tR7wX1yB5cD")
+
+async def skips(messages, tools):
+    import pytest
+    pytest.skip("not here")
+
+async def empty_name_then_forbidden(messages, tools, call_tool):
+    await call_tool("", {})
+    await call_tool("book", {"flight": "OS1"})
+
+async def not_allowed_beside_forbidden(messages, tools, before_tool, **_):
+    await asyncio.gather(before_tool("search", {}), before_tool("book", {"flight": "OS1"}))
+
+async def withdraws(messages, tools, call_tool):
+    made = [asyncio.ensure_future(_wait(call_tool("search", {"n": n}))) for n in range(5)]
+    await asyncio.sleep(0)
+    for each in made[1:]:
+        each.cancel()
+    await asyncio.gather(*made, return_exceptions=True)
+    return "Done."
+
+async def _wait(later):
+    return await later
+
 def asks_for_approval(messages, tools, approvals):
     return {"content": f"{approvals}"}
 """
@@ -334,6 +384,47 @@ def test_an_agent_that_gives_up_fails(runner: Runner, folder: Path, name: str, m
     assert result.wrong.startswith("gave up: ")
 
 
+def test_a_returned_call_that_no_hook_saw_is_not_lost(runner: Runner, folder: Path) -> None:
+    transcript = run_own(runner, folder, "returns_more_than_the_hook_saw", "search")
+    assert calls(transcript) == [("search", {"to": "Oslo"}), ("book", {})]
+
+
+def test_what_a_guard_stopped_is_not_what_the_suite_answered(runner: Runner, folder: Path) -> None:
+    transcript = run(runner, folder, "tries_again_after_its_guard")
+    assert contents(transcript) == ["blocked", '{"flight": "OS1"}']
+    assert [each.status for each in transcript.rounds] == [("refused",), ("executed",), ()]
+
+
+def test_arguments_that_are_nested_endlessly_are_the_models_mistake(
+    runner: Runner, folder: Path
+) -> None:
+    assert run(runner, folder, "deep_text").calls[0].arguments is None
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("stops_itself", r"raised Stop: sk-proj-x{20} at"), ("skips", "raised Skipped: not here")],
+)
+def test_whatever_an_agent_raises_is_an_error_without_keys(
+    runner: Runner, folder: Path, name: str, said: str
+) -> None:
+    with pytest.raises(ModelError, match=said):
+        run(runner, folder, name)
+
+
+@pytest.mark.parametrize("name", ["empty_name_then_forbidden", "not_allowed_beside_forbidden"])
+def test_no_error_hides_a_forbidden_call(runner: Runner, folder: Path, name: str) -> None:
+    transcript = run_own(runner, folder, name, "book", forbidden_calls=["book"])
+    result = score_transcript(chain(forbidden_calls=["book"]), transcript)
+    assert result.failure == "forbidden_call"
+
+
+def test_a_call_that_the_agent_has_withdrawn_does_not_run(runner: Runner, folder: Path) -> None:
+    transcript = run(runner, folder, "withdraws")
+    assert len(transcript.calls) < 5
+    assert transcript.replies[-1].text == "Done."
+
+
 def test_a_case_answers_requests_for_approval(runner: Runner, folder: Path) -> None:
     transcript = run(runner, folder, "asks_for_approval", chain(approvals={"book": "approve"}))
     assert transcript.replies[-1].text == "{'book': 'approve'}"
@@ -401,13 +492,13 @@ def test_a_list_of_messages_is_a_whole_run(runner: Runner, folder: Path) -> None
     assert measures_of(transcript).prompt_tokens == 16
 
 
-def test_a_run_is_told_in_its_rounds_unless_calls_are_missing(runner: Runner, folder: Path) -> None:
+def test_a_run_is_told_in_its_rounds_and_loses_no_call(runner: Runner, folder: Path) -> None:
     transcript = run(runner, folder, "both")
     assert calls(transcript) == [("search", {}), ("book", {})]
     assert contents(transcript) == ['{"flight": "OS1"}', "booked"]
     assert measures_of(transcript).prompt_tokens == 16
     transcript = run(runner, folder, "tells_less")
-    assert calls(transcript) == [("search", {}), ("search", {})]
+    assert calls(transcript) == [("search", {}), ("search", {}), ("book", {})]
     assert transcript.replies[-1].text == "Cut"
     assert measures_of(transcript).prompt_tokens == 16
 
