@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import uuid
 import warnings
+from collections.abc import AsyncIterator
 from collections.abc import Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,8 @@ _STEERING = {"StructuredOutput", "ToolSearch"}
 _LIMITS = {"error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries"}
 # A case limits the time of a run.
 _LONG_S = 24 * 3600.0
+# Characters that Claude Code replaces in the names of tools.
+_UNUSUAL = re.compile("[^a-zA-Z0-9_-]")
 
 
 def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
@@ -122,17 +127,55 @@ def _denied(reason: str) -> Message:
 
 
 async def tools_of(options: Any) -> list[Message]:
-    """The functions of the in-process MCP servers."""
+    """The functions of the agent's MCP servers. Connects them for this, as Claude Code would."""
     from mcp import Client
 
     offered = []
-    for name, server in options.mcp_servers.items():
-        if server.get("type") == "sdk":
-            async with Client(server["instance"]) as client:
-                for tool in (await client.list_tools()).tools:
-                    function = {"name": f"mcp__{name}__{tool.name}", "description": tool.description}
+    for name, server in _own_servers(options.mcp_servers).items():
+        async with _transport(server) as transport, Client(transport) as client:
+            cursor = None
+            while True:
+                page = await client.list_tools(cursor=cursor)
+                for tool in page.tools:
+                    shown = _UNUSUAL.sub("_", f"mcp__{name}__{tool.name}")
+                    function = {"name": shown, "description": tool.description}
                     offered.append({**function, "parameters": tool.input_schema})
+                if not (cursor := page.next_cursor):
+                    break
     return offered
+
+
+def _own_servers(given: Any) -> Message:
+    """The servers of the options, which may be in a file or in JSON."""
+    if isinstance(given, dict):
+        return given
+    text = str(given)
+    found = json.loads(text if text.lstrip().startswith("{") else Path(text).read_bytes())
+    return dict(found.get("mcpServers", found))
+
+
+@asynccontextmanager
+async def _transport(server: Message) -> AsyncIterator[Any]:
+    """What the MCP SDK connects to a server with."""
+    kind = server.get("type", "stdio")
+    if kind == "sdk":
+        yield server["instance"]
+    elif kind == "stdio":
+        from mcp import StdioServerParameters
+
+        yield StdioServerParameters(
+            command=server["command"], args=server.get("args", []), env=server.get("env")
+        )
+    elif kind == "sse":
+        from mcp.client.sse import sse_client
+
+        yield sse_client(server["url"], headers=server.get("headers"))
+    else:
+        import httpx2
+        from mcp.client.streamable_http import streamable_http_client
+
+        async with httpx2.AsyncClient(headers=server.get("headers"), timeout=30) as http:
+            yield streamable_http_client(server["url"], http_client=http)
 
 
 def _shown(name: str) -> str:

@@ -200,10 +200,12 @@ def _with_usage(rounds: list[Message], answers: list[Any]) -> list[Message]:
 
 
 async def tools_of(agent: Any) -> list[Message]:
-    """The functions that the agent offers to its model."""
+    """The functions that the agent offers to its model. Connects its MCP servers for this."""
     from crewai.utilities.agent_utils import convert_tools_to_openai_schema
 
-    tools, *_ = convert_tools_to_openai_schema(agent.tools or ())
+    # It starts an event loop of its own.
+    of_servers = await asyncio.to_thread(agent.get_mcp_tools, agent.mcps) if agent.mcps else ()
+    tools, *_ = convert_tools_to_openai_schema([*(agent.tools or ()), *of_servers])
     return [tool["function"] for tool in tools]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -160,10 +161,15 @@ def _unstoppable(agent: Any, what: str) -> ValueError:
 
 
 async def tools_of(agent: Any) -> list[Message]:
-    """The functions that the agent offers to its model."""
+    """The functions that the agent offers to its model. Connects its MCP servers for this."""
     from agents import FunctionTool
     from agents import RunContextWrapper
 
+    async with AsyncExitStack() as connected:
+        for server in agent.mcp_servers:
+            connected.push_async_callback(server.cleanup)
+            await server.connect()
+        tools = await agent.get_all_tools(RunContextWrapper(None))
     return [
         {
             "name": tool.name,
@@ -171,7 +177,7 @@ async def tools_of(agent: Any) -> list[Message]:
             "parameters": tool.params_json_schema,
             **({"strict": True} if tool.strict_json_schema else {}),
         }
-        for tool in await agent.get_all_tools(RunContextWrapper(None))
+        for tool in tools
         if isinstance(tool, FunctionTool)
     ]
 

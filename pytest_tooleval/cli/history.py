@@ -21,6 +21,7 @@ from ..record.results import CaseRow
 from ..text import counted
 from ..text import printable
 from ..writing import write_whole
+from .suite_files import STDOUT
 
 if TYPE_CHECKING:
     from ..history import History
@@ -241,20 +242,25 @@ def trend(name: str, model: str | None, limit: int, as_json: bool, folder: Path 
     type=click.Choice(_FORMATS),
     help="The format; default: by the file name.",
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=STDOUT,
+    help="Write to this file; - (default) prints it.",
+)
 @folder_option
-def export(run: str, format: str | None, out: Path | None, folder: Path | None) -> None:
+def export(run: str, format: str | None, out: Path, folder: Path | None) -> None:
     """Write a run as JSON, CSV, Markdown or HTML."""
     from ..reports.outputs import report_parts
 
-    format = format or (out.suffix[1:].lower() if out else "")
+    format = format or out.suffix[1:].lower()
     if format not in _FORMATS:
         raise click.UsageError("choose a format: --out=FILE.html, or --format=html; also json, csv, md")
     store = _open(folder)
     document = store.document(store.find(run))
     trends = store.trends_for(document) if format == "html" else None
     parts = report_parts("markdown" if format == "md" else format, document, trends)
-    if out is None:
+    if out == STDOUT:
         # As bytes, independent of the terminal's encoding and line ends.
         for part in parts:
             sys.stdout.buffer.write(part)

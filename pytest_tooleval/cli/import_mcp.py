@@ -12,8 +12,9 @@ from ..suite.discovery import SUITE_ENDING
 from ..text import counted
 from ..text import printable
 from ..text import shorten
-from .suite_files import STDOUT
 from .suite_files import SuitePath
+from .suite_files import existing
+from .suite_files import say
 from .suite_files import write
 
 if TYPE_CHECKING:
@@ -73,8 +74,6 @@ def mcp(
     In an existing suite, tools are replaced and your cases stay. The exit status is 1 if the
     server cannot be used, or if cases need fixing.
     """
-    from ..imports.write import read_existing
-    from ..imports.write import suite_text
     from ..mcp.discover import discover_tools
     from ..mcp.server import McpServer
     from ..mcp.suites import functions_of
@@ -90,7 +89,7 @@ def mcp(
     pairs = dict(header.partition("=")[::2] for header in headers)
     server = McpServer.of(stdio, http, sse, pairs, env, timeout)
     # Before asking the server, so that a mistake in --out shows at once.
-    previous = read_existing(out) if out is not None and out != STDOUT else None
+    previous = existing(out) if out is not None else None
     found = discover_tools(server)
     title = name or title_of(found)
     if out is None:
@@ -99,16 +98,13 @@ def mcp(
     functions = functions_of(found, before)
     _show_found(found, functions)
     suite, changes = suite_of(found, functions, before, title, drafts=drafts)
-    if out == STDOUT:
-        click.echo(suite_text(suite), nl=False)
-        return
     for line in changes.lines() if previous is not None else ():
-        click.echo(line)
+        say(out, line)
     counts = counted(len(suite["tools"]), "tool"), counted(len(suite["test_cases"]), "case")
     is_valid = write(out, suite, previous, counts, dry_run=dry_run)
     if changes.drafted:
         made = counted(changes.drafted, "draft")
-        click.echo(f'{made} to edit: reword the prompt, check the params, and remove "skip"')
+        say(out, f'{made} to edit: reword the prompt, check the params, and remove "skip"')
     if not is_valid or changes.broken:
         raise SystemExit(1)
 

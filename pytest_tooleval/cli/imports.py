@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +20,9 @@ from ..text import counted
 from ..text import printable
 from .import_mcp import mcp
 from .suite_files import SuitePath
+from .suite_files import existing
+from .suite_files import name_for
+from .suite_files import say
 from .suite_files import write
 
 if TYPE_CHECKING:
@@ -29,7 +34,10 @@ _FEW = 3
 
 
 _out = click.option(
-    "--out", type=SuitePath(), required=True, help=f"The suite to write or update, *{SUITE_ENDING}."
+    "--out",
+    type=SuitePath(allow_dash=True),
+    required=True,
+    help=f"The suite to write or update, *{SUITE_ENDING}; - prints it.",
 )
 _source = click.Path(path_type=Path)
 
@@ -80,16 +88,15 @@ def tau2(domain: str, out: Path) -> None:
 def _add_cases(out: Path, made: dict[str, Any]) -> None:
     """Add the cases that the suite does not have yet."""
     from ..imports.cases import merge_cases
-    from ..imports.write import read_existing
 
-    previous = read_existing(out)
+    previous = existing(out)
     merged = merge_cases(previous.data if previous else None, made)
     lines = [counted(merged.added, "case") + " added"]
     lines += [f"{merged.kept} kept"] if merged.kept else []
     is_valid = write(out, merged.suite, previous, lines)
     if merged.differing:
         ids = ", ".join(merged.differing[:5]) + (", ..." if len(merged.differing) > 5 else "")
-        click.echo(printable(f"of those kept, {len(merged.differing)} differ from the file: {ids}"))
+        say(out, f"of those kept, {len(merged.differing)} differ from the file: {ids}")
     if not is_valid:
         raise SystemExit(1)
 
@@ -107,7 +114,7 @@ def openai(file: Path, out: Path) -> None:
     """
     from ..imports.openai import import_openai
 
-    _import(out, partial(import_openai, file))
+    _import(out, file.stem, partial(import_openai, file))
 
 
 @import_.command()
@@ -123,20 +130,23 @@ def agent(target: str, out: Path) -> None:
     """
     from ..imports.agents import import_agent
 
-    _import(out, partial(import_agent, target, Path.cwd()))
+    _import(out, target.rpartition(":")[2], partial(import_agent, target, Path.cwd()))
 
 
-def _import(out: Path, make: Callable[[str, dict[str, Any] | None], Imported]) -> None:
-    """Write what `make` imports by the suite's name and its data so far, and report it."""
-    from ..imports.write import read_existing
+def _import(out: Path, name: str, make: Callable[[str, dict[str, Any] | None], Imported]) -> None:
+    """Write what `make` imports by the suite's name and its data so far, and report it.
 
-    previous = read_existing(out)
-    made = make(out.name.removesuffix(SUITE_ENDING), previous.data if previous else None)
+    `name` is for a suite without a file.
+    """
+    previous = existing(out)
+    # What the modules of an agent print is no part of a suite.
+    with redirect_stdout(sys.stderr):
+        made = make(name_for(out, name), previous.data if previous else None)
     for line in lines_of(made.left_out):
         click.echo(printable(line), err=True)
     is_valid = write(out, made.suite, previous, _counts(made))
     for line in _remarks(made, is_update=previous is not None):
-        click.echo(printable(line))
+        say(out, line)
     if not is_valid or (made.tools is not None and made.tools.broken):
         raise SystemExit(1)
 
@@ -152,7 +162,7 @@ def otel(file: Path, out: Path) -> None:
     """
     from ..imports.openai import import_spans
 
-    _import(out, partial(import_spans, file))
+    _import(out, file.stem, partial(import_spans, file))
 
 
 @import_.command()
@@ -166,15 +176,14 @@ def skills(folder: Path, out: Path) -> None:
     the cases stay. The exit status is 1 if a case names a skill that is gone.
     """
     from ..imports.skills import import_skills
-    from ..imports.write import read_existing
 
-    previous = read_existing(out)
+    previous = existing(out)
     before = previous.data if previous else None
-    suite, changes = import_skills(folder, out.name.removesuffix(SUITE_ENDING), before)
+    suite, changes = import_skills(folder, name_for(out, folder.resolve().name), before)
     counts = [counted(len(suite["tools"]), "skill"), *_drafts(changes)]
     is_valid = write(out, suite, previous, counts)
     for line in changes.lines() if previous is not None else ():
-        click.echo(printable(line))
+        say(out, line)
     if not is_valid or changes.broken:
         raise SystemExit(1)
 

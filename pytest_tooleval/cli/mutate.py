@@ -12,6 +12,7 @@ import click
 from ..errors import os_reason
 from ..text import counted
 from ..text import printable
+from .suite_files import STDOUT
 from .suites import suite_files
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ _MOST_ANSWERS = 2
 )
 @click.option("--all", "everything", is_flag=True, help="Show every wrong answer that passes.")
 @click.option(
-    "--json", "out", type=click.Path(path_type=Path), metavar="FILE", help="Write the results as JSON."
+    "--json",
+    "out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the results as JSON; - prints them.",
 )
 @click.option("--metric", "metrics", multiple=True, help="A metric of your own that thresholds use.")
 def mutate(
@@ -62,16 +67,21 @@ def mutate(
         suite = load_suite(file, metrics=metrics, fetch_tools=SuiteTools(None, ()).fetch)
         found.append(mutate_suite(suite, str(file)))
         for line in _lines(found[-1], everything):
-            click.echo(line)
+            click.echo(line, err=out == STDOUT)
     if out is not None:
+        text = to_ascii_json(Mutations(tuple(found)))
         try:
-            write_whole(out, [to_ascii_json(Mutations(tuple(found))).encode()])
+            if out == STDOUT:
+                click.echo(text, nl=False)
+            else:
+                write_whole(out, [text.encode()])
         except OSError as error:
             raise click.ClickException(f"cannot write {out}: {os_reason(error)}") from None
     if fail_under is not None:
         failed = [each for each in found if each.score is None or each.score < fail_under]
         for each in failed:
-            click.secho(f"{_place(each)}: {_below(each, fail_under)}", fg="red")
+            text = f"{_place(each)}: {_below(each, fail_under)}"
+            click.secho(text, fg="red", err=out == STDOUT)
         if failed:
             raise SystemExit(1)
 

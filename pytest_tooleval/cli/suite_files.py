@@ -19,6 +19,23 @@ if TYPE_CHECKING:
 STDOUT = Path("-")
 
 
+def existing(out: Path) -> Document | None:
+    """The suite that is written over, if any; asked first, so that a mistake in --out shows at once."""
+    from ..imports.write import read_existing
+
+    return None if out == STDOUT else read_existing(out)
+
+
+def name_for(out: Path, otherwise: str) -> str:
+    """The name of a new suite: that of its file, if it has one."""
+    return otherwise if out == STDOUT else out.name.removesuffix(SUITE_ENDING)
+
+
+def say(out: Path, line: str) -> None:
+    """Print what became of an import; beside the suite itself, to stderr."""
+    click.echo(printable(line), err=out == STDOUT)
+
+
 class SuitePath(click.Path):
     """The path of a suite file to write; `allow_dash` as in click.Path."""
 
@@ -44,16 +61,23 @@ def write(
     *,
     dry_run: bool = False,
 ) -> bool:
-    """Write the suite if it differs from the previous one. False if it has problems."""
+    """Write the suite if it differs from the previous one, or print it. False if it has problems."""
+    from ..errors import SuiteError
     from ..imports.write import suite_text
     from ..imports.write import text_problems
     from ..imports.write import write_suite
 
     text = suite_text(suite, previous)
+    if out == STDOUT:
+        if problems := text_problems(text, Path("suite")):
+            raise SuiteError(problems)
+        click.echo(text, nl=False)
+        say(out, f"printed: {', '.join(counts)}")
+        return True
     is_same = previous is not None and text == previous.text
     problems = text_problems(text, out) if is_same or dry_run else write_suite(out, suite, previous)
     for problem in problems:
         click.echo(printable(str(problem)), err=True)
     done = f"{out} is up to date" if is_same else f"would write {out}" if dry_run else f"wrote {out}"
-    click.echo(printable(f"{done}: {', '.join(counts)}"))
+    say(out, f"{done}: {', '.join(counts)}")
     return not problems

@@ -13,17 +13,23 @@ from ..suite.discovery import SUITE_ENDING
 from ..suite.discovery import is_searched
 from ..text import counted
 from ..text import printable
+from .suite_files import STDOUT
 
 _PATTERN = f"*{SUITE_ENDING}"
 
 
 @click.command()
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
-def schema(out: Path | None) -> None:
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=STDOUT,
+    help="Write to this file; - (default) prints it.",
+)
+def schema(out: Path) -> None:
     """Print the JSON Schema of suite files, for editors."""
     from ..suite.schema import schema_text
 
-    if out is None:
+    if out == STDOUT:
         click.echo(schema_text(), nl=False)
         return
     try:

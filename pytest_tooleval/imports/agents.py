@@ -45,6 +45,7 @@ _KINDS = (
     _Kind("crewai", "Agent", crewai_sdk.tools_of),
     _Kind("claude_agent_sdk", "ClaudeAgentOptions", claude_sdk.tools_of),
 )
+_LIMIT_S = 60
 _KNOWN = (
     "an Agent of the OpenAI Agents SDK, Pydantic AI or CrewAI, a compiled graph of LangGraph, an "
     "LlmAgent of google-adk, ClaudeAgentOptions, a list of functions, or the class of a world"
@@ -75,6 +76,14 @@ def import_agent(
     return Imported(suite, [], tools=changes)
 
 
+def _why(error: BaseException) -> str:
+    while inner := getattr(error, "exceptions", None):  # of a group
+        error = inner[0]
+    if isinstance(error, asyncio.TimeoutError):
+        return f"no answer within {_LIMIT_S} s"
+    return shorten(f"{type(error).__name__}: {error}", 300)
+
+
 def _tools(target: str, folder: Path, found: Any) -> list[dict[str, Any]]:
     for kind in _KINDS:
         if any(
@@ -82,10 +91,9 @@ def _tools(target: str, folder: Path, found: Any) -> list[dict[str, Any]]:
             for each in type(found).__mro__
         ):
             try:
-                functions = asyncio.run(kind.tools_of(found))
+                functions = asyncio.run(asyncio.wait_for(kind.tools_of(found), _LIMIT_S))
             except Exception as error:
-                why = shorten(f"{type(error).__name__}: {error}", 300)
-                raise ConfigError(f"{target}: its tools cannot be listed: {why}") from None
+                raise ConfigError(f"{target}: its tools cannot be listed: {_why(error)}") from None
             return [
                 {"type": "function", "function": {k: v for k, v in each.items() if v}}
                 for each in functions

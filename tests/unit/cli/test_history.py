@@ -344,6 +344,7 @@ def test_export_to_each_format(history: History, invoke: Invoke, tmp_path: Path)
     assert invoke("export", id, "--format=json", "--out", str(out)).output == f"wrote {out}\n"
     assert read_document(out, Document) == history.document(id)
     printed = invoke("export", id, "--format=json").output
+    assert invoke("export", id, "--format=json", "--out=-").output == printed
     assert msgspec.json.decode(printed, type=Document) == history.document(id)
     invoke("export", id, "--format=csv", "--out", str(out))
     with out.open(newline="") as file:

@@ -312,3 +312,31 @@ def test_domains_of_tau2_that_cannot_be_converted(
     assert done.exit_code == 1
     assert said in done.output
     assert not list(tmp_path.iterdir())
+
+
+def test_any_import_may_be_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The suite alone goes to stdout, whatever modules print."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pdf").mkdir()
+    write(tmp_path / "pdf" / "SKILL.md", "---\nname: pdf\ndescription: About it.\n---")
+    write(
+        tmp_path / "printed_app.py",
+        "print('loaded')",
+        "def weather(city: str): ...",
+        "tools = [weather]",
+    )
+    spans = Path(__file__).parents[2] / "traces" / "opentelemetry.jsonl"
+    for arguments, name, counted in (
+        (("agent", "printed_app:tools"), "tools", "1 tool, 1 draft to edit"),
+        (("openai", write(tmp_path / "shop.json", [TOOL])), "shop", "1 tool, 1 draft to edit"),
+        (("otel", spans), "opentelemetry", "4 cases added"),
+        (("skills", tmp_path), tmp_path.name, "1 skill, 2 drafts to edit"),
+        (("bfcl", bfcl_files(tmp_path, 2)), "BFCL v3 simple", "2 cases added"),
+    ):
+        before = sorted(tmp_path.rglob("*.json"))
+        done = run(*arguments, "--out", "-")
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["name"] == name
+        assert f"printed: {counted}\n" in done.stderr
+        assert sorted(tmp_path.rglob("*.json")) == before
+    assert not (tmp_path / "-").exists()

@@ -48,6 +48,7 @@ def test_help_is_quick() -> None:
 
 def test_schema_to_the_terminal(runner: CliRunner) -> None:
     assert json.loads(runner.invoke(main, ["schema"]).output) == suite_schema()
+    assert json.loads(runner.invoke(main, ["schema", "--out=-"]).output) == suite_schema()
 
 
 def test_schema_to_a_file(runner: CliRunner, tmp_path: Path) -> None:

@@ -1,0 +1,93 @@
+"""`tooleval import agent` with agents whose tools come from MCP servers that nobody has connected."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SERVER = Path(__file__).parents[1] / "plugin" / "live_server.py"
+COMMAND = f"command={sys.executable!r}, args=[{str(SERVER)!r}, 'server.log']"
+PREAMBLE = "print('imported')\n"
+# By library: what it needs, the agent, and the name of one of its tools.
+AGENTS = {
+    "openai-agents": (
+        "agents",
+        f"""
+from agents import Agent
+from agents.mcp import MCPServerStdio
+agent = Agent(name="A", mcp_servers=[MCPServerStdio(params=dict({COMMAND}))])
+""",
+        "get_weather",
+    ),
+    "google-adk": (
+        "google.adk",
+        f"""
+from google.adk.agents import LlmAgent
+from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams
+from mcp import StdioServerParameters
+server = StdioConnectionParams(server_params=StdioServerParameters({COMMAND}))
+tools = [McpToolset(connection_params=server)]
+agent = LlmAgent(name="a", model="gemini-3", instruction="You serve {{user}}.", tools=tools)
+""",
+        "get_weather",
+    ),
+    "claude-agent-sdk": (
+        "claude_agent_sdk",
+        f"""
+from claude_agent_sdk import ClaudeAgentOptions
+agent = ClaudeAgentOptions(mcp_servers={{"stations": dict({COMMAND})}})
+""",
+        "mcp__stations__get_weather",
+    ),
+    "claude-agent-sdk, a file": (
+        "claude_agent_sdk",
+        f"""
+import json
+from pathlib import Path
+from claude_agent_sdk import ClaudeAgentOptions
+Path("mcp.json").write_text(json.dumps({{"mcpServers": {{"stations": dict({COMMAND})}}}}))
+agent = ClaudeAgentOptions(mcp_servers="mcp.json")
+""",
+        "mcp__stations__find_station",
+    ),
+    "crewai": (
+        "crewai",
+        f"""
+from crewai import Agent
+from crewai.mcp import MCPServerStdio
+server = MCPServerStdio({COMMAND})
+agent = Agent(role="r", goal="g", backstory="b", llm="openai/gpt-5", mcps=[server])
+""",
+        None,  # made of the command
+    ),
+}
+
+
+@pytest.mark.parametrize("library", AGENTS)
+def test_servers_are_connected_for_the_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    needed, module, name = AGENTS[library]
+    try:
+        found = importlib.util.find_spec(needed)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        pytest.skip(f"needs {needed}")
+    monkeypatch.setenv("OPENAI_API_KEY", "unused")
+    monkeypatch.setenv("CREWAI_DISABLE_TELEMETRY", "true")
+    (tmp_path / "my_agent.py").write_text(PREAMBLE + module)
+    command = [str(Path(sys.executable).with_name("tooleval")), "import", "agent", "my_agent:agent"]
+    done = subprocess.run(
+        [*command, "--out", "-"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    names = [tool["function"]["name"] for tool in json.loads(done.stdout)["tools"]]
+    assert len(names) == 9
+    assert name is None or name in names
+    assert "imported" in done.stderr
