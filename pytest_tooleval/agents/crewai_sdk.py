@@ -27,6 +27,10 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
     """Make a model from a `crewai.Agent`. With `run_tools`, its own tools run."""
     if not hasattr(agent, "kickoff_async") or not hasattr(agent, "role"):
         raise ValueError(f"expected a crewai.Agent, got {type(agent).__name__}; a crew has several")
+    if getattr(agent, "a2a", None):
+        raise ValueError(
+            f"the agent {agent.role!r} has remote agents (a2a), whose tools would really run"
+        )
 
     async def run(messages: list[Message], suite: Suite) -> list[Message]:
         from crewai.events import LLMCallCompletedEvent
@@ -36,9 +40,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         # Only the messages carry over between runs. The copy's own id identifies its requests, as CrewAI
         # itself adds up the tokens of concurrent runs.
         change: dict[str, Any] = {"id": uuid.uuid4(), "memory": None}
-        if suite.tools is None:
-            change["tools"] = [_in_order(tool) for tool in agent.tools or ()]
-        else:
+        if suite.tools is not None:
             change |= {
                 "tools": [_bound(tool, calls) for tool in suite.tools],
                 "apps": None,
@@ -82,6 +84,7 @@ def _kickoff(agent: Any, messages: list[Message], calls: _Calls) -> Any:
             InterceptionPoint.PRE_TOOL_CALL: [calls.before],
             InterceptionPoint.POST_TOOL_CALL: [calls.after],
         }
+        _set_in_order(agent)
     _answer_people()
     _running.set(calls.suite)
     try:
@@ -172,10 +175,16 @@ def _key(name: str, arguments: object) -> str:
     return json.dumps([name, read], sort_keys=True)
 
 
-def _in_order(tool: Any) -> Any:
-    """The tool with a limit: then CrewAI runs calls in order, and none after a forbidden one."""
-    limit = MOST_ROUNDS if tool.max_usage_count is None else tool.max_usage_count
-    return tool.model_copy(update={"max_usage_count": limit})
+def _set_in_order(agent: Any) -> None:
+    """Give all tools a limit: then CrewAI runs calls in order, and none after a forbidden one."""
+    tools = list(agent.tools or ())
+    tools += agent.get_platform_tools(agent.apps) if agent.apps else ()
+    tools += agent.get_mcp_tools(agent.mcps) if agent.mcps else ()
+    agent.apps = agent.mcps = None
+    for index, tool in enumerate(tools):
+        limit = MOST_ROUNDS if tool.max_usage_count is None else tool.max_usage_count
+        tools[index] = tool.model_copy(update={"max_usage_count": limit})
+    agent.tools = tools
 
 
 _KEPT = ("role", "content", "tool_calls", "tool_call_id")
@@ -228,7 +237,7 @@ def _bound(tool: Tool, calls: _Calls) -> Any:
         name=tool.name,
         description=tool.description,
         args_schema=Arguments,
-        # See `_in_order`.
+        # See `_set_in_order`.
         max_usage_count=MOST_ROUNDS,
         cache_function=lambda *_: False,
     )

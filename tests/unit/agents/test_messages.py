@@ -61,6 +61,7 @@ def test_a_server_in_the_name_of_a_tool() -> None:
     [
         (openai_agents, SimpleNamespace(name="a", handoffs=["b"]), "'a' has handoffs"),
         (google_adk, SimpleNamespace(name="a", sub_agents=["b"]), "'a' has sub-agents"),
+        (crewai, SimpleNamespace(kickoff_async=0, role="a", a2a=["b"]), "'a' has remote agents"),
         (crewai, SimpleNamespace(agents=[]), r"expected a crewai\.Agent, got SimpleNamespace"),
     ],
 )
