@@ -32,7 +32,8 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
     """Make a model from an `LlmAgent` of google-adk. With `run_tools`, its own tools run.
 
     Otherwise it must not have sub-agents, which have their own tools. Further arguments, such as
-    `run_config`, are passed to `Runner.run_async()`.
+    `run_config`, and `state_delta` for the state that instructions name, are passed to
+    `Runner.run_async()`.
     """
     if run_tools:
         _check(agent)
@@ -73,6 +74,11 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
                 events.append(event)
         except LlmCallsLimitExceededError as error:
             raise AgentGaveUp(f"Google ADK: {error}", suite.marked(_rounds(events))) from error
+        except KeyError as error:
+            if "Context variable not found" not in str(error):
+                raise
+            hint = "pass the state of the session: google_adk(agent, state_delta={...})"
+            raise ValueError(f"{error.args[0].rstrip('.')}; {hint}") from None
         return suite.marked(_rounds(events))
 
     return as_model(run, run_tools)

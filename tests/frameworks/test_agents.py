@@ -179,3 +179,33 @@ def test_a_graph_with_other_tools_than_the_case_is_an_error(pytester: pytest.Pyt
     case = {"id": "one", "prompt": "Weather?", "expected_tool": "get_weather"}
     trials = rows_of(pytester, "answer", {"name": "S", "tools": TOOLS[1:], "test_cases": [case]})
     assert "only the graph has find_station" in str(trials["one"]["error"])
+
+
+def test_the_state_that_instructions_of_adk_name(pytester: pytest.Pytester) -> None:
+    skip_without("google.adk")
+
+    def greets(request: dict[str, Any]) -> dict[str, Any]:
+        (system,) = [each for each in request["messages"] if each["role"] == "system"]
+        assert "You serve Ada." in str(system["content"])
+        return {"role": "assistant", "content": "Hello."}
+
+    with MockServer(script=greets) as server:
+        Path("my_agent.py").write_text(
+            f"""
+from google.adk.agents import LlmAgent
+from google.adk.models.lite_llm import LiteLlm
+from pytest_tooleval.agents import google_adk
+
+model = LiteLlm(model="openai/m", api_base="{server.base_url}", api_key="none")
+agent = LlmAgent(name="a", model=model, instruction="You serve {{user}}.")
+stated = google_adk(agent, state_delta={{"user": "Ada"}})
+bare = google_adk(agent)
+"""
+        )
+        turns = [{"prompt": "Hi!", "expected_calls": []}, {"prompt": "Hi again!", "expected_calls": []}]
+        suite = {"name": "S", "tools": TOOLS, "test_cases": [{"id": "hi", "turns": turns}]}
+        assert rows_of(pytester, "stated", suite)["hi"]["outcome"] == "passed"
+        trial = rows_of(pytester, "bare", suite)["hi"]
+    assert trial["outcome"] == "error"
+    assert "Context variable not found: `user`" in trial["error"]["message"]
+    assert "google_adk(agent, state_delta={...})" in trial["error"]["message"]
