@@ -13,12 +13,12 @@ from ..errors import Problem
 from ..errors import WorldError
 from ..record.metrics import BUILT_IN
 from ..record.metrics import CONVERSATION
-from ..record.names import meant
 from ..record.names import same_tool
 from ..text import folded
 from ..text import printable
 from ..worlds.tools import tools_of
 from ..worlds.world import WorldSpec
+from ..worlds.world import method_for
 from .exact import KEYWORDS
 from .explain import describe
 from .explain import field_path
@@ -194,7 +194,7 @@ def _world(suite: Suite) -> Findings:
         return
     for index, tool in enumerate(suite.tools):
         at = ("tools", index, "function")
-        method = made.get(meant(tool.name, made) or "")
+        method = made.get(method_for(tool.name, made) or "")
         if method is None:
             yield Finding((*at, "name"), f"the world has no method {show(tool.name)}")
             continue

@@ -136,7 +136,7 @@ class World:
         if arguments is None:
             return _error(NO_OBJECT)
         called = name if self._answers_all else meant(name, offered) or ""
-        method = self._answers_all or self.methods.get(called)
+        method = self._answers_all or self.methods.get(method_for(called, self.methods) or "")
         if method is None:
             return _error(f"there is no tool {name!r}")
         self.doing = method.__qualname__
@@ -202,6 +202,13 @@ def _dumped(value: Any) -> Any:
 
 def _error(text: str) -> str:
     return json.dumps({"error": shorten(text, _MAX_ERROR)}, ensure_ascii=False)
+
+
+def method_for(tool: str, methods: Collection[str]) -> str | None:
+    """The method that answers a tool: `get` also answers `mcp__shop__get`, as Claude Code names it."""
+    start, _, rest = tool.partition("__")
+    alone = rest.partition("__")[2] if start == "mcp" else ""
+    return meant(tool, methods) or meant(alone, methods)
 
 
 def methods_of(thing: object) -> dict[str, Callable[..., Any]]:

@@ -14,6 +14,7 @@ from .agents import AGENTS
 from .agents import FORMS
 from .agents import module
 from .anthropic_server import respond_with
+from .running import CITY
 from .running import TOOLS
 from .running import calls_of
 from .running import rows_of
@@ -209,3 +210,29 @@ bare = google_adk(agent)
     assert trial["outcome"] == "error"
     assert "Context variable not found: `user`" in trial["error"]["message"]
     assert "google_adk(agent, state_delta={...})" in trial["error"]["message"]
+
+
+def test_a_world_answers_tools_as_claude_code_names_them(pytester: pytest.Pytester) -> None:
+    skip_without("claude_agent_sdk")
+    name = "mcp__desk__book"
+
+    def books(request: dict[str, Any]) -> dict[str, Any]:
+        if any(message["role"] == "tool" for message in request["messages"]):
+            return {"role": "assistant", "content": "Booked."}
+        function = {"name": name, "arguments": '{"city": "Rome"}'}
+        call = {"id": "c", "type": "function", "function": function}
+        return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+    Path("desk.py").write_text(
+        "class Desk:\n"
+        "    def __init__(self): self.booked = []\n"
+        "    def book(self, city: str) -> None: self.booked.append(city)\n"
+    )
+    turns = [{"prompt": "Book Rome.", "expected_state": {"booked": ["Rome"]}}]
+    tool = {"type": "function", "function": {"name": name, "parameters": CITY}}
+    case = {"id": "c", "turns": turns, "approvals": {name: "approve"}}
+    suite = {"name": "S", "tools": [tool], "world": "desk:Desk", "test_cases": [case]}
+    with MockServer(respond=respond_with(books)) as server:
+        Path("my_agent.py").write_text(module("claude_agent", server.base_url))
+        trial = rows_of(pytester, "answer", suite)["c"]
+    assert (trial["outcome"], calls_of(trial)) == ("passed", [name])

@@ -117,7 +117,7 @@ def test_tools_that_differ_from_the_methods_are_warned_of(tmp_path: Path) -> Non
         schema = {"type": "object", "properties": {each: {"type": "string"} for each in parameters}}
         return {"type": "function", "function": {"name": name, "parameters": schema}}
 
-    tools = [tool("refund", "id"), tool("look"), tool("pay")]
+    tools = [tool("refund", "id"), tool("look"), tool("pay"), tool("mcp__desk__refund", "order")]
     found = lint_suite(parse(tmp_path, {}, tools=tools))
     messages = {each.field: each.message for each in found if each.field.startswith("tools")}
     assert messages == {

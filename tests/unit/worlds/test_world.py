@@ -124,6 +124,21 @@ def test_case_counts_between_methods_that_differ_in_nothing_else(tmp_path: Path)
     assert one.answers == [["one", "one", "one"]]
 
 
+def test_a_method_answers_for_the_tool_of_a_server_with_its_name(tmp_path: Path) -> None:
+    """As Claude Code names the tools of MCP servers."""
+    code = """
+    class Things:
+        def get(self): return "one"
+        def mcp__shop__get(self): return "two"
+        def put_all(self): return "three"
+    """
+    names = ["mcp__things__get", "mcp__shop__get", "mcp__shop__put_all", "mcp__shop__", "mcp__a__b__get"]
+    calls = [ToolCall(name, {}) for name in [*names, "mcp__other__get"]]
+    played = play(spec(tmp_path, code), [Calls(calls, names)])
+    assert played.answers[0][:3] == ["one", "two", "three"]
+    assert ["there is no tool" in answer for answer in played.answers[0]] == [False] * 3 + [True] * 3
+
+
 def test_a_world_may_answer_all_calls_itself(tmp_path: Path) -> None:
     code = """
     class Things:
