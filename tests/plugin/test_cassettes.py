@@ -47,6 +47,24 @@ def test_replaying_does_not_load_the_agent(project: Project) -> None:
     assert project.log("imported") == [1]
 
 
+def test_a_replay_names_the_modules_of_the_agent_that_changed_since(project: Project) -> None:
+    project.suite(right("a"))
+    (project.path / "kit").mkdir()
+    for path in ("kit/__init__.py", "kit/tools.py", "kit/prompts.py", "other.py"):
+        (project.path / path).write_text("")
+    (project.path / "kit/tools.py").write_text("from . import prompts")
+    agent = project.path / "my_agent.py"
+    agent.write_text("from kit.tools import __name__ as _\n" + agent.read_text())
+    project.run(CASSETTE).assert_outcomes(passed=1)
+    replay = [CASSETTE, "--tooleval-record=none"]
+    project.run(*replay).stdout.no_fnmatch_line("*changed since*")
+    for path in ("kit/prompts.py", "other.py"):
+        (project.path / path).write_text("# changed\n")
+    result = project.run(*replay)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*changed since the recording: ../kit/prompts.py; if that may change*"])
+
+
 def test_an_agent_whose_code_has_changed_is_asked_anew(project: Project) -> None:
     project.suite(right("a"))
     project.run(CASSETTE)

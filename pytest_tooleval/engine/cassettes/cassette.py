@@ -32,6 +32,8 @@ from ..models.spec import ModelSpec
 from .appending import Appender
 from .appending import try_appending
 from .claims import Claims
+from .modules import changed
+from .modules import digests_of
 from .why_missing import canonical
 from .why_missing import nearest
 from .why_missing import recorded_questions
@@ -49,6 +51,7 @@ class _Line(msgspec.Struct):
     key: str
     answer: dict[str, Any]
     version: int = 1
+    modules: dict[str, str] = {}
 
 
 _LINE = msgspec.json.Decoder(_Line)
@@ -137,6 +140,9 @@ class Cassette:
         self._answers: dict[str, ChatAnswer] = {}
         self._looked = False
         self._read_bytes = self._read_lines = 0
+        # The modules that agents imported when they gave an answer, by its key; and of those replayed.
+        self._modules: dict[str, dict[str, str]] = {}
+        self._replayed_with: set[tuple[str, str]] = set()
         self._secrets: tuple[str, ...] | None = None
         self._explained = 0
         self._questions: list[tuple[int, dict[str, Any]]] | None = None
@@ -149,7 +155,7 @@ class Cassette:
             if key not in self._answers:
                 # Another process may have added it: a worker of the same run, or the one before.
                 self._read_on()
-            return self._answers.get(key)
+            return self._replayed(key)
 
     def claim(self, key: str) -> bool:
         """Whether no other process is asking this for the same file; then none will until `release`."""
@@ -171,7 +177,12 @@ class Cassette:
         if self.mode == "all":
             return None
         with self._lock:
-            return self._answers.get(key)
+            return self._replayed(key)
+
+    def _replayed(self, key: str) -> ChatAnswer | None:
+        if self._modules:
+            self._replayed_with.update(self._modules.get(key, {}).items())
+        return self._answers.get(key)
 
     @property
     def is_empty(self) -> bool:
@@ -227,15 +238,31 @@ class Cassette:
                 kind="replay",
             )
 
-    def add(self, key: str, asked: Mapping[str, Any], answer: ChatAnswer) -> None:
-        """Append the answer to the file, at once and in one write. It holds even if that fails."""
+    def add(
+        self,
+        key: str,
+        asked: Mapping[str, Any],
+        answer: ChatAnswer,
+        modules: Sequence[Path] = (),
+    ) -> None:
+        """Append the answer to the file, at once and in one write. It holds even if that fails.
+
+        `modules` are the files that the agent imports which gave the answer.
+        """
         # Scrubbed before it becomes JSON, which would write a quote inside a key differently. The
         # answer itself has been scrubbed already, and must replay as it was scored.
         if self._secrets is None:
             self._secrets = secret_values()
         shown = scrub_json(summary(asked), self._secrets)
-        line = json.dumps({"version": VERSION, "key": key, "asked": shown, "answer": _stored(answer)})
-        data = line.encode() + b"\n"
+        line: dict[str, Any] = {
+            "version": VERSION,
+            "key": key,
+            "asked": shown,
+            "answer": _stored(answer),
+        }
+        if beside := digests_of(modules, self.path.parent):
+            line["modules"] = beside
+        data = json.dumps(line).encode() + b"\n"
         with self._lock:
             self._answers[key] = answer
             try:
@@ -261,6 +288,11 @@ class Cassette:
         if self.damaged:
             numbers = ", ".join(map(str, self.damaged))
             found.append(f"cassette {self.path}: line {numbers} cannot be read and was skipped")
+        if names := changed(self._replayed_with, self.path.parent):
+            found.append(
+                f"cassette {self.path}: changed since the recording: {', '.join(names)}; if that may "
+                "change what the agent answers, record again with --tooleval-record=all"
+            )
         if self._unrecorded:
             answers = counted(self._unrecorded, "answer")
             found.append(f"{self._unwritable}; {answers} scored and not recorded")
@@ -320,6 +352,8 @@ class Cassette:
                 f"but this pytest-tooleval reads version {VERSION}; delete it and record again",
                 kind="replay",
             )
+        if entry.modules:
+            self._modules[entry.key] = entry.modules
         return entry.key, msgspec.convert(entry.answer, ChatAnswer)
 
 
