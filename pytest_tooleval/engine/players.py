@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from ..record.calls import ToolCall
@@ -87,9 +88,11 @@ def _said(reply: Reply) -> Message:
 def _ids(reply: Reply, place: int) -> list[str]:
     """An id for each call, by which it is answered: its own, unless that is missing or taken."""
     ids: list[str] = []
+    own = {call.id for call in reply.calls}
     for number, call in enumerate(reply.calls):
-        own = call.id is not None and call.id not in ids
-        ids.append(call.id if own and call.id else f"call_{place}_{number}")
+        made = (f"call_{place}_{other}" for other in count(number))
+        free = (id for id in made if id not in own and id not in ids)
+        ids.append(call.id if call.id and call.id not in ids else next(free))
     return ids
 
 

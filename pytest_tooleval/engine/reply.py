@@ -7,8 +7,8 @@ from ..record.recovery import calls_in
 from ..record.transcript import Reply
 from ..record.transcript import Round
 from ..record.transcript import Taken
-from ..record.transcript import status_of_written
 from ..record.transcript import text_of
+from ..record.transcript import with_refused
 from .clients.base import ChatAnswer
 from .clients.base import ChatRequest
 
@@ -42,9 +42,8 @@ def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply
     """A reply, or all rounds of an agent with its own loop."""
     if answer.earlier is None:
         return read_reply(answer, request, cached=cached)
-    rounds = []
-    for each in answer.rounds:
-        reply = read_reply(each, request, cached=cached)
-        status = each.status or status_of_written(reply, each.answers)
-        rounds.append(Round(reply, each.answers, status=status))
-    return tuple(rounds)
+    rounds = (
+        Round(read_reply(each, request, cached=cached), each.answers, status=each.status)
+        for each in answer.rounds
+    )
+    return tuple(with_refused(rounds))

@@ -201,10 +201,9 @@ class Transcript(Struct, frozen=True, gc=False):
                 said.append(message)
         statuses = statuses_of((each.reply.message, each.answers) for each in rounds)
         rounds = [
-            structs.replace(each, status=status or status_of_written(each.reply, each.answers))
-            for each, status in zip(rounds, statuses, strict=True)
+            structs.replace(each, status=status) for each, status in zip(rounds, statuses, strict=True)
         ]
-        found = cls(tuple(prompt if rounds else said), tuple(rounds))
+        found = cls(tuple(prompt if rounds else said), tuple(with_refused(rounds)))
         turns = (each for turn in found.turns for each in ended_turn(turn))
         return structs.replace(found, rounds=tuple(turns))
 
@@ -275,14 +274,24 @@ def _with_answers(round_: Round, answers: Iterable[Message]) -> Round:
     return structs.replace(round_, answers=(*round_.answers, *answers))
 
 
-def status_of_written(reply: Reply, answers: Iterable[Message]) -> tuple[CallStatus, ...]:
-    """Refused, for calls that a run has as text and that no tool answered; else empty: unknown."""
-    if reply.format != "recovered" or reply.message.get("tool_calls"):
-        return ()
-    if any(each.get("role") == "tool" for each in answers):
-        return ()
-    refused: CallStatus = "refused"
-    return (refused,) * len(reply.calls)
+def with_refused(rounds: Iterable[Round]) -> list[Round]:
+    """The rounds. Calls that a run has as text and that no tool answered were refused."""
+    found: list[Round] = []
+    unanswered: set[str] = set()  # ids of earlier calls
+    for each in rounds:
+        answers = [answer for answer in each.answers if answer.get("role") == "tool"]
+        calls = objects_in(each.reply.message.get("tool_calls"))
+        written = each.reply.format == "recovered" and not calls and not each.status
+        if written and all(str(answer.get("tool_call_id")) in unanswered for answer in answers):
+            refused: CallStatus = "refused"
+            status = (refused,) * len(each.reply.calls)
+            found.append(structs.replace(each, status=status))
+        else:
+            found.append(each)
+        unanswered |= {str(call["id"]) for call in calls if call.get("id")}
+        answered = (answer for answer in answers if status_of(answer) != "waiting")
+        unanswered -= {str(answer.get("tool_call_id")) for answer in answered}
+    return found
 
 
 def statuses_of(
@@ -343,7 +352,7 @@ def text_of(message: Message) -> str:
 
 def gist_of(message: Message) -> tuple[object, str, list[object]]:
     """What two equal messages have in common; ids and empty fields may differ."""
-    calls = [ToolCall.coerce(call) for call in message.get("tool_calls") or ()]
+    calls, _ = calls_in(message, "", ())
     return message.get("role"), text_of(message), [(call.name, call.arguments) for call in calls]
 
 

@@ -51,6 +51,7 @@ from ..worlds.plain import path_text
 from ..worlds.plain import read_path
 from ..worlds.play import Calls
 from ..worlds.play import Played
+from ..worlds.play import TooManyFailed
 from ..worlds.play import play
 from ..worlds.world import clean
 from .drafts import Draft
@@ -271,7 +272,12 @@ class Conversation:
                     got, why = f"calls in all {counted(most, 'round')}", "max_rounds was reached"
                 row = Check("end", "a reply without calls", got, 0.0, why)
                 yield _part("conduct", "unfinished_turn", span.place, row)
-        played = self._play_model()
+        played = None
+        try:
+            played = self._play_model()
+        except TooManyFailed as error:
+            row = Check("state", "a world that could play the calls", "none", 0.0, str(error))
+            yield _part("state", "wrong_state", "", row)
         references = self._play_expected()
         for number, (span, reference) in enumerate(zip(self._spans, references, strict=True)):
             if not span.rounds and span is not self._spans[-1]:
@@ -384,6 +390,8 @@ def _played(case: ResolvedCase, turns: Sequence[Calls]) -> Played:
         raise CannotCompare("the case needs a world", "world")
     try:
         return play(case.world, turns)
+    except TooManyFailed:
+        raise
     except WorldError as error:
         raise CannotCompare(str(error), "world") from None
 

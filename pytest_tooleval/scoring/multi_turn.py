@@ -27,6 +27,8 @@ from ..record.results import Check
 from ..record.results import FailureCategory
 from ..record.transcript import Round
 from ..record.transcript import Transcript
+from ..record.transcript import reports_error
+from ..record.transcript import text_of
 from ..suite.model import DEFAULT_MAX_ROUNDS
 from ..suite.model import ResolvedCase
 from ..text import counted
@@ -236,9 +238,20 @@ def _surplus_later(case: ResolvedCase, rounds: Sequence[Round]) -> list[ToolCall
                 surplus.append(call)
             else:
                 failed.remove(first)
-        made = zip(round_.reply.calls, round_.status, strict=False)
-        failed += [call for call, status in made if status == "failed"]
+        failed += _failed(round_)
     return surplus
+
+
+def _failed(round_: Round) -> list[ToolCall]:
+    """The calls that failed; a tool that ran, such as a mock, may also answer with an error."""
+    failed = []
+    for index, call in enumerate(round_.reply.calls):
+        own = [each for each in round_.answers if call.id and each.get("tool_call_id") == call.id]
+        answer = (own or round_.answers[index : index + 1])[-1:]
+        is_error = any(reports_error(text_of(each)) for each in answer)
+        if is_error or "failed" in round_.status[index : index + 1]:
+            failed.append(call)
+    return failed
 
 
 def _efficiency(optimal: int | None, hops: int) -> float | None:

@@ -25,7 +25,7 @@ TIME_LIMIT_S = 10.0
 # Making a world may take this many times as long, as it may have much to import and to read.
 _TO_BE_MADE = 6
 _STEPS = 20
-# Each call that is left out is one more play of all calls.
+# Different calls: each that is left out is one more play of all calls.
 _MOST_LEFT_OUT = 100
 
 _T = TypeVar("_T")
@@ -83,20 +83,36 @@ class Played(NamedTuple):
     left_out: Collection[_Place] = ()
 
 
+class TooManyFailed(WorldError):
+    """A world would have run too many of the failed calls."""
+
+
 def play(spec: WorldSpec, turns: Sequence[Calls]) -> Played:
     """Play the calls on a fresh world. Raises WorldError."""
-    left_out: list[_Place] = []
+    left_out: set[_Place] = set()
     # A world cannot take a call back, but does the same again.
-    while len(left_out) <= _MOST_LEFT_OUT:
+    for _ in range(_MOST_LEFT_OUT + 1):
         world = World(spec)
         played = bounded(world, partial(_play, world, turns, left_out))
         if isinstance(played, Played):
             return played
-        left_out.append(played)
-    raise WorldError(
-        f"it would have run more than {_MOST_LEFT_OUT} calls that the recording answers with errors; if "
-        'they did run, set "play_failed_calls": true in the case'
+        left_out |= _retries(turns, played)
+    raise TooManyFailed(
+        f"it would have run more than {_MOST_LEFT_OUT} different calls that were answered with errors; "
+        'if they did run, set "play_failed_calls": true in the case'
     )
+
+
+def _retries(turns: Sequence[Calls], place: _Place) -> set[_Place]:
+    """The place of a failed call, and of each later failed call of the same tool and arguments."""
+    first = turns[place[0]].calls[place[1]]
+    return {
+        (number, index)
+        for number, (calls, _, failed) in enumerate(turns)
+        for index in failed
+        if (number, index) >= place
+        and (calls[index].name, calls[index].arguments) == (first.name, first.arguments)
+    }
 
 
 def _play(world: World, turns: Sequence[Calls], left_out: Collection[_Place]) -> Played | _Place:

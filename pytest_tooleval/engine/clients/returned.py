@@ -17,6 +17,7 @@ from ...record.endings import ending_of
 from ...record.endings import usual_reason
 from ...record.transcript import SYSTEM_ROLES
 from ...record.transcript import Message
+from ...record.transcript import gist_of
 from ...record.transcript import statuses_of
 from ...record.untrusted import as_mapping
 from ...secrets import scrub
@@ -90,17 +91,39 @@ def read_giving_up(
 
 
 def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The messages after the prompt, if the agent returned that too.
+    """The messages after the prompt, if the agent returned that too, or the end of it.
 
-    The agent may have added its own system prompt, so the messages of the user are counted.
+    In its copy either the assistant or the user may have other texts, but no call is cut off that is
+    not in the prompt. System prompts, which may be the agent's own, and empty messages do not count.
     """
-    roles = [message.get("role") if isinstance(message, dict) else None for message in messages]
-    if roles and roles[0] in (*SYSTEM_ROLES, "user"):
-        said = [index for index, role in enumerate(roles) if role == "user"]
-        asked = sum(message.get("role") == "user" for message in prompt)
-        if 0 < asked <= len(said):
-            return messages[said[asked - 1] + 1 :]
+    spoken = [index for index, message in enumerate(messages) if _speaks(message)]
+    asked = [dict(message) for message in prompt if _speaks(message)]
+    # The answers of tools are often cut or written anew.
+    for inexact in ((), ("assistant", "tool"), ("user", "tool")):
+        said = [_compared(messages[index], inexact) for index in spoken]
+        wanted = [_compared(message, inexact) for message in asked]
+        for start, message in enumerate(asked):
+            length = len(asked) - start
+            begins = start == 0 or message.get("role") == "user"
+            if begins and said[:length] == wanted[start:]:
+                return messages[spoken[length - 1] + 1 :]
     return messages
+
+
+def _speaks(message: Any) -> bool:
+    role = message.get("role") if isinstance(message, Mapping) else None
+    if role is None:
+        return True  # an answer in another form
+    said = any(message.get(field) for field in ("content", "tool_calls", "function_call"))
+    return said and role not in SYSTEM_ROLES
+
+
+def _compared(message: Any, inexact: Sequence[str]) -> object:
+    """What must be equal in a copy of a message; of these roles only the calls."""
+    if not isinstance(message, dict):
+        return None
+    role, text, calls = gist_of(message)
+    return role, "" if role in inexact else text, calls
 
 
 def in_order(answer: ChatAnswer) -> ChatAnswer:

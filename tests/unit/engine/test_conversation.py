@@ -108,7 +108,9 @@ async def test_the_assistants_message_goes_back_unchanged() -> None:
     assert model.requests[1].messages[1] == message
 
 
-@pytest.mark.parametrize("ids", [(None, None), ("", ""), (5, 5), ("same", "same")])
+@pytest.mark.parametrize(
+    "ids", [(None, None), ("", ""), (5, 5), ("same", "same"), ("call_1_1", None), (None, "call_1_0")]
+)
 async def test_missing_and_double_ids_are_made_up_for(ids: tuple[object, object]) -> None:
     looks = says(call("search", id=ids[0]), call("check", id=ids[1]))
     model = Model(looks, looks, says(call("book")))

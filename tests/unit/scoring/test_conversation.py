@@ -233,9 +233,49 @@ def test_a_blocked_call_still_counts_as_made(desk: Path) -> None:
     assert score_messages(suite, "one", blocked).failure == "forbidden_call"
 
 
-def test_more_failed_calls_than_a_world_is_made_for_are_an_error(desk: Path) -> None:
-    with pytest.raises(ScoringError, match=r'more than 100 calls .* set "play_failed_calls": true'):
-        refunded(desk, *[(REFUND, UNAVAILABLE)] * 101)
+def test_retries_that_failed_are_left_out_at_once(desk: Path) -> None:
+    began = desk / "began"
+    note = f"        open({str(began)!r}, 'a').write('.')\n"
+    text = DESK.replace("(self):\n", f"(self):\n{note}", 1)
+    (desk / "desk.py").write_text(text, encoding="utf-8")
+    amount, result = refunded(desk, *[(REFUND, UNAVAILABLE)] * 150, (REFUND, OK))
+    assert (amount, len(result.not_played)) == (40, 150)
+    assert len(began.read_text()) < 10  # scored and explained
+
+
+def test_a_case_fails_with_more_failed_calls_than_a_world_is_made_for(desk: Path) -> None:
+    made = [(("refund", {"order": "A1", "amount": n}), UNAVAILABLE) for n in range(1, 102)]
+    suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 0}})
+    assert score_messages(suite, "one", answered(*made[:100])).passed
+    result = score_messages(suite, "one", answered(*made))
+    assert (result.passed, result.failure) == (False, "wrong_state")
+    (row,) = result.scores["state"].checks
+    assert "more than 100 different calls" in row.reason
+    assert 'set "play_failed_calls": true' in row.reason
+
+
+WRITTEN = {"role": "assistant", "content": json.dumps({"name": REFUND[0], "arguments": REFUND[1]})}
+
+
+@pytest.mark.parametrize(("id", "status"), [("c0", ("refused",)), ("c1", ()), (None, ())])
+def test_a_late_answer_to_an_earlier_call_answers_no_written_call(
+    desk: Path, id: str | None, status: tuple[str, ...]
+) -> None:
+    messages = answered((LOOK, None))
+    messages[2:2] = [WRITTEN, {"role": "tool", "tool_call_id": id, **OK}]
+    suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 0 if status else 40}})
+    result = score_messages(suite, "one", messages)
+    assert result.passed
+    assert result.transcript is not None
+    assert result.transcript.rounds[1].status == status
+
+
+@pytest.mark.parametrize("calls", ["refund", 5, True, {"name": "refund"}, ["refund"], [5], [None]])
+def test_calls_of_any_type_are_scored(desk: Path, calls: object) -> None:
+    suite = suite_of(desk, {"expected_calls": [{"tool": "look", "params": LOOK[1]}]})
+    said = {"role": "assistant", "content": "Done.", "tool_calls": calls}
+    assert not score_messages(suite, "one", [{"role": "user", "content": "turn 1"}, said]).passed
+    assert not score_messages(suite, "one", [said, said]).passed
 
 
 def test_results_must_have_been_given_by_the_end_of_the_turn(desk: Path) -> None:

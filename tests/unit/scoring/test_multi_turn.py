@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import NO_TOOL
@@ -245,6 +246,27 @@ def test_to_repeat_what_failed_is_no_surplus() -> None:
     assert further(C, C, status="failed") == further(C, C, C, status="failed") == 1.0
     assert further(C, C, status="executed") == further(C, C, status=None) == 0.0
     assert further(C, FURTHER, status="failed") == 0.0
+
+
+def test_to_repeat_what_a_tool_answered_with_an_error_is_no_surplus() -> None:
+    def further(*contents: str) -> float | None:
+        ids = [f"c{number}" for number in range(len(contents))]
+        made = tuple(structs.replace(C, id=id) for id in ids)
+        answers: list[Any] = [
+            {"role": "tool", "tool_call_id": id, "content": content}
+            for id, content in zip(ids, contents, strict=True)
+        ]
+        status: tuple[CallStatus, ...] = ("executed",)
+        rounds = [
+            Round(Reply(message={"role": "assistant"}, calls=(each,)), (answer,), status=status)
+            for each, answer in zip(made, answers, strict=True)
+        ]
+        transcript = Transcript((), tuple(rounds))
+        return score_transcript(resolved(None, **CHAIN), transcript).values["no_extra_calls"]
+
+    error, ok = '{"error": "503 try again"}', '{"ok": true}'
+    assert further(error, ok) == further(error, error, ok) == 1.0
+    assert further(ok, ok) == further(error, ok, ok) == 0.0
 
 
 def test_a_surplus_call_is_shown_where_it_was_made() -> None:

@@ -14,6 +14,7 @@ import pytest
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.replay import first_missing
 from pytest_tooleval.engine.clients.own_loop import OwnLoop
+from pytest_tooleval.engine.clients.returned import read_result
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.toolbox import Toolbox
@@ -501,6 +502,45 @@ def test_a_run_is_told_in_its_rounds_and_loses_no_call(runner: Runner, folder: P
     assert calls(transcript) == [("search", {}), ("search", {}), ("book", {})]
     assert transcript.replies[-1].text == "Cut"
     assert measures_of(transcript).prompt_tokens == 16
+
+
+SYSTEM = {"role": "system", "content": "Be brief."}
+FIRST, SECOND = ({"role": "user", "content": text} for text in ("Find one.", "Book it."))
+SECOND_IN_PARTS = {"role": "user", "content": [{"type": "text", "text": "Book it."}]}
+GO_ON = {"role": "user", "content": "Please go on."}
+
+
+def says(content: str | None, *names: str) -> dict[str, Any]:
+    made = [{"id": "c", "function": {"name": name, "arguments": "{}"}} for name in names]
+    return {"role": "assistant", "content": content, **({"tool_calls": made} if made else {})}
+
+
+TOOL = {"role": "tool", "tool_call_id": "c", "content": "ok"}
+EARLIER = [FIRST, says(None, "search"), TOOL, says("Found.")]
+RUN = [says(None, "book"), TOOL, GO_ON, says("Done.")]
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        RUN,
+        [SECOND, *RUN],
+        [SECOND_IN_PARTS, *RUN],
+        [{**SECOND, "content": "[Monday] Book it."}, *RUN],
+        [SYSTEM, *RUN],
+        [SYSTEM, SECOND, *RUN],
+        [*EARLIER, SECOND, *RUN],
+        [SYSTEM, *EARLIER, SECOND, *RUN],
+        # Either what the user said or what the assistant and its tools said was changed.
+        [SYSTEM, {**FIRST, "content": "[Monday] Find one."}, *EARLIER[1:], SECOND, *RUN],
+        [*EARLIER[:2], {**TOOL, "content": "(cut)"}, says("FOUND"), SECOND, *RUN],
+    ],
+)
+def test_of_a_returned_run_only_the_prompt_is_cut_off(returned: list[Any]) -> None:
+    prompt = [{"role": "system", "content": "You book."}, *EARLIER, SECOND]
+    read = read_result(ModelSpec("agent", callable="a:b"), returned, prompt, 0.0).rounds
+    made = [each.message.get("tool_calls", [{}])[0].get("function", {}).get("name") for each in read]
+    assert made == ["book", None]
 
 
 def test_a_whole_run_is_recorded_and_replayed(runner: Runner, folder: Path) -> None:
