@@ -7,11 +7,9 @@ import hashlib
 import random
 from collections.abc import Callable
 from collections.abc import Mapping
-from collections.abc import Sequence
 from collections.abc import Set
 from dataclasses import dataclass
 from dataclasses import field
-from pathlib import Path
 from typing import Any
 
 from msgspec import structs
@@ -32,7 +30,6 @@ from ..suite.model import ResolvedCase
 from .cassettes.cassette import Cassette
 from .cassettes.cassette import key_of
 from .cassettes.cassette import question
-from .cassettes.modules import imported_by
 from .clients.base import ChatAnswer
 from .clients.base import ChatClient
 from .clients.base import ChatRequest
@@ -99,6 +96,7 @@ def load_client(spec: ModelSpec) -> None:
     question would wait for both.
     """
     client_for(spec)
+    _ = spec.modules  # read from the sources of an agent
     if not (spec.callable or spec.model == LEXICAL or spec.protocol):
         from .clients.litellm_client import load_before_asking
 
@@ -186,11 +184,6 @@ Asked = Mapping[str, Any]
 Answered = Reply | tuple[Round, ...]
 
 
-def modules_of(spec: ModelSpec) -> Sequence[Path]:
-    """The files of its project that an agent imports besides its own module, which is in its key."""
-    return imported_by(spec.callable, spec.folder) if spec.callable and spec.folder else ()
-
-
 def last_of(answered: Answered) -> Reply:
     """The reply, or the last one of a whole run."""
     return answered if isinstance(answered, Reply) else answered[-1].reply
@@ -242,7 +235,7 @@ class Asker:
             run = read_run(answer, request, cached=False)
             if options.read is not None:
                 options.read(last_of(run))
-            cassette.add(key, asked, answer, modules_of(self.spec))
+            cassette.add(key, asked, answer, self.spec.modules)
         except _Recorded as meanwhile:
             return read_run(meanwhile.answer, request, cached=True)
         finally:

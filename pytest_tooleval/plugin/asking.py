@@ -311,9 +311,20 @@ class Asking:
                 return None
             wanted = self.settings.cassette is not None
             self._cassettes[suite_path] = Cassette(
-                folder / name, record, wanted=wanted, appender=self._appender, claims=self._claims
+                folder / name,
+                record,
+                wanted=wanted,
+                appender=self._appender,
+                claims=self._claims,
+                project=self._project,
             )
         return self._cassettes[suite_path]
+
+    @property
+    def _project(self) -> Path | None:
+        """The folder of the config, from which agents and their modules are found."""
+        named = (*self.settings.models, self.settings.judge, self.settings.user)
+        return next((spec.folder for spec in named if spec is not None and spec.callable), None)
 
     @cached_property
     def _kept(self) -> tuple[Path | None, RecordMode]:

@@ -62,7 +62,58 @@ def test_a_replay_names_the_modules_of_the_agent_that_changed_since(project: Pro
         (project.path / path).write_text("# changed\n")
     result = project.run(*replay)
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*changed since the recording: ../kit/prompts.py; if that may change*"])
+    result.stdout.fnmatch_lines(["*changed since the recording: kit/prompts.py; if that may change*"])
+
+
+def packaged(project: Project) -> None:
+    """An agent in a package in `src`, with modules beside it, in the root folder and elsewhere."""
+    agent = (
+        (project.path / "my_agent.py").read_text().replace("__file__).parent", "__file__).parents[2]")
+    )
+    for name, text in {
+        "app/agent.py": "from . import prompts\nimport common, installed\n" + agent,
+        "app/__init__.py": "",
+        "app/prompts.py": "",
+        "../common.py": "",
+        "../venv/site-packages/installed.py": "",
+    }.items():
+        project.write(f"src/{name}", text)
+    project.write("pytest.ini", "[pytest]\npythonpath = . src venv/site-packages\n")
+    project.write("tooleval.toml", '[models.agent]\ncallable = "app.agent:answer"\n')
+
+
+def test_the_modules_of_a_package_are_those_of_the_project(project: Project) -> None:
+    packaged(project)
+    project.suite(right("a"), right("b"))
+    project.run_subprocess(CASSETTE).assert_outcomes(passed=2)
+    first, second = entries(project)
+    names = ["common.py", "src/app/__init__.py", "src/app/prompts.py"]
+    assert sorted(first["digests"]) == names  # type: ignore[call-overload]
+    assert "digests" not in second  # it may be long
+    assert first["modules"] == second["modules"]
+    for name in (*names, "venv/site-packages/installed.py"):
+        project.write(name, "# changed\n")
+    (project.path / names[0]).unlink()
+    result = project.run_subprocess(CASSETTE, "--tooleval-record=none", "-n", "2")
+    result.assert_outcomes(passed=2)
+    line = f"*changed since the recording: {', '.join(names)}; if that may*"
+    result.stdout.fnmatch_lines([line])
+    assert result.stdout.str().count("changed since") == 1
+
+
+def test_a_cassette_may_be_moved_and_recorded_again(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("prompts.py", "")
+    agent = project.path / "my_agent.py"
+    agent.write_text("import prompts\n" + agent.read_text())
+    project.run(CASSETTE)
+    (project.path / "far" / "away").mkdir(parents=True)
+    (project.path / "tapes").rename(project.path / "far" / "away" / "tapes")
+    moved = "--tooleval-cassette=far/away/tapes"
+    project.run(moved, "--tooleval-record=none").stdout.no_fnmatch_line("*changed since*")
+    project.write("prompts.py", "# changed\n")
+    project.run(moved, "--tooleval-record=all").assert_outcomes(passed=1)
+    project.run(moved, "--tooleval-record=none").stdout.no_fnmatch_line("*changed since*")
 
 
 def test_an_agent_whose_code_has_changed_is_asked_anew(project: Project) -> None:

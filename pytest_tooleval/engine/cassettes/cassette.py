@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import threading
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,14 +27,15 @@ from ...errors import os_reason
 from ...secrets import scrub_json
 from ...secrets import secret_values
 from ...text import counted
+from ...text import first_few
 from ..clients.base import ChatAnswer
 from ..clients.base import ChatRequest
+from ..models.modules import changed
+from ..models.modules import name_of
 from ..models.spec import ModelSpec
 from .appending import Appender
 from .appending import try_appending
 from .claims import Claims
-from .modules import changed
-from .modules import digests_of
 from .why_missing import canonical
 from .why_missing import nearest
 from .why_missing import recorded_questions
@@ -46,12 +48,17 @@ _EXPLAINED = 10
 
 
 class _Line(msgspec.Struct):
-    """A line, but for the question."""
+    """A line, but for the question.
+
+    `modules` names those that the agent imported; `digests`, in the first line with this name, lists
+    them.
+    """
 
     key: str
     answer: dict[str, Any]
     version: int = 1
-    modules: dict[str, str] = {}
+    modules: str = ""
+    digests: dict[str, str] = {}
 
 
 _LINE = msgspec.json.Decoder(_Line)
@@ -124,6 +131,7 @@ class Cassette:
         wanted: bool = False,
         appender: Appender | None = None,
         claims: Claims | None = None,
+        project: Path | None = None,
     ) -> None:
         self.path = path
         self.mode: RecordMode = mode
@@ -140,9 +148,12 @@ class Cassette:
         self._answers: dict[str, ChatAnswer] = {}
         self._looked = False
         self._read_bytes = self._read_lines = 0
-        # The modules that agents imported when they gave an answer, by its key; and of those replayed.
-        self._modules: dict[str, dict[str, str]] = {}
-        self._replayed_with: set[tuple[str, str]] = set()
+        # Modules that agents imported, by their name: those on the file, those of answers by key, and
+        # those of answers that were replayed.
+        self._project = project
+        self._digests: dict[str, Mapping[str, str]] = {}
+        self._modules: dict[str, str] = {}
+        self._replayed_with: set[str] = set()
         self._secrets: tuple[str, ...] | None = None
         self._explained = 0
         self._questions: list[tuple[int, dict[str, Any]]] | None = None
@@ -180,8 +191,8 @@ class Cassette:
             return self._replayed(key)
 
     def _replayed(self, key: str) -> ChatAnswer | None:
-        if self._modules:
-            self._replayed_with.update(self._modules.get(key, {}).items())
+        if key in self._modules:
+            self._replayed_with.add(self._modules[key])
         return self._answers.get(key)
 
     @property
@@ -243,11 +254,11 @@ class Cassette:
         key: str,
         asked: Mapping[str, Any],
         answer: ChatAnswer,
-        modules: Sequence[Path] = (),
+        modules: Mapping[str, str] = {},
     ) -> None:
         """Append the answer to the file, at once and in one write. It holds even if that fails.
 
-        `modules` are the files that the agent imports which gave the answer.
+        `modules` are the digests of what the agent imports that gave it.
         """
         # Scrubbed before it becomes JSON, which would write a quote inside a key differently. The
         # answer itself has been scrubbed already, and must replay as it was scored.
@@ -260,8 +271,9 @@ class Cassette:
             "asked": shown,
             "answer": _stored(answer),
         }
-        if beside := digests_of(modules, self.path.parent):
-            line["modules"] = beside
+        name = name_of(modules) if modules else ""
+        if modules:
+            line |= {"modules": name} if name in self._digests else {"modules": name, "digests": modules}
         data = json.dumps(line).encode() + b"\n"
         with self._lock:
             self._answers[key] = answer
@@ -271,6 +283,7 @@ class Cassette:
                 self._unwritten = error
                 self._unrecorded += 1
                 return
+            self._note(key, name, modules)
             # Nobody else has written, neither before nor between: there is nothing to read.
             if start == self._read_bytes and end == start + len(data):
                 self._read_bytes = end
@@ -288,15 +301,29 @@ class Cassette:
         if self.damaged:
             numbers = ", ".join(map(str, self.damaged))
             found.append(f"cassette {self.path}: line {numbers} cannot be read and was skipped")
-        if names := changed(self._replayed_with, self.path.parent):
+        if self._project is not None and (names := changed(self._replayed_modules, self._project)):
             found.append(
-                f"cassette {self.path}: changed since the recording: {', '.join(names)}; if that may "
+                f"cassette {self.path}: changed since the recording: {first_few(names)}; if that may "
                 "change what the agent answers, record again with --tooleval-record=all"
             )
         if self._unrecorded:
             answers = counted(self._unrecorded, "answer")
             found.append(f"{self._unwritable}; {answers} scored and not recorded")
         return found
+
+    @property
+    def _replayed_modules(self) -> Iterator[tuple[str, str]]:
+        for name in self._replayed_with:
+            yield from self._digests.get(name, {}).items()
+
+    def _note(self, key: str, name: str, modules: Mapping[str, str]) -> None:
+        """Note which modules an answer was given with."""
+        if modules:
+            self._digests[name] = modules
+        if name:
+            self._modules[key] = name
+        else:
+            self._modules.pop(key, None)
 
     def _read_on(self) -> None:
         """Take in the whole lines that the file has and this object has not seen."""
@@ -352,8 +379,7 @@ class Cassette:
                 f"but this pytest-tooleval reads version {VERSION}; delete it and record again",
                 kind="replay",
             )
-        if entry.modules:
-            self._modules[entry.key] = entry.modules
+        self._note(entry.key, entry.modules, entry.digests)
         return entry.key, msgspec.convert(entry.answer, ChatAnswer)
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
@@ -15,7 +13,9 @@ from typing import Any
 from typing import Literal
 from typing import get_args
 
-from ...writing import code_of
+from .modules import digest_of
+from .modules import imported_modules
+from .modules import own_module
 from .prices import provider_of
 from .traits import needs_responses
 
@@ -130,7 +130,13 @@ class ModelSpec:
         """
         if not self.callable:
             return self.model
-        return f"callable:{self.callable}{_fingerprint(self.callable, self.folder)}"
+        own = own_module(self.callable, self.folder)
+        return f"callable:{self.callable}" + (f"@{digest_of(own[0])}" if own else "")
+
+    @functools.cached_property
+    def modules(self) -> Mapping[str, str]:
+        """The modules of its project that an agent imports, with their digests."""
+        return imported_modules(self.callable, self.folder) if self.callable and self.folder else {}
 
     def part(self, count: int, number: int) -> ModelSpec:
         """The model with part `number` (from 0) of its limits, which are divided by `count`."""
@@ -154,14 +160,3 @@ class ModelSpec:
 def share(total: int, count: int, number: int) -> int:
     """Part `number` (from 0) of `total` in `count` parts, which differ by at most 1; at least 1."""
     return max(1, total // count + (number < total % count))
-
-
-def _fingerprint(target: str, folder: Path | None) -> str:
-    """`@` and the start of the SHA-256 of the module's file; empty where there is no such file."""
-    module = target.partition(":")[0].replace(".", "/")
-    for place in (folder, *map(Path, sys.path)):
-        for name in (f"{module}.py", f"{module}/__init__.py"):
-            file = place / name if place is not None else None
-            if file is not None and file.is_file():
-                return "@" + hashlib.sha256(code_of(file)).hexdigest()[:12]
-    return ""

@@ -1,0 +1,122 @@
+"""The modules of an agent: its own, which is in the key of its answers, and those that it imports.
+
+These are noted beside the answers, and not in the key. When one has changed, the replay goes on, and the
+run names it. The imports are read from the source, as a strict replay must not import the agent, and as
+which modules are loaded varies with the tests that run.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import sys
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...writing import code_of
+
+_INSTALLED = {"site-packages", "dist-packages"}
+_STANDARD = Path(os.__file__).parent
+
+
+def own_module(target: str, folder: Path | None) -> tuple[Path, Path] | None:
+    """The file of `module:object`, and where it was found: in this folder, or in one of Python's."""
+    name = target.partition(":")[0]
+    found = ((_file(name, place), place) for place in _places(folder))
+    return next(((file, place) for file, place in found if file is not None), None)
+
+
+def imported_modules(target: str, folder: Path) -> dict[str, str]:
+    """A digest of each module of the project that an agent imports, directly or not, but for its own.
+
+    They are known by their paths from the folder. Of the project are modules in the folder, and those
+    found where the agent is, unless they are installed.
+    """
+    own = own_module(target, folder)
+    if own is None:
+        return {}
+    roots = [folder.resolve(), own[1]]
+    places = [place for place in _places(folder) if any(map(place.is_relative_to, roots))]
+    own_places = [place for place in places if not _is_installed(place)]
+    digests: dict[str, str] = {}
+    for file in _imported(target.partition(":")[0], own_places):
+        if file != own[0] and (path := _path_from(folder, file)) and (digest := digest_of(file)):
+            digests[path] = digest
+    return digests
+
+
+def changed(recorded: Iterable[tuple[str, str]], folder: Path) -> list[str]:
+    """The paths of the modules that no longer have their digest."""
+    recorded = set(recorded)
+    now = {path: digest_of(folder / path) for path, _ in recorded}
+    return sorted({path for path, digest in recorded if now[path] != digest})
+
+
+def digest_of(file: Path) -> str:
+    """The start of the SHA-256 of a module's code; empty where it cannot be read."""
+    try:
+        return hashlib.sha256(code_of(file)).hexdigest()[:12]
+    except OSError:
+        return ""
+
+
+def name_of(modules: Mapping[str, str]) -> str:
+    """A short name for these modules as they are."""
+    return hashlib.sha256(repr(sorted(modules.items())).encode()).hexdigest()[:12]
+
+
+def _places(folder: Path | None) -> list[Path]:
+    places = [*([folder] if folder is not None else []), *map(Path, sys.path)]
+    return list(dict.fromkeys(place.resolve() for place in places))
+
+
+def _is_installed(place: Path) -> bool:
+    return bool(_INSTALLED.intersection(place.parts)) or place.is_relative_to(_STANDARD)
+
+
+def _path_from(folder: Path, file: Path) -> str:
+    try:
+        return os.path.relpath(file, folder.resolve()).replace(os.sep, "/")
+    except ValueError:  # on Windows, from one drive to another
+        return ""
+
+
+def _imported(first: str, places: Sequence[Path]) -> Iterator[Path]:
+    """The file of a module, and of all that it and the packages around it import from these places."""
+    waiting, seen = [first], set[str]()
+    while waiting:
+        parts = waiting.pop().split(".")
+        for end in range(1, len(parts) + 1):
+            name = ".".join(parts[:end])
+            if name not in seen:
+                seen.add(name)
+                found = (_file(name, place) for place in places)
+                if (file := next(filter(None, found), None)) is not None:
+                    yield file
+                    is_package = file.name == "__init__.py"
+                    waiting += _imports(file, parts[: end if is_package else end - 1])
+
+
+def _file(name: str, place: Path) -> Path | None:
+    path = place.joinpath(*name.split("."))
+    files = (path / "__init__.py", path.with_name(f"{path.name}.py"))
+    return next(filter(Path.is_file, files), None)
+
+
+def _imports(file: Path, package: list[str]) -> Iterator[str]:
+    """The modules, or names in modules, that a file of this package imports."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, ValueError, SyntaxError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (f"{base}.{each.name}".lstrip(".") for each in node.names)
