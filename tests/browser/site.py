@@ -99,6 +99,8 @@ class Site:
         if not self.page.url.startswith(self.base) or self.page.evaluate(_HOLDS):
             self.load()
         self.go("new")
+        # What the last page still asks for would come back as a file that is not there.
+        self.settle()
         for each in self.folder.iterdir():
             if each.is_dir():
                 shutil.rmtree(each)
