@@ -16,7 +16,7 @@ needs_asyncio = pytest.mark.skipif(
 
 
 def test_the_baseline_knows_the_weather(tooleval: Any) -> None:
-    result = tooleval.run_sync("weather.tooleval.json", "forecast-five-days", model="baseline/lexical")
+    result = tooleval.run_sync("weather.tooleval.json", "forecast-five-days", model="builtin/lexical")
 
     assert result.passed, result.reason
     assert result.scores["overall"] == 1.0

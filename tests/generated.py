@@ -143,7 +143,7 @@ def presets() -> str:
     rows = [
         (f"`{name}`", each.meaning, f"`{options_text(each.sets)}`") for name, each in PRESETS.items()
     ]
-    return table(("`--tooleval-gate=`", "means", "sets"), rows)
+    return table(("`--tooleval-preset=`", "means", "sets"), rows)
 
 
 def document() -> str:

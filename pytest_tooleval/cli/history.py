@@ -202,7 +202,7 @@ def compare(
         _print_json(found)
     else:
         *lines, verdict = render_comparison(found, "comparison")
-        print_lines([*lines, verdict.replace("--tooleval-strict", "--strict")])
+        print_lines([*lines, verdict.replace("--tooleval-fail-inconclusive", "--strict")])
     if found.failed:
         raise SystemExit(1)
 

@@ -61,7 +61,7 @@ def _sets(preset: str) -> dict[str, Setting]:
     return {key: value for key, value in PRESETS[preset].sets.items() if key in _JUDGED}
 
 
-_GATE = _JUDGED["gate"]._replace(
+_PRESET = _JUDGED["preset"]._replace(
     help="set options, unless you set them yourself: "
     + "; ".join(f"{name}: {options_text(_sets(name))}" for name in PRESETS)
 )
@@ -85,7 +85,7 @@ def _with_options(options: Sequence[Option]) -> Callable[[_Command], _Command]:
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN.json|FOLDER...")
-@_with_options([*({**_JUDGED, "gate": _GATE}.values()), *OUTPUTS, _JUNIT])
+@_with_options([*({**_JUDGED, "preset": _PRESET}.values()), *OUTPUTS, _JUNIT])
 @folder_option
 def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     """Join the shards of a run, and judge it.
@@ -102,7 +102,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     store = store_of(folder)
     try:
         files = read_files({name: given.get(name) for name in _FILES}, Path.cwd())
-        parts = _shards(runs, given.get("gate"))
+        parts = _shards(runs, given.get("preset"))
         read = {Path(part.path).resolve() for part in parts}
         for name, file in files.items():
             if file.resolve() in read:
@@ -123,15 +123,15 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     raise SystemExit(_UNWRITTEN if unwritten else document.run.exitstatus)
 
 
-def _shards(runs: Sequence[str], gate: str | None) -> list[Part]:
+def _shards(runs: Sequence[str], preset: str | None) -> list[Part]:
     from ..verdicts.merge import check_parts
     from ..verdicts.merge import read_parts
 
     parts = read_parts(list(_documents(runs)))
     check_parts(parts)
-    rule = PRESETS[gate].sets.get("pass") if gate else None
+    rule = PRESETS[preset].sets.get("pass") if preset else None
     if rule and "pass" not in parts[0].run.options:
-        raise click.UsageError(f"--gate={gate}: the shards must be run with --tooleval-pass={rule}")
+        raise click.UsageError(f"--preset={preset}: the shards must be run with --tooleval-pass={rule}")
     return parts
 
 
@@ -172,7 +172,7 @@ def _asked(given: Mapping[str, Any], judging: Mapping[str, Any], store: Path) ->
     for key, value in typed.items():
         if _JUDGED[key].between:
             _JUDGED[key].check(value)
-    name: str | None = typed.get("gate") or ini.get("gate")
+    name: str | None = typed.get("preset") or ini.get("preset")
     preset = _sets(name) if name else {}
     sets = {key: value for key, value in preset.items() if key not in {**typed, **ini}}
     options: dict[str, Any] = {**typed, **sets}
@@ -189,7 +189,7 @@ def _asked(given: Mapping[str, Any], judging: Mapping[str, Any], store: Path) ->
         read_gates(
             look,
             options.get("confidence"),
-            by_ini=() if "gate" in typed else sets,
+            by_ini=() if "preset" in typed else sets,
         ),
         read_baseline(
             options.get("baseline"),
@@ -198,7 +198,7 @@ def _asked(given: Mapping[str, Any], judging: Mapping[str, Any], store: Path) ->
             load,
             by_preset="baseline" in sets,
         ),
-        bool(options.get("strict") or ini.get("strict")),
+        bool(options.get("fail_inconclusive") or ini.get("fail_inconclusive")),
         not given.get("no_history") and not ini.get("no_history"),
         {_JUDGED[key].name: value for key, value in options.items()},
     )

@@ -37,7 +37,7 @@ def models(context: click.Context) -> None:
     if not specs:
         click.echo(
             "no models are configured here: add a table [tool.tooleval.models.NAME] to pyproject.toml; "
-            "litellm names such as openai/gpt-4o and baseline/lexical work without one"
+            "litellm names such as openai/gpt-4o and builtin/lexical work without one"
         )
         return
     rows = [

@@ -87,7 +87,7 @@ def new(
     _write(path, name or default_name, tool, description, types, prompt, expected)
     shown = printable(shlex.quote(path.as_posix()))
     click.echo(f"wrote {printable(str(path))}: 1 tool, 1 case")
-    click.echo(f"run it, offline: pytest {shown} --tooleval-model=baseline/lexical")
+    click.echo(f"run it, offline: pytest {shown} --tooleval-model=builtin/lexical")
     click.echo(f"after a change: tooleval validate {shown}")
 
 

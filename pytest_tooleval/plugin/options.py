@@ -17,7 +17,7 @@ RECORD_MODES = ("none", "new", "all")
 _MODELS = (
     Option(
         "model",
-        "a name from the config, a litellm name, or baseline/lexical; repeatable",
+        "a name from the config, a litellm name, or builtin/lexical; repeatable",
         "NAME[,NAME...]",
         many=True,
     ),

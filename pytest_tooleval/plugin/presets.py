@@ -1,4 +1,4 @@
-"""`--tooleval-gate`: sets options that neither the command line nor the ini file sets."""
+"""`--tooleval-preset`: sets options that neither the command line nor the ini file sets."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class AppliedPreset(NamedTuple):
 
     @property
     def text(self) -> str:
-        return f"--tooleval-gate={self.name} sets {options_text(self.sets)}"
+        return f"--tooleval-preset={self.name} sets {options_text(self.sets)}"
 
 
 def apply_preset(config: pytest.Config) -> AppliedPreset:
-    given: str | None = config.getoption("tooleval_gate")
-    name = given or str(config.getini("tooleval_gate"))
+    given: str | None = config.getoption("tooleval_preset")
+    name = given or str(config.getini("tooleval_preset"))
     if not name:
         return AppliedPreset("", {}, by_ini=False)
     if name not in PRESETS:
-        raise pytest.UsageError(f"tooleval_gate: expected {', '.join(PRESETS)}, got {name}")
+        raise pytest.UsageError(f"tooleval_preset: expected {', '.join(PRESETS)}, got {name}")
     sets = {option: value for option, value in PRESETS[name].sets.items() if not _is_set(config, option)}
     for option, value in sets.items():
         setattr(config.option, f"tooleval_{option}", value)

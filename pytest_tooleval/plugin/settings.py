@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 NO_MODEL = (
     "no model is set: use --tooleval-model=NAME, or set tooleval_models in the ini file "
-    "(baseline/lexical needs no key and no network)"
+    "(builtin/lexical needs no key and no network)"
 )
 
 
@@ -167,7 +167,8 @@ def _read(config: pytest.Config, preset: AppliedPreset, part: Part | None) -> Se
         most_trials=most_trials,
         gates=gates,
         baseline=baseline,
-        strict=config.getoption("tooleval_strict") or _ini_flag(config, "tooleval_strict"),
+        strict=config.getoption("tooleval_fail_inconclusive")
+        or _ini_flag(config, "tooleval_fail_inconclusive"),
         files=_files(config),
         events=config.getoption("tooleval_events"),
         history=not config.getoption("tooleval_no_history") and _ini_flag(config, "tooleval_history"),

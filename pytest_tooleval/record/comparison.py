@@ -151,7 +151,8 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
         Verdict, doc("failed if a model did or nothing could be compared; else the worst.")
     ]
     failed: Annotated[
-        bool, doc("Whether it fails the run; if inconclusive, it does with --tooleval-strict.")
+        bool,
+        doc("Whether it fails the run; if inconclusive, it does with --tooleval-fail-inconclusive."),
     ]
     message: Annotated[str, doc("The comparison in one line.")]
 

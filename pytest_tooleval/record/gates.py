@@ -21,7 +21,8 @@ class Gate(Struct, frozen=True, kw_only=True, gc=False):
         Verdict, doc("The verdict. Inconclusive: the interval includes the value that is needed.")
     ]
     failed: Annotated[
-        bool, doc("Whether it fails the run; if inconclusive, it does with --tooleval-strict.")
+        bool,
+        doc("Whether it fails the run; if inconclusive, it does with --tooleval-fail-inconclusive."),
     ]
     message: Annotated[str, doc("The gate and its verdict in one line.")]
     model: Annotated[str | None, doc("The model judged; null for all.")] = None

@@ -51,12 +51,12 @@ def read_number(text: str) -> float:
 def strict_text(strict: bool) -> str:
     """The end of the message of an inconclusive verdict: whether it fails the run."""
     if strict:
-        return "; --tooleval-strict makes this fail the run"
-    return " (does not fail the run; --tooleval-strict would)"
+        return "; --tooleval-fail-inconclusive makes this fail the run"
+    return " (does not fail the run; --tooleval-fail-inconclusive would)"
 
 
 JUDGING = (
-    Option("gate", "set the usual options of a gate at once", choices=tuple(PRESETS), ini="string"),
+    Option("preset", "set the usual options of a gate at once", choices=tuple(PRESETS), ini="string"),
     Option(
         "fail-under",
         "gate on the share of cases that pass, or the mean of a metric; repeatable",
@@ -79,7 +79,7 @@ JUDGING = (
         type=float,
         between=(0.5, 0.9999),
     ),
-    Option("strict", "fail on inconclusive verdicts", ini="bool"),
+    Option("fail-inconclusive", "fail on inconclusive verdicts", ini="bool"),
     Option(
         "baseline",
         "fail on a significant drop from an earlier run: a JSON file, good, @TAG, ...",

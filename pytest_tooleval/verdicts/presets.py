@@ -1,4 +1,4 @@
-"""The presets of `--tooleval-gate`."""
+"""The presets of `--tooleval-preset`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Preset(NamedTuple):
 PRESETS = {
     "strict": Preset(
         "every trial of every case must pass, and inconclusive verdicts fail",
-        {"pass": "all", "strict": True},
+        {"pass": "all", "fail_inconclusive": True},
     ),
     "pr": Preset(
         "most cases pass, and no significant drop from the last good run",

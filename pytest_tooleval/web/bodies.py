@@ -75,7 +75,7 @@ class NewRun(Body, kw_only=True):
     thresholds: list[str] = []
     cassette: str | None = None
     record: str | None = None
-    gate: str | None = None
+    preset: str | None = None
 
     def __post_init__(self) -> None:
         if self.cases is not None and len(self.files) > 1:

@@ -78,7 +78,7 @@ def pytest_arguments(run: NewRun, allowed_tools: Sequence[str]) -> list[str]:
         "max-cost": run.max_cost,
         "cassette": run.cassette,
         "record": run.record,
-        "gate": run.gate,
+        "preset": run.preset,
     }
     return [
         *chosen,

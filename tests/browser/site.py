@@ -202,7 +202,7 @@ class Site:
         if self.kept:
             shutil.copytree(self.folder.parent / self.kept, store)
         else:
-            self.kept = self.run("agent", "baseline/lexical")
+            self.kept = self.run("agent", "builtin/lexical")
             shutil.copytree(store, self.folder.parent / self.kept)
         return self.kept
 

@@ -668,7 +668,7 @@ def test_run_again_offers_what_that_run_had(site: Site) -> None:
 
 def test_only_the_cases_that_were_chosen_run(seeded: Site) -> None:
     page = seeded.page
-    seeded.go("run?file=weather.tooleval.json&model=agent&model=baseline/lexical")
+    seeded.go("run?file=weather.tooleval.json&model=agent&model=builtin/lexical")
     page.get_by_text("Choose cases").click()
     page.get_by_label(TOKYO).uncheck()
     assert page.get_by_text("1 case on 2 models").is_visible()
@@ -902,7 +902,7 @@ def test_hostile_texts_run_nothing_and_break_no_layout(site: Site) -> None:
 def test_many_cases_keep_the_page_responsive(site: Site) -> None:
     site.write("many.tooleval.json", counted(800))
     page = site.page
-    site.go("run?file=many.tooleval.json&model=baseline/lexical")
+    site.go("run?file=many.tooleval.json&model=builtin/lexical")
     page.evaluate(
         """() => {
           window.longest = 0;

@@ -106,7 +106,7 @@ def examples(tmp_path: Path) -> Examples:
 
 
 def test_the_first_command_is_green(examples: Examples) -> None:
-    result = examples.run("examples/weather.tooleval.json", "--tooleval-model=baseline/lexical", "-v")
+    result = examples.run("examples/weather.tooleval.json", "--tooleval-model=builtin/lexical", "-v")
 
     assert result.returncode == 0, result.stdout
     cases = examples.document["cases"]
@@ -126,7 +126,7 @@ def test_the_folder_replays_real_passes_and_real_failures(examples: Examples) ->
     assert {model: found[model] for model in RECORDED} == RECORDED
     for row in document["models"]:
         assert row["cached"] == (row["trials"] if row["model"] in RECORDED else 0)
-    assert found["baseline/lexical"]["Weather API Suite"] == (6, 0)
+    assert found["builtin/lexical"]["Weather API Suite"] == (6, 0)
 
     # Answers that an older version of a suite has left would only confuse a reader.
     cassettes = (EXAMPLES / "cassettes").glob("*.jsonl")

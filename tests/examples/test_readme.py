@@ -21,7 +21,7 @@ PYTHON = re.findall(r"^```python.*?\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL
 def test_it_opens_with_two_commands_that_need_no_key() -> None:
     commands = re.findall(r"^    (python3 -m venv .*)$", README, re.MULTILINE)
     assert [command.split(" && ")[-1] for command in commands] == [
-        ".venv/bin/pytest examples/weather.tooleval.json --tooleval-model=baseline/lexical -v",
+        ".venv/bin/pytest examples/weather.tooleval.json --tooleval-model=builtin/lexical -v",
         ".venv/bin/pytest -n 4",
     ]
     assert '/bin/pytest" -n 4 ' in (ROOT / ".ci/run").read_text(encoding="utf-8")
@@ -36,9 +36,9 @@ def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyte
 
 def test_the_suite_runs_on_the_baseline(pytester: pytest.Pytester) -> None:
     pytester.path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
-    result = pytester.runpytest("--tooleval-model=baseline/lexical", "-v")
+    result = pytester.runpytest("--tooleval-model=builtin/lexical", "-v")
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["weather.tooleval.json::paris[[]baseline/lexical] PASSED 1.00*"])
+    result.stdout.fnmatch_lines(["weather.tooleval.json::paris[[]builtin/lexical] PASSED 1.00*"])
 
 
 def test_the_failure_and_the_table_are_what_a_run_prints(pytester: pytest.Pytester) -> None:
@@ -64,7 +64,7 @@ def test_the_failure_and_the_table_are_what_a_run_prints(pytester: pytest.Pytest
                     "tool_calls": [{"id": "1", "type": "function", "function": call}]}
         """
     )
-    model = "--tooleval-model=my-agent,baseline/lexical"
+    model = "--tooleval-model=my-agent,builtin/lexical"
     result = pytester.runpytest(model)
     gated = pytester.runpytest(model, "--tooleval-fail-under=0.9")
     output = result.stdout.str() + gated.stdout.str()
@@ -95,7 +95,7 @@ def test_the_scorer_is_a_metric_that_can_have_a_threshold(pytester: pytest.Pytes
     pytester.path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
     pytester.makeconftest(PYTHON[2])
     result = pytester.runpytest(
-        "--tooleval-model=baseline/lexical", "--tooleval-threshold=short_answers=1"
+        "--tooleval-model=builtin/lexical", "--tooleval-threshold=short_answers=1"
     )
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["* short_", "model * answers*"])

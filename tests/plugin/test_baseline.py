@@ -27,7 +27,7 @@ from .project import wrong
 
 CASES = 30
 
-FAILS = "--tooleval-strict makes this fail the run"
+FAILS = "--tooleval-fail-inconclusive makes this fail the run"
 
 
 def many(wrong_ones: int, **fields: Any) -> list[dict[str, Any]]:
@@ -77,7 +77,7 @@ def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> Non
     before.suite(*many(1))
     options = ("--tooleval-baseline=old.json", "--tooleval-fail-under=overall=0.5")
     told = "*went from 1.00 to 0.97 over 30 cases*up to 0.15 is not ruled out; about 2 more*chance"
-    passes = " (does not fail the run; --tooleval-strict would)"
+    passes = " (does not fail the run; --tooleval-fail-inconclusive would)"
     result = before.run(*options, "--junitxml=out.xml")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
@@ -85,7 +85,7 @@ def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> Non
     )
     (skipped,) = ET.parse(before.path / "out.xml").getroot().iterfind(".//*[@name='baseline']/skipped")
     assert "is not ruled out; about 2 more trials" in str(skipped.get("message"))
-    result = before.run(*options, "--tooleval-strict")
+    result = before.run(*options, "--tooleval-fail-inconclusive")
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"baseline INCONCLUSIVE: {told}; {FAILS}"])
     result.stdout.fnmatch_lines(["FAILED tooleval::baseline*"])
@@ -108,12 +108,12 @@ def test_few_answers_of_which_none_got_worse_are_no_alarm(
     assert result.ret == 0
     told = (
         f"no drop seen over {known} more trials of each case would decide (does not fail the run; "
-        "--tooleval-strict would)"
+        "--tooleval-fail-inconclusive would)"
     )
     assert f"baseline inconclusive: {told}" in result.outlines
     assert f"inconclusive: `{told}`" in (project.path / "out.md").read_text().splitlines()
     result.stdout.no_fnmatch_line("::warning*")
-    result = project.run(*options, "--tooleval-strict")
+    result = project.run(*options, "--tooleval-fail-inconclusive")
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"baseline INCONCLUSIVE: no drop seen *; {FAILS}"])
 
@@ -387,7 +387,7 @@ def test_cases_that_cannot_be_scored_again_are_not_comparable(
     assert (found["verdict"], found["failed"]) == ("inconclusive", False)
     assert [each["why"] for each in found["cases"]["incomparable"]] == [why] * CASES
     assert why in (older.path / "out.md").read_text()
-    assert older.run(*options, "--tooleval-strict").ret == 1
+    assert older.run(*options, "--tooleval-fail-inconclusive").ret == 1
 
 
 def test_more_trials_are_not_asked_for_what_is_not_comparable(older: Project) -> None:

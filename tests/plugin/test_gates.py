@@ -108,9 +108,9 @@ def test_a_gate_that_fails_is_a_failure(three: Project, workers: Sequence[str]) 
 
 def test_each_model_has_its_own_gate(three: Project) -> None:
     three.run(
-        "--tooleval-fail-under=overall=0.8", "--tooleval-json=out.json", model="agent,baseline/lexical"
+        "--tooleval-fail-under=overall=0.8", "--tooleval-json=out.json", model="agent,builtin/lexical"
     )
-    assert gates(three) == {"overall of agent": True, "overall of baseline/lexical": True}
+    assert gates(three) == {"overall of agent": True, "overall of builtin/lexical": True}
 
 
 PASSED = {
@@ -186,11 +186,11 @@ def test_with_confidence_a_gate_may_be_inconclusive(three: Project) -> None:
     gate = three.document()["gates"][0]
     assert (gate["confidence"], gate["value"], gate["high"]) == (0.95, 1.0, 1.0)
     assert (gate["verdict"], gate["failed"], gate["more_trials"]) == ("inconclusive", False, None)
-    three.write("pytest.ini", "[pytest]\ntooleval_strict = true\n")
+    three.write("pytest.ini", "[pytest]\ntooleval_fail_inconclusive = true\n")
     result = three.run(*options, "--tooleval-confidence=0.95")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        [(f"gate INCONCLUSIVE: {message}; --tooleval-strict makes this fail the run*")]
+        [(f"gate INCONCLUSIVE: {message}; --tooleval-fail-inconclusive makes this fail the run*")]
     )
 
 

@@ -208,7 +208,7 @@ def test_one_run_in_the_history_with_its_reports_and_annotations(project: Projec
 
 def test_gates_of_the_ini_file_are_judged_by_the_merge(project: Project) -> None:
     project.suite(*[right(f"c{i}") for i in range(9)], wrong("w"))
-    ini = "[pytest]\ntooleval_gate = pr\ntooleval_fail_under = 0.95\ntooleval_history = false\n"
+    ini = "[pytest]\ntooleval_preset = pr\ntooleval_fail_under = 0.95\ntooleval_history = false\n"
     project.write("pytest.ini", ini)
     whole = project.run("--tooleval-no-history", *FILES)
     run_shards(project, 2)
@@ -288,7 +288,7 @@ def test_shards_that_cannot_be_joined(project: Project) -> None:
     refused("Error: none: cannot be read", "none")
     refused("--fail-under=2: expected", "shards", "--fail-under=2")
     refused(f"--html={first}: is a shard; name another file", "shards", f"--html={first}")
-    refused("the shards must be run with --tooleval-pass=all", "shards", "--gate=strict")
+    refused("the shards must be run with --tooleval-pass=all", "shards", "--preset=strict")
     refused("needs a gate; add --fail-under", "shards", "--confidence=0.9")
     refused("--confidence: expected a number from 0.5", "shards", "--fail-under=1", "--confidence=2")
 

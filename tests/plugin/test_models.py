@@ -18,7 +18,7 @@ def test_without_a_model_cases_are_skipped_loudly(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "SKIPPED*no model is set: use --tooleval-model=NAME*",
-            "2 test cases were NOT EVALUATED: no model is set*baseline/lexical*",
+            "2 test cases were NOT EVALUATED: no model is set*builtin/lexical*",
         ]
     )
     assert project.calls == []
@@ -55,7 +55,7 @@ def test_an_unknown_model_is_a_usage_error_with_near_names_and_the_table(
     result.stderr.fnmatch_lines(
         [
             "ERROR: unknown model 'agnet', did you mean *agent*",
-            "*agent, other, baseline/lexical*",
+            "*agent, other, builtin/lexical*",
             "*[[]models.agnet]",
             "*model = *",
             "*api_key_env = *",
@@ -162,9 +162,9 @@ def test_a_model_named_twice_is_run_once(project: Project) -> None:
 def test_the_baseline_needs_no_config(project: Project) -> None:
     (project.path / "tooleval.toml").unlink()
     project.suite(right("a"))
-    result = project.run("-v", model="baseline/lexical")
+    result = project.run("-v", model="builtin/lexical")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["weather.tooleval.json::a[[]baseline/lexical] PASSED 1.00*"])
+    result.stdout.fnmatch_lines(["weather.tooleval.json::a[[]builtin/lexical] PASSED 1.00*"])
 
 
 def test_models_from_the_folder_of_the_ini_file(project: Project) -> None:
@@ -208,12 +208,12 @@ def test_an_effort_for_all_models_that_can_reason(project: Project) -> None:
             callable = "agent:deaf"
             """,
         )
-        models = "mine,effort,deaf,baseline/lexical"
+        models = "mine,effort,deaf,builtin/lexical"
         result = project.run("--tooleval-reasoning=low", "--tooleval-json=out.json", model=models)
         assert server.bodies[0]["reasoning_effort"] == "low"
         assert "thinking" not in server.bodies[0]
     left = "no reasoning effort sent, because this model is not known to reason (1 case)"
-    result.stdout.fnmatch_lines([f"deaf: {left}", f"baseline/lexical: {left}"])
+    result.stdout.fnmatch_lines([f"deaf: {left}", f"builtin/lexical: {left}"])
     document = project.document()
     assert {row["model"]: row["fallbacks"] for row in document["models"]}["effort"] == []
     replies = [row["trials"][0]["transcript"]["rounds"][0]["reply"] for row in document["cases"]]

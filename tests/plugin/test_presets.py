@@ -1,4 +1,4 @@
-"""`--tooleval-gate`: options by a name; single options win, and a first run needs no baseline."""
+"""`--tooleval-preset`: options by a name; single options win, and a first run needs no baseline."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from .project import wrong
 def test_pr_compares_with_the_last_good_run(project: Project) -> None:
     cases = [right(f"c{i}") for i in range(20)]
     project.suite(*cases)
-    first = project.run("--tooleval-gate=pr")
+    first = project.run("--tooleval-preset=pr")
     assert first.ret == 0
     first.stdout.fnmatch_lines(
         [
-            "tooleval: --tooleval-gate=pr sets --tooleval-fail-under=0.9 --tooleval-baseline=good",
+            "tooleval: --tooleval-preset=pr sets --tooleval-fail-under=0.9 --tooleval-baseline=good",
             "not compared with a baseline: *no good run yet: none ran everything*",
         ]
     )
-    other = project.run("--tooleval-gate=pr", model="other")
+    other = project.run("--tooleval-preset=pr", model="other")
     other.stdout.fnmatch_lines(["not compared with a baseline: no good run has one of these*"])
     project.suite(*cases[1:], wrong("c0"))
-    second = project.run("--tooleval-gate=pr")
+    second = project.run("--tooleval-preset=pr")
     assert second.ret == 0
     second.stdout.fnmatch_lines(["baseline *", "gate passed: pass_rate of agent: 0.95 >= 0.90*"])
     project.suite(*cases[8:], *[wrong(f"c{i}") for i in range(8)])
-    assert project.run("--tooleval-gate=pr").ret == 1
+    assert project.run("--tooleval-preset=pr").ret == 1
     # A single option wins, and the drop alone fails.
-    third = project.run("--tooleval-gate=pr", "--tooleval-fail-under=0.5")
+    third = project.run("--tooleval-preset=pr", "--tooleval-fail-under=0.5")
     assert third.ret == 1
-    third.stdout.fnmatch_lines(["tooleval: --tooleval-gate=pr sets --tooleval-baseline=good"])
+    third.stdout.fnmatch_lines(["tooleval: --tooleval-preset=pr sets --tooleval-baseline=good"])
     third.stdout.fnmatch_lines(["baseline FAILED: *", "gate passed: pass_rate of agent: 0.60 >= 0.50*"])
 
 
 def test_nightly_asks_anew_and_judges_by_the_interval(project: Project) -> None:
     project.suite(*[right(f"c{i}") for i in range(30)])
     project.run("--tooleval-cassette=tapes")
-    result = project.run("--tooleval-gate=nightly", "--tooleval-cassette=tapes", "--tooleval-trials=2")
+    result = project.run("--tooleval-preset=nightly", "--tooleval-cassette=tapes", "--tooleval-trials=2")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
-            "tooleval: --tooleval-gate=nightly sets --tooleval-record=all --tooleval-fail-under=0.85 *",
+            "tooleval: --tooleval-preset=nightly sets --tooleval-record=all --tooleval-fail-under=0.85 *",
             "baseline passed: *",
             "gate passed: pass_rate of agent: 1.00, its 95% interval starts at 0.89 >= 0.85*",
         ]
@@ -52,30 +52,30 @@ def test_nightly_asks_anew_and_judges_by_the_interval(project: Project) -> None:
 
 def test_strict_tolerates_nothing(project: Project) -> None:
     project.suite(*[right(f"c{i}") for i in range(3)])
-    options = ("--tooleval-gate=strict", "--tooleval-fail-under=0.9", "--tooleval-confidence=0.95")
+    options = ("--tooleval-preset=strict", "--tooleval-fail-under=0.9", "--tooleval-confidence=0.95")
     result = project.run(*options)
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["tooleval: --tooleval-gate=strict sets --tooleval-pass=all *-strict"])
+    result.stdout.fnmatch_lines(["tooleval: --tooleval-preset=strict sets --tooleval-pass=all *-strict"])
     result.stdout.fnmatch_lines(["gate INCONCLUSIVE: *"])
 
 
 def test_the_ini_file_speaks_of_all_runs(project: Project) -> None:
     project.suite(wrong("a"))
-    project.pytester.makeini("[pytest]\ntooleval_gate = pr\n")
+    project.pytester.makeini("[pytest]\ntooleval_preset = pr\n")
     (project.path / "test_plain.py").write_text("def test(): pass\n")
     assert project.run("test_plain.py").ret == 0
     result = project.run()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["gate FAILED: pass_rate of agent: 0.00 < 0.90*"])
-    project.pytester.makeini("[pytest]\ntooleval_gate = hard\n")
+    project.pytester.makeini("[pytest]\ntooleval_preset = hard\n")
     result = project.run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*tooleval_gate: expected strict, pr, nightly, got hard"])
+    result.stderr.fnmatch_lines(["*tooleval_preset: expected strict, pr, nightly, got hard"])
 
 
 def test_a_conflict_names_the_preset(project: Project) -> None:
     project.suite(right("a"))
-    result = project.run("--tooleval-gate=nightly", "--tooleval-trials=auto")
+    result = project.run("--tooleval-preset=nightly", "--tooleval-trials=auto")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--tooleval-trials=auto: how many cases pass depends on*"])
-    result.stderr.fnmatch_lines(["--tooleval-gate=nightly sets *--tooleval-confidence=0.95*"])
+    result.stderr.fnmatch_lines(["--tooleval-preset=nightly sets *--tooleval-confidence=0.95*"])

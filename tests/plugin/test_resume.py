@@ -114,7 +114,7 @@ def test_runs_that_ask_nothing_cost_no_answers(project: Project) -> None:
     project.run()
     kept = list(project.path.glob(".tooleval/answers/*/*"))
     for _ in range(3):
-        project.run(model="baseline/lexical")
+        project.run(model="builtin/lexical")
         project.run("--tooleval-estimate")
     assert list(project.path.glob(".tooleval/answers/*/*")) == kept
     assert len(list((project.path / ".tooleval" / "answers").iterdir())) == 1
@@ -122,7 +122,7 @@ def test_runs_that_ask_nothing_cost_no_answers(project: Project) -> None:
 
 def test_the_baseline_keeps_nothing(project: Project) -> None:
     project.suite(right("a"))
-    project.run(model="baseline/lexical")
+    project.run(model="builtin/lexical")
     assert not list(project.path.glob(".tooleval/answers/*/*"))
 
 

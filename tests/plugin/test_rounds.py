@@ -71,10 +71,12 @@ def test_at_the_most_trials_it_stays_inconclusive(before: Project) -> None:
     before.write("pytest.ini", "[pytest]\ntooleval_trials = auto:2\n")
     assert before.run().ret == 0  # nothing to decide, and nothing asked again
     before.forget_calls()
-    result = before.run(*COMPARED, "--tooleval-max-drop=0.05", "--tooleval-strict")
+    result = before.run(*COMPARED, "--tooleval-max-drop=0.05", "--tooleval-fail-inconclusive")
     assert result.ret == 1
     assert len(before.calls) == 2 * CASES
-    result.stdout.fnmatch_lines(["baseline INCONCLUSIVE: *; --tooleval-strict makes this fail the run"])
+    result.stdout.fnmatch_lines(
+        ["baseline INCONCLUSIVE: *; --tooleval-fail-inconclusive makes this fail the run"]
+    )
 
 
 def test_only_cases_that_matter_are_asked_again(before: Project) -> None:

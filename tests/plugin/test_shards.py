@@ -138,20 +138,20 @@ def test_gates_of_the_ini_file_are_left_to_the_merge(project: Project) -> None:
         "pytest.ini",
         """
         [pytest]
-        tooleval_gate = nightly
+        tooleval_preset = nightly
         tooleval_fail_under = 1
-        tooleval_strict = true
+        tooleval_fail_inconclusive = true
         tooleval_trials = auto
         """,
     )
     document = shard(project, 1, 1)
     assert document["gates"] == []
     assert document["run"]["shard"]["judging"] == {
-        "gate": "nightly",
+        "preset": "nightly",
         "fail-under": ["1"],
-        "strict": True,
+        "fail-inconclusive": True,
     }
-    assert not {"gate", "fail-under", "confidence", "baseline"} & document["run"]["options"].keys()
+    assert not {"preset", "fail-under", "confidence", "baseline"} & document["run"]["options"].keys()
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_gates_of_the_ini_file_are_left_to_the_merge(project: Project) -> None:
             ["--tooleval-fail-under=1"],
             "--tooleval-fail-under: *pass --fail-under to `tooleval merge` instead*",
         ),
-        (["--tooleval-gate=strict"], "--tooleval-gate: *pass --gate to `tooleval merge` instead*"),
+        (["--tooleval-preset=strict"], "--tooleval-preset: *pass --preset to `tooleval merge` instead*"),
         (
             ["--tooleval-baseline=good"],
             "--tooleval-baseline: *pass --baseline to `tooleval merge` instead*",

@@ -131,7 +131,7 @@ def test_the_estimate_asks_nothing_and_counts_reasoning(project: Project) -> Non
         )
         served_cases(project, 2)
         listed = ("openai/gpt-5.1", "anthropic/claude-sonnet-4-6")
-        models = ",".join(("served", "baseline/lexical", "budget", "capped", "high", "unable", *listed))
+        models = ",".join(("served", "builtin/lexical", "budget", "capped", "high", "unable", *listed))
         result = project.run_subprocess("--tooleval-estimate", model=models)
         assert server.requests == 0
     assert result.ret == 0
@@ -140,7 +140,7 @@ def test_the_estimate_asks_nothing_and_counts_reasoning(project: Project) -> Non
             r".*estimate, nothing was asked",
             r"model +cases +replayed +calls +prompt tokens +reasoning +cost",
             r"served +2 +0 +2 +\d+ +- +\$0\.0\d+ to \$0\.1\d+",
-            r"baseline/lexical +2 +0 +2 +- +- +-",
+            r"builtin/lexical +2 +0 +2 +- +- +-",
             r"budget +2 +0 +2 +\d+ +up to 6,000 +\$0\.0040 to \$0\.7000",
             r"capped +2 +0 +2 +\d+ +up to 1,200 +\$0.* to \$0\.012",
             r"high +2 +0 +2 +\d+ +up to 8,192 .*",

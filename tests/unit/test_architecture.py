@@ -181,7 +181,7 @@ def test_nothing_heavy_is_loaded_by_xdist_without_suites(tmp_path: Path) -> None
         assert not [name for name in loaded if name.startswith("pytest_tooleval.engine.asking")]
 
 
-@pytest.mark.parametrize("model", [None, "baseline/lexical"])
+@pytest.mark.parametrize("model", [None, "builtin/lexical"])
 def test_a_run_without_suites_loads_nothing_heavy(tmp_path: Path, model: str | None) -> None:
     (tmp_path / "test_plain.py").write_text("def test_plain(): pass\n")
     arguments = ["-q", "-p", "tooleval", *([f"--tooleval-model={model}"] if model else [])]

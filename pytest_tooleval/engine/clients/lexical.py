@@ -1,4 +1,4 @@
-"""`baseline/lexical`: a model without network, key or weights, which every real model should beat.
+"""`builtin/lexical`: a model without network, key or weights, which every real model should beat.
 
 It calls the tool whose name and description have the most words in common with the prompt, where rare
 words count more, and fills parameters from enums, numbers, quoted texts and names in the prompt. It is

@@ -19,7 +19,7 @@ from .modules import own_module
 from .prices import provider_of
 from .traits import needs_responses
 
-LEXICAL = "baseline/lexical"
+LEXICAL = "builtin/lexical"
 
 # The sampling parameters of a model's table; all others go under `extra`.
 SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort", "thinking")

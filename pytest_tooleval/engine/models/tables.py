@@ -1,4 +1,4 @@
-"""Finds models by name: in the config table, the built-in baseline, or litellm's names."""
+"""Finds models by name: in the config table, the built-in model, or litellm's names."""
 
 from __future__ import annotations
 

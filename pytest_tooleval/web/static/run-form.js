@@ -33,7 +33,7 @@ function settingsOf(gates) {
     { name: "thresholds", label: "Thresholds", hint: "Such as 0.8 or overall=0.8 max_calls=3, separated by spaces.", control: text(OF_SUITE) },
     { name: "cassette", label: "Cassette", hint: "The folder where answers are recorded and replayed from.", control: text(OF_PYTEST) },
     { name: "record", label: "Recording", control: choice(OF_PYTEST, { none: "replay only", new: "record what is missing", all: "ask everything again" }) },
-    { name: "gate", label: "Gate", hint: "A preset for options that are not set here.", wide: true, control: choice(OF_PYTEST, gates) },
+    { name: "preset", label: "Preset", hint: "A preset for options that are not set here.", wide: true, control: choice(OF_PYTEST, gates) },
   ];
 }
 

@@ -14,7 +14,7 @@ import { RunView } from "./page/view.js";
 
 /** Settings of the run form, and pytest's options. */
 const SETTINGS = [
-  ...["temperature", "trials", "cassette", "record", "gate"].map((name) => [name, name]),
+  ...["temperature", "trials", "cassette", "record", "preset"].map((name) => [name, name]),
   ...[["tool_choice", "tool-choice"], ["max_cost", "max-cost"], ["thresholds", "threshold"]],
 ];
 

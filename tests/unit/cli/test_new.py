@@ -43,7 +43,7 @@ def test_without_a_terminal_an_example_is_written() -> None:
     assert done.exit_code == 0
     assert done.output.splitlines() == [
         "wrote weather.tooleval.json: 1 tool, 1 case",
-        "run it, offline: pytest weather.tooleval.json --tooleval-model=baseline/lexical",
+        "run it, offline: pytest weather.tooleval.json --tooleval-model=builtin/lexical",
         "after a change: tooleval validate weather.tooleval.json",
     ]
     (case,) = written("weather.tooleval.json")["test_cases"]
@@ -52,7 +52,7 @@ def test_without_a_terminal_an_example_is_written() -> None:
 
 def test_the_example_passes_with_the_built_in_model(pytester: pytest.Pytester) -> None:
     run("a b.tooleval.json")
-    arguments = ("-p", "tooleval", "-p", "no:asyncio", "--tooleval-model=baseline/lexical")
+    arguments = ("-p", "tooleval", "-p", "no:asyncio", "--tooleval-model=builtin/lexical")
     done = pytester.runpytest_inprocess(*arguments, "a b.tooleval.json")
     done.assert_outcomes(passed=1)
 

@@ -68,8 +68,8 @@ def test_models_of_a_comma_list_and_repeated_options(tmp_path: Path) -> None:
 
 def test_ini_models_may_hold_comma_lists(tmp_path: Path) -> None:
     (tmp_path / "tooleval.toml").write_text('[models.a]\ncallable = "a:b"\n')
-    found = settings(tmp_path, {"tooleval_models": ["a,baseline/lexical"]})
-    assert [spec.label for spec in found.models] == ["a", "baseline/lexical"]
+    found = settings(tmp_path, {"tooleval_models": ["a,builtin/lexical"]})
+    assert [spec.label for spec in found.models] == ["a", "builtin/lexical"]
 
 
 def test_a_shard_has_its_part_of_the_limits(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def run(client: TestClient) -> Callable[..., dict[str, Any]]:
     """Run something and wait for its end; returns the state."""
 
     def run(**body: Any) -> dict[str, Any]:
-        asked = {"files": ["weather.tooleval.json"], "models": ["baseline/lexical"], **body}
+        asked = {"files": ["weather.tooleval.json"], "models": ["builtin/lexical"], **body}
         begun = client.post("/api/tool-eval", json=asked)
         assert begun.status_code == 202, begun.text
         id = begun.json()["id"]

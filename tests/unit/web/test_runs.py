@@ -91,7 +91,7 @@ def test_a_run_is_pytests_own(client: TestClient, run: Run, folder: Path) -> Non
     assert client.get(address, params={"after": found[-1][0]}).status_code == 204
     kept = client.get(f"/api/history/{id}").json()
     assert [row["nodeid"] for row in kept["cases"]] == [row["nodeid"] for row in rows]
-    options = {"temperature": 0.5, "tool-choice": "auto", "trials": 2, "model": ["baseline/lexical"]}
+    options = {"temperature": 0.5, "tool-choice": "auto", "trials": 2, "model": ["builtin/lexical"]}
     assert kept["run"]["options"] == state["options"] == options
     assert client.get("/api/tool-eval").json() == [state]
 
@@ -137,7 +137,7 @@ def test_what_pytest_wrote_is_shown_when_the_run_does_not_begin(
     client: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_API_KEY", "very-secret-key")
-    body = {"files": [FILE], "models": ["baseline/lexical"]}
+    body = {"files": [FILE], "models": ["builtin/lexical"]}
     hot = client.post("/api/tool-eval", json={**body, "temperature": 3})
     assert hot.status_code == 422
     assert hot.json()["error"]["message"] == "pytest ended with exit status 4"
@@ -175,7 +175,7 @@ def test_names_are_no_options() -> None:
         keyword="--help",
         thresholds=["overall=0.8"],
         trials="auto:5",
-        gate="--help",
+        preset="--help",
         max_cost=0.5,
     )
     assert pytest_arguments(given, ["--all,*"]) == [
@@ -184,7 +184,7 @@ def test_names_are_no_options() -> None:
         "--tooleval-model=--help",
         "--tooleval-trials=auto:5",
         "--tooleval-max-cost=0.5",
-        "--tooleval-gate=--help",
+        "--tooleval-preset=--help",
         "--tooleval-threshold=overall=0.8",
         "--tooleval-allow-tools=--all,*",
         "-k--help",
@@ -193,9 +193,9 @@ def test_names_are_no_options() -> None:
 
 
 def test_what_a_run_would_ask_is_told_before(client: TestClient) -> None:
-    asked = {"files": [FILE], "models": ["baseline/lexical"], "trials": 3}
+    asked = {"files": [FILE], "models": ["builtin/lexical"], "trials": 3}
     told = client.post("/api/tool-eval/estimate", json=asked)
-    assert told.json()["text"].splitlines()[1].split()[0] == "baseline/lexical"
+    assert told.json()["text"].splitlines()[1].split()[0] == "builtin/lexical"
     wrong = client.post("/api/tool-eval/estimate", json={**asked, "trials": "often"})
     assert wrong.status_code == 422
     assert "--tooleval-trials" in wrong.json()["output"]
@@ -249,7 +249,7 @@ def test_a_few_estimates_at_a_time(client: TestClient, monkeypatch: pytest.Monke
         return True, "a table"
 
     monkeypatch.setattr(runs, "estimate", estimate)
-    body = {"files": [FILE], "models": ["baseline/lexical"]}
+    body = {"files": [FILE], "models": ["builtin/lexical"]}
     with ThreadPoolExecutor(12) as threads:
         path = "/api/tool-eval/estimate"
         asked = [threads.submit(client.post, path, json=body) for _ in range(12)]
@@ -269,11 +269,11 @@ def test_models_are_those_of_the_config(
         '[models.one]\nmodel = "openai/gpt-4o"\napi_key_env = "ONE_KEY"\n[models.bad]\nmodle = "x"\n'
     )
     rows = {row["model"]: row for row in client.get("/api/models").json()}
-    assert list(rows) == ["one", "bad", "baseline/lexical"]
+    assert list(rows) == ["one", "bad", "builtin/lexical"]
     assert rows["one"]["calls"] == "openai/gpt-4o"
     assert rows["one"]["problem"] == "the environment variable ONE_KEY is not set"
     assert "modle" in rows["bad"]["problem"]
-    assert rows["baseline/lexical"]["problem"] is None
+    assert rows["builtin/lexical"]["problem"] is None
     monkeypatch.setenv("ONE_KEY", "very-secret-key")
     shown = client.get("/api/models")
     assert shown.json()[0]["problem"] is None

@@ -93,7 +93,7 @@ def test_no_request_gets_around_the_check(client: TestClient, folder: Path, name
         client.get(address + "/cases"),
         client.delete(address + "/cases/paris", headers=etag),
         client.post("/api/suites", json={"file": name, "suite": weather()}),
-        client.post("/api/tool-eval", json={"file": name, "models": ["baseline/lexical"]}),
+        client.post("/api/tool-eval", json={"file": name, "models": ["builtin/lexical"]}),
         client.post("/api/import/mcp", json={"file": name, "stdio": "true", "save": True}),
     ]
     assert {answer.status_code for answer in answers} <= {400, 404, 405, 422}

@@ -204,7 +204,7 @@ def test_a_table_wins_over_litellms_name() -> None:
     ("name", "near"),
     [
         ("my-alis", "did you mean my-alias"),
-        ("baseline/lexcal", "did you mean baseline/lexical"),
+        ("builtin/lexcal", "did you mean builtin/lexical"),
         ("gpt4o", "did you mean gpt-4o"),
         ("opanai/gpt-4o", "openai/gpt-4o"),
         ("claude-3", "did you mean claude"),
