@@ -139,8 +139,8 @@ def test_replayed_cases_of_two_models(project: Project) -> None:
     [
         (),
         ("fail-under=0.3", "max-errors=1"),
-        ("fail-under=suite:tool_selection=0.5", "budget=max_calls=0.5", "strict"),
-        ("gate=pr", "max-errors=0"),
+        ("fail-under=suite:tool_selection=0.5", "budget=max_calls=0.5", "fail-inconclusive"),
+        ("preset=pr", "max-errors=0"),
         ("baseline=old.json", "max-drop=0.9", "fail-under=0.2", "max-errors=50%"),
         ("baseline=@release-1", "fail-under=overall=0.1", "confidence=0.95", "max-errors=9"),
     ],
