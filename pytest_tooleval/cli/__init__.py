@@ -1,7 +1,8 @@
-"""The `tooleval` command. Subcommands import what they need when they run."""
+"""The `tooleval` command."""
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -11,32 +12,38 @@ from ..errors import SuiteError
 from ..errors import ToolevalError
 from ..text import counted
 from ..text import printable
-from .cassettes import cassette
-from .history import compare
-from .history import export
-from .history import history as history_
-from .history import prune
-from .history import show
-from .history import tag
-from .history import trend
-from .imports import import_
-from .judge_check import judge_check
-from .merge import merge
-from .models import models
-from .mutate import mutate
-from .new import new as new_
-from .suites import schema
-from .suites import validate
-from .ui import ui as ui_
 
+# Each command's module and function; help lists them in this order.
+_COMMANDS = {
+    "new": "new:new",
+    "import": "imports:import_",
+    "validate": "suites:validate",
+    "mutate": "mutate:mutate",
+    "schema": "suites:schema",
+    "models": "models:models",
+    "cassette": "cassettes:cassette",
+    "show": "history:show",
+    "compare": "history:compare",
+    "trend": "history:trend",
+    "export": "history:export",
+    "history": "history:history",
+    "merge": "merge:merge",
+    "ui": "ui:ui",
+}
 _MOST_PROBLEMS = 20
 
 
 class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in ("run", "test"):
-            raise click.UsageError("pytest runs suites: pytest --tooleval-model=MODEL")
-        return super().get_command(ctx, cmd_name)
+            raise click.UsageError("use pytest to run suites: pytest --tooleval-model=MODEL")
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = resolve_name(f"{__name__}.{_COMMANDS[cmd_name]}")
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         """Show errors of ours without a traceback."""
@@ -63,27 +70,4 @@ def _shown(error: ToolevalError) -> str:
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tooleval")
 def main() -> None:
-    """Write, check and import suites, and look at runs. pytest runs them."""
-
-
-# Imported under names that do not hide the modules.
-for command in (
-    new_,
-    import_,
-    validate,
-    mutate,
-    schema,
-    models,
-    judge_check,
-    cassette,
-    history_,
-    merge,
-    show,
-    compare,
-    trend,
-    export,
-    tag,
-    prune,
-    ui_,
-):
-    main.add_command(command)
+    """Write and check suites, and look at runs. Use pytest to run suites."""

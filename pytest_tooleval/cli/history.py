@@ -1,4 +1,4 @@
-"""`tooleval history`, `show`, `compare`, `trend`, `export`, `tag` and `prune`."""
+"""`tooleval history`, `show`, `compare` and `trend`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from ..errors import ToolevalError
 from ..errors import os_reason
@@ -74,19 +75,30 @@ def _print_json(value: object) -> None:
     click.echo(to_ascii_json(value), nl=False)
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
 @click.option("--model", help="Only runs of this model, with its figures.")
 @click.option("--branch", help="Only runs on this git branch.")
 @_json_option
 @folder_option
+@click.pass_context
 def history(
-    limit: int, model: str | None, branch: str | None, as_json: bool, folder: Path | None
+    context: click.Context,
+    limit: int,
+    model: str | None,
+    branch: str | None,
+    as_json: bool,
+    folder: Path | None,
 ) -> None:
-    """List the runs, newest first.
+    """List the runs, newest first; tag or delete them.
 
     A + after a commit means uncommitted changes.
     """
+    if context.invoked_subcommand is not None:
+        sources = map(context.get_parameter_source, context.params)
+        if any(source is ParameterSource.COMMANDLINE for source in sources):
+            raise click.UsageError(f"put options after {context.invoked_subcommand}")
+        return
     from .listing import history_lines
 
     runs = _open(folder).runs(limit, model=model, branch=branch)
@@ -273,15 +285,15 @@ def export(run: str, format: str | None, out: Path, folder: Path | None) -> None
     click.echo(f"wrote {printable(str(out))}")
 
 
-@click.command()
+@history.command()
 @click.argument("run", required=False)
 @click.argument("name", required=False)
 @click.option("--delete", metavar="NAME", help="Delete this tag.")
 @folder_option
 def tag(run: str | None, name: str | None, delete: str | None, folder: Path | None) -> None:
-    """Tag a run as @NAME.
+    """Name a run @NAME, and keep it.
 
-    Use the tag as a baseline, for example. prune never deletes a tagged run.
+    A tag can be a baseline. prune never deletes a tagged run.
     """
     store = _open(folder)
     if delete is not None and run is None:
@@ -295,7 +307,7 @@ def tag(run: str | None, name: str | None, delete: str | None, folder: Path | No
         raise click.UsageError("give RUN and NAME, or --delete=NAME")
 
 
-@click.command()
+@history.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--keep", type=click.IntRange(0), help="Keep this many of the newest runs.")
 @click.option("--older-than", metavar="90d", help="Delete runs older than this many h, d or w.")
@@ -304,9 +316,9 @@ def tag(run: str | None, name: str | None, delete: str | None, folder: Path | No
 def prune(
     runs: tuple[str, ...], keep: int | None, older_than: str | None, yes: bool, folder: Path | None
 ) -> None:
-    """Delete runs from the history: each RUN, or old ones.
+    """Delete runs by name or age.
 
-    With both options, only runs that both select are deleted. Running and tagged runs always stay.
+    With --keep and --older-than, only runs that both select are deleted. Running and tagged runs stay.
     """
     by_age = keep is not None or older_than is not None
     if bool(runs) == by_age:

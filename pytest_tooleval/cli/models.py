@@ -11,6 +11,7 @@ import click
 from ..engine.models.spec import LEXICAL
 from ..text import printable
 from ..text import shorten
+from .check_judge import check_judge
 from .tables import table
 
 if TYPE_CHECKING:
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
 @click.group(invoke_without_command=True)
 @click.pass_context
 def models(context: click.Context) -> None:
-    """List the models of the config, or check one.
-
-    If a model behaves oddly, run `tooleval models check NAME` first.
-    """
+    """List the configured models; check a model or a judge."""
     if context.invoked_subcommand is not None:
         return
     from ..engine.models.keys import key_variable
@@ -66,14 +64,18 @@ def _over(spec: ModelSpec) -> str:
     return providers[spec.protocol] if spec.protocol else "litellm"
 
 
+models.add_command(check_judge)
+
+
 @models.command()
 @click.argument("name")
 @click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for one answer.")
 def check(name: str, timeout: float) -> None:
-    """Ask a model one question with tools in several ways.
+    """Find out what a model and its server support.
 
-    Prints which parameters, tool_choice modes and parallel calls work, what was sent instead if not,
-    and tokens, cost and latency. The exit status is 1 if the model calls no tool at all.
+    If a model behaves oddly, this sends a question with tools in several ways. It prints which
+    parameters, tool_choice modes and parallel calls work, what was sent instead if not, and tokens, cost
+    and latency. The exit status is 1 if the model calls no tool at all.
     """
     from ..engine.check import try_out
     from ..engine.models.tables import read_tables

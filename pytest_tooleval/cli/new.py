@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +26,8 @@ _TYPES: Mapping[str, Any] = {
     "object": dict[str, Any],
 }
 _NAME, _TOOL, _DESCRIPTION = "weather", "get_weather", "Get the current weather of a city."
-_PROMPT, _PARAMS, _EXPECTED = "What is the weather in Paris right now?", "city:string", {"city": "Paris"}
+_PROMPT = "What is the weather in Paris right now?"
+_PARAMS, _EXPECTED = {"city": "string"}, {"city": "Paris"}
 
 
 @click.command()
@@ -40,7 +38,6 @@ _PROMPT, _PARAMS, _EXPECTED = "What is the weather in Paris right now?", "city:s
 @click.option("--param", "params", multiple=True, help="A parameter, NAME or NAME:TYPE. Repeatable.")
 @click.option("--prompt", help="What a user says so that the model calls the tool.")
 @click.option("--expect", "expects", multiple=True, help="An expected NAME=VALUE. Repeatable.")
-@click.option("--yes", is_flag=True, help="Use the defaults and ask nothing.")
 def new(
     file: Path | None,
     name: str | None,
@@ -49,59 +46,32 @@ def new(
     params: tuple[str, ...],
     prompt: str | None,
     expects: tuple[str, ...],
-    yes: bool,
 ) -> None:
-    """Write a first suite that you can run.
+    """Write a first suite that you can run: an example, or one made of the options.
 
-    FILE ends in .tooleval.json; the default is the suite's name. Asks for what the options leave open.
-    With --yes, or without a terminal, it writes an example.
+    FILE ends in .tooleval.json; the default is the suite's name.
     """
-    ask = _ask if can_ask() and not yes else _take_default
-    default_name = file.name.removesuffix(SUITE_ENDING) if file else _NAME
-    name = (name or ask("Name of the suite", default_name, str)).removesuffix(SUITE_ENDING)
+    name = (name or (file.name if file else _NAME)).removesuffix(SUITE_ENDING)
     path = file or Path(f"{file_stem(name, 'suite')}{SUITE_ENDING}")
     if os.path.lexists(path):
         raise click.UsageError(f"{printable(str(path))} already exists; choose another file")
-    tool = tool or ask("Name of a tool", _TOOL, str)
-    is_example = tool == _TOOL and not params
-    if description is None:
-        description = ask("What it does", _DESCRIPTION if is_example else "", str)
-    if params:
-        types = parse_params(params)
-    else:
-        question = "Its parameters, such as city:string days:integer"
-        types = ask(question, _PARAMS if is_example else "", _params_of)
-    if prompt is None:
-        prompt = ask("A prompt that needs the tool", _PROMPT if is_example else None, str)
+    is_example = tool in (None, _TOOL) and not params
+    tool = tool or _TOOL
+    types = dict(_PARAMS) if is_example else parse_params(params)
+    expected = parse_expects(expects, types)
+    if is_example:
+        description = _DESCRIPTION if description is None else description
+        expected = {**(_EXPECTED if prompt is None else {}), **expected}
+        prompt = _PROMPT if prompt is None else prompt
     if prompt is None:
         raise click.UsageError(
             f"--prompt is missing: what a user says so that the model calls {printable(tool)}"
         )
-    expected = parse_expects(expects, types)
-    for key in [key for key in types if key not in expected]:
-        default = _EXPECTED.get(key, "") if prompt == _PROMPT else ""
-        question = f"Expected {printable(key)} ({types[key]}; empty: any)"
-        value = ask(question, default, partial(_value_of, types[key]))
-        if value is not None:
-            expected[key] = value
-    _write(path, name or default_name, tool, description, types, prompt, expected)
+    _write(path, name, tool, description or "", types, prompt, expected)
     shown = printable(shlex.quote(path.as_posix()))
     click.echo(f"wrote {printable(str(path))}: 1 tool, 1 case")
     click.echo(f"run it, offline: pytest {shown} --tooleval-model=builtin/lexical")
     click.echo(f"after a change: tooleval validate {shown}")
-
-
-def can_ask() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _ask(question: str, default: str | None, parse: Callable[[str], Any]) -> Any:
-    """The parsed answer; asks again if it cannot be parsed."""
-    return click.prompt(question, default=default, show_default=bool(default), value_proc=parse)
-
-
-def _take_default(question: str, default: str | None, parse: Callable[[str], Any]) -> Any:
-    return None if default is None else parse(default)
 
 
 def _write(
@@ -150,14 +120,6 @@ def _is_of(value: Any, type: Any) -> bool:
     except msgspec.ValidationError:
         return False
     return True
-
-
-def _params_of(text: str) -> dict[str, str]:
-    return parse_params(text.replace(",", " ").split())
-
-
-def _value_of(kind: str, text: str) -> Any:
-    return parse_value(text, kind) if text else None
 
 
 def parse_params(params: Sequence[str]) -> dict[str, str]:

@@ -80,7 +80,7 @@ def _find_tagged(connection: sqlite3.Connection, place: str, tag: str) -> str:
         connection.execute("SELECT name, id FROM tags JOIN runs ON tags.run = number ORDER BY name")
     )
     if tag not in tags:
-        known = ", ".join(tags) or "none; `tooleval tag RUN NAME` makes one"
+        known = ", ".join(tags) or "none; `tooleval history tag RUN NAME` makes one"
         raise ToolevalError(
             f"{place}: no run has the tag {printable(tag) or '(no name)'}; tags: {known}"
         )

@@ -182,7 +182,7 @@ class History:
             if tagged not in (None, (id,)):
                 raise ToolevalError(
                     f"the run {tagged[0]} has the tag {name}; "
-                    f"`tooleval tag --delete={name}` takes it away"
+                    f"`tooleval history tag --delete={name}` takes it away"
                 )
             connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (name, number))
 
@@ -231,7 +231,7 @@ class History:
                 if tag is not None:
                     raise ToolevalError(
                         f"the run {id} has the tag {tag}; it can be deleted after "
-                        f"`tooleval tag --delete={tag}`"
+                        f"`tooleval history tag --delete={tag}`"
                     )
                 if not finished and id not in dead:
                     raise ToolevalError(f"the run {id} is still running; delete it when it is over")

@@ -1,4 +1,4 @@
-"""`tooleval history`, `show`, `compare`, `trend`, `export`, `tag` and `prune`."""
+"""`tooleval history`, `show`, `compare` and `trend`."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def history(tmp_path: Path) -> History:
 
 @pytest.fixture
 def invoke(tmp_path: Path) -> Invoke:
-    """Run `tooleval NAME ARGUMENTS` on the project in `tmp_path`."""
+    """Run `tooleval ARGUMENTS` on the project in `tmp_path`."""
 
-    def invoke(name: str, *arguments: str, **options: Any) -> Result:
-        done = CliRunner().invoke(main, [name, "-C", str(tmp_path), *arguments], **options)
+    def invoke(*arguments: str, **options: Any) -> Result:
+        done = CliRunner().invoke(main, [*arguments, "-C", str(tmp_path)], **options)
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
         assert all(line.isprintable() for line in done.output.splitlines())
         return done
@@ -149,7 +149,7 @@ def test_the_history_is_looked_for_upwards(
         ("compare", "latest~1", "latest"),
         ("trend", "paris"),
         ("export", "latest", "--format=json"),
-        ("prune", "--keep=1"),
+        ("history", "prune", "--keep=1"),
     ],
 )
 def test_no_history_and_a_damaged_one(
@@ -378,21 +378,23 @@ def test_export_to_a_place_that_cannot_be_written(
 def test_prune(history: History, invoke: Invoke) -> None:
     for day in (1, 2, 3):
         keep(history, day)
-    assert invoke("prune", "--keep=2", input="n\n").exit_code == 1
+    assert invoke("history", "prune", "--keep=2", input="n\n").exit_code == 1
     assert len(history.runs()) == 3
-    done = invoke("prune", "--keep=2", input="y\n")
+    done = invoke("history", "prune", "--keep=2", input="y\n")
     assert "delete 1 run of " in done.output
     assert "deleted 1 run with 1 case row" in done.output
-    assert invoke("prune", "--keep=2", "--yes").output == "nothing to delete\n"
-    assert invoke("prune", "--older-than=52w", "--yes").output == "nothing to delete\n"
-    assert invoke("prune", "--keep=0", "--yes").output.startswith("deleted 2 runs with 2 case rows")
+    assert invoke("history", "prune", "--keep=2", "--yes").output == "nothing to delete\n"
+    assert invoke("history", "prune", "--older-than=52w", "--yes").output == "nothing to delete\n"
+    assert invoke("history", "prune", "--keep=0", "--yes").output.startswith(
+        "deleted 2 runs with 2 case rows"
+    )
 
 
 def test_prune_of_single_runs(history: History, invoke: Invoke) -> None:
     ids = [keep(history, day) for day in (1, 2, 3)]
-    assert invoke("prune", ids[0], "nope", "--yes").exit_code == 1
+    assert invoke("history", "prune", ids[0], "nope", "--yes").exit_code == 1
     assert len(history.runs()) == 3
-    done = invoke("prune", "latest", ids[0], ids[2], input="y\n")
+    done = invoke("history", "prune", "latest", ids[0], ids[2], input="y\n")
     assert f"delete {ids[2]}, {ids[0]} of " in done.output
     assert "deleted 2 runs with 2 case rows" in done.output
     assert [run.id for run in history.runs()] == [ids[1]]
@@ -411,32 +413,34 @@ def test_prune_of_single_runs(history: History, invoke: Invoke) -> None:
 )
 def test_prune_wants_to_know_what(history: History, invoke: Invoke, arguments: tuple[str, ...]) -> None:
     keep(history, 1)
-    assert invoke("prune", "--yes", *arguments).exit_code == 2
+    assert invoke("history", "prune", "--yes", *arguments).exit_code == 2
     assert len(history.runs()) == 1
 
 
 def test_a_tag_pins_a_run(history: History, invoke: Invoke) -> None:
     first, second = keep(history, 1, case_of("a")), keep(history, 2, case_of("a"))
-    assert invoke("tag", first, "release-1").output == f"@release-1 is the run {first}\n"
-    assert invoke("tag", "@release-1", "v1/stable").exit_code == 0
+    assert invoke("history", "tag", first, "release-1").output == f"@release-1 is the run {first}\n"
+    assert invoke("history", "tag", "@release-1", "v1/stable").exit_code == 0
     assert first in invoke("show", "@release-1").output
     assert "release-1 v1/stable" in invoke("history").output
-    assert invoke("prune", "--keep=0", "--yes").output.startswith("deleted 1 run ")
+    assert invoke("history", "prune", "--keep=0", "--yes").output.startswith("deleted 1 run ")
     assert [run.id for run in history.runs()] == [first]
-    refused = invoke("prune", first, "--yes")
+    refused = invoke("history", "prune", first, "--yes")
     assert refused.exit_code == 1
     assert "has the tag release-1; it can be deleted after" in refused.output
     third = keep(history, 3, case_of("a"))
-    taken = invoke("tag", third, "release-1")
+    taken = invoke("history", "tag", third, "release-1")
     assert f"the run {first} has the tag release-1" in taken.output
-    assert invoke("tag", third, "a b").output.startswith("Error: a b: expected letters, digits")
+    assert invoke("history", "tag", third, "a b").output.startswith(
+        "Error: a b: expected letters, digits"
+    )
     unknown = invoke("show", "@release-2")
     assert "no run has the tag release-2; tags: release-1, v1/stable" in unknown.output
     for name in ("release-1", "@v1/stable"):
-        assert invoke("tag", f"--delete={name}").exit_code == 0
-    assert invoke("prune", first, "--yes").exit_code == 0
-    assert "expected" not in invoke("tag", third, "release-1").output
-    assert invoke("tag", second).exit_code == 2
+        assert invoke("history", "tag", f"--delete={name}").exit_code == 0
+    assert invoke("history", "prune", first, "--yes").exit_code == 0
+    assert "expected" not in invoke("history", "tag", third, "release-1").output
+    assert invoke("history", "tag", second).exit_code == 2
 
 
 def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:
@@ -471,6 +475,7 @@ def test_texts_of_a_comparison_that_was_kept(history: History, invoke: Invoke) -
 
 
 def test_options_of_another_kind(invoke: Invoke) -> None:
+    assert "put options after tag" in invoke("history", "--limit=3", "tag", "latest", "a").output
     assert invoke("history", "--limit=0").exit_code == 2
     assert invoke("compare", "a").exit_code == 2
     assert invoke("compare", "a", "b", "--alpha=1").exit_code == 2

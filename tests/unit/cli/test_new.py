@@ -9,7 +9,6 @@ from click.testing import CliRunner
 from click.testing import Result
 
 from pytest_tooleval.cli import main
-from pytest_tooleval.cli import new as module
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import load_suite
 
@@ -21,13 +20,8 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "can_ask", lambda: True)
-
-
-def run(*arguments: str, answers: str = "") -> Result:
-    done = CliRunner().invoke(main, ["new", *arguments], input=answers)
+def run(*arguments: str) -> Result:
+    done = CliRunner().invoke(main, ["new", *arguments])
     assert done.exception is None or isinstance(done.exception, SystemExit)
     return done
 
@@ -38,7 +32,7 @@ def written(file: str) -> dict[str, Any]:
     return made
 
 
-def test_without_a_terminal_an_example_is_written() -> None:
+def test_without_options_an_example_is_written() -> None:
     done = run()
     assert done.exit_code == 0
     assert done.output.splitlines() == [
@@ -59,7 +53,7 @@ def test_the_example_passes_with_the_built_in_model(pytester: pytest.Pytester) -
 
 def test_options_say_everything() -> None:
     done = run(
-        "docs.tooleval.json", "--yes", "--name", "Docs", "--tool", "search", "--description", "Search.",
+        "docs.tooleval.json", "--name", "Docs", "--tool", "search", "--description", "Search.",
         "--param", "query", "--param", "limit:integer", "--param", "tags:array",
         "--prompt", "Find 3 pages on retries", "--expect", "limit=3", "--expect", 'tags=["a"]',
     )  # fmt: skip
@@ -97,13 +91,6 @@ def test_the_examples_expectation_goes_with_its_prompt() -> None:
 def test_the_file_is_named_for_the_suite() -> None:
     run("--name", "../Größe: 1\x1b")
     assert [file.name for file in Path().iterdir()] == ["größe-1.tooleval.json"]
-
-
-@pytest.mark.usefixtures("terminal")
-def test_the_answer_for_the_name_may_be_that_of_the_file() -> None:
-    assert run(answers="z.tooleval.json" + "\n" * 6).exit_code == 0
-    assert [file.name for file in Path().iterdir()] == ["z.tooleval.json"]
-    assert written("z.tooleval.json")["name"] == "z"
 
 
 @pytest.mark.parametrize(
@@ -163,46 +150,3 @@ def test_nothing_is_overwritten(kind: str) -> None:
         assert "already exists" in done.output or "is a directory" in done.output
     assert kind != "file" or file.read_text("utf-8") == "mine"
     assert not Path("nowhere").exists()
-
-
-@pytest.mark.usefixtures("terminal")
-def test_questions_have_the_example_as_their_default() -> None:
-    done = run(answers="\n" * 6)
-    assert done.exit_code == 0, done.output
-    (case,) = written("weather.tooleval.json")["test_cases"]
-    assert case["expected_params"] == {"city": "Paris"}
-
-
-@pytest.mark.usefixtures("terminal")
-def test_answers_that_do_not_fit_are_asked_for_again() -> None:
-    answers = ["Docs", "search", "", "query:txt", "query, limit:integer exact:boolean", "", "Find it",
-               "retries", "three", "3", ""]  # fmt: skip
-    done = run(answers="\n".join(answers) + "\n")
-    assert done.exit_code == 0, done.output
-    assert "Error: the parameter 'query:txt'" in done.output
-    assert "Error: 'three' is not of the type integer" in done.output
-    made = written("docs.tooleval.json")
-    assert list(made["tools"][0]["function"]["parameters"]["properties"]) == ["query", "limit", "exact"]
-    assert made["test_cases"][0] == {
-        "prompt": "Find it",
-        "expected_tool": "search",
-        "expected_params": {"query": "retries", "limit": 3},
-    }
-
-
-@pytest.mark.usefixtures("terminal")
-def test_what_options_say_is_not_asked() -> None:
-    done = run(
-        "--name", "s", "--tool", "ping", "--param", "n:integer", "--expect", "n=1", answers="Pings\nGo\n"
-    )
-    assert done.exit_code == 0, done.output
-    assert done.output.count(":") < 12
-    assert written("s.tooleval.json")["test_cases"][0]["expected_params"] == {"n": 1}
-
-
-@pytest.mark.usefixtures("terminal")
-def test_yes_asks_nothing_and_a_broken_off_dialogue_writes_nothing() -> None:
-    assert run("--yes", "a.tooleval.json").exit_code == 0
-    done = run("b.tooleval.json", answers="b\n")
-    assert done.exit_code == 1
-    assert not Path("b.tooleval.json").exists()

@@ -1,4 +1,4 @@
-"""`tooleval judge-check`."""
+"""`tooleval models check-judge`."""
 
 from __future__ import annotations
 
@@ -54,16 +54,15 @@ class _Label(NamedTuple):
     transcript: Transcript
 
 
-@click.command()
+@click.command("check-judge")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--judge", required=True, help="The model, as --tooleval-judge in a run.")
-def judge_check(file: Path, judge: str) -> None:
+def check_judge(file: Path, judge: str) -> None:
     """Measure how often a judge agrees with your labels.
 
-    FILE has JSON lines {"rubric": ..., "text": ..., "label": "pass" or "fail"}. Instead of "text", a
-    line may have "messages", a whole conversation. Prints the agreement and Cohen's kappa, both with a
-    95% interval, and each disagreement with the judge's reason. The exit status is 1 if the judge gave
-    no verdict on something.
+    FILE has JSON lines {"rubric": ..., "text": ..., "label": "pass" or "fail"}, or a whole conversation
+    as "messages" in place of "text". Prints the agreement and Cohen's kappa, both with a 95% interval,
+    and each disagreement with the judge's reason. The exit status is 1 if a verdict is missing.
     """
     from ..engine.models.tables import read_tables
     from ..engine.models.tables import resolve_models

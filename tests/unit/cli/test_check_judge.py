@@ -1,4 +1,4 @@
-"""`tooleval judge-check`: a judge against labels."""
+"""`tooleval models check-judge`: a judge against labels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def check(folder: Path, *lines: Any) -> Result:
     text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
     (folder / "labels.jsonl").write_text(text)
-    return CliRunner().invoke(main, ["judge-check", "labels.jsonl", "--judge=sorry"])
+    return CliRunner().invoke(main, ["models", "check-judge", "labels.jsonl", "--judge=sorry"])
 
 
 def line(label: str, **said: Any) -> dict[str, Any]:
