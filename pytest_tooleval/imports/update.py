@@ -78,14 +78,13 @@ def update_suite(
     }
     added = [key for key in new if key not in old]
     own = read_model(before)
-    scoring = own.param_scoring
     kept: list[Any] = []
     written: set[str] = set()  # ids of the cases that are no drafts
     drafted = 0
     made = {
         _unnamed(case): (key, place)
         for key, tool in old.items()
-        for place, case in enumerate(_drafts(draft, tool, scoring))
+        for place, case in enumerate(draft(tool))
     }
     for data, case in zip(before["test_cases"], own.test_cases, strict=True):
         found = made.get(_unnamed(data)) if case.skip == DRAFT else None
@@ -95,7 +94,7 @@ def update_suite(
             continue
         key, place = found
         if key in changed:
-            kept.append({**_drafts(draft, new[key], scoring)[place], "id": case.id})
+            kept.append({**draft(new[key])[place], "id": case.id})
             drafted += 1
         elif key in new:
             kept.append(data)
@@ -103,7 +102,7 @@ def update_suite(
     updated = read_model(after)
     taken = {str(case.id) for case in updated.test_cases}
     for key in added if drafts else ():
-        for case_ in _drafts(draft, new[key], scoring):
+        for case_ in draft(new[key]):
             id = _free(case_["id"], taken)
             taken.add(id)
             kept.append({**case_, "id": id})
@@ -119,12 +118,6 @@ def update_suite(
         last = {key: after.pop(key) for key in [*before][[*before].index("test_cases") :]}
         after = {**after, "tools": after.pop("tools"), **last}
     return after, changes
-
-
-def _drafts(draft: DraftCases, tool: Tool, scoring: str | None) -> list[dict[str, Any]]:
-    # The texts of a draft are not meant as regular expressions.
-    mode = {"param_scoring": "exact"} if scoring == "regex" else {}
-    return [{**case, **mode} for case in draft(tool)]
 
 
 def _unnamed(case: Mapping[str, Any]) -> str:

@@ -31,8 +31,7 @@ from .results import Kind
 from .results import Survivor
 from .values import NOTHING
 
-# The key must be absent; authors can add right values to the list.
-ABSENT: dict[str, Any] = {"$optional": {"$any_of": []}}
+ABSENT = {"$absent": True}
 FILL_IN = "..."  # a value that only the author knows; shown without quotes
 
 

@@ -69,7 +69,7 @@ def _guesses(expected: Any, schema: Any, rules: Rules) -> Iterator[Any]:
             yield from _guesses(member, schema, rules)
     elif key == shape.UNORDERED:
         yield from _plain(operand, schema, rules)
-    elif key in (shape.EXACT, shape.DATE):
+    elif key in (shape.EXACT, shape.DATE, shape.FUZZY):
         yield operand
     elif key in shape.BOUNDS:
         yield from (operand, math.floor(operand) + 1, math.ceil(operand) - 1)
@@ -115,5 +115,3 @@ def _plain(expected: Any, schema: Any, rules: Rules) -> Iterator[Any]:
         yield expected
         if is_number(expected) and expected == round(expected):
             yield int(expected)  # 5.0 is 5, and the schema may want an integer
-        if isinstance(expected, str) and rules.mode == "regex":
-            yield example(expected)

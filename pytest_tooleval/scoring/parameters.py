@@ -1,8 +1,8 @@
 """Parameter accuracy: the share of expected parameters that a call got right.
 
-Each expected parameter counts 0 or 1: `correct / total`. An absent `$optional` one is in neither number.
-Unexpected parameters are not scored, except under `bfcl`, where each counts as a wrong one. If nothing
-is expected (`{}`), the accuracy is 1.0. Malformed arguments always score 0.
+Each expected parameter counts 0 or 1: `correct / total`. One that may be absent, and is, is in neither
+number. Unexpected parameters are not scored, except under `bfcl`, where each counts as a wrong one. If
+nothing is expected (`{}`), the accuracy is 1.0. Malformed arguments always score 0.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ..text import json_text
 from ..text import printable
 from ..text import shorten
 from ..text import shown
+from .matchers import REFLEXIVE
 from .matchers import RULES
 from .matchers import Rules
 from .matchers import is_optional
@@ -59,7 +60,7 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
         return NOT_AN_OBJECT
     correct = present = missing = 0
     flaw: FailureCategory | None = None
-    name, reflexive = "", rules.reflexive
+    name = ""
     arguments = with_keys_of(expected, arguments, rules)
     try:
         for name, value in expected.items():
@@ -67,7 +68,7 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
                 present += 1
                 actual, kind = arguments[name], type(value)
                 # Most values are equal; only the others need the rules.
-                if (kind is type(actual) and kind in reflexive and value == actual) or matches(
+                if (kind is type(actual) and kind in REFLEXIVE and value == actual) or matches(
                     value, actual, rules
                 ):
                     correct += 1
@@ -132,7 +133,7 @@ def checks(
             right, why = reason(value, arguments[name], rules)
             rows.append(row(name, json_text(arguments[name]), why, right))
         elif is_optional(value):
-            rows.append(row(name, ABSENT, "may be absent", True))
+            rows.append(row(name, ABSENT, "is absent, and may be", True))
         else:
             rows.append(row(name, ABSENT, _missing(unexpected.get(folded(name)))))
     if rules.mode == "bfcl":

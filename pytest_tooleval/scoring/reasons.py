@@ -14,8 +14,6 @@ from ..text import folded
 from ..text import json_text
 from ..text import printable
 from ..text import shorten
-from .matchers import FUZZY_SIMILARITY
-from .matchers import RELATIVE_TOLERANCE
 from .matchers import Rules
 from .matchers import is_optional
 from .matchers import length
@@ -46,14 +44,7 @@ def _why_right(expected: Any, actual: Any, rules: Rules) -> str:
     if isinstance(expected, str) and expected != actual:
         if composed(expected) == composed(actual):
             return "equal, in different code points"
-        return {
-            "contains": "contains it",
-            "regex": "matches the pattern",
-            "fuzzy": "similar enough",
-            "bfcl": "equal as BFCL compares strings",
-        }.get(rules.mode, "equal, ignoring case")
-    if is_number(expected) and expected != actual:
-        return f"within {RELATIVE_TOLERANCE:g} of it"
+        return "equal as BFCL compares strings" if rules.mode == "bfcl" else "equal, ignoring case"
     return "equal"
 
 
@@ -68,7 +59,7 @@ def _why_wrong(expected: Any, actual: Any, rules: Rules) -> str:
     if isinstance(expected, (list, tuple)):
         return _wrong_list(expected, actual, rules)
     if isinstance(expected, str):
-        return _wrong_text(expected, actual, rules)
+        return _wrong_text(expected, actual)
     if is_number(expected) and expected == actual:
         return "is a number with a decimal point, not an integer"
     return "different value"
@@ -97,6 +88,8 @@ def _why_no_match(key: str, operand: Any, actual: Any, rules: Rules) -> str:
         return _wrong_members(operand, actual, rules)
     if key == shape.DATE:
         return _wrong_date(operand, actual)
+    if key == shape.FUZZY:
+        return _unlike(operand, actual)
     if key == shape.TYPE:
         return f"is {_shown(actual)}, not of type {json_text(operand)}"
     return "none of these" if key == shape.ANY_OF and operand else _NO_MATCH[key]
@@ -105,6 +98,7 @@ def _why_no_match(key: str, operand: Any, actual: Any, rules: Rules) -> str:
 _NO_MATCH = {
     shape.ANY_OF: "an empty $any_of never matches",
     shape.NOT: "is what it must not be",
+    shape.ABSENT: "must be absent",
     shape.EXACT: "not of the same type and value",
     shape.REGEX: "the pattern does not match",
     shape.CONTAINS: "does not contain it",
@@ -114,6 +108,7 @@ _NO_MATCH = {
 _COMPARABLE = {
     shape.REGEX: "string",
     shape.DATE: "string",
+    shape.FUZZY: "string",
     shape.APPROX: "number",
     **dict.fromkeys(shape.BOUNDS, "number"),
     shape.UNORDERED: "list",
@@ -178,19 +173,17 @@ def _wrong_list(expected: Any, actual: Any, rules: Rules) -> str:
     return "different value"
 
 
-def _wrong_text(expected: str, actual: str, rules: Rules) -> str:
-    if rules.mode == "regex":
-        return _NO_MATCH[shape.REGEX]
-    if rules.mode == "contains":
-        return _NO_MATCH[shape.CONTAINS]
+def _unlike(expected: str, actual: str) -> str:
+    if not same_figures(expected, actual):
+        return "the numbers differ"
+    return f"similarity {similarity(expected, actual):.2f}, below {shape.FUZZY_SIMILARITY:g}"
+
+
+def _wrong_text(expected: str, actual: str) -> str:
     if folded(expected) == folded(actual):
         return "case differs"
     if "".join(expected.split()) == "".join(actual.split()):
         return "white space differs"
-    if rules.mode == "fuzzy":
-        if not same_figures(expected, actual):
-            return "the numbers differ"
-        return f"similarity {similarity(expected, actual):.2f}, below {FUZZY_SIMILARITY:g}"
     return "different text"
 
 

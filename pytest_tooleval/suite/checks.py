@@ -77,11 +77,10 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
         suite_tools.complete = False  # `with_world_tools` reports that the world failed
     yield from _live_tools(data, (), data, suite_tools)
     cases = data.get("test_cases")
-    suite_scoring = data.get("param_scoring")
     every = [tool for each in (data, *objects_in(cases)) for tool in as_list(each.get("tools"))]
     everywhere = ToolNames(every, "the suite or its cases")
     everywhere.complete = everywhere.complete and suite_tools.complete
-    yield from _calls(data, (), everywhere, suite_scoring)
+    yield from _calls(data, (), everywhere)
     for loc, case in objects_at(data, "test_cases"):
         tools = suite_tools
         if case.get("tools") is not None:
@@ -89,15 +88,20 @@ def check_suite(data: dict[str, Any], metrics: Collection[str] | None = ()) -> F
             tools = ToolNames(case["tools"], "the case")
         elif case.get("world") is not None and raw_tools is None:
             tools = ToolNames([None], "the case")
-        scoring = case.get("param_scoring") or suite_scoring
-        yield from turn_findings(case, loc, data, tools, scoring)
-        yield from _turns(case, loc, data, tools, scoring)
+        yield from turn_findings(case, loc, data, tools)
+        yield from _turns(case, loc, data, tools)
         yield from _prompt(case, loc)
-        yield from _expectation(case, loc, tools, scoring)
-        yield from _chain(case, loc, tools, scoring)
+        yield from _expectation(case, loc, tools)
+        yield from _chain(case, loc, tools)
         yield from _thresholds(case.get("thresholds"), (*loc, "thresholds"), known)
         layers = (as_mapping(each.get("thresholds")) for each in (data, case))
-        if not judges(limits_of(scoring == "bfcl" or is_conversation(case), *layers)):
+        if not judges(
+            limits_of(
+                (case.get("param_scoring") or data.get("param_scoring")) == "bfcl"
+                or is_conversation(case),
+                *layers,
+            )
+        ):
             yield Finding((*loc, "thresholds") if "thresholds" in case else loc, NOTHING_JUDGES)
         yield from _pass_rule(case, loc, data)
         yield from _contradiction(case, loc, data, tools)
@@ -141,13 +145,11 @@ def _id_problem(name: str) -> str | None:
     return None
 
 
-def _turns(
-    case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames, scoring: Any
-) -> Findings:
+def _turns(case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames) -> Findings:
     """The fields that turns share with cases; a case without turns needs a prompt."""
     for place, turn in objects_at(case, "turns", loc):
         yield from _prompt(turn, place)
-        yield from _calls(turn, place, tools, scoring)
+        yield from _calls(turn, place, tools)
         yield from _contradiction(turn, place, {**suite, **case}, tools)
     if not is_conversation(case) and "prompt" not in case and not misspells("case", "prompt", case):
         yield Finding((*loc, "prompt"), f"missing; expected {expected_at((*loc, 'prompt'))}")
@@ -171,7 +173,7 @@ def _prompt(case: dict[str, Any], loc: Loc) -> Findings:
         yield Finding(at, wrong_value(at, prompt))
 
 
-def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
+def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames) -> Findings:
     """`expected_tool` with `expected_params`, or `expected_calls`: exactly one of the two."""
     calls = case.get("expected_calls")
     if "expected_tool" in case:
@@ -196,12 +198,12 @@ def _expectation(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any)
         elif params and "expected_tool" in case and case["expected_tool"] is None:
             message = "expected_tool is null, so no params can be expected; fix one of the two"
             yield Finding(at, message, at_key=True)
-        yield from matcher_findings(params, at, scoring)
+        yield from matcher_findings(params, at)
     if case.get("call_order") == "strict" and calls is None:
         message = "has no effect without expected_calls; remove it"
         yield Finding((*loc, "call_order"), message, at_key=True)
     yield from _approvals(case, loc, tools)
-    yield from _calls(case, loc, tools, scoring)
+    yield from _calls(case, loc, tools)
 
 
 def _approvals(case: dict[str, Any], loc: Loc, tools: ToolNames) -> Findings:
@@ -210,12 +212,12 @@ def _approvals(case: dict[str, Any], loc: Loc, tools: ToolNames) -> Findings:
             yield Finding((*loc, "approvals", name), tools.complaint(name), at_key=True)
 
 
-def _calls(holder: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
+def _calls(holder: dict[str, Any], loc: Loc, tools: ToolNames) -> Findings:
     """`expected_calls` and `forbidden_calls` of the suite, a case or a turn."""
     for field in ("expected_calls", "forbidden_calls"):
         for at, call in objects_at(holder, field, loc):
             yield from _tool_names(call.get("tool"), (*at, "tool"), tools)
-            yield from matcher_findings(as_mapping(call.get("params")), (*at, "params"), scoring)
+            yield from matcher_findings(as_mapping(call.get("params")), (*at, "params"))
     for index, name in enumerate(as_list(holder.get("forbidden_calls"))):
         if tools.lacks(name):
             yield Finding((*loc, "forbidden_calls", index), tools.complaint(name))
@@ -249,7 +251,7 @@ def _tool_names(value: Any, at: Loc, tools: ToolNames) -> Findings:
             yield Finding((*at, index), tools.complaint(name))
 
 
-def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Findings:
+def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames) -> Findings:
     """The fields of multi-turn cases."""
     if case.get("multi_turn") is not True:
         free = ("max_rounds", "mock_responses") if is_conversation(case) else ()
@@ -280,7 +282,7 @@ def _chain(case: dict[str, Any], loc: Loc, tools: ToolNames, scoring: Any) -> Fi
             yield Finding(at, f"the same tool as {show(other)}; names ignore case", at_key=True)
         elif name == ANY_TOOL or tools.lacks(name):
             yield Finding(at, tools.complaint(name), at_key=True)
-        yield from mock_findings(answer, at, scoring)
+        yield from mock_findings(answer, at)
 
 
 def _thresholds(thresholds: Any, at: Loc, known: Collection[str] | None) -> Findings:

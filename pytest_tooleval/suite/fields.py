@@ -400,7 +400,7 @@ def _is_number(word: str) -> bool:
     return word[-1:].isdigit() and len(word) <= 20
 
 
-def matcher_findings(params: Mapping[str, Any], at: Loc, scoring: Any) -> Findings:
+def matcher_findings(params: Mapping[str, Any], at: Loc) -> Findings:
     """What is wrong with the matchers in the params object at `at`."""
-    for inside, message in matcher_problems(params, at, patterns=scoring == "regex"):
+    for inside, message in matcher_problems(params, at):
         yield Finding(inside, message, at_key=message.startswith("unknown"))

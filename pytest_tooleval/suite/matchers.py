@@ -30,9 +30,11 @@ ANY_OF = "$any_of"
 ALL_OF = "$all_of"
 NOT = "$not"
 OPTIONAL = "$optional"
+ABSENT = "$absent"
 EXACT = "$exact"
 REGEX = "$regex"
 CONTAINS = "$contains"
+FUZZY = "$fuzzy"
 UNORDERED = "$unordered"
 APPROX = "$approx"
 DATE = "$date"
@@ -41,6 +43,9 @@ TYPE = "$type"
 SCHEMA = "$schema"
 BOUNDS = {"$gte": "at least", "$lte": "at most", "$gt": "more than", "$lt": "less than"}
 
+# These say that a key may be absent, and so stand only as the value of a key.
+MAYBE_ABSENT = (OPTIONAL, ABSENT)
+FUZZY_SIMILARITY = 0.85
 MAX_UNORDERED = 200  # every member may have to be compared with every actual one
 
 
@@ -112,6 +117,9 @@ MATCHERS: Mapping[str, Matcher] = {
         "may be absent, else equals",
         holds_values=True,
     ),
+    ABSENT: Matcher(
+        "true", "no value: the key must be absent", "true", lambda operand: operand is True, "is absent"
+    ),
     EXACT: Matcher(
         "a",
         "the same JSON value of the same type, with the same case; also the way to expect an object "
@@ -135,6 +143,13 @@ MATCHERS: Mapping[str, Matcher] = {
         lambda operand: operand not in ("", []) and not (isinstance(operand, list) and "" in operand),
         "contains",
         holds_values=True,
+    ),
+    FUZZY: Matcher(
+        '"New York City"',
+        f"a string at least {FUZZY_SIMILARITY:.0%} similar, ignoring case, with the same numbers",
+        "a non-empty string",
+        lambda operand: isinstance(operand, str) and operand != "",
+        "is similar to",
     ),
     UNORDERED: Matcher(
         "[a, b]",
@@ -202,8 +217,7 @@ def operand_problem(value: Mapping[str, Any], key: str) -> str | None:
         hint = f", did you mean {show(near)}?" if near else f"; expected one of {', '.join(MATCHERS)};"
         return f"unknown matcher{hint} {_AS_DATA}"
     if len(value) > 1 and value.keys() <= MATCHERS.keys():
-        both = ", ".join(f'{{"{each}": ...}}' for each in value)
-        return f'only one matcher is allowed here; to require all of them, write {{"$all_of": [{both}]}}'
+        return f"only one matcher is allowed here; write {show(_joined(value), 200)}"
     if len(value) > 1:
         others = ", ".join(show(other) for other in value if other != key)
         return f'a matcher is an object with a single key, got "{key}" and {others}; {_AS_DATA}'
@@ -212,53 +226,50 @@ def operand_problem(value: Mapping[str, Any], key: str) -> str | None:
     return None
 
 
-def matcher_problems(params: Mapping[str, Any], path: Path = (), *, patterns: bool = False) -> Found:
+def _joined(value: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with several matchers as a single one that requires them all."""
+    others = [{key: operand} for key, operand in value.items() if key not in MAYBE_ABSENT]
+    joined = others[0] if len(others) == 1 else {ALL_OF: others}
+    if len(others) == len(value):
+        return joined
+    return {OPTIONAL: joined} if others else {ABSENT: True}
+
+
+def matcher_problems(params: Mapping[str, Any], path: Path = ()) -> Found:
     """What is wrong with the matchers in expected params, as pairs of a path and a message.
 
-    The keys of `params` are names of parameters, even if they begin with `$`. With `patterns`, plain
-    strings are regular expressions and must compile.
+    The keys of `params` are names of parameters, even if they begin with `$`.
     """
     for name, expected in params.items():
-        yield from _value(expected, (*path, name), optional=True, patterns=patterns)
+        yield from _value(expected, (*path, name), of_key=True)
 
 
-def _value(value: Any, path: Path, *, optional: bool, patterns: bool) -> Found:
+def _value(value: Any, path: Path, *, of_key: bool) -> Found:
     key = matcher_key(value)
     if key is not None:
-        yield from _matcher(value, key, path, optional=optional, patterns=patterns)
+        yield from _matcher(value, key, path, of_key=of_key)
     elif isinstance(value, dict):
         for name, expected in value.items():
-            yield from _value(expected, (*path, name), optional=True, patterns=patterns)
+            yield from _value(expected, (*path, name), of_key=True)
     elif isinstance(value, list):
         for index, expected in enumerate(value):
-            yield from _value(expected, (*path, index), optional=False, patterns=patterns)
-    elif isinstance(value, str) and patterns:
-        if not value:
-            yield path, "an empty regular expression matches everything; write one that tests something"
-        yield from _pattern(value, path)
+            yield from _value(expected, (*path, index), of_key=False)
 
 
-def _matcher(value: dict[str, Any], key: str, path: Path, *, optional: bool, patterns: bool) -> Found:
+def _matcher(value: dict[str, Any], key: str, path: Path, *, of_key: bool) -> Found:
     operand, inside = value[key], (*path, key)
     problem = operand_problem(value, key)
     if problem is not None:
         yield inside, problem
         return
-    if key == OPTIONAL and not optional:
-        yield (
-            path,
-            f'"{OPTIONAL}" means that a key may be absent, so it only works as the value of a key',
-        )
+    if key in MAYBE_ABSENT and not of_key:
+        must = "may" if key == OPTIONAL else "must"
+        yield path, f'"{key}" means that a key {must} be absent, so it only works as the value of a key'
     if MATCHERS[key].holds_values:
-        # `$contains` compares text literally, also under `param_scoring: "regex"`.
-        yield from _value(operand, inside, optional=False, patterns=patterns and key != CONTAINS)
+        yield from _value(operand, inside, of_key=False)
     elif key == REGEX:
-        yield from _pattern(operand, inside)
+        problem = pattern_problem(operand)
+        if problem is not None:
+            yield inside, problem
     elif key == SCHEMA:
         yield from ((found.loc, found.message) for found in json_schema_findings(operand, inside))
-
-
-def _pattern(pattern: str, path: Path) -> Found:
-    problem = pattern_problem(pattern)
-    if problem is not None:
-        yield path, problem

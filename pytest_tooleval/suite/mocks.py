@@ -24,7 +24,7 @@ _MOCK = f'{{"{SEQUENCE}": [...]}} or {{"{WHEN}": [...]}}'
 _EXACT_HINT = f'for an answer that looks like this, write {{"{EXACT}": {{...}}}}'
 
 
-def mock_findings(answer: Any, at: Loc, scoring: Any) -> Findings:
+def mock_findings(answer: Any, at: Loc) -> Findings:
     """What is wrong with the answer of the mock at `at`."""
     if not isinstance(answer, dict):
         return
@@ -36,7 +36,7 @@ def mock_findings(answer: Any, at: Loc, scoring: Any) -> Findings:
             message = f"expected a non-empty list of answers, got {describe(answer[SEQUENCE])}"
             yield Finding((*at, SEQUENCE), message)
     elif WHEN in answer:
-        yield from _when(answer[WHEN], (*at, WHEN), scoring)
+        yield from _when(answer[WHEN], (*at, WHEN))
     elif len(answer) == 1 and EXACT not in answer:
         (key,) = answer
         if key.startswith("$"):
@@ -45,7 +45,7 @@ def mock_findings(answer: Any, at: Loc, scoring: Any) -> Findings:
             yield Finding((*at, key), f"unknown{hint}; {_EXACT_HINT}", at_key=True)
 
 
-def _when(entries: Any, at: Loc, scoring: Any) -> Findings:
+def _when(entries: Any, at: Loc) -> Findings:
     example = '{"params": {"city": "Paris"}, "answer": ...}'
     if not isinstance(entries, list) or not entries:
         message = f"expected a non-empty list of entries such as {example}, got {describe(entries)}"
@@ -66,7 +66,7 @@ def _when(entries: Any, at: Loc, scoring: Any) -> Findings:
                 message = "an entry without params answers every call, so it must be the last"
                 yield Finding(here, message)
         elif isinstance(params := entry["params"], dict):
-            yield from matcher_findings(params, (*here, "params"), scoring)
+            yield from matcher_findings(params, (*here, "params"))
         else:
             message = f"expected an object of parameter names and values, got {describe(params)}"
             yield Finding((*here, "params"), message)

@@ -46,10 +46,8 @@ def objects_at(
             yield (*loc, field, index), value
 
 
-def turn_findings(
-    case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames, scoring: Any
-) -> Findings:
-    """The fields of conversations; `scoring` is the param_scoring of the case."""
+def turn_findings(case: dict[str, Any], loc: Loc, suite: dict[str, Any], tools: ToolNames) -> Findings:
+    """The fields of conversations."""
     if not is_conversation(case):
         for field in _WITH:
             if case.get(field) is not None:
@@ -88,7 +86,7 @@ def turn_findings(
             yield Finding((*loc, "user", field), "an empty text")
     for at, part in parts:
         match = part.get("match", case.get("match"))
-        yield from _expectations(part, at, match, has_world, scoring)
+        yield from _expectations(part, at, match, has_world)
     for at, turn in turns:
         for index, name in enumerate(as_list(turn.get("new_tools"))):
             place = (*at, "new_tools", index)
@@ -98,9 +96,7 @@ def turn_findings(
                 yield Finding(place, "already offered in the first turn; name it in a later one")
 
 
-def _expectations(
-    part: dict[str, Any], loc: Loc, match: object, has_world: bool, scoring: Any
-) -> Findings:
+def _expectations(part: dict[str, Any], loc: Loc, match: object, has_world: bool) -> Findings:
     if as_text(match).startswith("state") and part.get("expected_calls") is not None:
         if not has_world:
             yield Finding((*loc, "match" if "match" in part else "expected_calls"), _NEEDS_WORLD)
@@ -114,7 +110,7 @@ def _expectations(
             if read_path(path) is None:
                 message = 'expected a path such as orders.A1.refunded or orders["a.b"][0]'
                 yield Finding((*at, path), message, at_key=True)
-        yield from matcher_findings(state, at, scoring)
+        yield from matcher_findings(state, at)
     for index, text in enumerate(as_list(part.get("expected_text"))):
         yield from _text(text, (*loc, "expected_text", index))
 

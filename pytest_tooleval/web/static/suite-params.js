@@ -68,9 +68,12 @@ function row(use, name, value) {
       write();
     });
     control.id = id;
-    place.replaceChildren(...(kind === NONE ? [] : [control]));
+    place.replaceChildren(...(kind === NONE || operand.const !== undefined ? [] : [control]));
   };
   menu.addEventListener("change", () => {
+    const fixed = matchers?.[menu.value]?.schema.const;
+    if (fixed !== undefined) raw = JSON.stringify(fixed);
+    else if (matchers?.[kind]?.schema.const !== undefined) raw = "";
     // A single value becomes a list of one if the matcher needs a list.
     if (matchers?.[menu.value]?.schema.type === "array" && raw && !raw.trim().startsWith("[")) raw = `[${raw}]`;
     kind = menu.value;

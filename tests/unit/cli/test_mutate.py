@@ -17,7 +17,7 @@ from pytest_tooleval.mutation.results import Mutations
 from ..mcp.servers import stdio_command
 
 BFCL = Path(os.environ.get("TOOLEVAL_BFCL_DATA", Path(__file__).parents[4] / "shared/data/bfcl"))
-ABSENT: dict[str, Any] = {"$optional": {"$any_of": []}}
+ABSENT = {"$absent": True}
 
 
 def suite(*cases: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def test_a_survivor_is_shown_with_its_place_and_the_line_to_add(tmp_path: Path) 
     assert lines[1:] == [
         "      1 the expected parameters do not name the argument",
         lines[2],
-        '    add to expected_params: "units": {"$optional": {"$any_of": []}}',
+        '    add to expected_params: "units": {"$absent": true}',
         '      invented argument: get_weather(city="Paris", units="celsius")',
     ]
     assert lines[2].startswith("  w.tooleval.json:30: paris: 1 of ")

@@ -158,13 +158,6 @@ def test_a_draft_with_another_id_is_a_draft_still() -> None:
     assert len(after["test_cases"]) == 1
 
 
-def test_drafts_compare_as_plain_texts_in_a_suite_of_patterns() -> None:
-    bad = tool("f", {"a": {"type": "string", "default": "C++("}}, ["a"])
-    made, _ = updated(suite(tools=[WEATHER], param_scoring="regex"), WEATHER, bad)
-    assert made["test_cases"][0]["param_scoring"] == "exact"
-    assert updated(made, WEATHER)[0]["test_cases"] == []
-
-
 def test_it_is_said_what_changed_about_a_tool() -> None:
     new = tool(
         "get_weather",

@@ -52,7 +52,7 @@ def passing(found: CaseMutation) -> dict[str, list[Survivor]]:
 
 
 def test_a_case_that_names_everything_notices_everything() -> None:
-    absent: dict[str, Any] = {"$optional": {"$any_of": []}}
+    absent = {"$absent": True}
     found = mutated(
         expected_calls=[
             {"tool": "get_weather", "params": {"city": "Paris", "units": absent, "days": absent}}
@@ -85,7 +85,7 @@ def test_arguments_that_the_case_does_not_name() -> None:
             "invented_argument",
             "argument_not_named",
             "expected_params",
-            '"units": {"$optional": {"$any_of": []}}, "days": {"$optional": {"$any_of": []}}',
+            '"units": {"$absent": true}, "days": {"$absent": true}',
         )
     ] * 2
     assert found.survivors[1].calls[0].arguments == {"city": "Paris", "days": 9}, "not the default"
@@ -95,7 +95,7 @@ def test_parameters_that_are_not_scored() -> None:
     found = mutated(expected_tool="get_weather")
     several = mutated(expected_calls=[{"tool": "get_weather"}])
 
-    absent = '{"$optional": {"$any_of": []}}'
+    absent = '{"$absent": true}'
     params = f'{{"city": ..., "units": {absent}, "days": {absent}}}'
     (wrong,) = passing(found)["wrong_value"]
     assert (wrong.gap, wrong.add) == ("params_not_scored", f'"expected_params": {params}')

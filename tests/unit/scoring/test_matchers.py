@@ -36,7 +36,7 @@ def same(expected: Any, actual: Any, mode: str = "exact") -> bool:
     return matches(expected, actual, RULES[mode])
 
 
-@pytest.mark.parametrize("mode", ["exact", "case_sensitive", "contains", "numeric_tolerance", "fuzzy"])
+@pytest.mark.parametrize("mode", ["exact", "case_sensitive"])
 def test_a_text_is_the_same_however_its_characters_are_composed(mode: str) -> None:
     composed, decomposed = "Caf\u00e9 \u00c5", "Cafe\u0301 \u212b"
     assert same(composed, decomposed, mode)
@@ -133,7 +133,7 @@ def test_exact_follows_the_seed_on_scalars(expected: Any, actual: Any) -> None:
     assert same(expected, actual) is seed_says(expected, actual)
 
 
-@given(VALUES, st.sampled_from(sorted(set(RULES) - {"regex"})))
+@given(VALUES, st.sampled_from(sorted(RULES)))
 def test_a_value_matches_itself_under_every_mode(value: Any, mode: str) -> None:
     assert same(value, value, mode)
 
@@ -151,35 +151,6 @@ def test_a_value_is_identical_to_itself(value: Any) -> None:
         ("case_sensitive", "Paris", "paris", False),
         ("case_sensitive", ["Paris"], ["paris"], False),
         ("case_sensitive", {"$contains": "Par"}, "paris", False),
-        ("contains", "paris", "Paris, France", True),
-        ("contains", "Paris, France", "Paris", False),
-        ("contains", 5, 55, False),
-        ("contains", ["par"], ["Paris"], True),
-        ("numeric_tolerance", 0.3, 0.1 + 0.2, True),
-        ("numeric_tolerance", 1_000_000, 1_000_001, True),
-        ("numeric_tolerance", 1_000_000, 1_000_002, False),
-        ("numeric_tolerance", 100, 101, False),
-        ("numeric_tolerance", 0, 1e-13, True),
-        ("numeric_tolerance", 1, True, False),
-        ("numeric_tolerance", "A", "a", True),
-        ("numeric_tolerance", 10**400, 10**400 + 1, True),
-        ("regex", "^par.s$", "paris", True),
-        ("regex", "^par.s$", "Paris", False),
-        ("regex", "ari", "Paris", True),
-        ("regex", r"\d+", 5, False),
-        ("regex", 5, 5.0, True),
-        ("fuzzy", "New York City", "new york cty", True),
-        ("fuzzy", "Paris", "London", False),
-        ("fuzzy", "2024-01-01", "2024-01-02", False),
-        ("fuzzy", "by noon on 2024-01-01", "by noon on 2024/01/01", True),
-        ("fuzzy", "150 EUR", "15.0 EUR", False),
-        ("fuzzy", "150 EUR in all", "150.0 EUR in all", True),
-        ("fuzzy", "15000 EUR in all", "15,000 EUR in all", True),
-        ("fuzzy", "a debit of 150 EUR", "a debit of -150 EUR", False),
-        ("fuzzy", "pages 1-5 of it", "pages 15 of it", False),
-        ("fuzzy", "order A17 of Jane", "order A71 of Jane", False),
-        ("fuzzy", "Flat 4, 120 High Street", "Flat 4 120 High Street", True),
-        ("fuzzy", "a" * 20_000, "a" * 19_999, False),
         ("bfcl", "San Francisco, CA", "san-francisco ca.", True),
         ("bfcl", "it's", 'It"s', True),
         ("bfcl", "a!", "a", False),
@@ -205,6 +176,21 @@ def test_modes(mode: str, expected: Any, actual: Any, right: bool) -> None:
         ({"$any_of": ["NYC", 5]}, 6, False),
         ({"$any_of": []}, None, False),
         ({"$optional": "a"}, "A", True),
+        ({"a": {"$absent": True}}, {}, True),
+        ({"a": {"$absent": True}}, {"a": None}, False),
+        ({"$fuzzy": "New York City"}, "new york cty", True),
+        ({"$fuzzy": "Paris"}, "London", False),
+        ({"$fuzzy": "5"}, 5, False),
+        ({"$fuzzy": "2024-01-01"}, "2024-01-02", False),
+        ({"$fuzzy": "by noon on 2024-01-01"}, "by noon on 2024/01/01", True),
+        ({"$fuzzy": "150 EUR"}, "15.0 EUR", False),
+        ({"$fuzzy": "150 EUR in all"}, "150.0 EUR in all", True),
+        ({"$fuzzy": "15000 EUR in all"}, "15,000 EUR in all", True),
+        ({"$fuzzy": "a debit of 150 EUR"}, "a debit of -150 EUR", False),
+        ({"$fuzzy": "pages 1-5 of it"}, "pages 15 of it", False),
+        ({"$fuzzy": "order A17 of Jane"}, "order A71 of Jane", False),
+        ({"$fuzzy": "Flat 4, 120 High Street"}, "Flat 4 120 High Street", True),
+        ({"$fuzzy": "a" * 20_000}, "a" * 19_999, False),
         ({"$exact": "Paris"}, "paris", False),
         ({"$exact": 1}, 1.0, False),
         ({"$exact": {"$any_of": [1]}}, {"$any_of": [1]}, True),
@@ -325,7 +311,7 @@ def test_all_of_bounds_compares_as_python_does(bounds: list[Any], actual: Any) -
     assert same(expected, actual) is all(holds(actual, limit) for (_, holds), limit in bounds)
 
 
-@given(VALUES, VALUES, st.sampled_from(sorted(set(RULES) - {"regex"})))
+@given(VALUES, VALUES, st.sampled_from(sorted(RULES)))
 def test_not_is_the_complement(expected: Any, actual: Any, mode: str) -> None:
     for value in (expected, actual):
         assert same({"$not": value}, actual, mode) is not same(value, actual, mode)

@@ -25,6 +25,8 @@ MATCHERS = st.one_of(
     RAW.map(lambda v: {"$optional": v}),
     RAW.map(lambda v: {"$exact": v}),
     st.lists(RAW, max_size=3).map(lambda v: {"$any_of": v}),
+    st.just({"$absent": True}),
+    st.just({"$fuzzy": "x y"}),
     st.just({"$regex": "^x"}),
     st.just({"$approx": {"value": 2, "abs": 1}}),
     st.just({"$gte": 2}),
@@ -34,9 +36,7 @@ MATCHERS = st.one_of(
     st.lists(RAW, max_size=3).map(lambda v: {"$unordered": v}),
 )
 PARAMS = st.none() | st.dictionaries(KEYS, MATCHERS, max_size=3)
-MODES = st.sampled_from(
-    ["exact", "case_sensitive", "contains", "numeric_tolerance", "fuzzy", "bfcl", "regex"]
-)
+MODES = st.sampled_from(["exact", "case_sensitive", "bfcl"])
 ARGUMENTS = st.dictionaries(KEYS, RAW, max_size=3)
 CALLS = st.lists(
     st.builds(ToolCall, TOOLS | st.just("made_up"), ARGUMENTS)
@@ -99,7 +99,7 @@ def test_reading_back_a_result_is_the_identity(case: dict[str, Any], calls: list
 PLAIN_CALLS = st.lists(st.tuples(TOOLS, ARGUMENTS), max_size=5)
 
 
-@given(PLAIN_CALLS, st.sampled_from(["any", "strict"]), MODES.filter(lambda mode: mode != "regex"))
+@given(PLAIN_CALLS, st.sampled_from(["any", "strict"]), MODES)
 def test_a_perfect_answer_scores_1(calls: list[tuple[str, Any]], order: str, mode: str) -> None:
     expected = [{"tool": name, "params": arguments} for name, arguments in calls]
 

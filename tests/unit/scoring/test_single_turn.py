@@ -167,7 +167,7 @@ def test_the_explanation_says_why_each_parameter_counted_or_not() -> None:
         "city": (1.0, "equal, ignoring case"),
         "days": (0.0, 'is the string "3", not a number'),
         "unit": (0.0, "none of these"),
-        "opt": (1.0, "may be absent"),
+        "opt": (1.0, "is absent, and may be"),
         "x": (0.0, 'is missing; "X" is a different name'),
         "code": (0.0, "is the number 5, not a string"),
         "stops": (0.0, "the same members in a different order, which $unordered would allow"),

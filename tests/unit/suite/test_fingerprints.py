@@ -28,7 +28,7 @@ def content(suite: dict[str, Any] | None = None, **fields: Any) -> str:
         {"expected_tool": ["get_weather"]},
         {"expected_params": {}},
         {"expected_params": {"city": "Paris"}},
-        {"param_scoring": "contains"},
+        {"param_scoring": "case_sensitive"},
         {"thresholds": {"overall": 0.5}},
         {"multi_turn": True, "mock_responses": {"get_weather": 5}},
     ],
@@ -59,4 +59,4 @@ def test_tools_and_the_system_prompt_are_what_runs_are_compared_for() -> None:
 
 
 def test_defaults_of_the_suite_count_like_those_of_the_case() -> None:
-    assert content({"param_scoring": "fuzzy"}) == content(param_scoring="fuzzy") != content()
+    assert content({"param_scoring": "bfcl"}) == content(param_scoring="bfcl") != content()

@@ -35,6 +35,8 @@ JSON_VALUES = st.recursive(
         {"$any_of": ["a", {"$regex": "^b"}, {"x": {"$optional": 1}}]},
         {"$any_of": []},
         {"$optional": {"$any_of": [1, 2]}},
+        {"$absent": True},
+        {"$fuzzy": "New York City"},
         {"$exact": {"$where": {"$any_of": 3}}},
         {"$contains": "par"},
         {"$contains": [{"$approx": {"value": 1, "abs": 0.1}}]},
@@ -71,12 +73,14 @@ def test_the_names_of_parameters_may_begin_with_a_dollar() -> None:
         ({"$anyof": [1]}, ("$anyof",), 'did you mean "$any_of"?'),
         ({"$frobnicate": 1}, ("$frobnicate",), "unknown matcher; expected one of $any_of, $all_of"),
         ({"$any_of": [1], "x": 2}, ("$any_of",), 'got "$any_of" and "x"'),
-        ({"$gte": 3, "$lte": 4}, ("$gte",), 'write {"$all_of": [{"$gte": ...}, {"$lte": ...}]}'),
         ({"x": 2, "$regex": "a"}, ("$regex",), 'got "$regex" and "x"'),
         ({"$any_of": "a"}, ("$any_of",), 'a list of values or matchers, got the string "a"'),
         ({"$any_of": [{"$optional": 1}]}, ("$any_of", 0), "only works as the value"),
         ([{"$optional": 1}], (0,), "only works as the value"),
         ({"$optional": {"$optional": 1}}, ("$optional",), "only works as the value"),
+        ({"$all_of": [{"$absent": True}]}, ("$all_of", 0), "a key must be absent, so it only works"),
+        ({"$absent": False}, ("$absent",), "expected true, got false"),
+        ({"$fuzzy": ""}, ("$fuzzy",), "expected a non-empty string"),
         ({"$regex": 5}, ("$regex",), "as a string, got the number 5"),
         ({"$regex": "("}, ("$regex",), "does not compile"),
         ({"$regex": ""}, ("$regex",), "expected a non-empty regular expression"),
@@ -131,11 +135,24 @@ def test_reports_every_problem() -> None:
     assert paths == [("a", "$regx"), ("b", "$regex"), ("c", "$approx")]
 
 
-def test_plain_strings_are_patterns_only_under_regex_scoring() -> None:
-    params = {"city": "(", "raw": {"$exact": "("}}
+@pytest.mark.parametrize(
+    ("written", "advised"),
+    [
+        ({"$gte": 3, "$lte": 4}, {"$all_of": [{"$gte": 3}, {"$lte": 4}]}),
+        ({"$contains": "Ada", "$optional": True}, {"$optional": {"$contains": "Ada"}}),
+        (
+            {"$gte": 3, "$optional": 3, "$lte": 4},
+            {"$optional": {"$all_of": [{"$gte": 3}, {"$lte": 4}]}},
+        ),
+        ({"$absent": True, "$optional": 1}, {"$absent": True}),
+    ],
+)
+def test_what_the_message_advises_is_accepted(written: Any, advised: Any) -> None:
+    ((path, message),) = matcher_problems({"name": written})
 
-    assert list(matcher_problems(params)) == []
-    assert [path for path, _ in matcher_problems(params, patterns=True)] == [("city",)]
+    assert path == ("name", next(iter(written)))
+    assert json.loads(message.partition("; write ")[2]) == advised
+    assert list(matcher_problems({"name": advised})) == []
 
 
 @given(JSON_VALUES)
