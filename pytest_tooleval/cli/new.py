@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from ..suite.discovery import SUITE_ENDING
-from ..suite.slugs import file_stem
+from ..suite.slugs import slug
 from ..text import printable
 from .suite_files import SuitePath
 
@@ -52,7 +52,7 @@ def new(
     FILE ends in .tooleval.json; the default is the suite's name.
     """
     name = (name or (file.name if file else _NAME)).removesuffix(SUITE_ENDING)
-    path = file or Path(f"{file_stem(name, 'suite')}{SUITE_ENDING}")
+    path = file or Path(f"{slug(name) or 'suite'}{SUITE_ENDING}")
     if os.path.lexists(path):
         raise click.UsageError(f"{printable(str(path))} already exists; choose another file")
     is_example = tool in (None, _TOOL) and not params

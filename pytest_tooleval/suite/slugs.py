@@ -11,8 +11,6 @@ from collections.abc import Iterable
 MAX_LENGTH = 50
 _HASH_LENGTH = 6
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
-# The names of devices on Windows, with any extension.
-DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)")
 _APOSTROPHES = str.maketrans("", "", "'’")
 
 
@@ -30,12 +28,6 @@ def slug(prompt: str) -> str:
     kept = whole[: room + 1].rpartition("-")[0] or whole[:room]
     checksum = zlib.crc32(prompt.encode("utf-8", "replace")) & 0xFFFFFF
     return f"{kept}-{checksum:06x}"
-
-
-def file_stem(name: str, otherwise: str) -> str:
-    """A file name without its extension that every system allows; `otherwise` if there are no words."""
-    stem = slug(name) or otherwise
-    return f"{stem}-suite" if DEVICE.fullmatch(stem) else stem
 
 
 def assign_ids(prompts: Iterable[tuple[int, str]], taken: Collection[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""`/api/suites` and `/api/tool-eval/import`: suite files and their cases."""
+"""`/api/suites` and `/api/tool-eval/import`: suite files, as text."""
 
 from __future__ import annotations
 
@@ -15,16 +15,11 @@ from starlette.routing import Route
 from ..mutation.score import mutate_suite
 from ..mutation.text import mutation_problems
 from ..suite.fingerprints import content_of_bytes
-from ..suite.model import Suite
 from ..suite.schema import suite_schema
-from ..suite.source import Document
-from .bodies import CaseContent
-from .bodies import NewCase
 from .bodies import NewSuite
-from .bodies import SuiteContent
+from .bodies import SuiteText
 from .bodies import read_body
 from .bodies import taking
-from .responses import ApiError
 from .responses import field_error
 from .responses import json_response
 from .responses import problem_dicts
@@ -62,33 +57,13 @@ def _expected_etag(request: Request) -> str:
     return match[1]
 
 
-def _new_text(body: SuiteContent, previous: Document | None = None) -> str:
-    """The text of a body. Unchanged parts of the previous suite keep their formatting."""
-    return suite_to_text(body.suite or {}, previous) if body.text is None else body.text
-
-
-def _with_cases(document: Document, index: int, removed: int, *added: object) -> dict[str, Any]:
-    """The suite's data with `removed` cases from `index` on replaced by others."""
-    cases = list(document.data["test_cases"])
-    cases[index : index + removed] = added
-    return {**document.data, "test_cases": cases}
-
-
-def _index_of(suite: Suite, id: str) -> int:
-    """The index of a case; ApiError 404 if there is none with this id."""
-    for index, case in enumerate(suite.test_cases):
-        if case.id == id:
-            return index
-    raise ApiError(404, "id: the suite has no such case")
-
-
 def list_suites(request: Request) -> Response:
     return json_response(_folder(request).summaries())
 
 
 @taking(NewSuite)
 def create_suite(request: Request, body: NewSuite) -> Response:
-    return _create(_folder(request), body.file, _new_text(body))
+    return _create(_folder(request), body.file, body.text)
 
 
 async def import_suite(request: Request) -> Response:
@@ -133,18 +108,13 @@ def show_suite(request: Request) -> Response:
     return json_response(shown, headers=_etag_header(etag))
 
 
-@taking(SuiteContent)
-def replace_suite(request: Request, body: SuiteContent) -> Response:
+@taking(SuiteText)
+def replace_suite(request: Request, body: SuiteText) -> Response:
     folder, file, etag = _folder(request), _file(request), _expected_etag(request)
-    before = folder.read_seen(file, etag)
-    text = _new_text(body, folder.examine(before, file).document if body.suite is not None else None)
-    return _replace(folder, file, etag, text)
-
-
-def _replace(folder: SuiteFolder, file: str, etag: str, text: str) -> Response:
-    examined = folder.examine(text, file, lint=True)
+    folder.read_seen(file, etag)  # a conflict says more than a problem of the text
+    examined = folder.examine(body.text, file, lint=True)
     examined.whole()
-    new_etag = folder.replace(file, text.encode(), etag)
+    new_etag = folder.replace(file, body.text.encode(), etag)
     return json_response(_written(file, new_etag, examined), headers=_etag_header(new_etag))
 
 
@@ -153,9 +123,9 @@ def delete_suite(request: Request) -> Response:
     return Response(status_code=204)
 
 
-@taking(SuiteContent)
-def check_suite(request: Request, body: SuiteContent) -> Response:
-    examined = _folder(request).examine(_new_text(body), _file(request), lint=True)
+@taking(SuiteText)
+def check_suite(request: Request, body: SuiteText) -> Response:
+    examined = _folder(request).examine(body.text, _file(request), lint=True)
     found = {"problems": examined.problems, "warnings": examined.warnings}
     return json_response({name: problem_dicts(each) for name, each in found.items()})
 
@@ -163,18 +133,6 @@ def check_suite(request: Request, body: SuiteContent) -> Response:
 def show_schema(request: Request) -> Response:
     """The JSON Schema of a suite, for completion in the editor."""
     return json_response(suite_schema())
-
-
-def list_cases(request: Request) -> Response:
-    file = _file(request)
-    content = _folder(request).read(file)
-    suite, document = _folder(request).examine(content, file).whole()
-    cases = [
-        {"id": case.id, "line": case.line, "case": data}
-        for case, data in zip(suite.test_cases, document.data["test_cases"], strict=True)
-    ]
-    etag = content_of_bytes(content)
-    return json_response({"etag": etag, "cases": cases}, headers=_etag_header(etag))
 
 
 def show_mutation(request: Request) -> Response:
@@ -185,43 +143,6 @@ def show_mutation(request: Request) -> Response:
     found = mutate_suite(suite, file)
     shown = {"score": found.score, "mutants": found.mutants, "survivors": found.survivors}
     return json_response({**shown, "gaps": problem_dicts(mutation_problems(suite, found))})
-
-
-@taking(NewCase)
-def create_case(request: Request, body: NewCase) -> Response:
-    return _put_case(request, body.case, body.position, id=None)
-
-
-@taking(CaseContent)
-def replace_case(request: Request, body: CaseContent) -> Response:
-    return _put_case(request, body.case, None, id=request.path_params["id"])
-
-
-def _put_case(request: Request, case: dict[str, Any], position: int | None, id: str | None) -> Response:
-    folder, file, etag = _folder(request), _file(request), _expected_etag(request)
-    suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
-    count = len(suite.test_cases)
-    index = _index_of(suite, id) if id is not None else count if position is None else position
-    if index > count:
-        raise field_error(422, "position", f"expected at most {count}, the number of cases")
-    data = _with_cases(document, index, int(id is not None), case)
-    text = suite_to_text(data, document)
-    examined = folder.examine(text, file, lint=True)
-    changed, _ = examined.whole()
-    new_etag = folder.replace(file, text.encode(), etag)
-    written = {
-        "id": changed.test_cases[index].id,
-        "etag": new_etag,
-        "warnings": problem_dicts(examined.warnings),
-    }
-    return json_response(written, 201 if id is None else 200, _etag_header(new_etag))
-
-
-def delete_case(request: Request) -> Response:
-    folder, file, etag = _folder(request), _file(request), _expected_etag(request)
-    suite, document = folder.examine(folder.read_seen(file, etag), file).whole()
-    data = _with_cases(document, _index_of(suite, request.path_params["id"]), 1)
-    return _replace(folder, file, etag, suite_to_text(data, document))
 
 
 def refuse_name(request: Request) -> Response:
@@ -256,9 +177,5 @@ ROUTES = [
     Route(_ONE, delete_suite, methods=["DELETE"]),
     Route(_ONE + "/check", check_suite, methods=["POST"]),
     Route(_ONE + "/mutation", show_mutation, methods=["GET"]),
-    Route(_ONE + "/cases", list_cases, methods=["GET"]),
-    Route(_ONE + "/cases", create_case, methods=["POST"]),
-    Route(_ONE + "/cases/{id:path}", replace_case, methods=["PUT"]),
-    Route(_ONE + "/cases/{id:path}", delete_case, methods=["DELETE"]),
     Route("/api/suites/{file:path}", refuse_name, methods=_ALL),
 ]

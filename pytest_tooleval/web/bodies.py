@@ -6,7 +6,6 @@ import re
 from collections.abc import Awaitable
 from collections.abc import Callable
 from typing import Annotated
-from typing import Any
 from typing import TypeVar
 
 import msgspec
@@ -32,33 +31,16 @@ class Body(Struct, forbid_unknown_fields=True, kw_only=True):
     """The JSON object of a request."""
 
 
-class SuiteContent(Body, kw_only=True):
-    """A suite, as text, which is written unchanged, or as data."""
+class SuiteText(Body, kw_only=True):
+    """The text of a suite, which is written unchanged."""
 
-    text: str | None = None
-    suite: dict[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        if (self.text is None) == (self.suite is None):
-            raise ValueError("expected either text or suite")
+    text: str
 
 
-class NewSuite(SuiteContent, kw_only=True):
+class NewSuite(SuiteText, kw_only=True):
     """A suite for a new file; without `file`, its name comes from the suite's name."""
 
     file: str | None = None
-
-
-class CaseContent(Body, kw_only=True):
-    """A test case, as in docs/reference/suite-format.md."""
-
-    case: dict[str, Any]
-
-
-class NewCase(CaseContent, kw_only=True):
-    """A test case and its position, by default the end."""
-
-    position: Annotated[int, Meta(ge=0)] | None = None
 
 
 class NewRun(Body, kw_only=True):

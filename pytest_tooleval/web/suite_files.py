@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import threading
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -39,7 +38,6 @@ from .bodies import MAX_BYTES
 from .responses import ApiError
 from .responses import field_error
 from .suite_paths import check_name
-from .suite_paths import check_new_name
 from .suite_paths import free_name
 from .suite_worlds import untrusted_worlds
 from .suite_worlds import worlds_of
@@ -179,14 +177,10 @@ class SuiteFolder:
         """The bytes of a file; ApiError 404 if there is none, 413 if it is too large."""
         path = self._path(file)
         try:
-            with open(path, "rb", opener=_open_at_once) as opened:
-                status = os.fstat(opened.fileno())
-                if not stat.S_ISREG(status.st_mode):
-                    raise _missing(file)
-                if status.st_size > MAX_BYTES:
-                    message = f"larger than {MAX_BYTES // (1024 * 1024)} MiB"
-                    raise field_error(413, "file", message, file)
-                return opened.read()
+            if path.stat().st_size > MAX_BYTES:
+                message = f"larger than {MAX_BYTES // (1024 * 1024)} MiB"
+                raise field_error(413, "file", message, file)
+            return path.read_bytes()
         except FileNotFoundError:
             raise _missing(file) from None
         except (OSError, ValueError) as error:
@@ -204,7 +198,6 @@ class SuiteFolder:
         with self._lock:
             if file is None:
                 file = free_name(name, [*self.files(), *os.listdir(self.root)])
-            check_new_name(file)
             path = self._path(file)
             try:
                 write_whole(path, [content], lambda: self._check_free(file, path))
@@ -258,11 +251,6 @@ def _registers_scorers(conftest: Path) -> bool:
         return b"pytest_tooleval_register_scorers" in conftest.read_bytes()
     except OSError:
         return False
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Do not wait for a writer if the file is a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _missing(file: str) -> ApiError:

@@ -13,13 +13,14 @@ export async function showNew({ place }) {
   const name = input({ required: "", maxlength: 200 });
   const description = textArea({ rows: 3 });
   const file = input({ placeholder: "from the name", spellcheck: "false" });
+  const fileHint = "By default, “Refund desk” is saved as refund-desk.tooleval.json. Can include a folder, such as shop/orders.";
   const fields = [
     field("Name", name),
     field("Description", description, { hint: "What the suite tests. Optional." }),
-    field("File", file, { hint: "Must end in .tooleval.json. Can include a folder, such as shop/orders.tooleval.json." }),
+    field("File", file, { hint: fileHint }),
   ];
   const about = () => (description.value ? { description: description.value } : {});
-  const content = () => ({ suite: { name: name.value, ...about(), tools: [], test_cases: [] } });
+  const content = () => `${JSON.stringify({ name: name.value, ...about(), tools: [], test_cases: [] }, null, 2)}\n`;
   const form = createForm(fields, file, "Create suite", content);
   form.classList.add("narrow");
   place.append(pageHead("New suite"), form);
@@ -39,9 +40,9 @@ export async function showImport({ place }) {
       hint: 'An object {"name": …, "tools": […], "test_cases": […]}; see docs/reference/suite-format.md.',
       wide: true,
     }),
-    field("Save as", file, { hint: "Must end in .tooleval.json. Optional." }),
+    field("Save as", file, { hint: "Optional." }),
   ];
-  const content = () => ({ text: text.value === read.shown ? read.whole : text.value });
+  const content = () => (text.value === read.shown ? read.whole : text.value);
   const form = createForm(fields, file, "Import", content);
   chosen.addEventListener("change", async () => {
     const picked = chosen.files?.[0];
@@ -60,12 +61,18 @@ export async function showImport({ place }) {
   place.append(pageHead("Import JSON"), form);
 }
 
+/** The name of a new file, whole; nothing for the server's choice. @param {HTMLInputElement} control */
+export function fileIn({ value }) {
+  const name = value.trim().replace(/(\.tooleval)?(\.json)?$/, "");
+  return name ? { file: `${name}.tooleval.json` } : {};
+}
+
 /**
  * A form that creates a file and opens it in the editor.
  * @param {HTMLElement[]} fields
  * @param {HTMLInputElement} file its name; if empty, the server chooses one
  * @param {string} label of the button
- * @param {() => object} content `text` or `suite` of the request
+ * @param {() => string} content the suite's text
  */
 function createForm(fields, file, label, content) {
   const messages = el("div", {});
@@ -75,9 +82,8 @@ function createForm(fields, file, label, content) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     send.disabled = true;
-    const name = file.value.trim();
     try {
-      const made = await call("POST", "/api/suites", { body: { ...content(), ...(name ? { file: name } : {}) } });
+      const made = await call("POST", "/api/suites", { body: { text: content(), ...fileIn(file) } });
       go(suiteHash(made.file));
     } catch (error) {
       messages.replaceChildren(errorBox(error, "Could not create the suite"));

@@ -4,6 +4,7 @@
 import { go, suiteHash } from "./address.js";
 import { call } from "./api.js";
 import { announce, checkbox, errorBox, field, input, pageHead, select } from "./controls.js";
+import { fileIn } from "./create.js";
 import { button, el, link, shown, shownNodes } from "./page/dom.js";
 import { prettyJson } from "./page/json.js";
 import { plural } from "./page/numbers.js";
@@ -60,7 +61,7 @@ export async function show({ place, isGone }) {
     return {
       [way.value]: target.value.trim(),
       ...(isCommand ? (names.length ? { env: names } : {}) : headers.value()),
-      ...(intoList.value ? { file: intoList.value } : file.value.trim() ? { file: file.value.trim() } : {}),
+      ...(intoList.value ? { file: intoList.value } : fileIn(file)),
       ...(name.value.trim() && !intoList.value ? { name: name.value.trim() } : {}),
       drafts: drafts.box.checked,
       save,
@@ -99,7 +100,7 @@ export async function show({ place, isGone }) {
     envField,
     into,
     field("Suite name", name),
-    field("Save as", file, { hint: "Must end in .tooleval.json. Optional." }),
+    field("Save as", file, { hint: "Optional." }),
     el("div", { class: "field wide" }, drafts.node),
     messages,
     el("div", { class: "row wide" }, find, link("#/suites", "Cancel", { class: "button" })),

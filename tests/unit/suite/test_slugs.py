@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.suite.slugs import MAX_LENGTH
 from pytest_tooleval.suite.slugs import assign_ids
-from pytest_tooleval.suite.slugs import file_stem
 from pytest_tooleval.suite.slugs import slug
 
 
@@ -71,13 +70,3 @@ def test_ids_are_unique_and_fit_into_node_ids(prompts: list[str], taken: set[str
         assert name.isprintable()
         assert not re.search(r"::|[\[\]\s]", name)
         assert len(name) <= MAX_LENGTH + 10
-
-
-def test_files_are_named_for_every_system() -> None:
-    assert file_stem("My Suite!", "suite") == "my-suite"
-    assert file_stem("?", "suite") == "suite"
-    assert [file_stem(name, "x") for name in ("CON", "com1", "Lpt 1")] == [
-        "con-suite",
-        "com1-suite",
-        "lpt-1",
-    ]

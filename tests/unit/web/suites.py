@@ -36,6 +36,11 @@ def weather(*cases: dict[str, Any], **fields: Any) -> dict[str, Any]:
     }
 
 
+def as_text(suite: dict[str, Any]) -> dict[str, str]:
+    """The body with which the page sends a suite."""
+    return {"text": json.dumps(suite)}
+
+
 def events_of(text: str) -> list[tuple[str, str, Any]]:
     """The id, the name and the data of each event in a stream."""
     found = []

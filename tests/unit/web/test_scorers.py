@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from .suites import as_text
 from .suites import case
 from .suites import weather
 
@@ -48,7 +49,7 @@ def test_showing_a_suite_imports_nothing(client: TestClient, suite: Path) -> Non
 def test_a_penalty_and_other_mistakes_are_still_found(client: TestClient, suite: Path) -> None:
     thresholds = {"polite": 0.2, "detour_penalty": 0.5}
     wrong = weather(case("Paris", thresholds=thresholds, expected_tool="get_wether"))
-    found = client.post(f"/api/suites/{FILE}/check", json={"suite": wrong}).json()["problems"]
+    found = client.post(f"/api/suites/{FILE}/check", json=as_text(wrong)).json()["problems"]
     assert {problem["field"] for problem in found} == {
         "test_cases[0].thresholds.detour_penalty",
         "test_cases[0].expected_tool",

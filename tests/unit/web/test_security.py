@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
-import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -17,14 +14,13 @@ from pytest_tooleval.web import api_import
 from pytest_tooleval.web import api_runs
 from pytest_tooleval.web import api_suites
 from pytest_tooleval.web import bodies
-from pytest_tooleval.web.responses import ApiError
 from pytest_tooleval.web.security import Access
-from pytest_tooleval.web.suite_files import SuiteFolder
 
 from .conftest import AUTHORIZATION
 from .conftest import ORIGIN
 from .conftest import PORT
 from .conftest import TOKEN
+from .suites import as_text
 from .suites import weather
 
 ROUTES = [*api_history.ROUTES, *api_import.ROUTES, *api_runs.ROUTES, *api_suites.ROUTES]
@@ -153,7 +149,7 @@ def test_the_page_without_the_token_is_not_shown(stranger: TestClient, query: st
 
 def test_a_cookie_alone_changes_nothing(stranger: TestClient) -> None:
     sign_in(stranger)
-    body = {"suite": weather()}
+    body = as_text(weather())
     refused = stranger.post("/api/suites", json=body)
     assert refused.status_code == 403
     for headers in ({"Origin": ORIGIN}, {"Sec-Fetch-Site": "same-origin"}, {"X-Tooleval": "1"}):
@@ -229,11 +225,11 @@ def test_a_body_that_is_too_large(
         b"{",
         b"\xff\xfe",
         b"\xef\xbb\xbf{}",
-        b'{"suite": NaN}',
-        b'{"suite": ' + b"9" * 5000 + b"}",
+        b'{"text": NaN}',
+        b'{"text": ' + b"9" * 5000 + b"}",
         b"[" * 100_000,
         b'{"a":' * 50_000,
-        b'{"suite": ' + b"[" * 250 + b"]" * 250 + b"}",
+        b'{"text": ' + b"[" * 250 + b"]" * 250 + b"}",
         b'{"file": "\\ud800"}',
         b"nul\x00l",
     ],
@@ -281,19 +277,3 @@ def test_what_nobody_expected_says_nothing_but_its_kind(
     assert answer.json() == {"error": {"message": message, "problems": []}}
     assert "ZeroDivisionError" in caplog.text
     assert AUTHORIZATION["Authorization"] not in caplog.text
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-def test_a_pipe_keeps_nobody_waiting(folder: Path) -> None:
-    os.mkfifo(folder / "pipe.tooleval.json")
-    suites = SuiteFolder(folder)
-    assert suites.files() == ["weather.tooleval.json"]
-    reading = threading.Thread(target=_refused, args=(suites, "pipe.tooleval.json"), daemon=True)
-    reading.start()
-    reading.join(10)
-    assert not reading.is_alive()
-
-
-def _refused(suites: SuiteFolder, file: str) -> None:
-    with pytest.raises(ApiError, match="there is no such file"):
-        suites.read(file)

@@ -1,4 +1,4 @@
-"""Names of files: what leads out of the folder, or means something else on some system, is refused."""
+"""Names of files: what leads out of the folder, or is hidden, is refused."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 from pytest_tooleval.web.responses import ApiError
 from pytest_tooleval.web.suite_files import SuiteFolder
 from pytest_tooleval.web.suite_paths import check_name
-from pytest_tooleval.web.suite_paths import check_new_name
 from pytest_tooleval.web.suite_paths import free_name
 
+from .suites import as_text
 from .suites import weather
 
 S = ".tooleval.json"
@@ -36,8 +36,6 @@ REFUSED = [
     f"a//b{S}",
     f"..\\a{S}",
     f"C:\\a{S}",
-    f"C:a{S}",
-    f"c:/a{S}",
     f".git/a{S}",
     f"a/.tooleval/b{S}",
     f"node_modules/a{S}",
@@ -47,15 +45,6 @@ REFUSED = [
     f"a{S}\n",
     f"a\u202e{S}",
     f"a\ud800{S}",
-    f"con{S}",
-    f"a/NUL{S}",
-    f"aux.x{S}",
-    f"com1{S}",
-    f"lpt¹{S}",
-    f"con /a{S}",
-    "a" * 250 + S,
-    "é" * 100 + S,
-    "a/" * 600 + "b" + S,
 ]
 
 
@@ -67,17 +56,9 @@ def test_names_that_are_refused(name: str) -> None:
     assert caught.value.problems[0].field == "file"
 
 
-@pytest.mark.parametrize("name", [f"a?{S}", f"a*b{S}", f" a{S}", f"a /b{S}", f"a./b{S}", f'"a"{S}'])
-def test_names_that_no_new_file_may_have(name: str) -> None:
-    check_name(name)
-    with pytest.raises(ApiError):
-        check_new_name(name)
-
-
 @pytest.mark.parametrize("name", [f"a{S}", f"a/b/c{S}", f"Größe & Co{S}", f"a..b{S}", f"conx{S}"])
 def test_names_that_are_accepted(name: str) -> None:
     assert check_name(name) == tuple(name.split("/"))
-    check_new_name(name)
 
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if name.isprintable() and name])
@@ -87,17 +68,15 @@ def test_no_request_gets_around_the_check(client: TestClient, folder: Path, name
     before = sorted(folder.parent.rglob("*"))
     answers = [
         client.get(address),
-        client.put(address, json={"suite": weather()}, headers=etag),
+        client.put(address, json=as_text(weather()), headers=etag),
         client.delete(address, headers=etag),
-        client.post(address + "/check", json={"suite": weather()}),
-        client.get(address + "/cases"),
-        client.delete(address + "/cases/paris", headers=etag),
-        client.post("/api/suites", json={"file": name, "suite": weather()}),
+        client.post(address + "/check", json=as_text(weather())),
+        client.post("/api/suites", json={"file": name, **as_text(weather())}),
         client.post("/api/tool-eval", json={"file": name, "models": ["builtin/lexical"]}),
         client.post("/api/import/mcp", json={"file": name, "stdio": "true", "save": True}),
     ]
     assert {answer.status_code for answer in answers} <= {400, 404, 405, 422}
-    assert {answer.status_code for answer in answers[6:]} <= {400, 422}
+    assert {answer.status_code for answer in answers[4:]} <= {400, 422}
     assert sorted(folder.parent.rglob("*")) == before
 
 
@@ -127,7 +106,7 @@ def test_links_that_lead_out_are_not_followed(client: TestClient, folder: Path) 
     (folder / "public").symlink_to(folder / ".git")
     for name in (f"link{S}", f"linked/secret{S}", f"loop{S}", f"public/hidden{S}"):
         assert client.get(f"/api/suites/{name}").status_code == 403, name
-        made = client.post("/api/suites", json={"file": name, "suite": weather()})
+        made = client.post("/api/suites", json={"file": name, **as_text(weather())})
         assert made.status_code == 403, name
     assert secret.read_text() == "{}"
     assert [row["file"] for row in client.get("/api/suites").json()] == [f"weather{S}"]
@@ -154,12 +133,11 @@ def test_a_link_inside_the_folder_stays_one(folder: Path) -> None:
         ("Weather", ["Weather.tooleval.json", "weather-2.tooleval.json"], "weather-3"),
         ("../../etc/passwd", [], "etc-passwd"),
         ("☂", [], "suite"),
-        ("CON", [], "con-suite"),
         ("x" * 500, [], None),
     ],
 )
 def test_a_free_name(suite: str, taken: list[str], name: str | None) -> None:
     found = free_name(suite, taken)
-    check_new_name(found)
+    check_name(found)
     if name is not None:
         assert found == name + S

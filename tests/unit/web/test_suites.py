@@ -1,4 +1,4 @@
-"""Suites and cases over the API: what is written is what was meant, and nobody's change is lost."""
+"""Suites over the API: what is written is what was meant, and nobody's change is lost."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from pytest_tooleval.suite.load import load_suite
 
+from .suites import as_text
 from .suites import case
 from .suites import tool
 from .suites import weather
@@ -124,26 +125,14 @@ def test_text_is_written_byte_for_byte(client: TestClient, folder: Path) -> None
     assert answer.headers["etag"] == f'"{answer.json()["etag"]}"'
 
 
-def test_a_suite_keeps_the_spelling_of_what_did_not_change(client: TestClient, folder: Path) -> None:
-    odd = '{ "prompt":"Weather in Paris?",   "expected_tool":"get_weather", "id":"odd" }'
-    head, tail = json.dumps(weather(case("Oslo")), indent=4).split('"test_cases": [')
-    (folder / FILE).write_text(f'{head}"test_cases": [{odd},{tail}')
-    suite = show(client)["suite"]
-    suite["test_cases"][1]["prompt"] = "And in Oslo?"
-    assert client.put(PATH, json={"suite": suite}, headers=if_match(client)).status_code == 200
-    assert odd in (folder / FILE).read_text()
-    assert load_suite(folder / FILE).case("oslo").prompt == "And in Oslo?"
-
-
 def test_problems_are_refused_and_nothing_is_written(client: TestClient, folder: Path) -> None:
     before = (folder / FILE).read_bytes()
     bodies = [
         {"text": "{"},
         {"text": ""},
         {"text": "\ufeff{}"},
-        {"suite": {}},
-        {"suite": weather(case("Paris", expected_tol=1))},
-        {"suite": weather(case("Paris"), case("Paris"))},
+        as_text(weather(case("Paris", expected_tol=1))),
+        as_text(weather(case("Paris"), case("Paris"))),
     ]
     for body in bodies:
         answer = client.put(PATH, json=body, headers=if_match(client))
@@ -157,7 +146,7 @@ def test_problems_are_refused_and_nothing_is_written(client: TestClient, folder:
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 def test_changes_need_the_etag(client: TestClient, folder: Path, method: str) -> None:
     for given in ({}, {"If-Match": ""}, {"If-Match": "*"}, {"If-Match": "x" * 1000}):
-        answer = client.request(method, PATH, json={"suite": weather()}, headers=given)
+        answer = client.request(method, PATH, json=as_text(weather()), headers=given)
         assert answer.status_code == 400
         assert answer.json()["error"]["problems"][0]["field"] == "If-Match"
     assert (folder / FILE).exists()
@@ -167,7 +156,7 @@ def test_changes_need_the_etag(client: TestClient, folder: Path, method: str) ->
 def test_a_conflict_shows_what_is_there(client: TestClient, folder: Path, method: str) -> None:
     seen = if_match(client)
     (folder / FILE).write_text("changed in an editor")
-    answer = client.request(method, PATH, json={"suite": weather()}, headers=seen)
+    answer = client.request(method, PATH, json=as_text(weather()), headers=seen)
     assert answer.status_code == 409
     assert answer.json()["text"] == "changed in an editor"
     assert answer.json()["etag"] == show(client)["etag"]
@@ -180,7 +169,7 @@ def test_of_many_writers_one_wins(client: TestClient, folder: Path) -> None:
 
     def write(number: int) -> None:
         suite = weather(case("Paris"), description=str(number))
-        statuses.append(client.put(PATH, json={"suite": suite}, headers=seen).status_code)
+        statuses.append(client.put(PATH, json=as_text(suite), headers=seen).status_code)
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -201,7 +190,7 @@ def test_an_editor_that_saves_in_the_last_moment_is_not_overwritten(
         (folder / FILE).write_text("saved")
 
     monkeypatch.setattr(os, "fsync", save_meanwhile)
-    assert client.put(PATH, json={"suite": weather()}, headers=seen).status_code == 409
+    assert client.put(PATH, json=as_text(weather()), headers=seen).status_code == 409
     assert (folder / FILE).read_text() == "saved"
     assert os.listdir(folder) == [FILE]
 
@@ -209,23 +198,23 @@ def test_an_editor_that_saves_in_the_last_moment_is_not_overwritten(
 @pytest.mark.skipif(os.name == "nt", reason="other permissions")
 def test_permissions_stay(client: TestClient, folder: Path) -> None:
     (folder / FILE).chmod(0o640)
-    client.put(PATH, json={"suite": weather(case("Oslo"))}, headers=if_match(client))
+    client.put(PATH, json=as_text(weather(case("Oslo"))), headers=if_match(client))
     assert stat.S_IMODE((folder / FILE).stat().st_mode) == 0o640
 
 
 def test_a_suite_is_made_and_found_by_pytest(client: TestClient, folder: Path) -> None:
-    answer = client.post("/api/suites", json={"suite": weather(), "file": "new/one.tooleval.json"})
+    answer = client.post("/api/suites", json={**as_text(weather()), "file": "new/one.tooleval.json"})
     assert answer.status_code == 201
     assert answer.json()["file"] == "new/one.tooleval.json"
     assert len(load_suite(folder / "new" / "one.tooleval.json").test_cases) == 4
-    again = client.post("/api/suites", json={"suite": weather(), "file": "new/one.tooleval.json"})
+    again = client.post("/api/suites", json={**as_text(weather()), "file": "new/one.tooleval.json"})
     assert again.status_code == 409
     assert "already exists; choose another name" in again.json()["error"]["message"]
     assert again.json()["text"] == (folder / "new" / "one.tooleval.json").read_text()
 
 
 def test_without_a_name_a_free_one_is_taken(client: TestClient) -> None:
-    files = [client.post("/api/suites", json={"suite": weather()}).json()["file"] for _ in range(2)]
+    files = [client.post("/api/suites", json=as_text(weather())).json()["file"] for _ in range(2)]
     assert files == ["weather-2.tooleval.json", "weather-3.tooleval.json"]
 
 
@@ -233,11 +222,9 @@ def test_without_a_name_a_free_one_is_taken(client: TestClient) -> None:
     ("body", "field"),
     [
         ({}, ""),
-        ({"suite": {}, "text": ""}, ""),
-        ({"suite": []}, "suite"),
         ({"text": 5}, "text"),
-        ({"suite": {}, "fil": "x"}, ""),
-        ({"suite": {}, "file": 5}, "file"),
+        ({"text": "", "suite": {}}, ""),
+        ({"text": "", "file": 5}, "file"),
     ],
 )
 def test_a_body_that_does_not_fit(client: TestClient, body: dict[str, Any], field: str) -> None:
@@ -250,7 +237,7 @@ def test_checking_writes_nothing(client: TestClient, folder: Path) -> None:
     answer = client.post("/api/suites/not/there.tooleval.json/check", json={"text": '{"nam": 1}'})
     assert answer.status_code == 200
     assert answer.json()["problems"][0]["file"] == "not/there.tooleval.json"
-    good = client.post(f"{PATH}/check", json={"suite": weather(case("Paris", tags=["flaky"]))}).json()
+    good = client.post(f"{PATH}/check", json=as_text(weather(case("Paris", tags=["flaky"])))).json()
     assert good["problems"] == []
     assert len(good["warnings"]) == 1
     assert os.listdir(folder) == [FILE]
@@ -262,55 +249,10 @@ def test_a_suite_is_deleted(client: TestClient, folder: Path) -> None:
     assert client.get(PATH).status_code == 404
 
 
-def test_cases_are_listed_with_their_ids(client: TestClient, folder: Path) -> None:
+def test_a_suite_is_shown_with_the_ids_of_its_cases(client: TestClient, folder: Path) -> None:
     nameless = {"prompt": "What about Rome?", "expected_tool": "get_weather"}
     (folder / FILE).write_text(json.dumps(weather(nameless, case("Oslo")), indent=1))
-    found = client.get(f"{PATH}/cases").json()
-    assert [c["id"] for c in found["cases"]] == ["what-about-rome", "oslo"]
-    assert found["cases"][0]["case"] == nameless
-    assert found["etag"] == show(client)["etag"]
     assert show(client)["ids"] == ["what-about-rome", "oslo"]
-
-
-def test_cases_are_added_changed_and_removed(client: TestClient, folder: Path) -> None:
-    def ids() -> list[str | None]:
-        return [case.id for case in load_suite(folder / FILE).test_cases]
-
-    path = f"{PATH}/cases"
-    added = client.post(path, json={"case": case("Rome")}, headers=if_match(client))
-    assert added.status_code == 201
-    assert added.json()["id"] == "rome"
-    first = {"case": case("Kyiv"), "position": 0}
-    assert client.post(path, json=first, headers=if_match(client)).json()["id"] == "kyiv"
-    assert ids() == ["kyiv", "paris", "tokyo", "lima", "oslo", "rome"]
-    changed = case("Lima", id="lima / centre")
-    answer = client.put(f"{path}/lima", json={"case": changed}, headers=if_match(client))
-    assert answer.json()["id"] == "lima / centre"
-    removed = client.delete(f"{path}/lima%20%2F%20centre", headers=if_match(client))
-    assert removed.status_code == 200
-    assert removed.json()["etag"] == show(client)["etag"]
-    assert ids() == ["kyiv", "paris", "tokyo", "oslo", "rome"]
-
-
-def test_a_case_that_does_not_fit_is_refused(client: TestClient, folder: Path) -> None:
-    before = (folder / FILE).read_bytes()
-    path = f"{PATH}/cases"
-    headers = if_match(client)
-    answers = [
-        client.post(path, json={"case": {"prompt": "p"}}, headers=headers),
-        client.post(path, json={"case": case("Paris")}, headers=headers),
-        client.post(path, json={"case": case("Rome"), "position": 9}, headers=headers),
-        client.post(path, json={"case": case("Rome"), "position": 0.0}, headers=headers),
-        client.put(
-            f"{path}/paris", json={"case": case("Paris", expected_tool="get_wether")}, headers=headers
-        ),
-    ]
-    assert [answer.status_code for answer in answers] == [422] * 5
-    assert answers[4].json()["error"]["problems"][0]["field"] == "test_cases[0].expected_tool"
-    assert client.put(f"{path}/rome", json={"case": case("Rome")}, headers=headers).status_code == 404
-    stale = {"If-Match": "0" * 16}
-    assert client.delete(f"{path}/paris", headers=stale).status_code == 409
-    assert (folder / FILE).read_bytes() == before
 
 
 def test_import_takes_the_suite_as_the_body(client: TestClient, folder: Path) -> None:
@@ -363,13 +305,13 @@ def test_a_body_makes_no_code_run_but_a_world_beside_it(
     (suite["test_cases"][0] if of_case else suite).update(world)
     if tools is not None:
         suite["tools"] = tools
-    checked = client.post("/api/suites/new.tooleval.json/check", json={"suite": suite})
+    checked = client.post("/api/suites/new.tooleval.json/check", json=as_text(suite))
     (problem,) = checked.json()["problems"]
     assert problem["field"].endswith("world")
     assert "a module in the suite's folder" in problem["message"]
     assert client.post("/api/tool-eval/import", json=suite).status_code == 422
-    assert client.post("/api/suites", json={"suite": suite}).status_code == 422
-    assert client.put(PATH, json={"suite": suite}, headers=if_match(client)).status_code == 422
+    assert client.post("/api/suites", json=as_text(suite)).status_code == 422
+    assert client.put(PATH, json=as_text(suite), headers=if_match(client)).status_code == 422
     assert sorted(folder.iterdir()) == before
 
 
@@ -382,9 +324,9 @@ def test_worlds_beside_a_suite_and_of_saved_suites_are_made(client: TestClient, 
     }
     assert client.post("/api/tool-eval/import", json=suite).status_code == 201
     elsewhere = {**suite, "world": "desk:Other"}
-    refused = client.put(PATH, json={"suite": elsewhere}, headers=if_match(client))
+    refused = client.put(PATH, json=as_text(elsewhere), headers=if_match(client))
     assert refused.status_code == 422
     (folder / FILE).write_text(json.dumps(elsewhere))
     assert show(client)["problems"] == []
-    edited = {"suite": {**elsewhere, "name": "Edited"}}
+    edited = as_text({**elsewhere, "name": "Edited"})
     assert client.put(PATH, json=edited, headers=if_match(client)).status_code == 200
