@@ -199,12 +199,16 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     """All workers collect the same cases; the controller of xdist collects none."""
+    from .no_model import missing_model
     from .nodeids import is_case
 
     selected = sum(map(is_case, ids))
     if selected:
         session = eval_session(node.config)
         session.selected = selected
+        problem = missing_model(node.config, session.settings)
+        if problem:
+            pytest.exit(problem, pytest.ExitCode.USAGE_ERROR)
         if selected == len(ids):
             session.asking.require_some_key()
 

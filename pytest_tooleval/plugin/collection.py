@@ -24,8 +24,8 @@ from ..text import printable
 from .items import CaseFailure
 from .items import CaseItem
 from .items import Origin
+from .no_model import NO_MODEL
 from .session import EvalSession
-from .settings import NO_MODEL
 from .suites import load
 from .suites import worker_user
 

@@ -25,8 +25,9 @@ from ..suite.model import TestCase
 from ..suite.model import resolve
 from ..verdicts.evaluate import Place
 from ..verdicts.evaluate import evaluate
+from .no_model import NO_MODEL
+from .no_model import missing_model
 from .session import EvalSession
-from .settings import NO_MODEL
 from .settings import config_tables
 from .suites import load
 from .suites import worker_user
@@ -41,8 +42,9 @@ class Tooleval:
     """Runs single cases for a Python test, with the run's models, options and cassette.
 
     `suite` is a `Suite` or a path relative to the test's folder; `case` is a `TestCase` or its id.
-    `model` defaults to the run's only model; without any model, the test is skipped. Nothing is
-    asserted: check the result's `passed`, `scores`, `reason` and `trials`.
+    `model` defaults to the run's only model; without any model, the test is skipped, or ends the run
+    if a gate needs one. Nothing is asserted: check the result's `passed`, `scores`, `reason` and
+    `trials`.
 
     Both methods raise ModelError if there is no answer, and SuiteError or ConfigError if the suite or
     the model cannot be used.
@@ -128,6 +130,12 @@ class Tooleval:
             return worker_model(config, self._session.settings, spec)
         models = self._session.asking.settings.models
         if not models:
+            config = self._request.config
+            problem = missing_model(config, self._session.settings)
+            if problem and hasattr(config, "workerinput"):  # where exit() would be a crash
+                pytest.fail(problem, pytrace=False)
+            if problem:
+                pytest.exit(problem, pytest.ExitCode.USAGE_ERROR)
             pytest.skip(NO_MODEL)
         if len(models) > 1:
             labels = ", ".join(spec.label for spec in models)

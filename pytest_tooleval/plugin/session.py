@@ -56,6 +56,7 @@ from .garbage import leave_out_what_is_there
 from .history import Keeper
 from .items import CaseItem
 from .logs import keep_keys_out_of_logs
+from .no_model import missing_model
 from .options import given_options
 from .output import clean_sections
 from .output import clean_warning
@@ -144,6 +145,9 @@ class EvalSession:
     def running(self, session: pytest.Session) -> Iterator[None]:
         """Ask ahead for everything selected; at the end cancel what is still under way."""
         self.selected = self.selected or sum(isinstance(item, CaseItem) for item in session.items)
+        problem = missing_model(self.config, self.settings)
+        if problem and self.selected and _will_run(session):
+            raise pytest.UsageError(problem)
         try:
             # A worker of xdist has everybody's items and learns only one by one which are its own.
             if not self._is_worker and _will_run(session) and not self.settings.estimate:

@@ -41,12 +41,6 @@ if TYPE_CHECKING:
     from ..imports.recorded.run import RecordedRun
     from ..verdicts.sides import Side
 
-NO_MODEL = (
-    "no model is set: use --tooleval-model=NAME, or set tooleval_models in the ini file "
-    "(builtin/lexical needs no key and no network)"
-)
-
-
 # In the controller of xdist: the file in which all processes record what they spend.
 LEDGER: pytest.StashKey[Path] = pytest.StashKey()
 # With --tooleval-stop-on-eof: a descriptor of pytest's own input.

@@ -28,7 +28,7 @@ from ..reports.text import render_case
 from ..text import counted
 from ..text import printable
 from .items import CaseItem
-from .settings import NO_MODEL
+from .no_model import NO_MODEL
 
 if TYPE_CHECKING:
     from .session import EvalSession

@@ -33,6 +33,53 @@ def test_without_a_model_and_without_suites_nothing_is_said(project: Project) ->
     assert "NOT EVALUATED" not in result.stdout.str()
 
 
+NEEDS_MODEL = {
+    "--tooleval-fail-under=0.5": "a gate",
+    "--tooleval-preset=strict": "the preset strict",
+    "--tooleval-baseline=good.json": "the baseline",
+    "weather.tooleval.json": "weather.tooleval.json",
+    "weather.tooleval.json::a": "weather.tooleval.json",
+    "-oaddopts=weather.tooleval.json": "weather.tooleval.json",
+    "-otooleval_fail_under=0.5": "a gate",
+    "-otooleval_preset=pr": "the preset pr",
+}
+
+
+@pytest.mark.parametrize("option", NEEDS_MODEL)
+def test_a_verdict_without_a_model_is_a_usage_error(project: Project, option: str) -> None:
+    """What nobody asked of a model must not pass."""
+    project.suite(right("a"))
+    project.run("--tooleval-json=good.json")
+    project.forget_calls()
+    result = project.run(option, model=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    message = f"ERROR: no model is set, and {NEEDS_MODEL[option]} needs one: use --tooleval-model=NAME*"
+    result.stderr.fnmatch_lines([message])
+    assert project.calls == []
+
+
+def test_a_folder_is_no_suite_and_collecting_needs_no_model(project: Project) -> None:
+    project.suite(right("a"))
+    assert project.run(".", model=None).ret == pytest.ExitCode.OK
+    shown = project.run("--co", "--tooleval-preset=pr", "weather.tooleval.json", model=None)
+    assert shown.ret == pytest.ExitCode.OK
+
+
+def test_a_verdict_without_a_model_is_a_usage_error_in_workers(project: Project) -> None:
+    project.suite(right("a"), right("b"))
+    result = project.run_subprocess("-n2", "--tooleval-preset=pr", model=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["*no model is set, and the preset pr needs one: use*"])
+
+
+def test_a_test_that_asks_for_a_case_needs_a_model(project: Project) -> None:
+    project.suite(right("a"))
+    project.write("test_it.py", "def test_it(tooleval): tooleval.run_sync('weather.tooleval.json', 'a')")
+    result = project.run("test_it.py", "--tooleval-fail-under=0.5", model=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["*no model is set, and a gate needs one: use*"])
+
+
 @pytest.mark.parametrize("value", ["", ",", "agent,", ",agent", " ", "agent,,other"])
 def test_an_empty_model_is_a_usage_error(project: Project, value: str) -> None:
     project.suite(right("a"))

@@ -1,0 +1,32 @@
+"""A run without a model skips its cases, unless something depends on them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..suite.discovery import SUITE_ENDING
+from .settings import Settings
+
+_HOW = (
+    "use --tooleval-model=NAME, or set tooleval_models in the ini file "
+    "(builtin/lexical needs no key and no network)"
+)
+NO_MODEL = f"no model is set: {_HOW}"
+
+
+def missing_model(config: pytest.Config, settings: Settings) -> str:
+    """Why a run with cases and without a model is a usage error; empty if it skips them."""
+    if settings.models or settings.recorded is not None:
+        return ""
+    needs = next(filter(None, _needs(config, settings)), "")
+    return f"no model is set, and {needs} needs one: {_HOW}" if needs else ""
+
+
+def _needs(config: pytest.Config, settings: Settings) -> list[str]:
+    paths = (name.partition("::")[0] for name in config.getoption("file_or_dir"))
+    return [
+        f"the preset {settings.preset.name}" if settings.preset.name else "",
+        "a gate" if settings.gates or settings.judging else "",
+        "the baseline" if config.getoption("tooleval_baseline") is not None else "",
+        *(path for path in paths if path.endswith(SUITE_ENDING)),
+    ]
