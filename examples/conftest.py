@@ -28,11 +28,11 @@ class Grounded:
     def score(self, case: Any, transcript: Transcript) -> dict[str, Score]:
         known = "\n".join(text_of(message) for message in transcript.prompt).casefold()
         found: dict[str, bool] = {}
-        for round_ in transcript.rounds:
-            for call in round_.reply.calls:
+        for reply in transcript.replies:
+            for call in reply.calls:
                 for identifier in _identifiers(call.arguments):
                     found.setdefault(identifier, identifier.casefold() in known)
-            known += "\n".join(text_of(message) for message in round_.answers).casefold()
+            known += "\n".join(text_of(message) for message in reply.answers).casefold()
         if not found:
             return {"grounded": Score(None, "no identifiers in the arguments")}
         made_up = [identifier for identifier, is_known in found.items() if not is_known]

@@ -73,13 +73,13 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
             ):
                 events.append(event)
         except LlmCallsLimitExceededError as error:
-            raise AgentGaveUp(f"Google ADK: {error}", suite.marked(_rounds(events))) from error
+            raise AgentGaveUp(f"Google ADK: {error}", suite.marked(_transcript(events))) from error
         except KeyError as error:
             if "Context variable not found" not in str(error):
                 raise
             hint = "pass the state of the session: google_adk(agent, state_delta={...})"
             raise ValueError(f"{error.args[0].rstrip('.')}; {hint}") from None
-        return suite.marked(_rounds(events))
+        return suite.marked(_transcript(events))
 
     return as_model(run, run_tools)
 
@@ -239,13 +239,13 @@ def _history(messages: Sequence[Message], name: str) -> list[tuple[str, Any]]:
     return history
 
 
-def _rounds(events: Sequence[Any]) -> list[Message]:
-    rounds: list[Message] = []
+def _transcript(events: Sequence[Any]) -> list[Message]:
+    transcript: list[Message] = []
     for event in events:
         if event.partial:
             continue
         parts = (event.content.parts or ()) if event.content else ()
-        rounds += [
+        transcript += [
             tool_answer(part.function_response.id, part.function_response.response)
             for part in parts
             if part.function_response
@@ -262,5 +262,5 @@ def _rounds(events: Sequence[Any]) -> list[Message]:
         )
         message = assistant(text, [(call.id, call.name, call.args or {}) for call in calls], usage=usage)
         reason = event.finish_reason.name if event.finish_reason else event.error_code
-        rounds.append({**message, "finish_reason": reason} if reason else message)
-    return rounds
+        transcript.append({**message, "finish_reason": reason} if reason else message)
+    return transcript

@@ -252,32 +252,32 @@ class _Session:
         return self._entries
 
 
-def _rounds(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
+def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
     import claude_agent_sdk as sdk
 
-    rounds: list[Message] = []
+    replies: list[Message] = []
     spoken: object = None
     # An answer comes in parts, and a tool may finish before the last part. Events of subagents have a
     # parent.
     for event in events:
         if isinstance(event, sdk.AssistantMessage):
-            if event.message_id != spoken or not rounds:
-                rounds.append({"text": "", "calls": [], "results": []})
+            if event.message_id != spoken or not replies:
+                replies.append({"text": "", "calls": [], "results": []})
             spoken = event.message_id
             for block in event.content:
                 if isinstance(block, sdk.TextBlock):
-                    rounds[-1]["text"] += block.text
+                    replies[-1]["text"] += block.text
                 elif isinstance(block, sdk.ToolUseBlock):
                     name = names.get(block.name, block.name)
-                    rounds[-1]["calls"].append((block.id, name, block.input))
-        elif isinstance(event, sdk.UserMessage) and rounds and not isinstance(event.content, str):
+                    replies[-1]["calls"].append((block.id, name, block.input))
+        elif isinstance(event, sdk.UserMessage) and replies and not isinstance(event.content, str):
             for block in event.content:
                 if isinstance(block, sdk.ToolResultBlock):
                     answer = tool_answer(block.tool_use_id, text_of({"content": block.content}))
                     failed = {"status": "failed"} if block.is_error else {}
-                    rounds[-1]["results"].append(answer | failed)
+                    replies[-1]["results"].append(answer | failed)
     messages: list[Message] = []
-    for each in rounds:
+    for each in replies:
         messages += [assistant(each["text"], each["calls"]), *each["results"]]
     return messages
 
@@ -287,7 +287,7 @@ def _finished(events: Sequence[Any], names: dict[str, str], suite: Suite) -> lis
     import claude_agent_sdk as sdk
 
     own = [event for event in events if getattr(event, "parent_tool_use_id", None) is None]
-    messages = suite.marked(_rounds(own, names))
+    messages = suite.marked(_transcript(own, names))
     result = next((event for event in own if isinstance(event, sdk.ResultMessage)), None)
     if result is None:
         raise RuntimeError("Claude Code failed: it ended without a result")

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..errors import AgentGaveUp
-from .messages import MOST_ROUNDS
+from .messages import MOST_REPLIES
 from .messages import Message
 from .messages import Model
 from .messages import Suite
@@ -61,12 +61,12 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         finally:
             bus.off(LLMCallCompletedEvent, note)
         said = sum(message["role"] in ("assistant", "tool") for message in messages)
-        rounds = [
+        transcript = [
             {key: value for key, value in message.items() if key in _KEPT}
             for message in result.messages
             if message["role"] in ("assistant", "tool")
         ][said:]
-        return _with_usage(with_output(calls.marked(rounds), result.raw), answers)
+        return _with_usage(with_output(calls.marked(transcript), result.raw), answers)
 
     return as_model(run, run_tools)
 
@@ -150,10 +150,10 @@ class _Calls:
         found = (text for arguments, text in self._refusals if arguments is context.tool_input)
         return next(found, None)
 
-    def marked(self, rounds: list[Message]) -> list[Message]:
+    def marked(self, transcript: list[Message]) -> list[Message]:
         """The run, in which calls that reached no tool are refused."""
         refused = set()
-        for message in rounds:
+        for message in transcript:
             for id, name, arguments in calls_of(message):
                 key = _key(name, arguments)
                 if self._reached[key] == 0:
@@ -162,7 +162,7 @@ class _Calls:
                     self._reached[key] -= 1
         return [
             {**message, "status": "refused"} if message.get("tool_call_id") in refused else message
-            for message in rounds
+            for message in transcript
         ]
 
 
@@ -182,7 +182,7 @@ def _set_in_order(agent: Any) -> None:
     tools += agent.get_mcp_tools(agent.mcps) if agent.mcps else ()
     agent.apps = agent.mcps = None
     for index, tool in enumerate(tools):
-        limit = MOST_ROUNDS if tool.max_usage_count is None else tool.max_usage_count
+        limit = MOST_REPLIES if tool.max_usage_count is None else tool.max_usage_count
         tools[index] = tool.model_copy(update={"max_usage_count": limit})
     agent.tools = tools
 
@@ -190,11 +190,11 @@ def _set_in_order(agent: Any) -> None:
 _KEPT = ("role", "content", "tool_calls", "tool_call_id")
 
 
-def _with_usage(rounds: list[Message], answers: list[Any]) -> list[Message]:
-    """The run with the tokens of each answer, if the answers match its rounds."""
+def _with_usage(transcript: list[Message], answers: list[Any]) -> list[Message]:
+    """The run with the tokens of each answer, if the answers match its replies."""
     from crewai.types.usage_metrics import UsageMetrics
 
-    replies = [message for message in rounds if message["role"] == "assistant"]
+    replies = [message for message in transcript if message["role"] == "assistant"]
     if len(replies) == len(answers):
         for reply, event in zip(
             replies, sorted(answers, key=lambda event: event.emission_sequence or 0), strict=True
@@ -205,7 +205,7 @@ def _with_usage(rounds: list[Message], answers: list[Any]) -> list[Message]:
                     used.prompt_tokens, used.completion_tokens, used.reasoning_tokens
                 )
             reply["finish_reason"] = event.finish_reason
-    return rounds
+    return transcript
 
 
 async def tools_of(agent: Any) -> list[Message]:
@@ -238,6 +238,6 @@ def _bound(tool: Tool, calls: _Calls) -> Any:
         description=tool.description,
         args_schema=Arguments,
         # See `_set_in_order`.
-        max_usage_count=MOST_ROUNDS,
+        max_usage_count=MOST_REPLIES,
         cache_function=lambda *_: False,
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import AgentGaveUp
-from .messages import MOST_ROUNDS
+from .messages import MOST_REPLIES
 from .messages import Message
 from .messages import Model
 from .messages import Suite
@@ -39,7 +39,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         # Each run has its own memory, so that only the messages carry over.
         asking = _Asking(suite)
         fresh = asking.graph(graph, tools_node).copy(update={"checkpointer": InMemorySaver()})
-        limit = (graph.config or {}).get("recursion_limit", 3 * MOST_ROUNDS)
+        limit = (graph.config or {}).get("recursion_limit", 3 * MOST_REPLIES)
         config = {"configurable": {"thread_id": "trial"}, "recursion_limit": limit}
         asked = [_wire(message, names_of_calls(messages)) for message in messages]
         given: Any = {"messages": asked}
@@ -52,12 +52,12 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
                 state = await fresh.ainvoke(Command(resume=answers), config)
         except _endings() as error:
             kept = (await fresh.aget_state(config)).values["messages"]
-            raise AgentGaveUp(f"LangGraph: {error}", suite.marked(_rounds(kept, asked))) from error
+            raise AgentGaveUp(f"LangGraph: {error}", suite.marked(_transcript(kept, asked))) from error
         form = state.get("structured_response")
-        rounds = suite.marked(_rounds(state["messages"], asked))
+        transcript = suite.marked(_transcript(state["messages"], asked))
         if form is None:
-            return rounds
-        return with_output(without_calls(rounds, [type(form).__name__]), form)
+            return transcript
+        return with_output(without_calls(transcript, [type(form).__name__]), form)
 
     return as_model(run, run_tools)
 
@@ -236,15 +236,15 @@ def _wire(message: Message, names: dict[str, str]) -> Message:
     return message
 
 
-def _rounds(messages: Sequence[Any], asked: Sequence[Message]) -> list[Message]:
+def _transcript(messages: Sequence[Any], asked: Sequence[Message]) -> list[Message]:
     """The new messages."""
-    rounds: list[Message] = []
+    transcript: list[Message] = []
     said_before = sum(message["role"] in ("assistant", "tool") for message in asked)
     own = [message for message in messages if message.type in ("ai", "tool")][said_before:]
     for message in own:
         if message.type == "tool":
             failed = {"status": "failed"} if message.status == "error" else {}
-            rounds.append(tool_answer(message.tool_call_id, message.content) | failed)
+            transcript.append(tool_answer(message.tool_call_id, message.content) | failed)
             continue
         for block in message.content_blocks:
             if block["type"] == "server_tool_call":
@@ -262,5 +262,5 @@ def _rounds(messages: Sequence[Any], asked: Sequence[Message]) -> list[Message]:
             for key in ("finish_reason", "stop_reason", "done_reason")
             if message.response_metadata.get(key)
         }
-        rounds.append(assistant(message.text, calls, usage=usage) | ends)
-    return rounds
+        transcript.append(assistant(message.text, calls, usage=usage) | ends)
+    return transcript

@@ -16,7 +16,7 @@ from pydantic_core import to_jsonable_python
 
 Message = dict[str, Any]
 # A case limits the calls of a run; what a library does by default must not do so earlier.
-MOST_ROUNDS = 1000
+MOST_REPLIES = 1000
 _SYSTEM_ROLES = ("system", "developer")
 
 
@@ -83,13 +83,13 @@ class Suite:
         """
         self._paused |= {(id, name, str(arguments))} & self._allowed
 
-    def marked(self, rounds: list[Message]) -> list[Message]:
+    def marked(self, transcript: list[Message]) -> list[Message]:
         """The run, in which calls that the library or a guard of the agent stopped are refused."""
         return [
             {**message, "status": "refused"}
             if message["role"] == "tool" and message["tool_call_id"] not in self._reached
             else message
-            for message in rounds
+            for message in transcript
         ]
 
 

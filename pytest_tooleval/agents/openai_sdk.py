@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import AgentGaveUp
-from .messages import MOST_ROUNDS
+from .messages import MOST_REPLIES
 from .messages import Message
 from .messages import Model
 from .messages import Suite
@@ -42,7 +42,7 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
         else:
             own = agent.clone(tools=_replaced(agent, suite.tools, suite), mcp_servers=[])
         given: Any = [item for message in messages for item in _items(message)]
-        arguments = {"max_turns": MOST_ROUNDS, **run_arguments}
+        arguments = {"max_turns": MOST_REPLIES, **run_arguments}
         arguments["run_config"] = _config(run_arguments.get("run_config"))
         try:
             result = await Runner.run(own, given, **arguments)
@@ -53,9 +53,9 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
                 result = await Runner.run(own, state, **arguments)
         except _endings() as error:
             made: Any = getattr(error, "run_data", None)
-            rounds = _rounds(made) if made else []
-            raise AgentGaveUp(f"OpenAI Agents SDK: {error}", suite.marked(rounds)) from error
-        return with_output(suite.marked(_rounds(result)), result.final_output)
+            transcript = _transcript(made) if made else []
+            raise AgentGaveUp(f"OpenAI Agents SDK: {error}", suite.marked(transcript)) from error
+        return with_output(suite.marked(_transcript(result)), result.final_output)
 
     return as_model(run, run_tools)
 
@@ -220,7 +220,7 @@ def _items(message: Message) -> Iterable[Message]:
     ]
 
 
-def _rounds(run: Any) -> list[Message]:
+def _transcript(run: Any) -> list[Message]:
     """The responses of the model, each followed by the answers to its calls."""
     outputs = {
         item.raw_item["call_id"]: item.output

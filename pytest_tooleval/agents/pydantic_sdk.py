@@ -51,12 +51,12 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
             try:
                 result = await agent.run(prompt, **arguments)
             except (UsageLimitExceeded, UnexpectedModelBehavior) as error:
-                rounds = suite.marked(_rounds(made[len(before) :]))
-                if not (rounds or isinstance(error, UsageLimitExceeded)):
+                transcript = suite.marked(_transcript(made[len(before) :]))
+                if not (transcript or isinstance(error, UsageLimitExceeded)):
                     raise  # the answer of the provider cannot be read
-                raise AgentGaveUp(f"Pydantic AI: {error}", rounds) from error
-        rounds = without_calls(_rounds(result.new_messages()), _forms(result))
-        return with_output(suite.marked(rounds), result.output)
+                raise AgentGaveUp(f"Pydantic AI: {error}", transcript) from error
+        transcript = without_calls(_transcript(result.new_messages()), _forms(result))
+        return with_output(suite.marked(transcript), result.output)
 
     return as_model(run, run_tools)
 
@@ -197,8 +197,8 @@ def _history(messages: list[Message]) -> list[Any]:
     return history
 
 
-def _rounds(messages: Sequence[Any]) -> list[Message]:
-    rounds: list[Message] = []
+def _transcript(messages: Sequence[Any]) -> list[Message]:
+    transcript: list[Message] = []
     for message in messages:
         if message.kind == "response":
             text = "".join(part.content for part in message.parts if part.part_kind == "text")
@@ -210,15 +210,17 @@ def _rounds(messages: Sequence[Any]) -> list[Message]:
             used = message.usage
             reasoning = used.details.get("reasoning_tokens")
             usage = usage_of(used.input_tokens, used.output_tokens, reasoning)
-            rounds.append(assistant(text, calls, usage=usage) | {"finish_reason": message.finish_reason})
+            transcript.append(
+                assistant(text, calls, usage=usage) | {"finish_reason": message.finish_reason}
+            )
         else:
-            rounds += [
+            transcript += [
                 tool_answer(part.tool_call_id, part.model_response_str())
                 | ({"status": _STATUS[part.outcome]} if part.outcome in _STATUS else {})
                 for part in message.parts
                 if part.part_kind == "tool-return"
             ]
-    return rounds
+    return transcript
 
 
 def _forms(result: Any) -> list[str]:

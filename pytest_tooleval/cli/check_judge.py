@@ -105,7 +105,7 @@ def _read(file: Path) -> Iterator[_Label]:
         if found.text is not None:
             said.append({"role": "assistant", "content": redacted(found.text)})
         transcript = Transcript.from_messages(said)
-        if (found.text is None) == (found.messages is None) or not transcript.rounds:
+        if (found.text is None) == (found.messages is None) or not transcript.replies:
             expected = "either text or messages, among them one of the assistant"
             raise ConfigError(f"{file}:{number}: expected {expected}")
         yield _Label(number, found.rubric, found.label == "pass", transcript)

@@ -21,7 +21,6 @@ from ..record.calls import is_nested_deeper
 from ..record.run import Role
 from ..record.run import payer
 from ..record.transcript import Reply
-from ..record.transcript import Round
 from ..secrets import keep_secret
 from ..secrets import redacted
 from ..secrets import scrub
@@ -181,12 +180,12 @@ class _Recorded(Exception):
 
 
 Asked = Mapping[str, Any]
-Answered = Reply | tuple[Round, ...]
+Answered = Reply | tuple[Reply, ...]
 
 
 def last_of(answered: Answered) -> Reply:
     """The reply, or the last one of a whole run."""
-    return answered if isinstance(answered, Reply) else answered[-1].reply
+    return answered if isinstance(answered, Reply) else answered[-1]
 
 
 class Asker:
@@ -210,7 +209,7 @@ class Asker:
         self._asking: dict[str, asyncio.Lock] = {}
 
     async def ask(self, request: ChatRequest, options: AskOptions) -> Answered:
-        """The model's reply, from the cassette if it is there; of an agent maybe all its rounds."""
+        """The model's reply, from the cassette if it is there; of an agent maybe all its replies."""
         # The baseline is not kept: asking it costs nothing, and `none` is about networks and money.
         cassette = None if self.spec.model == LEXICAL else options.cassette
         if cassette is None:
@@ -319,16 +318,16 @@ class Asker:
             answer = await self._client.complete(sent, self._timeout_s)
         self._answered = True
         answer = structs.replace(answer, fallbacks={**fallbacks, **answer.fallbacks})
-        rounds = [self._priced(each) for each in answer.rounds]
-        costs = [each.cost_usd for each in rounds]
+        replies = [self._priced(each) for each in answer.replies]
+        costs = [each.cost_usd for each in replies]
         cost = None if None in costs else sum(each or 0 for each in costs)
         # Paid for, also if it is refused below.
         self._shared.spending.add(payer(self.spec.label, options.role), cost)
-        *earlier, last = (self._received(each, options.public) for each in rounds)
+        *earlier, last = (self._received(each, options.public) for each in replies)
         return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))
 
     def _received(self, answer: ChatAnswer, public: PublicTexts | None) -> ChatAnswer:
-        """An answer, or a round of an agent's, checked and without keys."""
+        """an answer, or a reply of an agent's, checked and without keys."""
         self._pace.spent((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
         if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
             raise ModelError(

@@ -43,8 +43,8 @@ _SHORT_ANSWER = 20
 _LONG_ANSWER = 500
 # Tokens of a message besides its text.
 _MESSAGE_TOKENS = 3
-# Tokens that a round of a chain adds to the next question: the call and its answer.
-_ROUND_TOKENS = 150
+# Tokens that a reply in a chain adds to the next question: the call and its answer.
+_REPLY_TOKENS = 150
 
 
 @dataclass
@@ -93,9 +93,9 @@ def estimate(
         turns = user.max_turns if user else len(case.turns) or 1
         fewest = 1 if user else (case.case.optimal_hops or 1) if case.case.multi_turn else turns
         longest = max(fewest, turns * case.max_rounds)
-        rounds = fewest, longest
+        replies = fewest, longest
         question = _Question(case.messages, tools, sampling_for(spec, case))
-        _add(row, spec, case.trials - replayed, rounds, question)
+        _add(row, spec, case.trials - replayed, replies, question)
         if user is not None and player is not None:
             row = row_of(payer(player.label, "user"), others, replayed)
             question = _Question(opening(user), (), sampling_for(player))
@@ -104,13 +104,13 @@ def estimate(
             row = row_of(payer(judge.label, "judge"), others, replayed)
             for rubric in case.rubrics:
                 messages = judge_messages(rubric, Transcript(case.messages))
-                question = _Question(messages, [VERDICT], sampling_for(judge), rounds)
+                question = _Question(messages, [VERDICT], sampling_for(judge), replies)
                 _add(row, judge, case.trials - replayed, (1, 1), question)
     return [*sums.values(), *others.values()]
 
 
 class _Question(NamedTuple):
-    """The first question. `quoted`: the fewest and most rounds of another model that it quotes."""
+    """The first question. `quoted`: the fewest and most replies of another model that it quotes."""
 
     messages: Sequence[Mapping[str, Any]]
     tools: Sequence[Mapping[str, Any]]
@@ -134,8 +134,10 @@ def _replayed(
     return sum(cassette.find(key_of(question(spec, request))) is not None for request in requests)
 
 
-def _add(row: Estimate, spec: ModelSpec, trials: int, rounds: tuple[int, int], asked: _Question) -> None:
-    fewest, longest = rounds
+def _add(
+    row: Estimate, spec: ModelSpec, trials: int, replies: tuple[int, int], asked: _Question
+) -> None:
+    fewest, longest = replies
     row.calls += trials * fewest
     row.most_calls += trials * longest
     if not trials or spec.model == LEXICAL:
@@ -145,7 +147,7 @@ def _add(row: Estimate, spec: ModelSpec, trials: int, rounds: tuple[int, int], a
         row.has_price = spec.input_price is not None and spec.output_price is not None
         return
     prompt, sampling = count_tokens(asked), asked.sampling
-    shortest, longer = (prompt + rounds * _ROUND_TOKENS for rounds in asked.quoted)
+    shortest, longer = (prompt + replies * _REPLY_TOKENS for replies in asked.quoted)
     reasoning = _reasoning_tokens(spec, sampling)
     answer = _LONG_ANSWER
     if sampling.get("max_tokens"):  # reasoning and answer together
@@ -178,9 +180,9 @@ def _reasoning_tokens(spec: ModelSpec, sampling: Mapping[str, Any]) -> int:
     return EFFORT_TOKENS.get(sampling.get("reasoning_effort", by_itself), 0)
 
 
-def _tokens(prompt: int, rounds: int, answer: int) -> tuple[int, int]:
-    """Prompt and completion tokens of a conversation that grows with each round."""
-    return rounds * prompt + _ROUND_TOKENS * rounds * (rounds - 1) // 2, rounds * answer
+def _tokens(prompt: int, replies: int, answer: int) -> tuple[int, int]:
+    """Prompt and completion tokens of a conversation that grows with each reply."""
+    return replies * prompt + _REPLY_TOKENS * replies * (replies - 1) // 2, replies * answer
 
 
 def _plus(total: float | None, trials: int, cost: float | None) -> float | None:

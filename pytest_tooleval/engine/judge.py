@@ -106,17 +106,17 @@ def judge_messages(rubric: str, transcript: Transcript, turn: int = 0) -> list[M
 def _lines(transcript: Transcript, turns: int | None) -> Iterator[dict[str, Any]]:
     """The messages up to the end of a turn, without the system prompt."""
     said = [message for message in transcript.prompt if message.get("role") not in SYSTEM_ROLES]
-    for number, rounds in enumerate(transcript.turns[:turns], 1):
-        for round_ in rounds:
-            yield from (_message(number, each) for each in (*said, *round_.prompt))
+    for number, replies in enumerate(transcript.turns[:turns], 1):
+        for reply in replies:
+            yield from (_message(number, each) for each in (*said, *reply.prompt))
             said = []
             calls = [
                 {"name": call.name, "arguments": call.raw_arguments or call.arguments}
-                for call in round_.reply.calls
+                for call in reply.calls
             ]
-            one = {"turn": number, "role": "assistant", "text": round_.reply.text}
+            one = {"turn": number, "role": "assistant", "text": reply.text}
             yield {**one, "calls": calls} if calls else one
-            yield from (_message(number, each) for each in round_.answers)
+            yield from (_message(number, each) for each in reply.answers)
 
 
 def _message(turn: int, message: Message) -> dict[str, Any]:

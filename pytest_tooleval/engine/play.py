@@ -8,7 +8,7 @@ from itertools import count
 from msgspec import structs
 
 from ..record.transcript import Message
-from ..record.transcript import Round
+from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..record.transcript import ended_turn
 from ..suite.model import ResolvedCase
@@ -31,9 +31,9 @@ async def play(
     """
     messages: list[Message] = [dict(message) for message in case.messages]
     prompt: tuple[Message, ...] = tuple(messages)
-    rounds: list[Round] = []
+    replies: list[Reply] = []
     for turn in count():
-        said = await user.next(rounds)
+        said = await user.next(replies)
         if said is None:
             break
         messages += said
@@ -43,8 +43,8 @@ async def play(
             first = structs.replace(first, prompt=said)
         else:
             prompt += said
-        rounds += [first, *rest]
-        last = rounds[-1].reply
+        replies += [first, *rest]
+        last = replies[-1]
         if last.calls or last.no_answer is not None:
             break  # the turn did not end
-    return Transcript(prompt, tuple(rounds), user=user.played)
+    return Transcript(prompt, tuple(replies), user=user.played)

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from msgspec import structs
+
 from ..record.calls import ToolCall
 from ..record.transcript import CallStatus
 from ..record.transcript import Message
 from ..record.transcript import Reply
-from ..record.transcript import Round
 from ..record.untrusted import as_mapping
 from ..suite.model import ResolvedCase
 from .clients.base import ChatRequest
@@ -22,8 +23,8 @@ from .toolbox import Toolbox
 from .toolbox import ends_chain
 
 _REFUSED: CallStatus = "refused"
-# A reply, or all rounds of an agent that has run its own loop.
-Ask = Callable[[ChatRequest], Awaitable[Reply | tuple[Round, ...]]]
+# A reply, or all replies of an agent that has run its own loop.
+Ask = Callable[[ChatRequest], Awaitable[Reply | tuple[Reply, ...]]]
 
 
 class Player:
@@ -39,9 +40,9 @@ class Player:
         self._sampling = sampling
         self._trial = trial
 
-    async def play(self, messages: list[Message], toolbox: Toolbox) -> list[Round]:
-        """The rounds of a turn, whose messages are added to `messages`. Raises ModelError."""
-        case, rounds = self._case, list[Round]()
+    async def play(self, messages: list[Message], toolbox: Toolbox) -> list[Reply]:
+        """The replies of a turn, whose messages are added to `messages`. Raises ModelError."""
+        case, replies = self._case, list[Reply]()
         tools = [tool.wire for tool in toolbox.tools]
         while True:
             request = ChatRequest(
@@ -49,35 +50,35 @@ class Player:
             )
             answer = await self._ask(request)
             if not isinstance(answer, Reply):
-                rounds += answer
-                if answer[-1].reply.cached:
+                replies += answer
+                if answer[-1].cached:
                     await toolbox.repeat(answer)
                 for each in answer:
-                    messages += [_said(each.reply), *each.answers]
-                return rounds
-            goes_on = len(rounds) + 1 < case.max_rounds and not self._ends(answer)
-            rounds.append(await self._answered(answer, messages, toolbox) if goes_on else Round(answer))
-            if not rounds[-1].answers:
+                    messages += [_said(each), *each.answers]
+                return replies
+            goes_on = len(replies) + 1 < case.max_rounds and not self._ends(answer)
+            replies.append(await self._answered(answer, messages, toolbox) if goes_on else answer)
+            if not replies[-1].answers:
                 messages.append(_said(answer))
-                return rounds
+                return replies
 
     def _ends(self, reply: Reply) -> bool:
         """Whether the turn ends with this reply."""
         return not reply.calls or reply.no_answer is not None or ends_chain(self._case, reply.calls)
 
-    async def _answered(self, reply: Reply, messages: list[Message], toolbox: Toolbox) -> Round:
+    async def _answered(self, reply: Reply, messages: list[Message], toolbox: Toolbox) -> Reply:
         """The reply with the answers to its calls, added to `messages`; none if a call is forbidden."""
         ids = _ids(reply, len(messages))
         carried = carried_back(reply, ids)
         found = await toolbox.answers(reply.calls, [*messages, carried])
         if found is None:
-            return Round(reply, status=tuple(_REFUSED for _ in reply.calls))
+            return structs.replace(reply, status=tuple(_REFUSED for _ in reply.calls))
         answers: tuple[Message, ...] = tuple(
             {"role": "tool", "tool_call_id": id, "content": each.content}
             for id, each in zip(ids, found, strict=True)
         )
         messages += [carried, *answers]
-        return Round(reply, answers, status=tuple(each.status for each in found))
+        return structs.replace(reply, answers=answers, status=tuple(each.status for each in found))
 
 
 def _said(reply: Reply) -> Message:
@@ -97,7 +98,7 @@ def _ids(reply: Reply, place: int) -> list[str]:
 
 
 def carried_back(reply: Reply, ids: Sequence[str]) -> dict[str, Any]:
-    """The assistant's message for the next round: unchanged, thinking blocks and signatures too.
+    """The assistant's message for the next request: unchanged, thinking blocks and signatures too.
 
     Only calls that a provider would refuse are written anew: those recovered from text, without a
     usable id or name, or with arguments that are not a JSON object. A model's mistake must show in

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..record.endings import no_answer
 from ..record.recovery import calls_in
 from ..record.transcript import Reply
-from ..record.transcript import Round
 from ..record.transcript import Taken
 from ..record.transcript import text_of
 from ..record.transcript import with_refused
@@ -34,16 +33,15 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         finish_reason=answer.finish_reason,
         cached=cached,
         no_answer=no_answer(calls, text, answer.finish_reason, answer.finish_message),
+        answers=answer.answers,
+        status=answer.status,
         **{name: getattr(answer, name) for name in Taken.__struct_fields__},
     )
 
 
-def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply | tuple[Round, ...]:
-    """A reply, or all rounds of an agent with its own loop."""
+def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Reply | tuple[Reply, ...]:
+    """A reply, or all replies of an agent with its own loop."""
     if answer.earlier is None:
         return read_reply(answer, request, cached=cached)
-    rounds = (
-        Round(read_reply(each, request, cached=cached), each.answers, status=each.status)
-        for each in answer.rounds
-    )
-    return tuple(with_refused(rounds))
+    replies = (read_reply(each, request, cached=cached) for each in answer.replies)
+    return tuple(with_refused(replies))

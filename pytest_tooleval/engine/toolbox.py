@@ -26,7 +26,6 @@ from ..record.calls import ToolCall
 from ..record.transcript import CallStatus
 from ..record.transcript import Message
 from ..record.transcript import Reply
-from ..record.transcript import Round
 from ..record.transcript import Transcript
 from ..scoring.conversation import forbidden_in
 from ..scoring.problems import CannotCompare
@@ -150,10 +149,10 @@ class Toolbox:
             )
         return Answer("", "executed")
 
-    async def repeat(self, rounds: Sequence[Round]) -> None:
+    async def repeat(self, replies: Sequence[Reply]) -> None:
         """Give the calls of a recorded run to the sources again: the next turn builds on their state."""
-        for each in rounds:
-            for call, became in zip(each.reply.calls, each.status, strict=False):
+        for each in replies:
+            for call, became in zip(each.calls, each.status, strict=False):
                 if became == "executed":
                     await self._answer(call, None, repeated=True)
 
@@ -226,9 +225,9 @@ def _refused(reason: str) -> Answer:
 
 def _is_forbidden(case: ResolvedCase, calls: Sequence[ToolCall], turn: int) -> bool:
     """Whether a call is forbidden in this turn. Then no tool runs, and no later error can hide it."""
-    before, now = Reply(message={}), Reply(message={}, calls=tuple(calls))
-    rounds = (Round(reply, (), ({"role": "user"},)) for reply in (*[before] * turn, now))
+    before = Reply(message={}, prompt=({"role": "user"},))
+    now = structs.replace(before, calls=tuple(calls))
     try:
-        return forbidden_in(case, Transcript((), tuple(rounds))) is not None
+        return forbidden_in(case, Transcript((), (*[before] * turn, now))) is not None
     except CannotCompare:
         return True  # scoring reports it

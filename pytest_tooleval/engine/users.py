@@ -10,7 +10,6 @@ from ..errors import ModelError
 from ..record.transcript import Message
 from ..record.transcript import PlayedUser
 from ..record.transcript import Reply
-from ..record.transcript import Round
 from ..record.transcript import sum_if_known
 from ..suite.model import ResolvedCase
 from ..suite.model import TestCase
@@ -53,8 +52,8 @@ def user_of(
 class UserInConversation(Protocol):
     """The user of one conversation."""
 
-    async def next(self, rounds: Sequence[Round]) -> tuple[Message, ...] | None:
-        """What the user says after these rounds, and so begins a turn; None to end the conversation."""
+    async def next(self, replies: Sequence[Reply]) -> tuple[Message, ...] | None:
+        """What the user says after these replies, and so begins a turn; None to end the conversation."""
         ...
 
     @property
@@ -72,7 +71,7 @@ class ScriptedUser:
         self._later = iter(case.turns[1:])
         self._began = False
 
-    async def next(self, rounds: Sequence[Round]) -> tuple[Message, ...] | None:
+    async def next(self, replies: Sequence[Reply]) -> tuple[Message, ...] | None:
         if not self._began:
             self._began = True
             return ()
@@ -111,16 +110,16 @@ class SimulatedUser:
         self._heard = 0
         self._replies: list[Reply] = []
 
-    async def next(self, rounds: Sequence[Round]) -> tuple[Message, ...] | None:
+    async def next(self, replies: Sequence[Reply]) -> tuple[Message, ...] | None:
         """What the user says; None once the goal is reached.
 
         Raises ModelError when the goal is not reached in time.
         """
-        if rounds:
-            said = [each.reply.text for each in rounds[self._heard :] if each.reply.text.strip()]
+        if replies:
+            said = [each.text for each in replies[self._heard :] if each.text.strip()]
             heard = _NEXT.format(said="\n\n".join(said) or _SILENT)
             self._messages.append({"role": "user", "content": heard})
-            self._heard = len(rounds)
+            self._heard = len(replies)
         sampling = sampling_for(self._spec)
         request = ChatRequest(tuple(self._messages), (), "none", sampling, self._trial)
         with errors_of("user", self._spec):

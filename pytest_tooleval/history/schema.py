@@ -10,7 +10,7 @@ import sqlite3
 
 from ..errors import ToolevalError
 
-VERSION = 7
+VERSION = 8
 
 _TABLES = (
     """

@@ -14,7 +14,6 @@ from ..imports.values import required_values
 from ..record.calls import ToolCall
 from ..record.results import TrialResult
 from ..record.transcript import Reply
-from ..record.transcript import Round
 from ..record.transcript import Transcript
 from ..scoring import score_transcript
 from ..scoring.matchers import RULES
@@ -63,8 +62,8 @@ class UnknownError(Exception):
 
 
 def score(case: ResolvedCase, replies: Replies) -> TrialResult:
-    rounds = (Round(Reply(message=MESSAGE, calls=calls, format="native")) for calls in replies)
-    return score_transcript(case, Transcript((), tuple(rounds)))
+    made = (Reply(message=MESSAGE, calls=calls, format="native") for calls in replies)
+    return score_transcript(case, Transcript((), tuple(made)))
 
 
 def calls_of(replies: Iterable[Sequence[ToolCall]]) -> tuple[Call, ...]:

@@ -16,7 +16,6 @@ from ..record.endings import no_answer
 from ..record.results import TrialResult
 from ..record.transcript import Judged
 from ..record.transcript import Reply
-from ..record.transcript import Round
 from ..record.transcript import Transcript
 from ..scoring import score_transcript
 from ..scoring.conversation import to_judge
@@ -94,16 +93,16 @@ def _passes(case: ResolvedCase, turns: Sequence[Done]) -> bool:
 
 
 def _score(case: ResolvedCase, turns: Sequence[Done]) -> TrialResult:
-    rounds = []
+    replies = []
     for number, done in enumerate(turns):
         said: tuple[dict[str, Any], ...] = ({"role": "user", "content": ""},) if number else ()
         if done.calls:
-            rounds.append(Round(Reply(message=MESSAGE, calls=done.calls, format="native"), (), said))
+            replies.append(Reply(prompt=said, message=MESSAGE, calls=done.calls, format="native"))
             said = ()
         silent = None if done.calls else no_answer((), done.text, None, None)
         message = {"role": "assistant", "content": done.text}
-        rounds.append(Round(Reply(message=message, format="native", no_answer=silent), (), said))
-    transcript = Transcript((), tuple(rounds))
+        replies.append(Reply(prompt=said, message=message, format="native", no_answer=silent))
+    transcript = Transcript((), tuple(replies))
     # Only a judge could tell whether the rubrics are met.
     met = tuple(Judged(rubric, turn, True) for turn, rubric in to_judge(case, transcript))
     return score_transcript(case, structs.replace(transcript, judged=met))
@@ -112,16 +111,16 @@ def _score(case: ResolvedCase, turns: Sequence[Done]) -> TrialResult:
 def _parts(case: ResolvedCase, number: int) -> list[Expectations]:
     """The turn and the case, as far as they have expected calls."""
     parts = (case.turns[number].turn, case.case)
-    return [part for part in parts if part.expected_calls is not None]
+    return [part for part in parts if part.calls is not None]
 
 
 def _calls(case: ResolvedCase, number: int) -> tuple[str, list[ExpectedCall]]:
     """The place and the calls that are expected in a turn; those of the case are in the last turn."""
     turn = case.turns[number].turn
-    if any(each.turn.expected_calls is not None for each in case.turns):
-        return f"turns[{number}].expected_calls", turn.expected_calls or []
+    if any(each.turn.calls is not None for each in case.turns):
+        return f"turns[{number}].expected_calls", turn.calls or []
     is_last = number == len(case.turns) - 1
-    return "expected_calls", (case.case.expected_calls or []) if is_last else []
+    return "expected_calls", (case.case.calls or []) if is_last else []
 
 
 def _right(case: ResolvedCase, number: int) -> Done:
@@ -161,7 +160,7 @@ def _wrong_calls(
 ) -> Iterator[tuple[Kind, tuple[ToolCall, ...], Found | None]]:
     turn, parts = case.turns[number], _parts(case, number)
     # Other calls that lead to the same state are right.
-    plays = any((part.match or case.case.match or "").startswith("state") for part in parts)
+    plays = any((part.match or case.case.match) == "state" for part in parts)
     place, expected = _calls(case, number)
     for index, call in enumerate(done.calls):
         before, after = done.calls[:index], done.calls[index + 1 :]
@@ -174,7 +173,7 @@ def _wrong_calls(
         line = Found("free_calls", {"max_calls": len(done.calls)}, f"turns[{number}]")
         careless = is_destructive(again.name) and not plays
         yield "further_call", (*done.calls, again), line if careless else None
-    named = {name for part in parts for each in part.expected_calls or () for name in each.tools}
+    named = {name for part in parts for each in part.calls or () for name in each.tools}
     others = [plain_call(tool) for tool in turn.tools if tool.name not in named]
     destructive = [call for call in others if is_destructive(call.name)]
     for call in destructive[:MOST_TOOLS]:

@@ -26,7 +26,7 @@ class _Event(Struct, frozen=True, kw_only=True, gc=False, tag_field="event"):
 class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """The run has begun. The first line."""
 
-    version: Annotated[Literal[3], doc("The version of this format and of the result document.")] = (
+    version: Annotated[Literal[4], doc("The version of this format and of the result document.")] = (
         VERSION
     )
     root: Annotated[str, doc("pytest's root folder, to which files are relative.")]
@@ -86,7 +86,7 @@ class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):
 
     run: Annotated[Run, doc("The run, with its exit status and duration.")]
     reason: Annotated[str, doc("Why the run was cut short; empty when it was not.")]
-    files: Annotated[dict[str, str], doc("A format (json, html, ...) to its file.")]
+    reports: Annotated[tuple[str, ...], doc("The files of --tooleval-report.")]
     unwritten: Annotated[tuple[str, ...], doc("The files that could not be written, and why.")]
 
 

@@ -1,4 +1,4 @@
-"""A conversation with a model: messages, replies, rounds, their time and cost."""
+"""A conversation with a model: messages and replies, their time and cost."""
 
 from __future__ import annotations
 
@@ -93,10 +93,25 @@ class Measures(Taken, frozen=True, kw_only=True, gc=False):
 
 
 class Reply(Measures, frozen=True, kw_only=True, gc=False):
-    """One answer of a model: the message, its calls, time, tokens and cost."""
+    """One answer of a model: the message, its calls and their answers, time, tokens and cost.
 
+    A reply with a prompt begins a turn; the first turn's prompt is that of the transcript.
+    """
+
+    prompt: Annotated[
+        tuple[Message, ...],
+        doc("What the user said before it, if it begins a later turn; else empty."),
+    ] = ()
     message: Annotated[Message, doc("The message in the form of the chat API.")]
     calls: Annotated[tuple[ToolCall, ...], doc("The calls in it.")] = ()
+    answers: Annotated[
+        tuple[Message, ...],
+        doc("The answers to its calls, as chat messages; none where nothing follows."),
+    ] = ()
+    status: Annotated[
+        tuple[CallStatus | None, ...],
+        doc("What became of each call; null: unknown. Empty: all unknown."),
+    ] = ()
     finish_reason: Annotated[str | None, doc("Why the answer ended.")] = None
     no_answer: Annotated[NoAnswer | None, doc("Why the answer cannot be used; null when it can.")] = None
 
@@ -106,26 +121,8 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         return text_of(self.message)
 
 
-class Round(Struct, frozen=True, gc=False):
-    """A reply and the answers to its calls (none in the last round and in single-turn cases).
-
-    A round with a prompt begins a turn; the first turn's prompt is that of the transcript.
-    """
-
-    reply: Annotated[Reply, doc("The answer of the model.")]
-    answers: Annotated[tuple[Message, ...], doc("The answers to its calls, as chat messages.")] = ()
-    prompt: Annotated[
-        tuple[Message, ...],
-        doc("What the user said before it, if it begins a later turn; else empty."),
-    ] = ()
-    status: Annotated[
-        tuple[CallStatus | None, ...],
-        doc("What became of each call of the reply; null: unknown. Empty: all unknown."),
-    ] = ()
-
-
 # An unknown reply that ended a turn.
-ENDING = Round(Reply(message={"role": "assistant", "content": None}, format="native"))
+LAST_REPLY = Reply(message={"role": "assistant", "content": None}, format="native")
 
 
 class Judged(Struct, frozen=True, gc=False):
@@ -150,10 +147,10 @@ class PlayedUser(Struct, frozen=True, gc=False):
 
 
 class Transcript(Struct, frozen=True, gc=False):
-    """A whole conversation: the messages that the case supplied, then the rounds with the model."""
+    """A whole conversation: the messages that the case supplied, then the replies of the model."""
 
     prompt: Annotated[tuple[Message, ...], doc("The messages that the case supplies.")] = ()
-    rounds: Annotated[tuple[Round, ...], doc("The answers of the model, in order.")] = ()
+    replies: Annotated[tuple[Reply, ...], doc("The replies of the model, in order.")] = ()
     printed: Annotated[str, doc("What the code of the world printed.")] = ""
     judged: Annotated[tuple[Judged, ...], doc("A judge's verdicts on the rubrics of the case.")] = ()
     user: Annotated[PlayedUser | None, doc("Who played the user; null if the case says it all.")] = None
@@ -163,7 +160,7 @@ class Transcript(Struct, frozen=True, gc=False):
         """A transcript of one reply with these calls."""
         made = tuple(ToolCall.coerce(call) for call in calls or ())
         message = {"role": "assistant", "content": None}
-        return cls(rounds=(Round(Reply(message=message, calls=made, format="native")),))
+        return cls(replies=(Reply(message=message, calls=made, format="native"),))
 
     @classmethod
     def from_messages(
@@ -184,56 +181,52 @@ class Transcript(Struct, frozen=True, gc=False):
         turn = 0
         prompt: list[Message] = []
         said: list[Message] = list(given)
-        rounds: list[Round] = []
+        replies: list[Reply] = []
         for message in messages:
             role = message.get("role")
             if role == "assistant":
-                if rounds and all(each.get("role") in SYSTEM_ROLES for each in said):
-                    rounds[-1] = _with_answers(rounds[-1], said)  # a reminder within the turn
+                if replies and all(each.get("role") in SYSTEM_ROLES for each in said):
+                    replies[-1] = _with_answers(replies[-1], said)  # a reminder within the turn
                     said = []
-                turn += bool(rounds and said)
+                turn += bool(replies and said)
                 names = None if offered is None else offered[min(turn, len(offered) - 1)]
-                rounds.append(Round(_reply(message, names), (), tuple(said) if rounds else ()))
-                prompt, said = prompt if len(rounds) > 1 else said, []
-            elif role == "tool" and rounds:
-                rounds[-1] = _with_answers(rounds[-1], [message])
+                replies.append(_reply(message, names, tuple(said) if replies else ()))
+                prompt, said = prompt if len(replies) > 1 else said, []
+            elif role == "tool" and replies:
+                replies[-1] = _with_answers(replies[-1], [message])
             else:
                 said.append(message)
-        statuses = statuses_of((each.reply.message, each.answers) for each in rounds)
-        rounds = [
-            structs.replace(each, status=status) for each, status in zip(rounds, statuses, strict=True)
+        statuses = statuses_of((each.message, each.answers) for each in replies)
+        replies = [
+            structs.replace(each, status=status) for each, status in zip(replies, statuses, strict=True)
         ]
-        found = cls(tuple(prompt if rounds else said), tuple(with_refused(rounds)))
+        found = cls(tuple(prompt if replies else said), tuple(with_refused(replies)))
         turns = (each for turn in found.turns for each in ended_turn(turn))
-        return structs.replace(found, rounds=tuple(turns))
+        return structs.replace(found, replies=tuple(turns))
 
     @property
-    def turns(self) -> tuple[tuple[Round, ...], ...]:
-        """The rounds of each turn."""
-        turns: list[list[Round]] = []
-        for round_ in self.rounds:
-            if round_.prompt or not turns:
+    def turns(self) -> tuple[tuple[Reply, ...], ...]:
+        """The replies of each turn."""
+        turns: list[list[Reply]] = []
+        for reply in self.replies:
+            if reply.prompt or not turns:
                 turns.append([])
-            turns[-1].append(round_)
+            turns[-1].append(reply)
         return tuple(map(tuple, turns))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """Every call of every reply, in order: the trajectory."""
-        if len(self.rounds) == 1:
-            return self.rounds[0].reply.calls
-        return tuple(call for round_ in self.rounds for call in round_.reply.calls)
-
-    @property
-    def replies(self) -> tuple[Reply, ...]:
-        return tuple(round_.reply for round_ in self.rounds)
+        """Every call of every reply, in order."""
+        if len(self.replies) == 1:
+            return self.replies[0].calls
+        return tuple(call for reply in self.replies for call in reply.calls)
 
     @property
     def no_answer(self) -> NoAnswer | None:
         """Why the conversation, or a turn of it, ended without a usable answer, if it did."""
-        if len(self.rounds) == 1:
-            return self.rounds[0].reply.no_answer
-        return next(filter(None, (turn[-1].reply.no_answer for turn in self.turns)), None)
+        if len(self.replies) == 1:
+            return self.replies[0].no_answer
+        return next(filter(None, (turn[-1].no_answer for turn in self.turns)), None)
 
     @property
     def others_cost_usd(self) -> float | None:
@@ -245,46 +238,47 @@ class Transcript(Struct, frozen=True, gc=False):
     def messages(self) -> tuple[Message, ...]:
         """The whole conversation as chat messages."""
         messages = list(self.prompt)
-        for round_ in self.rounds:
-            messages += [*round_.prompt, round_.reply.message, *round_.answers]
+        for reply in self.replies:
+            messages += [*reply.prompt, reply.message, *reply.answers]
         return tuple(messages)
 
 
-def _reply(message: Message, names: Collection[str] | None) -> Reply:
+def _reply(message: Message, names: Collection[str] | None, prompt: tuple[Message, ...]) -> Reply:
     text = text_of(message)
     calls, format = calls_in(message, text, names or ())
     ending = ending_of(message, {"choices": [{"message": message}]})
     reason, said = ending or (usual_reason(message), None)
     why = no_answer(calls, None if names is None else text, reason, said)
-    return Reply(message=message, calls=calls, format=format, finish_reason=reason, no_answer=why)
+    return Reply(
+        prompt=prompt, message=message, calls=calls, format=format, finish_reason=reason, no_answer=why
+    )
 
 
-def ended_turn(rounds: Sequence[Round]) -> Sequence[Round]:
-    """The rounds of a turn. A reply that ends it without a word has a usable answer before it."""
-    *before, last = rounds
-    found = last.reply.no_answer
-    if found is None or found.category != "empty_answer":
-        return rounds
-    if not any(each.reply.calls or each.reply.text.strip() for each in before):
-        return rounds
-    return [*before, structs.replace(last, reply=structs.replace(last.reply, no_answer=None))]
+def ended_turn(replies: Sequence[Reply]) -> Sequence[Reply]:
+    """The replies of a turn. One that ends it without a word has a usable answer before it."""
+    *before, last = replies
+    if last.no_answer is None or last.no_answer.category != "empty_answer":
+        return replies
+    if not any(each.calls or each.text.strip() for each in before):
+        return replies
+    return [*before, structs.replace(last, no_answer=None)]
 
 
-def _with_answers(round_: Round, answers: Iterable[Message]) -> Round:
-    return structs.replace(round_, answers=(*round_.answers, *answers))
+def _with_answers(reply: Reply, answers: Iterable[Message]) -> Reply:
+    return structs.replace(reply, answers=(*reply.answers, *answers))
 
 
-def with_refused(rounds: Iterable[Round]) -> list[Round]:
-    """The rounds. Calls that a run has as text and that no tool answered were refused."""
-    found: list[Round] = []
+def with_refused(replies: Iterable[Reply]) -> list[Reply]:
+    """The replies. Calls that a run has as text and that no tool answered were refused."""
+    found: list[Reply] = []
     unanswered: set[str] = set()  # ids of earlier calls
-    for each in rounds:
+    for each in replies:
         answers = [answer for answer in each.answers if answer.get("role") == "tool"]
-        calls = objects_in(each.reply.message.get("tool_calls"))
-        written = each.reply.format == "recovered" and not calls and not each.status
+        calls = objects_in(each.message.get("tool_calls"))
+        written = each.format == "recovered" and not calls and not each.status
         if written and all(str(answer.get("tool_call_id")) in unanswered for answer in answers):
             refused: CallStatus = "refused"
-            status = (refused,) * len(each.reply.calls)
+            status = (refused,) * len(each.calls)
             found.append(structs.replace(each, status=status))
         else:
             found.append(each)
@@ -295,21 +289,21 @@ def with_refused(rounds: Iterable[Round]) -> list[Round]:
 
 
 def statuses_of(
-    rounds: Iterable[tuple[Message, Iterable[Message]]],
+    replies: Iterable[tuple[Message, Iterable[Message]]],
 ) -> list[tuple[CallStatus | None, ...]]:
-    """What became of the calls of each round: its reply and the messages after it.
+    """What became of the calls of each reply, given with the messages after it.
 
-    Of several answers to a call, also in later rounds, the last counts. Empty where all are unknown.
+    Of several answers to a call, also after later replies, the last counts. Empty where all are unknown.
     """
     found: list[list[CallStatus | None]] = []
     places: dict[str, list[tuple[int, int]]] = {}  # of the latest calls with an id
-    for number, (reply, after) in enumerate(rounds):
+    for number, (reply, after) in enumerate(replies):
         calls = as_list(reply.get("tool_calls"))
         found.append([None] * len(calls))
-        of_round: dict[str, list[tuple[int, int]]] = {}
+        of_reply: dict[str, list[tuple[int, int]]] = {}
         for index, call in enumerate(calls):
-            of_round.setdefault(str(as_mapping(call).get("id")), []).append((number, index))
-        places |= of_round
+            of_reply.setdefault(str(as_mapping(call).get("id")), []).append((number, index))
+        places |= of_reply
         answered: Counter[str] = Counter()
         for answer in after:
             id = str(answer.get("tool_call_id"))

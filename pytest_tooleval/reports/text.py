@@ -17,7 +17,7 @@ from ..record.results import Check
 from ..record.results import TrialResult
 from ..record.transcript import NOT_RUN
 from ..record.transcript import Message
-from ..record.transcript import Round
+from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..record.transcript import text_of
 from ..text import counted
@@ -142,10 +142,10 @@ def _conversation_lines(trial: TrialResult) -> list[str]:
     if trial.transcript is None:
         return []
     lines = [line for message in trial.transcript.prompt for line in _message_lines(message)]
-    for round_ in trial.transcript.rounds:
-        lines += [line for message in round_.prompt for line in _message_lines(message)]
-        lines += _reply_lines(round_)
-        lines += [line for answer in round_.answers for line in _message_lines(answer)]
+    for reply in trial.transcript.replies:
+        lines += [line for message in reply.prompt for line in _message_lines(message)]
+        lines += _reply_lines(reply)
+        lines += [line for answer in reply.answers for line in _message_lines(answer)]
     lines += _others_lines(trial.transcript)
     printed = printable(trial.transcript.printed, keep_newlines=True).splitlines()
     return [*lines, "", "world output", *(f"  {line}" for line in printed)] if printed else lines
@@ -165,12 +165,12 @@ def _message_lines(message: Message) -> Iterable[str]:
     yield f"  {shown(str(message.get('role', '')), 20):<9}  {shown(text_of(message), _TEXT)}"
 
 
-def _reply_lines(round_: Round) -> Iterable[str]:
-    reply, text = round_.reply, round_.reply.text
+def _reply_lines(reply: Reply) -> Iterable[str]:
+    text = reply.text
     recovered = " (written as text)" if reply.format == "recovered" else ""
     if text.strip() and not recovered:
         yield f"  assistant  {shown(text, _TEXT)}"
-    for call, status in zip_longest(reply.calls, round_.status):
+    for call, status in zip_longest(reply.calls, reply.status):
         blocked = f" ({status})" if status in NOT_RUN else ""
         yield f"  assistant  calls {show_call(call)}{recovered}{blocked}"
     if reply.no_answer is not None:

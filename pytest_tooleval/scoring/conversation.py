@@ -1,9 +1,9 @@
 """A conversation of several turns: each expectation is a check from 0 to 1, and `overall` is their mean.
 
     calls    expected_calls with match exact, contains and within
-    state    expected_state, and expected_calls with match state and state+results: the model's calls
-             run on a new world, but for those that changed nothing, and the expected ones on another
-    results  state+results: the model got every answer that the expected calls of the turn give
+    state    expected_state, and expected_calls with match state: the model's calls run on a new world,
+             but for those that changed nothing, and the expected ones on another
+    results  with "results": true, the model got every answer that the expected calls of the turn give
     text     expected_text
     conduct  forbidden_calls and max_calls; 0 for a turn that did not end
 
@@ -33,10 +33,11 @@ from ..record.results import Check
 from ..record.results import FailureCategory
 from ..record.transcript import NOT_RUN
 from ..record.transcript import CallStatus
-from ..record.transcript import Round
+from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..record.transcript import text_of
 from ..secrets import without_key_values
+from ..suite.model import ANY_TOOL
 from ..suite.model import Expectations
 from ..suite.model import ResolvedCase
 from ..suite.model import Turn
@@ -95,13 +96,13 @@ class Span(NamedTuple):
 
     place: str
     expected: Expectations
-    rounds: Sequence[Round]
+    replies: Sequence[Reply]
     small: ResolvedCase
     end: int
 
     @property
     def calls(self) -> list[ToolCall]:
-        return [call for round_ in self.rounds for call in round_.reply.calls]
+        return [call for reply in self.replies for call in reply.calls]
 
     @property
     def turn(self) -> int:
@@ -110,7 +111,7 @@ class Span(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        return [round_.reply.text for round_ in self.rounds]
+        return [reply.text for reply in self.replies]
 
     @property
     def is_said(self) -> bool:
@@ -118,7 +119,7 @@ class Span(NamedTuple):
 
     @property
     def match(self) -> str:
-        return self.small.case.match or "exact"
+        return self.small.case.match or ""
 
 
 class _Made(NamedTuple):
@@ -126,23 +127,21 @@ class _Made(NamedTuple):
 
     call: ToolCall
     status: CallStatus | None
-    round: Round
+    reply: Reply
 
     @property
     def shown_answer(self) -> str:
-        answers = (each for each in self.round.answers if each.get("tool_call_id") == self.call.id)
+        answers = (each for each in self.reply.answers if each.get("tool_call_id") == self.call.id)
         text = text_of(next(answers, {}))
         return shown(text, _LONGEST_ANSWER) if text else "with an error"
 
 
-def _made(rounds: Sequence[Round]) -> list[_Made]:
+def _made(replies: Sequence[Reply]) -> list[_Made]:
     """The calls, without those that were refused or wait."""
     return [
         _Made(call, status, each)
-        for each in rounds
-        for call, status in zip(
-            each.reply.calls, each.status or [None] * len(each.reply.calls), strict=True
-        )
+        for each in replies
+        for call, status in zip(each.calls, each.status or [None] * len(each.calls), strict=True)
         if status not in NOT_RUN
     ]
 
@@ -159,16 +158,22 @@ def _spans(case: ResolvedCase, transcript: Transcript) -> list[Span]:
         raise CannotCompare(f"the conversation has {len(turns)} turns, {len(case.turns)} expected")
     spans = []
     for number, each in enumerate(case.turns):
-        rounds = turns[number] if number < len(turns) else ()
+        replies = turns[number] if number < len(turns) else ()
         place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
-        spans.append(Span(place, each.turn, rounds, _small(case, each.turn), number + 1))
-    spans.append(Span("", case.case, transcript.rounds, _small(case, case.case), len(case.turns)))
+        spans.append(Span(place, each.turn, replies, _small(case, each.turn), number + 1))
+    spans.append(Span("", case.case, transcript.replies, _small(case, case.case), len(case.turns)))
     return spans
 
 
 def _small(case: ResolvedCase, of: Expectations) -> ResolvedCase:
-    fields = {"expected_calls": of.expected_calls, "call_order": of.call_order}
-    test = case.case.model_copy(update={**fields, "match": of.match or case.case.match})
+    any_number = "contains" if ANY_TOOL in of.expected_tools else "exact"
+    update = {
+        "expected_calls": of.calls,
+        "call_order": of.call_order,
+        "match": of.match or case.case.match or any_number,
+        "results": case.case.results if of.results is None else of.results,
+    }
+    test = case.case.model_copy(update=update)
     return structs.replace(case, case=test, forbidden_calls=tuple(of.forbidden_calls or ()))
 
 
@@ -184,7 +189,7 @@ def _forbidden(case: ResolvedCase, spans: Sequence[Span]) -> list[str | None]:
     """The message for each span."""
     turns = spans[:-1]
     # With "*", the case allows the calls that any of its turns expects.
-    every = [call for span in spans for call in span.expected.expected_calls or ()]
+    every = [call for span in spans for call in span.expected.calls or ()]
     whole = structs.replace(case, case=case.case.model_copy(update={"expected_calls": every}))
 
     def message(span: Span, by: ResolvedCase) -> str | None:
@@ -263,13 +268,13 @@ class Conversation:
     def _all_parts(self) -> Iterator[Part]:
         most = self._case.max_rounds
         for span in self._spans[:-1]:
-            if not span.rounds:
+            if not span.replies:
                 row = Check("end", "a reply without calls", "no reply", 0.0, "the turn never began")
                 yield _part("conduct", "unfinished_turn", span.place, row)
-            elif span.rounds[-1].reply.calls:
+            elif span.replies[-1].calls:
                 got, why = "calls", "no reply follows them"
-                if len(span.rounds) >= most:
-                    got, why = f"calls in all {counted(most, 'round')}", "max_rounds was reached"
+                if len(span.replies) >= most:
+                    got, why = "calls in every reply", f"max_rounds ({most}) was reached"
                 row = Check("end", "a reply without calls", got, 0.0, why)
                 yield _part("conduct", "unfinished_turn", span.place, row)
         played = None
@@ -280,7 +285,7 @@ class Conversation:
             yield _part("state", "wrong_state", "", row)
         references = self._play_expected()
         for number, (span, reference) in enumerate(zip(self._spans, references, strict=True)):
-            if not span.rounds and span is not self._spans[-1]:
+            if not span.replies and span is not self._spans[-1]:
                 continue  # a turn that never began meets no expectation, not even that of no call
             yield from _calls(span)
             if played is not None:
@@ -317,7 +322,7 @@ class Conversation:
         """The model's calls on a new world, if an expectation needs it; none if one was forbidden."""
         if self._lost or not any(span.expected.expected_state or _plays(span) for span in self._spans):
             return None
-        made = [_made(span.rounds) for span in self._spans[:-1]]
+        made = [_made(span.replies) for span in self._spans[:-1]]
         turns = [
             Calls([each.call for each in calls], {tool.name for tool in turn.tools}, self._failed(calls))
             for calls, turn in zip(made, self._case.turns, strict=True)
@@ -345,7 +350,7 @@ class Conversation:
 
 
 def _calls(span: Span) -> Iterator[Part]:
-    expected, calls = span.expected.expected_calls, span.calls
+    expected, calls = span.expected.calls, span.calls
     if expected is None or _plays(span):
         return
     if not expected and span.match != "contains":
@@ -378,11 +383,11 @@ def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[
 
 def expected_calls(of: Expectations) -> list[ToolCall]:
     """The expected calls, whose params must be plain values, as actual ones."""
-    return [ToolCall(call.tools[0], call.params or {}) for call in of.expected_calls or ()]
+    return [ToolCall(call.tools[0], call.params or {}) for call in of.calls or ()]
 
 
 def _plays(span: Span) -> bool:
-    return span.expected.expected_calls is not None and span.match.startswith("state")
+    return span.expected.calls is not None and span.match == "state"
 
 
 def _played(case: ResolvedCase, turns: Sequence[Calls]) -> Played:
@@ -413,7 +418,7 @@ def _states(span: Span, played: Played, reference: Played | None) -> Iterator[Pa
     ]
     same = Check("state", "the same as after the expected calls", "the same", 1.0, "")
     yield Part("state", float(not rows), "wrong_state", lambda: rows or [same], span.place)
-    if span.match == "state+results":
+    if span.small.case.results:
         given = [answer for turn in played.answers[: span.end] for answer in turn]
         missing = _missing_results(span, reference.answers[turn], given)
         all_given = Check("results", "those of the expected calls", "all given", 1.0, "")

@@ -25,7 +25,7 @@ from msgspec import structs
 from ..record.calls import ToolCall
 from ..record.results import Check
 from ..record.results import FailureCategory
-from ..record.transcript import Round
+from ..record.transcript import Reply
 from ..record.transcript import Transcript
 from ..record.transcript import reports_error
 from ..record.transcript import text_of
@@ -64,9 +64,9 @@ class Chain:
         if final is not None and not any_number_is_right(case):
             ending = (i for i in range(len(self.hops)) if i != self._completing)
             self._surplus = [i for i in ending if is_expected(self.hops[i].name, case)]
-            later = _surplus_later(case, transcript.rounds[replies - 1 :])
+            later = _surplus_later(case, transcript.replies[replies - 1 :])
             self._extra = [*(self.hops[i] for i in self._surplus), *later]
-        self._replied = any(not round_.reply.calls for round_ in _rounds(case, transcript))
+        self._replied = any(not reply.calls for reply in _replies(case, transcript))
         share = self._final and self._final.share
         self._accuracy = share.value if share else None
         self._completion = overall(1.0, self._accuracy) if self._final else 0.0
@@ -204,8 +204,8 @@ class Chain:
         return shown, "the completing call" if index == self._completing else "on the way", 1.0
 
 
-def _rounds(case: ResolvedCase, transcript: Transcript) -> Sequence[Round]:
-    return transcript.rounds[: case.case.max_rounds or DEFAULT_MAX_ROUNDS]
+def _replies(case: ResolvedCase, transcript: Transcript) -> Sequence[Reply]:
+    return transcript.replies[: case.case.max_rounds or DEFAULT_MAX_ROUNDS]
 
 
 def _walk(
@@ -214,42 +214,42 @@ def _walk(
     """The calls, the answer to each (None if unknown), the completing call, and how many replies."""
     hops: tuple[ToolCall, ...] = ()
     contents: list[object] = []
-    rounds = _rounds(case, transcript)
-    for replies, round_ in enumerate(rounds, 1):
-        calls = round_.reply.calls
+    replies = _replies(case, transcript)
+    for number, reply in enumerate(replies, 1):
+        calls = reply.calls
         hops += calls
-        answers = [answer.get("content") for answer in round_.answers]
+        answers = [answer.get("content") for answer in reply.answers]
         contents += [*answers, *[None] * len(calls)][: len(calls)]
         final = choose(case, calls)
         if final is not None or not calls:
-            return hops, contents, final, replies
-    return hops, contents, None, len(rounds)
+            return hops, contents, final, number
+    return hops, contents, None, len(replies)
 
 
-def _surplus_later(case: ResolvedCase, rounds: Sequence[Round]) -> list[ToolCall]:
-    """The calls to an expected tool after the first of these rounds, except retries of failed calls."""
+def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCall]:
+    """The calls to an expected tool after the first of these replies, except retries of failed calls."""
     failed: list[ToolCall] = []
     surplus: list[ToolCall] = []
-    for number, round_ in enumerate(rounds):
-        calls = [call for call in round_.reply.calls if is_expected(call.name, case)]
+    for number, reply in enumerate(replies):
+        calls = [call for call in reply.calls if is_expected(call.name, case)]
         for call in calls if number else ():
             first = next((each for each in failed if same_call(case, each, call)), None)
             if first is None:
                 surplus.append(call)
             else:
                 failed.remove(first)
-        failed += _failed(round_)
+        failed += _failed(reply)
     return surplus
 
 
-def _failed(round_: Round) -> list[ToolCall]:
+def _failed(reply: Reply) -> list[ToolCall]:
     """The calls that failed; a tool that ran, such as a mock, may also answer with an error."""
     failed = []
-    for index, call in enumerate(round_.reply.calls):
-        own = [each for each in round_.answers if call.id and each.get("tool_call_id") == call.id]
-        answer = (own or round_.answers[index : index + 1])[-1:]
+    for index, call in enumerate(reply.calls):
+        own = [each for each in reply.answers if call.id and each.get("tool_call_id") == call.id]
+        answer = (own or reply.answers[index : index + 1])[-1:]
         is_error = any(reports_error(text_of(each)) for each in answer)
-        if is_error or "failed" in round_.status[index : index + 1]:
+        if is_error or "failed" in reply.status[index : index + 1]:
             failed.append(call)
     return failed
 

@@ -39,7 +39,7 @@ Role = Literal["system", "developer", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = get_args(Role)
 ToolChoice = Literal["required", "auto", "none"]
 CallOrder = Literal["any", "strict"]
-Match = Literal["exact", "contains", "within", "state", "state+results"]
+Match = Literal["exact", "contains", "within", "state"]
 
 DEFAULT_THRESHOLDS: Mapping[str, float] = {
     "overall": 1.0,
@@ -47,7 +47,7 @@ DEFAULT_THRESHOLDS: Mapping[str, float] = {
     "no_extra_calls": 1.0,
 }
 # BFCL judges what `overall` judges, and nothing else. In a conversation, an invalid call does no harm if
-# the model corrects it in the next round.
+# the model corrects it in its next reply.
 ONLY_OVERALL: Mapping[str, float] = {"overall": 1.0}
 DEFAULT_MAX_ROUNDS = 10
 DEFAULT_STOP = "###STOP###"
@@ -77,6 +77,12 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+class _Commented(_Strict):
+    comment: str | list[str] | None = Field(
+        None, alias="$comment", exclude=True, description="For readers of the file; ignored."
+    )
+
+
 class Function(_Strict):
     """A tool's function, in OpenAI's schema."""
 
@@ -88,7 +94,7 @@ class Function(_Strict):
     strict: bool | None = Field(None, description="OpenAI's strict mode, sent unchanged.")
 
 
-class Tool(_Strict):
+class Tool(_Commented):
     """A tool, in OpenAI's function calling format."""
 
     type: Literal["function"] = Field(description='Always "function".')
@@ -133,9 +139,17 @@ class ExpectedCall(_Strict):
 Forbidden = Literal["*"] | list[Name | ExpectedCall]
 
 
-class Expectations(_Strict):
+class Expectations(_Commented):
     """What is expected of a turn, or of the whole case."""
 
+    expected_tool: Name | Annotated[list[Name], Field(min_length=1)] | None = Field(
+        None,
+        description="The tool to call; a list of acceptable tools; "
+        '"*" for any tool; null when nothing should be called.',
+    )
+    expected_params: dict[str, Any] | None = Field(
+        None, description="Expected parameters; null: not scored. Values may be matchers."
+    )
     expected_calls: list[ExpectedCall] | None = Field(
         None,
         description="Several expected calls; [] when nothing should be called. Excludes expected_tool.",
@@ -146,9 +160,13 @@ class Expectations(_Strict):
         description=(
             "With turns, how calls compare with expected_calls: exact (the default), contains "
             "(extra calls are allowed), within (only these are allowed, each as often as listed), "
-            "state (they lead to the same state of the world), state+results (and give the same "
-            "answers). In the case: the default for its turns."
+            "state (they lead to the same state of the world). In the case: the default for its turns."
         ),
+    )
+    results: bool | None = Field(
+        None,
+        description="With match state: whether the model must also get every answer that the expected "
+        "calls give. In the case: the default for its turns.",
     )
     forbidden_calls: Forbidden | None = Field(
         None,
@@ -167,6 +185,21 @@ class Expectations(_Strict):
         description="With turns: what a message of the assistant must contain: a text, "
         '{"$regex": ...}, {"$number": ...} or {"$not": ...}; or a rubric for a judge, {"$judge": ...}.',
     )
+
+    @property
+    def expected_tools(self) -> tuple[str, ...]:
+        """The acceptable tools of `expected_tool`; empty when it is null."""
+        tool = self.expected_tool
+        return (tool,) if isinstance(tool, str) else tuple(tool or ())
+
+    @property
+    def calls(self) -> list[ExpectedCall] | None:
+        """The expected calls, also the one of `expected_tool`; None if any calls are right."""
+        if self.expected_calls is not None or "expected_tool" not in self.model_fields_set:
+            return self.expected_calls
+        if self.expected_tool is None:
+            return []
+        return [ExpectedCall(tool=self.expected_tool, params=self.expected_params)]
 
     @property
     def rubrics(self) -> list[str]:
@@ -220,14 +253,6 @@ class TestCase(Expectations):
     )
     prompt: str | Annotated[list[PromptMessage], Field(min_length=1)] | None = Field(
         None, description="The user's message, or a list of chat messages."
-    )
-    expected_tool: Name | Annotated[list[Name], Field(min_length=1)] | None = Field(
-        None,
-        description="The tool to call; a list of acceptable tools; "
-        '"*" for any tool; null when nothing should be called.',
-    )
-    expected_params: dict[str, Any] | None = Field(
-        None, description="Expected parameters; null: not scored. Values may be matchers."
     )
     param_scoring: ParamScoring | None = Field(None, description="How plain values compare.")
     tools: list[Tool] | None = Field(
@@ -323,12 +348,6 @@ class TestCase(Expectations):
             return not self.expected_calls
         return self.expected_tool is None
 
-    @property
-    def expected_tools(self) -> tuple[str, ...]:
-        """The acceptable tools of `expected_tool`; empty when it is null."""
-        tool = self.expected_tool
-        return (tool,) if isinstance(tool, str) else tuple(tool or ())
-
 
 class McpSource(_Strict):
     """How to reach an MCP server: exactly one of `stdio`, `http` and `sse`."""
@@ -373,7 +392,7 @@ def without_key_values(suite: Any) -> Any:
     return {**secrets.without_key_values(suite), **source}
 
 
-class Suite(_Strict):
+class Suite(_Commented):
     """A collection of tools and test cases."""
 
     schema_: str | None = Field(None, alias="$schema", description="For editors; ignored.")

@@ -1,4 +1,4 @@
-"""Scores the stored transcripts of a run again, by today's rules."""
+"""Scores the stored transcripts of a run again, by today's scoring rules."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ from ..suite.fingerprints import ToolsContent
 from ..suite.fingerprints import content_of_case
 from ..suite.model import ResolvedCase
 from ..suite.model import resolve
-from .case import judge
+from .case import Standard
+from .case import judge_again
 from .sides import FindSuite
 from .sides import Rescored
 from .sides import Side
 from .summary import SCORED
 
+_RULES = "has scores of other rules"
 _NOT_KEPT = "its transcripts are not kept"
 _NO_SUITES = "the suites are not known"
 _CHANGED = "its tools or its world changed"
@@ -45,13 +47,13 @@ def by_todays_rules(side: Side, other: Side) -> Rescored:
     # Where a case is now: its file may have moved since.
     files = {row.content: row.file for row in other.cases}
     open_ = {row.nodeid: row for row in side.cases if row.outcome in SCORED and row.content in files}
-    problems = dict.fromkeys(open_, _NOT_KEPT)
+    problems = dict.fromkeys(open_, f"{_RULES}, and {_NOT_KEPT}")
     found: dict[str, CaseRow] = {}
     suites = _Suites(side.suites or other.suites)
     try:
         whole = side.whole() if open_ and side.whole is not None else ()
     except ToolevalError as error:
-        return Rescored(side, 0, dict.fromkeys(open_, str(error)))
+        return Rescored(side, 0, dict.fromkeys(open_, f"{_RULES}, and {error}"))
     for result in whole:
         if result.nodeid not in open_:
             continue
@@ -60,7 +62,7 @@ def by_todays_rules(side: Side, other: Side) -> Rescored:
             found[result.nodeid] = _scored_again(case, result)
             del problems[result.nodeid]
         except ToolevalError as error:
-            problems[result.nodeid] = str(error)
+            problems[result.nodeid] = f"{_RULES}, and {error}"
     cases = [found.get(row.nodeid, row) for row in side.cases]
     return Rescored(side._replace(cases=cases), len(found), problems)
 
@@ -118,19 +120,10 @@ class _Suites:
 
 def _scored_again(case: ResolvedCase, result: CaseResult) -> CaseRow:
     """The row of a case as today's rules make it, with the thresholds of then."""
-    case = structs.replace(
-        case,
-        thresholds=result.thresholds,
-        budgets=result.budgets,
-        trials=len(result.trials),
-        pass_rule=result.pass_rule,
-    )
+    case = structs.replace(case, thresholds=result.thresholds, budgets=result.budgets)
     trials = tuple(_trial_again(case, trial) for trial in result.trials)
-    outcome, scores, reason = judge(trials, case)
-    passes = sum(trial.passed for trial in trials)
-    return structs.replace(
-        result, outcome=outcome, scores=scores, reason=reason, passes=passes, trials=trials
-    ).row()
+    standard = Standard(result.thresholds, result.budgets, result.pass_rule)
+    return judge_again(structs.replace(result, trials=trials).row(), standard)
 
 
 def _trial_again(case: ResolvedCase, trial: TrialResult) -> TrialResult:
@@ -159,15 +152,15 @@ def _read_again(transcript: Transcript) -> Transcript:
     """The transcript as it would be read today, where it does not say itself what became of calls."""
     # In the results of a benchmark, which have no times, silence is an answer.
     was_asked = any(reply.latency_s is not None for reply in transcript.replies)
-    read = statuses_of((each.reply.message, each.answers) for each in transcript.rounds)
-    rounds = []
-    for each, found in zip(transcript.rounds, read, strict=True):
-        status = each.status or (found if len(found) == len(each.reply.calls) else ())
-        reply = _reply_again(each.reply, was_asked=was_asked)
-        rounds.append(structs.replace(each, reply=reply, status=status))
-    turns = structs.replace(transcript, rounds=tuple(rounds)).turns
+    read = statuses_of((each.message, each.answers) for each in transcript.replies)
+    replies = []
+    for each, found in zip(transcript.replies, read, strict=True):
+        status = each.status or (found if len(found) == len(each.calls) else ())
+        again = _reply_again(each, was_asked=was_asked)
+        replies.append(structs.replace(again, status=status))
+    turns = structs.replace(transcript, replies=tuple(replies)).turns
     ended = (each for turn in turns for each in ended_turn(turn))
-    return structs.replace(transcript, rounds=tuple(ended))
+    return structs.replace(transcript, replies=tuple(ended))
 
 
 def _reply_again(reply: Reply, *, was_asked: bool) -> Reply:

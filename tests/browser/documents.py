@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from records import result_of
 from records import trial_of
 
@@ -25,7 +26,6 @@ from pytest_tooleval.record.results import TrialError
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.verdicts.summary import rows_document
 from pytest_tooleval.verdicts.summary import whole_document
@@ -120,7 +120,7 @@ def trial(
         {"role": "user", "content": prompt},
     )
     return trial_of(
-        Transcript(messages, (Round(reply),)),
+        Transcript(messages, (reply,)),
         scores=scores,
         passed=overall >= 1.0 - 1e-9,
         failure=failure,
@@ -408,7 +408,7 @@ def _hostile_row(number: int, text: str, model: str) -> CaseResult:
         metric: Score(0.0, text, (Check(text, "", text, 0.0, text),)),
     }
     made = trial_of(
-        Transcript(prompt, (Round(reply, answers, status=("refused", None)),)),
+        Transcript(prompt, (structs.replace(reply, answers=answers, status=("refused", None)),)),
         scores=scores,
         failure="wrong_value",
         not_played=(text,),

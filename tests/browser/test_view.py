@@ -191,8 +191,8 @@ def test_each_cell_says_what_one_must_know(draw: Draw) -> None:
 def test_every_turns_prompt_is_shown(draw: Draw) -> None:
     made = trial(0)
     assert made.transcript
-    more = structs.replace(made.transcript.rounds[0], prompt=({"role": "user", "content": "and now?"},))
-    talk = structs.replace(made.transcript, rounds=(*made.transcript.rounds, more))
+    more = structs.replace(made.transcript.replies[0], prompt=({"role": "user", "content": "and now?"},))
+    talk = structs.replace(made.transcript, replies=(*made.transcript.replies, more))
     page = draw(document(row("passed", structs.replace(made, transcript=talk)))).page
     page.locator(".cell button").click()
     prompts = page.locator(".trial > section").filter(
@@ -205,13 +205,11 @@ def test_every_turns_prompt_is_shown(draw: Draw) -> None:
 def test_a_call_that_did_not_run_says_so(draw: Draw) -> None:
     made = trial(0)
     assert made.transcript
-    round_ = made.transcript.rounds[0]
+    reply = made.transcript.replies[0]
     calls = (ToolCall("pay", {}), ToolCall("look", {}), ToolCall("refund", {}))
-    told = structs.replace(
-        round_, reply=structs.replace(round_.reply, calls=calls), status=("refused", "failed", "waiting")
-    )
+    told = structs.replace(reply, calls=calls, status=("refused", "failed", "waiting"))
     line = "look was answered with an error, so it was not played on the world"
-    talk = structs.replace(made.transcript, rounds=(told,))
+    talk = structs.replace(made.transcript, replies=(told,))
     shown = structs.replace(made, transcript=talk, not_played=(line,))
     page = draw(document(row("passed", shown))).page
     page.locator(".cell button").click()

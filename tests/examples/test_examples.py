@@ -80,7 +80,7 @@ class Examples:
             "no:cacheprovider",
             "-p",
             "examples_offline",
-            f"--tooleval-json={self.json}",
+            f"--tooleval-report=json:{self.json}",
         ]
         result = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *arguments],
@@ -131,7 +131,7 @@ def test_the_folder_replays_real_passes_and_real_failures(examples: Examples) ->
     # Answers that an older version of a suite has left would only confuse a reader.
     cassettes = (EXAMPLES / "cassettes").glob("*.jsonl")
     assert sum(len(path.read_bytes().splitlines()) for path in cassettes) == sum(
-        len(trial["transcript"]["rounds"])
+        len(trial["transcript"]["replies"])
         for case in document["cases"]
         if case["model"] in RECORDED
         for trial in case["trials"]
@@ -146,9 +146,9 @@ def test_conversations_of_a_real_model_are_replayed(examples: Examples) -> None:
     assert len(cases) == 10
     for case in cases:
         assert (case["scored"], f"| `{case['case']}` | {case['passes']} of 5 |" in readme) == (5, True)
-    rounds = [len(trial["transcript"]["rounds"]) for case in cases for trial in case["trials"]]
+    replies = [len(trial["transcript"]["replies"]) for case in cases for trial in case["trials"]]
     cassettes = (EXAMPLES / "office" / "cassettes").glob("*.jsonl")
-    assert sum(len(path.read_bytes().splitlines()) for path in cassettes) == sum(rounds)
+    assert sum(len(path.read_bytes().splitlines()) for path in cassettes) == sum(replies)
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def test_a_project_to_copy_replays_a_real_model(
     assert result.returncode == 1, result.stdout
     cases = examples.document["cases"]
     assert [case["outcome"] for case in cases].count("passed") == passed
-    rounds = sum(len(trial["transcript"]["rounds"]) for case in cases for trial in case["trials"])
-    assert rounds, cases
+    replies = sum(len(trial["transcript"]["replies"]) for case in cases for trial in case["trials"])
+    assert replies, cases
 
 
 def test_the_folder_can_be_run_from_inside(examples: Examples) -> None:

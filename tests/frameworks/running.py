@@ -32,7 +32,7 @@ def rows_of(
     """The trial of each case. `model` is an object of `my_agent.py`."""
     Path("s.tooleval.json").write_text(json.dumps(suite))
     Path("tooleval.toml").write_text(f'[models.{model}]\ncallable = "my_agent:{model}"\n')
-    options = [f"--tooleval-model={model}", "--tooleval-json=out.json"]
+    options = [f"--tooleval-model={model}", "--tooleval-report=out.json"]
     options += [f"--tooleval-allow-tools={allow}"] if allow else []
     pytester.run(sys.executable, "-m", "pytest", *options)
     rows = json.loads(Path("out.json").read_text())["cases"]
@@ -40,16 +40,16 @@ def rows_of(
 
 
 def calls_of(trial: dict[str, Any]) -> list[str]:
-    rounds = trial["transcript"]["rounds"]
-    return [call["name"] for each in rounds for call in each["reply"]["calls"]]
+    replies = trial["transcript"]["replies"]
+    return [call["name"] for each in replies for call in each["calls"]]
 
 
 def became(trial: dict[str, Any]) -> str:
     """What became of each call: `ran` or `refused`. What a tool answered is the agent's to know."""
     statuses = [
         status
-        for each in trial["transcript"]["rounds"]
-        for status in each.get("status") or [None] * len(each["reply"]["calls"])
+        for each in trial["transcript"]["replies"]
+        for status in each.get("status") or [None] * len(each["calls"])
     ]
     return " ".join(status if status in ("refused", "waiting") else "ran" for status in statuses)
 

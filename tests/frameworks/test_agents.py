@@ -114,15 +114,15 @@ def test_an_agent_runs_on_the_tools_of_the_suite(pytester: pytest.Pytester, libr
     assert not Path("really.log").exists()
     assert trials["endless"]["failure"] == "unfinished_chain"
     assert calls_of(trials["unknown"])[0].endswith("fly_away")
-    *made, said = trials["chain"]["transcript"]["rounds"]
-    assert [each["reply"]["calls"][0]["name"] for each in made] == ["find_station", "get_weather"]
+    *made, said = trials["chain"]["transcript"]["replies"]
+    assert [each["calls"][0]["name"] for each in made] == ["find_station", "get_weather"]
     assert made[0]["answers"][0]["content"] == "S7"
-    assert said["reply"]["message"]["content"] == "Sunny."
-    assert sum(each["reply"]["prompt_tokens"] for each in (*made, said)) == 150
+    assert said["message"]["content"] == "Sunny."
+    assert sum(each["prompt_tokens"] for each in (*made, said)) == 150
     if library != "crewai":  # which keeps no text beside calls
-        assert made[0]["reply"]["message"]["content"] == "Let me see."
+        assert made[0]["message"]["content"] == "Let me see."
     if library != "claude_agent":  # which tells the tokens of the whole run
-        assert said["reply"]["prompt_tokens"] == 50
+        assert said["prompt_tokens"] == 50
 
 
 def test_its_own_tools_are_imported_and_run_if_it_is_told_so(
@@ -147,7 +147,7 @@ def test_its_own_tools_are_imported_and_run_if_it_is_told_so(
     trials = rows_of(pytester, "real", {**suite, "test_cases": [chain]}, allow=allowed)
     assert Path("really.log").read_text() == "ParisS7"
     assert trials["chain"]["outcome"] == "passed"
-    answers = [each["answers"] for each in trials["chain"]["transcript"]["rounds"]]
+    answers = [each["answers"] for each in trials["chain"]["transcript"]["replies"]]
     assert "rain" in answers[1][0]["content"]
 
 
@@ -170,7 +170,7 @@ def test_an_output_with_a_form_is_the_answer_and_no_call(pytester: pytest.Pytest
         trials = rows_of(pytester, "answer", {"name": "S", "tools": TOOLS, "test_cases": [CHAIN]})
     assert trials["chain"]["outcome"] == "passed"
     assert calls_of(trials["chain"]) == ["find_station", "get_weather"]
-    said = trials["chain"]["transcript"]["rounds"][-1]["reply"]["message"]["content"]
+    said = trials["chain"]["transcript"]["replies"][-1]["message"]["content"]
     assert json.loads(said) == {"sky": "clear"}
 
 

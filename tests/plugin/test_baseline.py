@@ -39,7 +39,7 @@ def many(wrong_ones: int, **fields: Any) -> list[dict[str, Any]]:
 def before(project: Project) -> Project:
     """A project with a run in old.json and in the history in which all 30 cases passed."""
     project.suite(*many(0))
-    assert project.run("--tooleval-json=old.json").ret == 0
+    assert project.run("--tooleval-report=old.json").ret == 0
     return project
 
 
@@ -51,7 +51,7 @@ def test_a_drop_fails_the_run(before: Project, baseline: str) -> None:
     options = (
         "--tooleval-fail-under=overall=0.5",
         "--junitxml=out.xml",
-        "--tooleval-json=out.json",
+        "--tooleval-report=out.json",
     )
     result = before.run(f"--tooleval-baseline={baseline}", *options)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -68,7 +68,7 @@ def test_a_drop_fails_the_run(before: Project, baseline: str) -> None:
 
 
 def test_without_a_change_it_passes(before: Project) -> None:
-    result = before.run("--tooleval-baseline=old.json", "--tooleval-json=out.json")
+    result = before.run("--tooleval-baseline=old.json", "--tooleval-report=out.json")
     assert result.ret == 0
     assert not before.document()["baseline"]["failed"]
 
@@ -102,8 +102,8 @@ def test_few_answers_of_which_none_got_worse_are_no_alarm(
     project: Project, cases: int, known: str
 ) -> None:
     project.suite(*(right(f"c{i}") for i in range(cases)))
-    assert project.run("--tooleval-json=old.json").ret == 0
-    options = ("--tooleval-baseline=old.json", "--tooleval-markdown=out.md", "--tooleval-github=always")
+    assert project.run("--tooleval-report=old.json").ret == 0
+    options = ("--tooleval-baseline=old.json", "--tooleval-report=out.md", "--tooleval-github=always")
     result = project.run(*options)
     assert result.ret == 0
     told = (
@@ -145,7 +145,7 @@ def test_cases_that_changed_are_told_and_not_compared(before: Project) -> None:
     added = case("added", {"calls": [call(city="Paris")]})
     before.suite(*cases[:1], *cases[1:29], added)
     result = before.run(
-        "--tooleval-baseline=old.json", "--tooleval-json=out.json", "--tooleval-fail-under=overall=0"
+        "--tooleval-baseline=old.json", "--tooleval-report=out.json", "--tooleval-fail-under=overall=0"
     )
     assert result.ret == 0
     found = before.document()["baseline"]["cases"]
@@ -158,7 +158,7 @@ def test_cases_that_changed_are_told_and_not_compared(before: Project) -> None:
 
 def test_a_selection_does_not_remove_cases(before: Project) -> None:
     node = "weather.tooleval.json::c3[agent]"
-    before.run(node, "--tooleval-baseline=old.json", "--tooleval-json=out.json")
+    before.run(node, "--tooleval-baseline=old.json", "--tooleval-report=out.json")
     found = before.document()["baseline"]["cases"]
     assert (found["same"], found["removed"]) == (1, [])
 
@@ -166,8 +166,8 @@ def test_a_selection_does_not_remove_cases(before: Project) -> None:
 def test_nor_does_one_of_two_suites_of_one_name(project: Project) -> None:
     project.suite(*many(0))
     project.suite(right("other"), file="below/weather.tooleval.json")
-    project.run("--tooleval-json=old.json")
-    options = ("--tooleval-json=out.json", "--tooleval-baseline=old.json")
+    project.run("--tooleval-report=old.json")
+    options = ("--tooleval-report=out.json", "--tooleval-baseline=old.json")
     project.run("weather.tooleval.json", "-k", "c1 or c2", *options)
     assert project.document()["baseline"]["cases"]["removed"] == []
 
@@ -176,7 +176,7 @@ def test_across_models(before: Project) -> None:
     before.suite(*many(10))
     options = ("--tooleval-baseline=old.json", "--tooleval-baseline-model=agent=other")
     result = before.run(
-        *options, "--tooleval-fail-under=overall=0.5", "--tooleval-json=out.json", model="other"
+        *options, "--tooleval-fail-under=overall=0.5", "--tooleval-report=out.json", model="other"
     )
     assert result.ret == 1
     models = before.document()["baseline"]["models"]
@@ -243,7 +243,7 @@ def test_good_is_a_run_of_what_is_compared(before: Project) -> None:
 def test_two_models_against_one(before: Project) -> None:
     before.suite(*many(10))
     pairs = ["--tooleval-baseline-model=agent=agent", "--tooleval-baseline-model=agent=other"]
-    before.run("--tooleval-baseline=old.json", *pairs, "--tooleval-json=out.json", model="agent,other")
+    before.run("--tooleval-baseline=old.json", *pairs, "--tooleval-report=out.json", model="agent,other")
     models = before.document()["baseline"]["models"]
     assert [(one["old"], one["new"]) for one in models] == [("agent", "agent"), ("agent", "other")]
     assert before.document()["baseline"]["failed"]
@@ -293,7 +293,7 @@ def older(project: Project) -> Project:
     """
     project.suite(*many(10))
     gate = "--tooleval-fail-under=overall=0.5"
-    assert project.run("--tooleval-json=old.json", gate).ret == 0
+    assert project.run("--tooleval-report=old.json", gate).ret == 0
     assert project.document("old.json")["run"]["scoring_version"] == SCORING_VERSION
     rewrite(project, under_older_rules)
     into_history(project)
@@ -310,7 +310,7 @@ def test_a_baseline_of_other_scoring_rules_is_scored_again(
     older: Project, baseline: str, more: tuple[str, ...]
 ) -> None:
     run = older.run_subprocess if more else older.run
-    options = (f"--tooleval-baseline={baseline}", GATE, "--tooleval-json=out.json")
+    options = (f"--tooleval-baseline={baseline}", GATE, "--tooleval-report=out.json")
     result = run(*options, *more)
     assert result.ret == 0
     result.stdout.fnmatch_lines([f"*{baseline} was scored again by today's rules: 30 cases*"])
@@ -331,19 +331,19 @@ def test_what_the_calls_and_the_end_of_a_reply_say_is_read_again(project: Projec
     cases = [case(f"c{i}", {"calls": [twice]}) for i in range(15)]
     project.suite(*cases, *(case(f"s{i}", silent, **nothing) for i in range(15)))
     gate = "--tooleval-fail-under=overall=0"
-    project.run("--tooleval-json=old.json", gate)
+    project.run("--tooleval-report=old.json", gate)
     assert {row["outcome"] for row in project.document("old.json")["cases"]} == {"failed"}
 
     def as_it_was(document: dict[str, Any]) -> None:
         under_older_rules(document)
         for row in document["cases"]:
-            reply = row["trials"][0]["transcript"]["rounds"][0]["reply"]
+            reply = row["trials"][0]["transcript"]["replies"][0]
             reply["no_answer"] = None
             for made in reply["calls"]:
                 made["arguments"] = {"city": "Paris"}
 
     rewrite(project, as_it_was)
-    assert project.run("--tooleval-baseline=old.json", gate, "--tooleval-json=out.json").ret == 0
+    assert project.run("--tooleval-baseline=old.json", gate, "--tooleval-report=out.json").ret == 0
     (model,) = project.document()["baseline"]["models"]
     assert (model["cases"], model["worse"], model["better"]) == (30, [], [])
 
@@ -375,8 +375,8 @@ def test_cases_that_cannot_be_scored_again_are_not_comparable(
     older: Project, change: Callable[[dict[str, Any]], None], why: str
 ) -> None:
     rewrite(older, change)
-    options = ("--tooleval-baseline=old.json", GATE, "--tooleval-json=out.json")
-    result = older.run(*options, "--tooleval-markdown=out.md")
+    options = ("--tooleval-baseline=old.json", GATE, "--tooleval-report=out.json")
+    result = older.run(*options, "--tooleval-report=out.md")
     assert result.ret == 0
     told = (
         "30 cases not comparable: old.json has no version of the scoring rules, this run version "
@@ -399,7 +399,7 @@ def test_more_trials_are_not_asked_for_what_is_not_comparable(older: Project) ->
 
 def test_the_cases_that_can_be_scored_again_are_compared(older: Project) -> None:
     rewrite(older, lambda each: each["cases"][0]["trials"][0].update(transcript=None))
-    options = ("--tooleval-baseline=old.json", GATE, "--tooleval-json=out.json")
+    options = ("--tooleval-baseline=old.json", GATE, "--tooleval-report=out.json")
     assert older.run(*options).ret == 0
     found = older.document()["baseline"]
     assert [each["case"] for each in found["cases"]["incomparable"]] == ["c0"]
@@ -427,16 +427,16 @@ def test_scores_of_other_scorers_stay_as_they_were(project: Project) -> None:
         """,
     )
     project.suite(*many(10), thresholds={"brevity": 0.5})
-    assert project.run("--tooleval-json=old.json", GATE).ret == 0
+    assert project.run("--tooleval-report=old.json", GATE).ret == 0
     rewrite(project, under_older_rules)
-    assert project.run("--tooleval-baseline=old.json", GATE, "--tooleval-json=out.json").ret == 0
+    assert project.run("--tooleval-baseline=old.json", GATE, "--tooleval-report=out.json").ret == 0
     metrics = project.document()["baseline"]["models"][0]["metrics"]
     (brevity,) = (each for each in metrics if each["metric"] == "brevity")
     assert (brevity["old"], brevity["new"], brevity["n"]) == (0.5, 0.5, CASES)
 
 
 def test_the_command_scores_again_what_the_suites_of_today_still_have(older: Project) -> None:
-    assert older.run("--tooleval-json=new.json", GATE).ret == 0
+    assert older.run("--tooleval-report=new.json", GATE).ret == 0
 
     def compare(*arguments: str) -> tuple[int, str]:
         done = CliRunner().invoke(main, ["compare", *arguments])

@@ -27,7 +27,7 @@ def desk(project: Project) -> Project:
 
 def test_each_agent_is_told_what_it_did(desk: Project) -> None:
     models = [f"--tooleval-model={name}" for name in AGENTS]
-    desk.run("--tooleval-json=out.json", "--tooleval-trials=2", *models, model=None)
+    desk.run("--tooleval-report=out.json", "--tooleval-trials=2", *models, model=None)
     found = desk.rows()
     overall = {name: found[f"{FIRST}[{name}]"]["scores"]["overall"] for name in AGENTS}
     assert overall == {
@@ -45,7 +45,7 @@ def test_each_agent_is_told_what_it_did(desk: Project) -> None:
         "destructive": "turn 1: called refund, which is forbidden",
     }
     (trial, *_) = found[f"{FIRST}[careless]"]["trials"]
-    said = [round_["prompt"] for round_ in trial["transcript"]["rounds"]]
+    said = [reply["prompt"] for reply in trial["transcript"]["replies"]]
     assert [bool(prompt) for prompt in said] == [False, True, False]
 
 
@@ -69,7 +69,7 @@ def test_a_failure_goes_through_the_turns_in_their_order(desk: Project) -> None:
 
 
 def test_a_record_of_other_scoring_rules_is_scored_again_on_its_world(desk: Project) -> None:
-    desk.run("--tooleval-json=old.json", model="careless")
+    desk.run("--tooleval-report=old.json", model="careless")
     document = desk.document("old.json")
     document["run"]["scoring_version"] = 0
     for row in document["cases"]:
@@ -77,7 +77,7 @@ def test_a_record_of_other_scoring_rules_is_scored_again_on_its_world(desk: Proj
     desk.write("old.json", json.dumps(document))
 
     def compared() -> tuple[int, list[str]]:
-        options = ("--tooleval-baseline=old.json", "--tooleval-json=out.json")
+        options = ("--tooleval-baseline=old.json", "--tooleval-report=out.json")
         desk.run(*options, model="careless")
         found = desk.document()["baseline"]
         drops = {row["drop"] for model in found["models"] for row in model["metrics"]}
@@ -169,11 +169,11 @@ def test_an_agent_with_its_own_loop_acts_on_the_world(desk: Project) -> None:
         """,
     )
     tape = "--tooleval-cassette=cassettes"
-    desk.run(tape, "-k", FIRST, "--tooleval-json=out.json", model="right").assert_outcomes(
+    desk.run(tape, "-k", FIRST, "--tooleval-report=out.json", model="right").assert_outcomes(
         passed=1, deselected=1
     )
     (trial,) = desk.rows()[f"{FIRST}[right]"]["trials"]
-    prompted = [bool(round_["prompt"]) for round_ in trial["transcript"]["rounds"]]
+    prompted = [bool(reply["prompt"]) for reply in trial["transcript"]["replies"]]
     assert prompted == [False, True, False]
     desk.run(tape, "--tooleval-record=none", "-k", FIRST, model="right").assert_outcomes(
         passed=1, deselected=1
@@ -188,13 +188,13 @@ def test_a_call_that_a_turn_forbids_ends_the_conversation(desk: Project) -> None
             return "Refunded: " + call_tool("refund", {"order": "A1", "amount": 40})
         """,
     )
-    desk.run("-k", FIRST, "--tooleval-json=out.json", model="destructive").assert_outcomes(
+    desk.run("-k", FIRST, "--tooleval-report=out.json", model="destructive").assert_outcomes(
         failed=1, deselected=1
     )
     row = desk.rows()[f"{FIRST}[destructive]"]
     assert row["reason"] == "turn 1: called refund, which is forbidden"
-    (round_,) = row["trials"][0]["transcript"]["rounds"]
-    assert round_["answers"] == []
+    (reply,) = row["trials"][0]["transcript"]["replies"]
+    assert reply["answers"] == []
 
 
 KEY = "sk-test-abcdefghijklmnop1234ZZ"

@@ -183,8 +183,7 @@ def transcripts(project: Project) -> list[Any]:
     found = []
     for trial in row["trials"]:
         transcript = trial["transcript"]
-        replies = [known({**each, **each["reply"], "reply": None}) for each in transcript["rounds"]]
-        found.append(known({**transcript, "rounds": None}) | {"replies": replies})
+        found.append(known(transcript) | {"replies": [known(each) for each in transcript["replies"]]})
     return found
 
 

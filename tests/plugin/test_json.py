@@ -1,4 +1,4 @@
-"""`--tooleval-json`: the document that every report is made from."""
+"""JSON reports: the document that every report is made from."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def document(project: Project) -> dict[str, Any]:
         raising("raising"),
         right("skipped", skip="later"),
     )
-    project.run("--tooleval-json=out.json")
+    project.run("--tooleval-report=out.json")
     return project.document()
 
 
 def test_the_document_has_its_four_parts(document: dict[str, Any]) -> None:
-    assert document["version"] == 3
+    assert document["version"] == 4
     assert {"version", "run", "models", "cases", "gates"} <= set(document)
     assert document["run"]["pytest_tooleval"] == pytest_tooleval.__version__
     assert document["run"]["pytest"] == pytest.__version__
@@ -59,10 +59,10 @@ def test_the_document_has_its_four_parts(document: dict[str, Any]) -> None:
 
 def test_it_has_the_options_that_were_given(project: Project) -> None:
     project.suite(right("one"))
-    project.run("--tooleval-json=out.json", "--tooleval-temperature=0", "--tooleval-github=auto")
+    project.run("--tooleval-report=out.json", "--tooleval-temperature=0", "--tooleval-github=auto")
     assert project.document()["run"]["options"] == {
-        "json": "out.json",
         "model": ["agent"],
+        "report": ["out.json"],
         "temperature": 0,
     }
 
@@ -82,8 +82,8 @@ def test_a_case_row_tells_everything(document: dict[str, Any]) -> None:
     assert row["scores"]["overall"] == 1.0
     assert (row["weight"], row["cluster"], row["tags"]) == (2.0, "weather", ["smoke"])
     [trial] = row["trials"]
-    [round_] = trial["transcript"]["rounds"]
-    assert round_["reply"]["calls"][0]["arguments"] == {"city": "Paris"}
+    [reply] = trial["transcript"]["replies"]
+    assert reply["calls"][0]["arguments"] == {"city": "Paris"}
     assert trial["transcript"]["prompt"][0]["role"] == "user"
     assert trial["latency_s"] >= 0
     assert (trial["prompt_tokens"], trial["cost_usd"]) == (None, None)
@@ -109,26 +109,26 @@ def test_every_row_reads_back_as_it_was_written(document: dict[str, Any]) -> Non
 
 def test_it_is_written_when_everything_failed(project: Project) -> None:
     project.suite(raising("a"), wrong("b"))
-    assert project.run("--tooleval-json=out.json").ret == pytest.ExitCode.TESTS_FAILED
+    assert project.run("--tooleval-report=out.json").ret == pytest.ExitCode.TESTS_FAILED
     assert len(project.rows()) == 2
 
 
 def test_it_is_written_when_nothing_was_collected(project: Project) -> None:
     project.write("test_plain.py", "def test_plain(): pass\n")
-    project.run("--tooleval-json=out.json").assert_outcomes(passed=1)
+    project.run("--tooleval-report=out.json").assert_outcomes(passed=1)
     document = project.document()
     assert (document["cases"], document["models"]) == ([], [])
 
 
 def test_it_is_written_after_a_collection_error(project: Project) -> None:
     project.write("bad.tooleval.json", "{")
-    project.run("--tooleval-json=out.json")
+    project.run("--tooleval-report=out.json")
     assert project.document()["cases"] == []
 
 
 def test_folders_are_made(project: Project) -> None:
     project.suite(right("a"))
-    result = project.run("--tooleval-json=reports/today/out.json")
+    result = project.run("--tooleval-report=reports/today/out.json")
     assert len(project.rows("reports/today/out.json")) == 1
     result.stdout.fnmatch_lines(["results: *reports/today/out.json"])
 
@@ -139,14 +139,14 @@ def test_the_path_is_relative_to_where_pytest_was_started(
     project.write("pytest.ini", "[pytest]\n")
     project.suite(right("a"), file="sub/a.tooleval.json")
     monkeypatch.chdir(project.path / "sub")
-    project.run("--tooleval-json=out.json")
+    project.run("--tooleval-report=out.json")
     assert (project.path / "sub" / "out.json").exists()
 
 
 def test_an_earlier_file_is_replaced_whole(project: Project) -> None:
     project.write("out.json", "x" * 100_000)
     project.suite(right("a"))
-    project.run("--tooleval-json=out.json")
+    project.run("--tooleval-report=out.json")
     assert len(project.rows()) == 1
     assert sorted(path.name for path in project.path.glob("out.json*")) == ["out.json"]
 
@@ -166,14 +166,14 @@ def test_an_unwritable_path_is_a_clear_error(project: Project, number: int) -> N
     if number >= len(paths):
         pytest.skip("no such path on this system")
     project.suite(right("a"))
-    result = project.run(f"--tooleval-json={paths[number]}")
+    result = project.run(f"--tooleval-report=json:{paths[number]}")
     output = result.stdout.str() + result.stderr.str()
     assert result.ret not in (pytest.ExitCode.OK, pytest.ExitCode.INTERNAL_ERROR), output
     assert "Traceback" not in output
     assert "INTERNALERROR" not in output
     assert Path(paths[number]).name in output
     assert (project.calls == []) == (number < 2)  # what can be known beforehand is said beforehand
-    assert "--tooleval-json" in output
+    assert "--tooleval-report" in output
     if number == 1:
         assert os.listdir(project.path / "a-folder") == []
 
@@ -181,13 +181,13 @@ def test_an_unwritable_path_is_a_clear_error(project: Project, number: int) -> N
 def test_looking_leaves_an_earlier_file_alone(project: Project) -> None:
     project.suite(right("a"))
     project.write("out.json", "from the last run")
-    project.run("--co", "--tooleval-json=out.json")
+    project.run("--co", "--tooleval-report=out.json")
     assert (project.path / "out.json").read_text() == "from the last run"
 
 
 def test_the_document_is_ascii_json(project: Project) -> None:
     project.suite(right("größe-東京"))
-    project.run("--tooleval-json=out.json")
+    project.run("--tooleval-report=out.json")
     data = (project.path / "out.json").read_bytes()
     assert data.isascii()
     assert "größe-東京[agent]" in project.rows()

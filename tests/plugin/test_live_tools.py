@@ -78,14 +78,14 @@ def write(project: Project, *calls: Any, source: Any = None, **fields: Any) -> N
 
 def answers(project: Project) -> list[str]:
     """What the tools answered in the first trial."""
-    rounds = project.rows()["chain[agent]"]["trials"][0]["transcript"]["rounds"]
-    return [answer["content"] for one in rounds for answer in one["answers"]]
+    replies = project.rows()["chain[agent]"]["trials"][0]["transcript"]["replies"]
+    return [answer["content"] for one in replies for answer in one["answers"]]
 
 
 def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Live) -> None:
     write(live, FIRST, LAST)
     tape = "--tooleval-cassette=tapes"
-    result = live.run(tape, "--tooleval-json=out.json")
+    result = live.run(tape, "--tooleval-report=out.json")
     result.assert_outcomes(passed=1)
     assert answers(live) == ["station of Paris: S7"]
     # The server's own name; the call that ends the chain is scored and not run.
@@ -93,7 +93,7 @@ def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Live) -> 
     before = live.rows()["chain[agent]"]["scores"]
     (live.path / "server.log").unlink()
     # Nothing really runs, so nothing has to be allowed.
-    replayed = live.run(tape, "--tooleval-record=none", "--tooleval-json=out.json", allow=None)
+    replayed = live.run(tape, "--tooleval-record=none", "--tooleval-report=out.json", allow=None)
     replayed.assert_outcomes(passed=1)
     assert live.rows()["chain[agent]"]["scores"] == before
     assert answers(live) == ["station of Paris: S7"]
@@ -103,11 +103,11 @@ def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Live) -> 
 def test_a_record_of_other_scoring_rules_is_scored_again_with_the_servers_tools(live: Live) -> None:
     write(live, FIRST, LAST)
     for name in ("old.json", "new.json"):
-        live.run("--tooleval-cassette=tapes", f"--tooleval-json={name}")
+        live.run("--tooleval-cassette=tapes", f"--tooleval-report=json:{name}")
     document = live.document("old.json")
     document["run"]["scoring_version"] = 0
     (live.path / "old.json").write_text(json.dumps(document))
-    live.run("--tooleval-cassette=tapes", "--tooleval-baseline=old.json", "--tooleval-json=out.json")
+    live.run("--tooleval-cassette=tapes", "--tooleval-baseline=old.json", "--tooleval-report=out.json")
     assert live.document()["baseline"]["old"]["rescored"] == 1
     # Outside of pytest nobody asks the server.
     done = CliRunner().invoke(main, ["compare", "old.json", "new.json"])
@@ -125,7 +125,7 @@ def test_a_chain_on_a_server_of_the_sdk(live: Live) -> None:
         expected_tool="delete_all",
         expected_params={},
     )
-    live.run("--tooleval-json=out.json").assert_outcomes(passed=1)
+    live.run("--tooleval-report=out.json").assert_outcomes(passed=1)
     assert answers(live) == ["get_weather was run"]
 
 
@@ -140,7 +140,7 @@ def test_a_tool_that_the_case_does_not_offer_is_not_run(live: Live) -> None:
     suite = json.loads((live.path / "s.tooleval.json").read_text())
     suite["live_tools"] = ["find_station", "delete_station"]
     live.write("s.tooleval.json", json.dumps(suite))
-    live.run("--tooleval-json=out.json", allow="find_station").assert_outcomes(failed=1)
+    live.run("--tooleval-report=out.json", allow="find_station").assert_outcomes(failed=1)
     assert answers(live) == ['{"error": "there is no tool \'delete_station\'"}']
     assert not (live.path / "server.log").exists()
 
@@ -170,7 +170,7 @@ def test_without_the_option_nothing_is_asked(
     live: Live, wanted: list[str], allow: str | None, missing: str
 ) -> None:
     write(live, FIRST, LAST, live_tools=wanted)
-    result = live.run("--tooleval-json=out.json", allow=allow)
+    result = live.run("--tooleval-report=out.json", allow=allow)
     result.assert_outcomes(errors=1)
     (trial,) = live.rows()["chain[agent]"]["trials"]
     assert shlex.quote(f"--tooleval-allow-tools={missing}") in trial["error"]["message"]
@@ -191,7 +191,7 @@ def test_what_may_destroy_runs_only_by_name(
     live: Live, wanted: list[str], allow: str, ran: bool
 ) -> None:
     write(live, ["delete_station", {"city": "Paris"}], LAST, live_tools=wanted)
-    live.run("--tooleval-json=out.json", allow=allow)
+    live.run("--tooleval-report=out.json", allow=allow)
     assert bool(live.log("server")) is ran
     if not ran:
         assert answers(live) == ['{"error": "delete_station is not available"}']
@@ -207,7 +207,7 @@ def test_a_replay_that_lacks_an_answer_needs_the_option(live: Live) -> None:
     live.forget_calls()
     for kept in ([listed, asked, *rest], [listed, run, *rest]):
         path.write_text("".join(kept))
-        result = live.run(tape, "--tooleval-json=out.json", allow=None)
+        result = live.run(tape, "--tooleval-report=out.json", allow=None)
         result.assert_outcomes(errors=1)
         (trial,) = live.rows()["chain[agent]"]["trials"]
         assert trial["error"]["message"].endswith("be replayed, and not all of it is recorded")
@@ -291,7 +291,7 @@ def test_no_cassette_makes_a_tool_run_that_may_destroy(live: Live) -> None:
     call["function"]["name"] = "delete_station"
     path.write_text("".join(json.dumps(line) + "\n" for line in (listed, asked)))
     live.forget_calls()
-    live.run(tape, "--tooleval-json=out.json").assert_outcomes(errors=1)
+    live.run(tape, "--tooleval-report=out.json").assert_outcomes(errors=1)
     (trial,) = live.rows()["chain[agent]"]["trials"]
     assert "delete_station: is not run, because the server" in trial["error"]["message"]
     assert live.log("server") == []
@@ -299,14 +299,14 @@ def test_no_cassette_makes_a_tool_run_that_may_destroy(live: Live) -> None:
 
 def test_a_mock_wins_over_the_server(live: Live) -> None:
     write(live, FIRST, LAST, mock_responses={"find_station": {"id": "S7"}}, live_tools=["find_station"])
-    live.run("--tooleval-json=out.json", allow=None).assert_outcomes(passed=1)
+    live.run("--tooleval-report=out.json", allow=None).assert_outcomes(passed=1)
     assert answers(live) == ['{"id": "S7"}']
     assert live.log("server") == []
 
 
 def test_what_a_tool_calls_an_error_is_an_answer(live: Live) -> None:
     write(live, ["fails", {"city": "Paris"}], LAST)
-    live.run("--tooleval-json=out.json")
+    live.run("--tooleval-report=out.json")
     assert answers(live) == ["station of Paris: S7"]
 
 
@@ -319,7 +319,7 @@ def test_a_server_that_fails_is_an_error_and_no_failure(live: Live, tool: str, m
     suite = json.loads(path.read_text())
     suite["tools_from"]["mcp"]["timeout"] = 3 if tool == "slow" else 30
     path.write_text(json.dumps(suite))
-    result = live.run("--tooleval-json=out.json")
+    result = live.run("--tooleval-report=out.json")
     result.assert_outcomes(errors=1)
     row = live.rows()["chain[agent]"]
     assert row["trials"][0]["error"]["kind"] == "tool_server"
@@ -468,7 +468,7 @@ def test_a_resumed_chain_finds_the_server_as_it_left_it(clerk: Live, clock: bool
     assert clerk.log("server") == [["refund", {"amount": 20}]]
     die.unlink()
     asked = len(clerk.log("asked"))
-    clerk.run(*tape, "--tooleval-json=out.json", allow=None).assert_outcomes(passed=1)
+    clerk.run(*tape, "--tooleval-report=out.json", allow=None).assert_outcomes(passed=1)
     assert [answer.split()[0] for answer in answers(clerk)] == ["20", "40"]
     # What the model has said already is asked again only if the server no longer says the same.
     assert len(clerk.log("asked")) == asked + (3 if clock else 2)

@@ -12,7 +12,7 @@ from .project import wrong
 
 def test_without_a_model_cases_are_skipped_loudly(project: Project) -> None:
     project.suite(right("a"), wrong("b"))
-    result = project.run("-rs", "--tooleval-json=out.json", model=None)
+    result = project.run("-rs", "--tooleval-report=out.json", model=None)
     result.assert_outcomes(skipped=2)
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(
@@ -49,7 +49,7 @@ NEEDS_MODEL = {
 def test_a_verdict_without_a_model_is_a_usage_error(project: Project, option: str) -> None:
     """What nobody asked of a model must not pass."""
     project.suite(right("a"))
-    project.run("--tooleval-json=good.json")
+    project.run("--tooleval-report=good.json")
     project.forget_calls()
     result = project.run(option, model=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -256,12 +256,12 @@ def test_an_effort_for_all_models_that_can_reason(project: Project) -> None:
             """,
         )
         models = "mine,effort,deaf,builtin/lexical"
-        result = project.run("--tooleval-reasoning=low", "--tooleval-json=out.json", model=models)
+        result = project.run("--tooleval-reasoning=low", "--tooleval-report=out.json", model=models)
         assert server.bodies[0]["reasoning_effort"] == "low"
         assert "thinking" not in server.bodies[0]
     left = "no reasoning effort sent, because this model is not known to reason (1 case)"
     result.stdout.fnmatch_lines([f"deaf: {left}", f"builtin/lexical: {left}"])
     document = project.document()
     assert {row["model"]: row["fallbacks"] for row in document["models"]}["effort"] == []
-    replies = [row["trials"][0]["transcript"]["rounds"][0]["reply"] for row in document["cases"]]
+    replies = [row["trials"][0]["transcript"]["replies"][0] for row in document["cases"]]
     assert "I reason: low" in [reply["message"]["content"] for reply in replies]

@@ -33,7 +33,7 @@ def test_a_whole_run_over_a_socket(project: Project) -> None:
     project.suite(*(town(name.lower(), name) for name in names))
     with MockServer(latency=0.3) as server:
         configure(project, server)
-        result = project.run("--tooleval-json=out.json", model="local")
+        result = project.run("--tooleval-report=out.json", model="local")
     result.assert_outcomes(passed=6)
     assert server.requests == 6
     assert server.max_in_flight == 6
@@ -53,13 +53,13 @@ def test_no_usable_answer_is_no_abstention(project: Project) -> None:
     document = {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
     with MockServer(respond=lambda path, request: (200, document)) as server:
         configure(project, server)
-        result = project.run("--tooleval-json=out.json", model="local")
+        result = project.run("--tooleval-report=out.json", model="local")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*(refused: I can't help with \\x1bthat.*"])
     for row in project.rows().values():
         [trial] = row["trials"]
         assert trial["failure"] == "refused"
-        assert trial["transcript"]["rounds"][0]["reply"]["no_answer"]["category"] == "refused"
+        assert trial["transcript"]["replies"][0]["no_answer"]["category"] == "refused"
 
 
 def test_a_failure_of_the_provider_is_asked_again(project: Project) -> None:
@@ -90,7 +90,7 @@ def test_a_refused_tool_choice_is_noted_and_remembered(project: Project) -> None
     project.suite(*(town(name.lower(), name) for name in names))
     with MockServer(faults={"refuse-required": 1}) as server:
         configure(project, server)
-        options = ("--tooleval-json=out.json", "--tooleval-concurrency=2")
+        options = ("--tooleval-report=out.json", "--tooleval-concurrency=2")
         result = project.run(*options, model="local")
     result.assert_outcomes(passed=6)
     # Only the two that were on their way at the first refusal are refused.
@@ -98,9 +98,7 @@ def test_a_refused_tool_choice_is_noted_and_remembered(project: Project) -> None
     result.stdout.fnmatch_lines(
         ["local: tool_choice sent as 'auto', because this model refuses the case's (6 cases)"]
     )
-    [reply] = [
-        round_["reply"] for round_ in project.rows()["paris[local]"]["trials"][0]["transcript"]["rounds"]
-    ]
+    [reply] = project.rows()["paris[local]"]["trials"][0]["transcript"]["replies"]
     assert reply["tool_choice"] == "auto"
     assert reply["fallbacks"] == {"tool_choice": "auto"}
 

@@ -36,11 +36,11 @@ def test_chains_and_single_turns(project: Project) -> None:
     suite = {"name": "S", "tools": [WEATHER_TOOL, TIME_TOOL], "test_cases": [single, chain]}
     project.write("s.tooleval.json", json.dumps(suite))
     tape = "--tooleval-cassette=tapes"
-    result = project.run(tape, "--tooleval-json=out.json", "--tooleval-html=out.html")
+    result = project.run(tape, "--tooleval-report=out.json", "--tooleval-report=out.html")
     result.assert_outcomes(passed=2)
-    messages = project.rows()["chain[agent]"]["trials"][0]["transcript"]["rounds"]
+    messages = project.rows()["chain[agent]"]["trials"][0]["transcript"]["replies"]
     assert [each["answers"][0]["content"] for each in messages[:1]] == ["noon"]
-    assert messages[-1]["reply"]["message"]["content"] == "Sunny."
+    assert messages[-1]["message"]["content"] == "Sunny."
     replayed = project.run(tape, "--tooleval-record=none", "-vv")
     replayed.assert_outcomes(passed=2)
     replayed.stdout.fnmatch_lines(["*2 of 2 answers replayed*"])
@@ -120,5 +120,5 @@ def test_its_calls_run_on_a_server_with_a_session_of_its_own(pytester: pytest.Py
     assert live.log("server") == [["refund", {"amount": 20}]] * 4
     live.run(tape, "--tooleval-trials=2", allow=None).assert_outcomes(passed=1)
     assert len(live.log("server")) == 4
-    refused = live.run("--tooleval-json=out.json", allow=None)
+    refused = live.run("--tooleval-report=out.json", allow=None)
     refused.assert_outcomes(errors=1)

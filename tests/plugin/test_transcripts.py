@@ -62,7 +62,7 @@ def test_conversations_are_judged_on_fresh_worlds_as_score_messages_does(desk: P
     messages = {"right": refunds(40), "careless": refunds(40, 40), "lying": refunds()}
     runs = [{"case": f"Refunds::{TWO_TURNS}", "model": m, "messages": messages[m]} for m in messages]
     option = recorded(desk, *runs, {"messages": [said("user", "Hi\x1b[2J"), said("assistant", "Hi.")]})
-    result = desk.run(option, "-k", TWO_TURNS, "--tooleval-json=out.json", model=None)
+    result = desk.run(option, "-k", TWO_TURNS, "--tooleval-report=out.json", model=None)
     suite = load_suite(desk.path / "refunds.tooleval.json")
     rows = desk.rows()
     assert set(rows) == {f"{TWO_TURNS}[{model}]" for model in messages}
@@ -88,7 +88,7 @@ def test_a_call_that_was_blocked_is_not_played_and_the_result_says_so(desk: Proj
     twice = refunds(40, 40, 40)
     twice[5]["status"] = "rejected"
     runs = [{"case": TWO_TURNS, "model": m, "messages": t} for m, t in (("r", retried), ("t", twice))]
-    files = ("--tooleval-json=out.json", "--tooleval-markdown=out.md")
+    files = ("--tooleval-report=out.json", "--tooleval-report=out.md")
     result = desk.run(recorded(desk, *runs), "-k", TWO_TURNS, *files, model=None)
     rows = desk.rows()
     assert [row["outcome"] for row in rows.values()] == ["passed", "failed"]
@@ -111,14 +111,14 @@ def test_what_became_of_calls_is_read_again_under_other_scoring_rules(desk: Proj
     messages = refunds(40, 40)
     messages[5]["content"] = '{"error": "503"}'
     runs = recorded(desk, {"case": TWO_TURNS, "model": "m", "messages": messages})
-    desk.run(runs, "-k", TWO_TURNS, "--tooleval-json=old.json", model=None)
+    desk.run(runs, "-k", TWO_TURNS, "--tooleval-report=old.json", model=None)
     document = desk.document("old.json")
     document["run"]["scoring_version"] = 0
     (row,) = document["cases"]
-    for round_ in row["trials"][0]["transcript"]["rounds"]:
-        round_["status"] = []
+    for reply in row["trials"][0]["transcript"]["replies"]:
+        reply["status"] = []
     desk.write("old.json", json.dumps(document))
-    options = ("--tooleval-baseline=old.json", "--tooleval-json=out.json")
+    options = ("--tooleval-baseline=old.json", "--tooleval-report=out.json")
     desk.run(runs, "-k", TWO_TURNS, *options, model=None)
     (model,) = desk.document()["baseline"]["models"]
     assert (model["cases"], model["worse"], model["better"]) == (1, [], [])
@@ -130,7 +130,7 @@ def test_a_trace_is_judged_and_reported_like_a_run(project: Project) -> None:
     suite = {"name": "S", "tools": [WEATHER_TOOL], "test_cases": [{"id": "weather", "turns": turns}]}
     project.write("weather.tooleval.json", json.dumps(suite))
     spans = Path(__file__).parents[1] / "traces" / "pydantic_ai.jsonl"
-    project.run(f"--tooleval-transcripts={spans}", "--tooleval-json=out.json", model=None)
+    project.run(f"--tooleval-transcripts={spans}", "--tooleval-report=out.json", model=None)
     row = project.rows()["weather[gpt-4o]"]
     assert (row["outcome"], row["scores"]["overall"]) == ("passed", 1.0)
     (trial,) = row["trials"]
@@ -146,7 +146,7 @@ def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project
             "messages": [said("user", "Weather in  Paris?"), called("get_weather", city="Paris")],
         },
     )
-    result = project.run(option, "--tooleval-fail-under=0.9", "--tooleval-json=out.json", model=None)
+    result = project.run(option, "--tooleval-fail-under=0.9", "--tooleval-report=out.json", model=None)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     rows = project.rows()
     assert rows["w[m]"]["outcome"] == "passed"
@@ -186,11 +186,11 @@ def test_a_conversation_that_ends_with_calls_broke_off(project: Project) -> None
     messages = [said("user", "Weather?"), call, {"role": "tool", "tool_call_id": "c1", "content": "ok"}]
     for more, outcome, reason in (
         ([], "error", "runs.jsonl:1: the run ended with calls that no reply follows"),
-        ([call], "failed", "end: expected a reply without calls, got calls in all 2 rounds"),
+        ([call], "failed", "end: expected a reply without calls, got calls in every reply"),
         ([said("assistant", "Sunny.")], "passed", ""),
     ):
         option = recorded(project, {"case": "c", "messages": [*messages, *more]})
-        project.run(option, "--tooleval-json=out.json", model=None)
+        project.run(option, "--tooleval-report=out.json", model=None)
         (row,) = project.rows().values()
         assert (row["outcome"], row["reason"]) == (outcome, reason)
     # BFCL judges what was done until it asked no further.
@@ -205,7 +205,7 @@ def test_runs_of_one_case_by_one_model_are_its_trials(project: Project) -> None:
     wrong = {"id": "w", "messages": [said("user", "?"), called("get_time", city="Paris")]}
     right["usage"], right["cost_usd"] = {"prompt_tokens": 10, "completion_tokens": 2}, 0.5
     option = recorded(project, right, wrong, right)
-    project.run(option, "--tooleval-json=out.json", model=None).assert_outcomes(failed=1)
+    project.run(option, "--tooleval-report=out.json", model=None).assert_outcomes(failed=1)
     (row,) = project.rows().values()
     assert (row["passes"], row["scored"], row["model"]) == (2, 3, "recorded")
     assert [trial["prompt_tokens"] for trial in row["trials"]] == [10, None, 10]
@@ -250,7 +250,7 @@ def test_no_key_reaches_a_report(project: Project, monkeypatch: pytest.MonkeyPat
     project.suite(WEATHER)
     text = [said("user", "planted-0123456789"), said("assistant", f"I use {token}")]
     option = recorded(project, {"id": "w", "messages": text})
-    result = project.run(option, "--tooleval-json=out.json", "-rA", model=None)
+    result = project.run(option, "--tooleval-report=out.json", "-rA", model=None)
     written = (project.path / "out.json").read_text() + result.stdout.str()
     assert "planted-0123456789" not in written
     assert token not in written
@@ -271,9 +271,9 @@ def test_a_named_judge_reads_recorded_conversations(project: Project) -> None:
     project.write("weather.tooleval.json", json.dumps(suite))
     talk = [said("user", "Hi."), said("assistant", "Hi."), said("user", "?"), said("assistant", "Rain.")]
     option = recorded(project, {"id": "w", "messages": talk})
-    project.run(option, "--tooleval-json=out.json", model=None).assert_outcomes(errors=1)
+    project.run(option, "--tooleval-report=out.json", model=None).assert_outcomes(errors=1)
     assert "set --tooleval-judge=MODEL" in project.rows()["w[recorded]"]["reason"]
-    project.run(option, "--tooleval-json=out.json", "--tooleval-judge=judge", model=None)
+    project.run(option, "--tooleval-report=out.json", "--tooleval-judge=judge", model=None)
     row = project.rows()["w[recorded]"]
     assert (row["outcome"], row["reason"]) == ("failed", 'judge: It never asks. ("Asks where.")')
 
@@ -286,13 +286,13 @@ def test_names_and_texts_of_a_record_are_harmless(project: Project) -> None:
         "content": [{"type": "text", "text": evil}, {"type": "file", "file": {}}],
     }
     option = recorded(project, {"id": "w", "model": evil, "messages": [said("user", evil), bad]})
-    result = project.run(option, "-rA", "--tooleval-json=out.json", model=None)
+    result = project.run(option, "-rA", "--tooleval-report=out.json", model=None)
     result.assert_outcomes(failed=1)
     assert "\x1b[2J" not in result.stdout.str()
     assert not any(line.startswith("::error::") for line in result.outlines)
     (row,) = project.rows().values()
     assert len(row["model"]) <= 100
-    assert "[file]" in row["trials"][0]["transcript"]["rounds"][0]["reply"]["message"]["content"]
+    assert "[file]" in row["trials"][0]["transcript"]["replies"][0]["message"]["content"]
 
 
 def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> None:
@@ -316,7 +316,7 @@ def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> No
         "written": {"messages": [said("user", "Hi"), said("assistant", written)]},
     }
     option = recorded(project, *({"model": model, **run} for model, run in runs.items()))
-    project.run(option, "--tooleval-json=out.json", model=None)
+    project.run(option, "--tooleval-report=out.json", model=None)
     rows = project.rows().values()
     ends = {row["model"]: row["trials"][0].get("failure") or row["outcome"] for row in rows}
     assert ends == {

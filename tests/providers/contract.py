@@ -281,16 +281,16 @@ class Contract:
         # Ollama is also asked for what its models can do. What was asked again comes first.
         assert result.transcript is not None
         asked = [one for one in self.standins.exchanges if one.asked]
-        return _sent_problem(check, asked[-len(result.transcript.rounds) :], result.transcript)
+        return _sent_problem(check, asked[-len(result.transcript.replies) :], result.transcript)
 
     def continued(self, target: Target) -> str | None:
-        """Why the first round of a chain cannot stand in a prompt, as it stands in a result."""
+        """Why the first reply of a chain cannot stand in a prompt, as it stands in a result."""
         chain = next(check for check in CHECKS if check.name == "reasoning chain")
         transcript = self.result(target, chain).transcript
         assert transcript is not None
-        first = transcript.rounds[0]
+        first = transcript.replies[0]
         thoughts = [*opaque(next(one.answer for one in self.standins.exchanges if one.status == 200))]
-        messages = [dict(first.reply.message), *first.answers]
+        messages = [dict(first.message), *first.answers]
         problem = self.ask(target, replace(chain, after=messages)).problem
         sent = [json.dumps(one.body) for one in self.standins.exchanges]
         lost = any(json.dumps(thought) not in body for body in sent for thought in thoughts)

@@ -66,8 +66,8 @@ class ChatAnswer(Taken, frozen=True):
     If the answer did not end normally, `finish_reason` is the provider's own term, and `finish_message`
     its explanation.
 
-    An agent with its own loop answers with a whole run: `earlier` are the rounds before this one (None:
-    it answered like a model), `answers` the answers to the calls of a round, `status` what became of
+    An agent with its own loop answers with a whole run: `earlier` are the replies before this one (None:
+    it answered like a model), `answers` the answers to the calls of a reply, `status` what became of
     each call.
     """
 
@@ -79,7 +79,7 @@ class ChatAnswer(Taken, frozen=True):
     earlier: tuple[ChatAnswer, ...] | None = None
 
     @property
-    def rounds(self) -> tuple[ChatAnswer, ...]:
+    def replies(self) -> tuple[ChatAnswer, ...]:
         return (*(self.earlier or ()), self)
 
 

@@ -122,7 +122,7 @@ class CallableClient:
         result, error = (None, asyncio.CancelledError()) if call.cancelled() else call.result()
         if isinstance(error, ModelError):
             # Its calls may have changed what the tools answer.
-            error.retryable = error.retryable and not (own and own.rounds)
+            error.retryable = error.retryable and not (own and own.replies)
             raise error
         if isinstance(error, AgentGaveUp):
             answer = read_giving_up(self._spec, error, request.messages, latency_s)

@@ -51,7 +51,7 @@ class _Made(NamedTuple):
     function: Mapping[str, Any]
     answer: Message | None
     status: CallStatus | None
-    round: ChatAnswer
+    reply: ChatAnswer
 
 
 class RunIsOver(asyncio.CancelledError):
@@ -65,7 +65,7 @@ class OwnLoop:
     """
 
     def __init__(self, toolbox: Toolbox) -> None:
-        self.rounds: list[ChatAnswer] = []
+        self.replies: list[ChatAnswer] = []
         self.error: ModelError | None = None
         self.stopped = False
         self._toolbox = toolbox
@@ -162,7 +162,7 @@ class OwnLoop:
 
     async def _answer(self, asked: _Call) -> None:
         name, text, own, future = asked
-        if len(self.rounds) >= self._toolbox.most_calls:
+        if len(self.replies) >= self._toolbox.most_calls:
             self.stopped = True
             future.set_exception(RunIsOver())
             return
@@ -173,11 +173,11 @@ class OwnLoop:
                 f"the calls are larger than {MOST_BYTES // 2**20} MiB in total", kind="bad_response"
             )
         latency_s = time.perf_counter() - self._since
-        id = f"call_{len(self.rounds)}"
+        id = f"call_{len(self.replies)}"
         function = {"name": name, "arguments": text}
         wire = {"id": id, "type": "function", "function": function}
         message = {"role": "assistant", "content": None, "tool_calls": [wire]}
-        # The rounds keep a key until they are compared with those of the agent.
+        # The replies keep a key until they are compared with those of the agent.
         call = self._read(asked, id)
         try:
             if own:
@@ -193,14 +193,14 @@ class OwnLoop:
         if found is None:
             self.stopped = True
             future.set_exception(RunIsOver())
-            self.rounds.append(ChatAnswer(message, latency_s=latency_s, status=("refused",)))
+            self.replies.append(ChatAnswer(message, latency_s=latency_s, status=("refused",)))
             return
         made = ChatAnswer(message, latency_s=latency_s)
         runs_itself = own and found.status == "executed"
         if not runs_itself:  # else only the agent knows what becomes of it
             answer = {"role": "tool", "tool_call_id": id, "content": found.content}
             made = structs.replace(made, answers=(answer,), status=(found.status,))
-        self.rounds.append(made)
+        self.replies.append(made)
         self._since = time.perf_counter()
         future.set_result(None if runs_itself else found.content)
 
@@ -225,36 +225,36 @@ class OwnLoop:
             _stop(self._waiting.popleft())
 
     def run_of(self, answer: ChatAnswer) -> ChatAnswer:
-        """The whole run of an agent that returned this answer: its rounds, and no call lost.
+        """The whole run of an agent that returned this answer: its replies, and no call lost.
 
-        Only the agent knows the texts and tokens of its rounds, and the calls that its library refused.
-        Calls that it made and did not return are rounds before them.
+        Only the agent knows the texts and tokens of its replies, and the calls that its library refused.
+        Calls that it made and did not return are replies before them.
         """
-        made = list(map(_made, self.rounds))
-        matched = _matched(answer.rounds, made)
+        made = list(map(_made, self.replies))
+        matched = _matched(answer.replies, made)
         *earlier, last = (
             _with_answers(each, {k: m for (at, k), m in matched.items() if at == number})
-            for number, each in enumerate(answer.rounds)
+            for number, each in enumerate(answer.replies)
         )
         if made:
             names = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
             nothing = {name: 0 for name in names if getattr(last, name) is not None}
-            before = [structs.replace(each.round, **nothing) for each in made]
+            before = [structs.replace(each.reply, **nothing) for each in made]
             earlier = [*before, *earlier]
             last = structs.replace(last, latency_s=time.perf_counter() - self._since)
         return structs.replace(last, earlier=tuple(earlier))
 
     def unfinished(self) -> ChatAnswer:
         """The run of an agent that was stopped, by too many calls or by one that ends the run."""
-        *earlier, last = self.rounds
+        *earlier, last = self.replies
         return structs.replace(last, earlier=tuple(earlier))
 
 
-def _made(round_: ChatAnswer) -> _Made:
-    """The only call of a round that the toolbox saw."""
-    function = round_.message["tool_calls"][0]["function"]
-    status = next(iter(round_.status), None)
-    return _Made(_key(function), function, next(iter(round_.answers), None), status, round_)
+def _made(reply: ChatAnswer) -> _Made:
+    """The only call of a reply that the toolbox saw."""
+    function = reply.message["tool_calls"][0]["function"]
+    status = next(iter(reply.status), None)
+    return _Made(_key(function), function, next(iter(reply.answers), None), status, reply)
 
 
 def _key(function: Mapping[str, Any]) -> tuple[object, object]:
@@ -263,14 +263,14 @@ def _key(function: Mapping[str, Any]) -> tuple[object, object]:
     return call.name, call.raw_arguments if call.arguments is None else call.arguments
 
 
-def _matched(rounds: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int, int], _Made]:
-    """The calls of returned rounds, by their places, that are in `made`, from which they are taken.
+def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int, int], _Made]:
+    """The calls of returned replies, by their places, that are in `made`, from which they are taken.
 
     They are those with equal arguments, else of the same name: a library may add default arguments.
     """
     places = [
         (number, index, call["function"], each.status[index] if each.status else None)
-        for number, each in enumerate(rounds)
+        for number, each in enumerate(replies)
         for index, call in enumerate(each.message.get("tool_calls") or ())
     ]
     found: dict[tuple[int, int], _Made] = {}
@@ -286,20 +286,20 @@ def _matched(rounds: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int,
     return found
 
 
-def _with_answers(round_: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
-    """A returned round with what the toolbox answered to its calls, by their index."""
-    answers = {str(message.get("tool_call_id")): message for message in round_.answers}
-    calls = list(round_.message.get("tool_calls") or ())
-    status = list(round_.status or (None,) * len(calls))
+def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
+    """A returned reply with what the toolbox answered to its calls, by their index."""
+    answers = {str(message.get("tool_call_id")): message for message in reply.answers}
+    calls = list(reply.message.get("tool_calls") or ())
+    status = list(reply.status or (None,) * len(calls))
     for index, each in known.items():
         if each.answer is not None:
             id = calls[index].get("id")
             answers[str(id)] = {**each.answer, "tool_call_id": id}
             calls[index] = {**calls[index], "function": each.function}
             status[index] = each.status
-    message = {**round_.message, "tool_calls": calls} if calls else round_.message
+    message = {**reply.message, "tool_calls": calls} if calls else reply.message
     return in_order(
-        structs.replace(round_, message=message, answers=tuple(answers.values()), status=tuple(status))
+        structs.replace(reply, message=message, answers=tuple(answers.values()), status=tuple(status))
     )
 
 

@@ -39,34 +39,34 @@ def read_result(
     """
     if not isinstance(result, (list, tuple)):
         return _read_message(spec, result, latency_s)
-    rounds: list[ChatAnswer] = []
+    replies: list[ChatAnswer] = []
     for message in _without_prompt([_plain(spec, each) for each in result], prompt):
         role = message.get("role") if isinstance(message, dict) else "assistant"
         if role in (None, "assistant"):
-            rounds.append(_read_message(spec, message, 0.0, shown=result))
-        elif rounds:
-            answers = (*rounds[-1].answers, message)
-            rounds[-1] = structs.replace(rounds[-1], answers=answers)
+            replies.append(_read_message(spec, message, 0.0, shown=result))
+        elif replies:
+            answers = (*replies[-1].answers, message)
+            replies[-1] = structs.replace(replies[-1], answers=answers)
         elif role == "tool":
             raise _unexpected(spec, result, " after the call that a tool's message answers")
-    if not rounds:
+    if not replies:
         raise _unexpected(spec, result)
-    *earlier, last = _with_status([in_order(each) for each in rounds])
+    *earlier, last = _with_status([in_order(each) for each in replies])
     for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd"):
         if getattr(last, name) is not None and all(getattr(each, name) is None for each in earlier):
             earlier = [structs.replace(each, **{name: 0}) for each in earlier]  # it is for the whole run
     return structs.replace(last, earlier=tuple(earlier), latency_s=latency_s)
 
 
-def _with_status(rounds: Sequence[ChatAnswer]) -> list[ChatAnswer]:
-    """The rounds with what became of their calls, in place of the field that says it.
+def _with_status(replies: Sequence[ChatAnswer]) -> list[ChatAnswer]:
+    """The replies with what became of their calls, in place of the field that says it.
 
     The messages are part of later requests, in which providers know no such field.
     """
-    statuses = statuses_of((each.message, each.answers) for each in rounds)
+    statuses = statuses_of((each.message, each.answers) for each in replies)
     return [
         structs.replace(each, status=status, answers=tuple(map(_without_status, each.answers)))
-        for each, status in zip(rounds, statuses, strict=True)
+        for each, status in zip(replies, statuses, strict=True)
     ]
 
 
@@ -87,7 +87,7 @@ def read_giving_up(
     if not error.messages:
         return last
     run = read_result(spec, error.messages, prompt, latency_s)
-    return structs.replace(last, earlier=tuple(structs.replace(e, earlier=None) for e in run.rounds))
+    return structs.replace(last, earlier=tuple(structs.replace(e, earlier=None) for e in run.replies))
 
 
 def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 class Slots:
     """A semaphore that serves the lowest priority number first. Belongs to one event loop.
 
-    So later rounds of an early case come before the first round of a late one, and items can report in
+    So later requests of an early case come before the first one of a late one, and items can report in
     order.
     """
 

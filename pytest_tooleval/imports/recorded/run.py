@@ -14,9 +14,8 @@ from msgspec import structs
 from ...errors import ModelError
 from ...errors import Problem
 from ...record.endings import NoAnswer
-from ...record.transcript import ENDING
+from ...record.transcript import LAST_REPLY
 from ...record.transcript import Message
-from ...record.transcript import Round
 from ...record.transcript import Taken
 from ...record.transcript import Transcript
 from ...record.transcript import text_of
@@ -135,28 +134,28 @@ def _answer(case: ResolvedCase, run: RecordedRun) -> Transcript | ModelError:
         transcript = conversation_of(case, run.messages, by_benchmark=run.by_benchmark)
     except ModelError as error:
         return ModelError(f"{run.place}: {error}", kind=error.kind)
-    if not transcript.rounds:
+    if not transcript.replies:
         return ModelError(f"{run.place}: the run ended without a reply", kind="bad_response")
-    if run.may_stop and transcript.rounds[-1].reply.calls:
+    if run.may_stop and transcript.replies[-1].calls:
         if len(transcript.turns) == len(case.turns):
-            transcript = structs.replace(transcript, rounds=(*transcript.rounds, ENDING))
+            transcript = structs.replace(transcript, replies=(*transcript.replies, LAST_REPLY))
     elif run.no_answer is None and transcript.no_answer is None:
         why = _broke_off(case, transcript)
         if why and not _is_lost(case, transcript):
             return ModelError(f"{run.place}: the run ended {why}", kind="bad_response")
-    # Put the figures of the whole run into the last round; only sums count.
+    # Put the figures of the whole run into the last reply; only sums count.
     known = {name: value for name, value in structs.asdict(run.taken).items() if value}
     none = {name: 0 if isinstance(value, (int, float)) else value for name, value in known.items()}
-    known["no_answer"] = run.no_answer or transcript.rounds[-1].reply.no_answer
-    *before, last = transcript.rounds
-    rounds = [_with(each, none) for each in before] + [_with(last, known)]
-    return Transcript(transcript.prompt, tuple(rounds))
+    known["no_answer"] = run.no_answer or transcript.replies[-1].no_answer
+    *before, last = transcript.replies
+    earlier = (structs.replace(each, **none) for each in before)
+    return Transcript(transcript.prompt, (*earlier, structs.replace(last, **known)))
 
 
 def _broke_off(case: ResolvedCase, transcript: Transcript) -> str:
     """Where a run ended too early, or empty. A model that reached max_rounds has failed, not the run."""
     turns, wanted = transcript.turns, len(case.turns)
-    if wanted and turns[-1][-1].reply.calls:
+    if wanted and turns[-1][-1].calls:
         return "with calls that no reply follows" if len(turns[-1]) < case.max_rounds else ""
     return f"after {len(turns)} of {counted(wanted, 'turn')}" if len(turns) < wanted else ""
 
@@ -166,7 +165,3 @@ def _is_lost(case: ResolvedCase, transcript: Transcript) -> bool:
         return forbidden_in(case, transcript) is not None
     except CannotCompare:
         return True  # reported when the answer is scored
-
-
-def _with(round_: Round, taken: dict[str, Any]) -> Round:
-    return structs.replace(round_, reply=structs.replace(round_.reply, **taken))

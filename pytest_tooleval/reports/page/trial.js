@@ -16,11 +16,11 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  * @typedef {{value: number | null, explanation: string, checks: Check[]}} Score
  * @typedef {{name: string, arguments: object | null, raw_arguments: string | null}} Call
  * @typedef {{role?: string, content?: unknown, reasoning_content?: unknown, reasoning?: unknown, tool_calls?: unknown}} Message
- * @typedef {{message: Message, calls: Call[], format: string, finish_reason: string | null,
+ * @typedef {{prompt: Message[], message: Message, calls: Call[], answers: Message[], status: (string | null)[], format: string, finish_reason: string | null,
  *   no_answer: {category: string, reason: string} | null, latency_s: number | null,
  *   prompt_tokens: number | null, completion_tokens: number | null, reasoning_tokens: number | null, cost_usd: number | null,
  *   tool_choice: string | null, temperature: number | null, fallbacks: Record<string, string | null>}} Reply
- * @typedef {{prompt: Message[], rounds: {prompt: Message[], reply: Reply, answers: Message[], status?: (string | null)[]}[], printed?: string,
+ * @typedef {{prompt: Message[], replies: Reply[], printed?: string,
  *   user?: {ending: string} | null, judged?: Judged[]}} Transcript
  * @typedef {{rubric: string, turn: number, passed: boolean, reason: string}} Judged
  * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, not_played?: string[], format: string | null,
@@ -41,7 +41,7 @@ const LONG_TEXT = 3000;
 export function trialNodes(trial, row) {
   const { transcript } = trial;
   const differing = diffTable(trial.scores, "Expected and actual");
-  const severalTurns = Boolean(transcript?.rounds.some(({ prompt }) => prompt.length));
+  const severalTurns = Boolean(transcript?.replies.some(({ prompt }) => prompt.length));
   return el(
     "div",
     { class: "trial" },
@@ -51,7 +51,7 @@ export function trialNodes(trial, row) {
     ...(trial.not_played || []).map((line) => el("p", { class: "note" }, shownNodes(line))),
     Object.keys(trial.scores).length > 0 && part("Scores", scoreTable(trial.scores, row.thresholds)),
     part("Details", trialFacts(trial)),
-    transcript && transcript.rounds.length > 1 && roundsTable(transcript.rounds),
+    transcript && transcript.replies.length > 1 && repliesTable(transcript.replies),
     transcript && part(severalTurns ? "Conversation" : "Answer", conversation(transcript)),
     transcript?.printed && part("World output", longText(transcript.printed, "code")),
     row.offered.length > 0 && fold(`Tools offered: ${row.offered.length}`, false, el("p", {}, ...row.offered.flatMap((name, i) => [i ? ", " : "", el("code", {}, shownNodes(name))]))),
@@ -73,8 +73,8 @@ export function shortTrial(trial, model) {
 }
 
 /** The prompts of all turns. @param {Transcript} transcript @param {boolean} severalTurns */
-function prompts({ prompt, rounds }, severalTurns) {
-  const turns = [prompt, ...rounds.map((round) => round.prompt).filter((said) => said.length)];
+function prompts({ prompt, replies }, severalTurns) {
+  const turns = [prompt, ...replies.map((reply) => reply.prompt).filter((said) => said.length)];
   const said = turns.flatMap((messages, i) => messages.map((message) => messageTurn(message, severalTurns ? `turn ${i + 1}` : "")));
   return part(severalTurns ? "Prompts" : "Prompt", el("ol", { class: "transcript" }, ...said));
 }
@@ -86,7 +86,7 @@ function part(heading, content) {
 
 /** A model's answer as text, for comparing two. @param {WholeTrial} trial */
 export function answerText(trial) {
-  const replies = trial.transcript?.rounds.map(({ reply }) => reply) || [];
+  const replies = trial.transcript?.replies || [];
   const calls = (/** @type {Reply} */ { calls }) => calls.map((call) => `${call.name} ${prettyJson(call.raw_arguments ?? JSON.stringify(call.arguments))}`);
   return [trial.error?.message ?? "", ...replies.flatMap((reply) => [contentText(reply.message.content), ...calls(reply)])].filter((each) => each.trim()).join("\n");
 }
@@ -180,7 +180,7 @@ function comparedPieces(pieces) {
 
 /** @param {Transcript} transcript */
 function conversation(transcript) {
-  const turns = transcript.rounds.flatMap((round) => [...round.prompt.map((each) => messageTurn(each)), replyTurn(round.reply, round.status), ...round.answers.map((each) => messageTurn(each))]);
+  const turns = transcript.replies.flatMap((reply) => [...reply.prompt.map((each) => messageTurn(each)), replyTurn(reply), ...reply.answers.map((each) => messageTurn(each))]);
   const ending = transcript.user?.ending && turn("user", [longText(transcript.user.ending, "")], "ends the conversation");
   return el("ol", { class: "transcript" }, ...turns, ending, ...(transcript.judged || []).map(judgedTurn));
 }
@@ -191,12 +191,12 @@ function judgedTurn({ rubric, turn: number, passed, reason }) {
   return turn("judge", [el("p", {}, verdict, shownNodes(rubric)), longText(reason, "")], number ? `turn ${number}` : "");
 }
 
-/** Time, tokens and cost of each round. @param {Transcript["rounds"]} rounds */
-function roundsTable(rounds) {
-  const times = rounds.map(({ reply }) => (isKnown(reply.latency_s) ? reply.latency_s : 0));
+/** Time, tokens and cost of each reply. @param {Reply[]} replies */
+function repliesTable(replies) {
+  const times = replies.map((reply) => (isKnown(reply.latency_s) ? reply.latency_s : 0));
   const total = times.reduce((sum, each) => sum + each, 0);
   let begun = 0;
-  const rows = rounds.map(({ reply }, i) => {
+  const rows = replies.map((reply, i) => {
     const bar = svg("rect", { class: "fill-accent", x: total ? (100 * begun) / total : 0, width: total ? Math.max((100 * times[i]) / total, 0.5) : 0, y: 1, height: 8 });
     begun += times[i];
     const names = reply.calls.map(({ name }) => name).join(", ");
@@ -209,7 +209,7 @@ function roundsTable(rounds) {
       names ? el("code", {}, shownNodes(names)) : "text",
     );
   });
-  return table(["Round", "Timeline", "Latency", "Tokens", "Cost", "Answer"], rows, "Rounds");
+  return table(["Reply", "Timeline", "Latency", "Tokens", "Cost", "Answer"], rows, "Replies");
 }
 
 /** Requests and responses, drawn when opened. @param {Transcript} transcript */
@@ -218,13 +218,12 @@ function recorded(transcript) {
   box.addEventListener("toggle", () => {
     if (box.children.length > 1) return;
     const messages = [...transcript.prompt];
-    transcript.rounds.forEach(({ prompt, reply, answers }, i) => {
+    transcript.replies.forEach(({ prompt, message, answers, tool_choice, temperature, fallbacks, finish_reason }, i) => {
       messages.push(...prompt);
-      const { tool_choice, temperature, fallbacks, message, finish_reason } = reply;
       const given = Object.fromEntries(Object.entries(fallbacks).filter(([, sent]) => sent !== null));
       const sent = { tool_choice, temperature, ...given, messages };
       const parts = /** @type {[string, object][]} */ ([["sent", sent], ["received", { finish_reason, message }]]);
-      for (const [what, value] of parts) box.append(el("h4", {}, `Round ${i + 1}, ${what}`), longText(prettyJson(JSON.stringify(value)), "code"));
+      for (const [what, value] of parts) box.append(el("h4", {}, `Reply ${i + 1}, ${what}`), longText(prettyJson(JSON.stringify(value)), "code"));
       messages.push(message, ...answers);
     });
   });
@@ -257,14 +256,14 @@ function messageTurn(message, note = "") {
   return turn(role, [...body, ...calls], note);
 }
 
-/** @param {Reply} reply @param {(string | null)[]} [status] what became of each call */
-function replyTurn(reply, status = []) {
+/** @param {Reply} reply */
+function replyTurn(reply) {
   const text = contentText(reply.message.content);
   const thoughts = [reply.message.reasoning_content, reply.message.reasoning].find((each) => typeof each === "string" && each);
   const body = [
     thoughts ? fold("Reasoning", false, longText(String(thoughts), "")) : null,
     text.trim() && longText(text, ""),
-    ...reply.calls.map((call, i) => callBlock(call, status[i])),
+    ...reply.calls.map((call, i) => callBlock(call, reply.status[i])),
     !text.trim() && !reply.calls.length && !reply.no_answer && el("p", { class: "muted" }, "(empty answer)"),
     reply.format === "recovered" && el("p", { class: "note" }, "The model wrote the call as text; it was recovered."),
     endingNote(reply),

@@ -62,7 +62,7 @@ export async function accept(row, trial) {
 function accepted(text, place, item, trial) {
   if (item.turns) throw new Error("set the expected calls of a conversation in the suite editor, turn by turn");
   if (item.user) throw new Error("a conversation with a simulated user differs each time; set its expectations in the suite editor");
-  const made = (trial.transcript?.rounds ?? []).flatMap(({ reply }) => reply.calls);
+  const made = (trial.transcript?.replies ?? []).flatMap((reply) => reply.calls);
   const calls = item.multi_turn ? made.slice(-1) : made;
   const broken = calls.find((each) => each.arguments === null);
   if (broken) throw new Error(`the arguments of ${shown(broken.name)} are not a JSON object`);

@@ -86,7 +86,7 @@ export const IS_MULTI_TURN = { key: "multi_turn", label: "Multi-turn: a chain of
 
 /** @type {Field[]} */
 export const MULTI_TURN = [
-  { key: "max_rounds", label: "Max rounds", kind: "number", unset: "10" },
+  { key: "max_rounds", label: "Max replies", kind: "number", unset: "10" },
   { key: "optimal_hops", label: "Calls in the shortest chain", kind: "number" },
   { key: "valid_prerequisites", label: "Prerequisite tools", kind: "tools", wide: true },
   { key: "live_tools", label: "Live tools", kind: "words", wide: true, unset: "the suite's", hint: "Run on the suite's MCP server, if allowed; * means all read-only tools." },
@@ -97,7 +97,7 @@ export const CONVERSATION = [
   { key: "turns", label: "Turns (JSON)", kind: "json", wide: true, hint: 'A list of {"prompt": …}, each with its expectations: expected_calls, expected_text, forbidden_calls, max_calls, …' },
   { key: "user", label: "Simulated user (JSON)", kind: "json", wide: true, hint: 'Instead of turns, such as {"goal": "You want your money back for order A1."}.' },
   { key: "match", label: "Match expected calls by", kind: "choice", unset: "exact" },
-  { key: "max_rounds", label: "Max rounds per turn", kind: "number", unset: "10" },
+  { key: "max_rounds", label: "Max replies per turn", kind: "number", unset: "10" },
   { key: "expected_calls", label: "Expected calls of the whole conversation (JSON)", kind: "json", wide: true },
   { key: "expected_state", label: "Expected final state (JSON)", kind: "json", wide: true, hint: 'Paths in the world and their values, such as {"orders.A1.refunded": 40}.' },
   { key: "expected_text", label: "Expected text (JSON)", kind: "json", wide: true, hint: 'What the model says, such as ["refunded", {"$number": 40}, {"$not": "sorry"}].' },

@@ -66,7 +66,7 @@ def chain(**fields: Any) -> ResolvedCase:
 async def test_a_single_turn_asks_once_whatever_comes() -> None:
     model = Model(says(call("search")))
     transcript = await model.run(case_of(BOOK, SEARCH, expected_tool="book", temperature=0.5))
-    assert len(transcript.rounds) == 1
+    assert len(transcript.replies) == 1
     (request,) = model.requests
     assert request.tools == [BOOK, SEARCH]
     assert (request.tool_choice, request.trial) == ("required", 3)
@@ -79,7 +79,7 @@ async def test_a_chain_ends_with_the_expected_tool() -> None:
     transcript = await model.run(chain())
     assert [made.name for made in transcript.calls] == ["search", "check", "book"]
     assert len(model.requests) == 3
-    assert transcript.rounds[-1].answers == ()
+    assert transcript.replies[-1].answers == ()
     assert all(request.tools == [BOOK, SEARCH, CHECK] for request in model.requests)
 
 
@@ -88,7 +88,7 @@ async def test_every_parallel_call_is_answered_by_its_id() -> None:
         says(call("search", id="x"), call("check", id="y"), call("nope", id="z")), says(call("book"))
     )
     transcript = await model.run(chain())
-    answers = {a["tool_call_id"]: a["content"] for a in transcript.rounds[0].answers}
+    answers = {a["tool_call_id"]: a["content"] for a in transcript.replies[0].answers}
     assert list(answers) == ["x", "y", "z"]
     assert answers["y"] == "free"
     assert json.loads(answers["x"]) == {"found": 1}
@@ -122,7 +122,7 @@ async def test_missing_and_double_ids_are_made_up_for(ids: tuple[object, object]
         assert made == answered
         assert len(set(made)) == 2
         assert all(isinstance(id, str) and id for id in made)
-    assert transcript.rounds[0].reply.message == looks  # what came stays on record
+    assert transcript.replies[0].message == looks  # what came stays on record
 
 
 @pytest.mark.parametrize("arguments", ["{not json", "", "[1]", None])
@@ -132,7 +132,7 @@ async def test_broken_arguments_go_back_as_an_object(arguments: object) -> None:
     (sent,) = model.requests[1].messages[1]["tool_calls"]
     assert isinstance(json.loads(sent["function"]["arguments"]), dict)
     assert transcript.calls[0].arguments is None
-    assert "not a JSON object" in transcript.rounds[0].answers[0]["content"]
+    assert "not a JSON object" in transcript.replies[0].answers[0]["content"]
 
 
 async def test_a_call_without_a_name_goes_back_with_one() -> None:
@@ -169,12 +169,12 @@ async def test_the_older_function_call_goes_back_as_a_call() -> None:
 async def test_it_never_takes_more_than_max_rounds(most: int) -> None:
     model = Model(says(call("search")))
     transcript = await model.run(chain(max_rounds=most))
-    assert len(transcript.rounds) == len(model.requests) == most
-    assert transcript.rounds[-1].answers == ()
+    assert len(transcript.replies) == len(model.requests) == most
+    assert transcript.replies[-1].answers == ()
 
 
 async def test_ten_rounds_where_nothing_is_said() -> None:
-    assert len((await Model(says(call("search"))).run(chain())).rounds) == 10
+    assert len((await Model(says(call("search"))).run(chain())).replies) == 10
 
 
 async def test_it_ends_with_a_reply_without_calls() -> None:
@@ -184,12 +184,12 @@ async def test_it_ends_with_a_reply_without_calls() -> None:
 
 
 async def test_any_tool_ends_where_any_is_expected() -> None:
-    assert len((await Model(says(call("search"))).run(chain(expected_tool="*"))).rounds) == 1
+    assert len((await Model(says(call("search"))).run(chain(expected_tool="*"))).replies) == 1
 
 
 async def test_an_expected_call_among_others_ends_it() -> None:
     model = Model(says(call("search", id="a"), call("BOOK", id="b")))
-    assert len((await model.run(chain())).rounds) == 1
+    assert len((await model.run(chain())).replies) == 1
 
 
 async def test_a_forbidden_call_ends_it() -> None:
@@ -197,7 +197,7 @@ async def test_a_forbidden_call_ends_it() -> None:
     model = Model(says(call("search")), says(call("check", '{"day": 2}')), says(call("book")))
     transcript = await model.run(chain(forbidden_calls=[params]))
     assert [made.name for made in transcript.calls] == ["search", "check"]
-    assert transcript.rounds[-1].answers == ()
+    assert transcript.replies[-1].answers == ()
 
 
 async def test_an_error_in_a_later_round_is_the_trials_error() -> None:
@@ -246,7 +246,7 @@ async def test_a_turn_ends_with_a_reply_without_calls(
         says(),
     )
     transcript = await model.run(talk(tmp_path, {}, {"new_tools": ["look"]}))
-    assert [len(rounds) for rounds in transcript.turns] == [2, 2]
+    assert [len(replies) for replies in transcript.turns] == [2, 2]
     assert transcript.printed == "looked\n"
     assert [message["content"] for message in transcript.messages if message["role"] != "assistant"] == [
         "turn 1",
@@ -255,7 +255,7 @@ async def test_a_turn_ends_with_a_reply_without_calls(
         "turn 2",
         '{"refunded": 7}',
     ]
-    assert [round_.prompt for round_ in transcript.rounds if round_.prompt] == [
+    assert [reply.prompt for reply in transcript.replies if reply.prompt] == [
         ({"role": "user", "content": "turn 2"},)
     ]
     offered = [[tool["function"]["name"] for tool in asked.tools] for asked in model.requests]
@@ -268,16 +268,16 @@ async def test_a_turn_ends_with_a_reply_without_calls(
 async def test_a_turn_without_an_end_ends_the_conversation(tmp_path: Path) -> None:
     model = Model(says(call("look")))
     transcript = await model.run(talk(tmp_path, {}, {}, max_rounds=3))
-    assert len(transcript.rounds) == len(model.requests) == 3
-    assert transcript.rounds[-1].answers == ()
+    assert len(transcript.replies) == len(model.requests) == 3
+    assert transcript.replies[-1].answers == ()
 
 
 async def test_a_turn_in_which_nothing_was_said_or_called_ends_the_conversation(tmp_path: Path) -> None:
     transcript = await Model(says(call("look")), says(), says(), says(content="3")).run(
         talk(tmp_path, {}, {}, {})
     )
-    assert [len(rounds) for rounds in transcript.turns] == [2, 1]
-    assert [each.reply.no_answer is None for each in transcript.rounds] == [True, True, False]
+    assert [len(replies) for replies in transcript.turns] == [2, 1]
+    assert [each.no_answer is None for each in transcript.replies] == [True, True, False]
     assert str(transcript.no_answer) == "empty answer: neither a text nor a call"
 
 
@@ -291,7 +291,7 @@ async def test_turns_without_a_world_are_answered_by_mocks(tmp_path: Path) -> No
         mock_responses={"check": "free"},
     )
     transcript = await model.run(case)
-    answers = [answer["content"] for round_ in transcript.rounds for answer in round_.answers]
+    answers = [answer["content"] for reply in transcript.replies for answer in reply.answers]
     assert answers == ['{"error": "there is no tool \'check\'"}', "free"]
 
 

@@ -105,8 +105,8 @@ def test_a_call_written_as_text_is_recovered(content: object) -> None:
 
 def test_a_call_that_an_agent_returns_as_text_did_not_run_unless_a_tool_answered_it() -> None:
     answered = {"role": "tool", "tool_call_id": "c", "content": "rain"}
-    rounds = [ChatAnswer(says(content=WRITTEN)), ChatAnswer(says(content=WRITTEN), answers=(answered,))]
-    run = ChatAnswer(says(content="Done."), earlier=tuple(rounds))
+    replies = [ChatAnswer(says(content=WRITTEN)), ChatAnswer(says(content=WRITTEN), answers=(answered,))]
+    run = ChatAnswer(says(content="Done."), earlier=tuple(replies))
     read = read_run(run, ChatRequest([], [tool("get_weather")]), cached=False)
     assert isinstance(read, tuple)
     assert [each.status for each in read] == [("refused",), (), ()]

@@ -72,7 +72,7 @@ def test_early_cases_finish_before_late_ones_begin(monkeypatch: pytest.MonkeyPat
     futures = [runner.submit(Trial(chain, SPEC, number=n, priority=n)) for n in range(4)]
     concurrent.futures.wait(futures, 10)
     runner.close()
-    # Between two rounds of a case others may slip in, but never all of them.
+    # Between two replies of a case others may slip in, but never all of them.
     assert max(i for i, n in enumerate(order) if n == 0) < min(i for i, n in enumerate(order) if n == 3)
 
 

@@ -80,7 +80,7 @@ async def test_the_user_hears_what_is_said_and_nothing_else() -> None:
 async def test_the_model_that_does_not_end_its_turn_ends_the_conversation() -> None:
     cast = Cast(["Go."], [says(call("book"))])
     transcript = await cast.play()
-    assert len(transcript.rounds) == 10
+    assert len(transcript.replies) == 10
     assert transcript.user is not None
     assert transcript.user.ending == ""
 

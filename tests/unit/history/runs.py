@@ -25,7 +25,6 @@ from pytest_tooleval.record.run import Git
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.record.run import new_run_id
 from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.sides import Side
@@ -51,7 +50,7 @@ def case_of(
         cost_usd=cost_usd,
         latency_s=0.5,
     )
-    transcript = Transcript(({"role": "user", "content": "Rain?"},), (Round(reply),))
+    transcript = Transcript(({"role": "user", "content": "Rain?"},), (reply,))
     results = tuple(
         trial_of(
             transcript,

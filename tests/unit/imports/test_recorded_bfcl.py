@@ -31,8 +31,8 @@ def runs(folder: Path, *results: dict[str, Any]) -> list[RecordedRun]:
 def turns(run: RecordedRun) -> list[list[str | Calls]]:
     """The replies of each turn, as calls or text."""
     return [
-        [[(c.name, c.arguments) for c in each.reply.calls] or each.reply.text for each in rounds]
-        for rounds in Transcript.from_messages(run.messages).turns
+        [[(c.name, c.arguments) for c in each.calls] or each.text for each in replies]
+        for replies in Transcript.from_messages(run.messages).turns
     ]
 
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from records import result_of
 
 from pytest_tooleval.record.calls import ToolCall
@@ -26,7 +27,6 @@ from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.record.transcript import Measures
 from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.record.transcript import measures_of
 from pytest_tooleval.record.transcript import text_of
@@ -65,11 +65,10 @@ replies = st.builds(
     cost_usd=amounts,
     cached=st.booleans(),
 )
-rounds = st.builds(Round, reply=replies, answers=st.lists(messages, max_size=2).map(tuple))
 transcripts = st.builds(
     Transcript,
     prompt=st.lists(messages, max_size=2).map(tuple),
-    rounds=st.lists(rounds, max_size=2).map(tuple),
+    replies=st.lists(replies, max_size=2).map(tuple),
 )
 checks = st.builds(Check, what=texts, expected=texts, actual=texts, value=units, reason=texts)
 scores = st.builds(
@@ -216,11 +215,11 @@ def test_a_call_without_a_name_has_an_empty_one(given_call: dict[str, Any]) -> N
 def test_no_calls_are_one_reply_without_calls(nothing: Any) -> None:
     transcript = Transcript.from_calls(nothing)
     assert transcript.calls == ()
-    assert len(transcript.rounds) == 1
+    assert len(transcript.replies) == 1
 
 
-def _reply(**fields: Any) -> Round:
-    return Round(Reply(message={"role": "assistant", "content": None}, **{"format": "native", **fields}))
+def _reply(**fields: Any) -> Reply:
+    return Reply(message={"role": "assistant", "content": None}, **{"format": "native", **fields})
 
 
 def test_the_trajectory_is_every_call_in_order() -> None:
@@ -229,8 +228,8 @@ def test_the_trajectory_is_every_call_in_order() -> None:
     assert transcript.calls == (first, second, third)
 
 
-def _measures(*rounds: Round) -> Measures:
-    return measures_of(Transcript((), rounds))
+def _measures(*replies: Reply) -> Measures:
+    return measures_of(Transcript((), replies))
 
 
 def test_sums_are_unknown_when_a_part_is() -> None:
@@ -253,7 +252,7 @@ def test_replayed_and_recovered_hold_for_the_whole_conversation() -> None:
 def test_messages_are_the_whole_conversation() -> None:
     question, answer = {"role": "user", "content": "q"}, {"role": "tool"}
     made = _reply()
-    transcript = Transcript((question,), (Round(made.reply, (answer,)), made))
+    transcript = Transcript((question,), (structs.replace(made, answers=(answer,)), made))
     assert [message["role"] for message in transcript.messages] == [
         "user",
         "assistant",

@@ -21,7 +21,6 @@ from pytest_tooleval.record.results import TrialError
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.verdicts.summary import rows_document
 
@@ -61,7 +60,7 @@ any_text = (
 def trial(number: int = 0, overall: float = 1.0, *calls: ToolCall, **fields: Any) -> TrialResult:
     reply = Reply(message={"role": "assistant", "content": None}, calls=calls, **fields)
     return trial_of(
-        Transcript(({"role": "user", "content": "hi"},), (Round(reply),)),
+        Transcript(({"role": "user", "content": "hi"},), (reply,)),
         scores={"overall": Score(overall, "because")},
         passed=overall == 1.0,
         failure=None if overall == 1.0 else "wrong_value",

@@ -14,7 +14,6 @@ from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.reports.text import render_case
 from pytest_tooleval.reports.text import render_transcript
@@ -37,7 +36,7 @@ CASE = resolve(SUITE, SUITE.test_cases[0])
 def trial(*calls: ToolCall, text: str | None = None, number: int = 0, **fields: Any) -> TrialResult:
     message = {"role": "assistant", "content": text}
     prompt = tuple(dict(each) for each in CASE.messages)
-    transcript = Transcript(prompt, (Round(Reply(message=message, calls=calls, **fields)),))
+    transcript = Transcript(prompt, (Reply(message=message, calls=calls, **fields),))
     return explained(CASE, score_transcript(CASE, transcript, trial=number))
 
 
@@ -85,9 +84,9 @@ def test_what_was_expected_and_what_came_is_a_diff() -> None:
 
 
 def test_a_long_conversation_keeps_its_question() -> None:
-    [round_] = (trial(ToolCall("get_weather", {"city": "Rome"})).transcript or Transcript()).rounds
+    [reply] = (trial(ToolCall("get_weather", {"city": "Rome"})).transcript or Transcript()).replies
     prompt = tuple(dict(each) for each in CASE.messages)
-    transcript = Transcript(prompt, (round_,) * 12)
+    transcript = Transcript(prompt, (reply,) * 12)
     looped = explained(CASE, score_transcript(CASE, transcript))
     lines = render_case(result(looped), whole=False).splitlines()
     asked = lines.index("  user       Weather in Paris?")
@@ -141,7 +140,7 @@ def test_text_that_was_a_call_is_not_shown_twice() -> None:
 
 def test_tool_answers_are_part_of_the_conversation() -> None:
     answer = {"role": "tool", "content": '{"flights": []}'}
-    first = Round(Reply(message={"role": "assistant"}, calls=(ToolCall("search", {}),)), (answer,))
+    first = Reply(message={"role": "assistant"}, calls=(ToolCall("search", {}),), answers=(answer,))
     shown = render_transcript(TrialResult(transcript=Transcript((), (first,))))
     assert shown.splitlines()[1:] == ["    assistant  calls search()", '    tool       {"flights": []}']
 

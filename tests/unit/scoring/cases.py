@@ -8,7 +8,6 @@ from typing import Any
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import explained
 from pytest_tooleval.scoring import score_calls
@@ -57,9 +56,9 @@ def call(name: str, /, **arguments: Any) -> ToolCall:
 
 
 def live(*replies: list[ToolCall]) -> Transcript:
-    """A transcript with one round per list of calls."""
+    """A transcript with one reply per list of calls."""
     message = {"role": "assistant", "content": None}
-    return Transcript((), tuple(Round(Reply(message=message, calls=tuple(calls))) for calls in replies))
+    return Transcript((), tuple(Reply(message=message, calls=tuple(calls)) for calls in replies))
 
 
 def score_live(replies: list[list[ToolCall]], **case: Any) -> TrialResult:

@@ -13,7 +13,6 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_transcript
 
@@ -78,7 +77,7 @@ def test_an_answer_that_broke_off_called_nothing_and_is_no_abstention(
 ) -> None:
     message = {"role": "assistant", "content": "No."}
     reply = Reply(message=message, calls=(call("b"),), no_answer=NoAnswer("refused", "No."))
-    broken = Transcript((), (Round(reply),))
+    broken = Transcript((), (reply,))
 
     assert choices(score_transcript(resolved(expected_tool=expected), broken)) == found
 

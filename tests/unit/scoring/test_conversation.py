@@ -113,7 +113,7 @@ def test_match(
 
 
 def answered(*made: Any, then: str = "Done.") -> list[dict[str, Any]]:
-    """Calls in rounds of their own, each with the fields of the tool's message, or None for none."""
+    """Calls, each in its own reply with the fields of the tool's message, or None for none."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "go on"}]
     for number, ((name, arguments), answer) in enumerate(made):
         function = {"name": name, "arguments": json.dumps(arguments)}
@@ -176,7 +176,7 @@ def test_what_became_of_a_call_is_read_from_its_answer(
 ) -> None:
     (amount, result) = refunded(desk, (REFUND, answer))
     assert result.transcript is not None
-    assert result.transcript.rounds[0].status == ((status,) if status else ())
+    assert result.transcript.replies[0].status == ((status,) if status else ())
     assert amount == (0 if status else 40)
     assert len(result.not_played) == (status == "failed")
 
@@ -199,7 +199,7 @@ def test_calls_of_one_id_are_answered_in_order(desk: Path) -> None:
         {"role": "tool", "content": "ok"},
     ]
     transcript = Transcript.from_messages(messages)
-    assert transcript.rounds[0].status == ("refused", None)
+    assert transcript.replies[0].status == ("refused", None)
     suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 20}})
     assert score_messages(suite, "one", messages).passed
 
@@ -267,7 +267,7 @@ def test_a_late_answer_to_an_earlier_call_answers_no_written_call(
     result = score_messages(suite, "one", messages)
     assert result.passed
     assert result.transcript is not None
-    assert result.transcript.rounds[1].status == status
+    assert result.transcript.replies[1].status == status
 
 
 @pytest.mark.parametrize("calls", ["refund", 5, True, {"name": "refund"}, ["refund"], [5], [None]])
@@ -334,7 +334,7 @@ def test_a_turn_that_does_not_end(desk: Path) -> None:
     suite = suite_of(desk, {"max_calls": 9}, max_rounds=2)
     trial = score(suite, [LOOK, LOOK])
     assert trial.failure == "unfinished_turn"
-    assert trial.wrong == "end: expected a reply without calls, got calls in all 2 rounds"
+    assert trial.wrong == "end: expected a reply without calls, got calls in every reply"
     suite = suite_of(desk, {"expected_calls": calls(REFUND)})
     trial = score(suite, [REFUND])
     assert (trial.failure, trial.values["conduct"]) == ("unfinished_turn", 0.0)

@@ -13,7 +13,6 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import NO_TOOL
 from pytest_tooleval.record.transcript import CallStatus
 from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_transcript
 
@@ -73,12 +72,12 @@ def test_repeats_need_the_same_tool_and_arguments_one_after_the_other() -> None:
 def test_a_repeat_that_is_answered_differently_is_not_redundant() -> None:
     def redundancy(*contents: str) -> float | None:
         message = {"role": "assistant", "content": None}
-        rounds = [
-            Round(Reply(message=message, calls=(A,)), ({"role": "tool", "content": content},))
+        replies = [
+            Reply(message=message, calls=(A,), answers=({"role": "tool", "content": content},))
             for content in contents
         ]
         case = resolved(None, **CHAIN)
-        return score_transcript(case, Transcript((), tuple(rounds))).values["redundancy_penalty"]
+        return score_transcript(case, Transcript((), tuple(replies))).values["redundancy_penalty"]
 
     assert redundancy("refunded: 20", "refunded: 40") == 0.0
     assert redundancy("working", "working", "done") == pytest.approx(0.1)
@@ -236,12 +235,11 @@ def test_no_other_call_is(replies: list[list[ToolCall]], case: dict[str, Any]) -
 
 def test_to_repeat_what_failed_is_no_surplus() -> None:
     def further(*calls: ToolCall, status: CallStatus | None) -> float | None:
-        rounds = [
-            Round(Reply(message={"role": "assistant"}, calls=(made,)), status=(status,))
-            for made in calls
+        replies = [
+            Reply(message={"role": "assistant"}, calls=(made,), status=(status,)) for made in calls
         ]
         made = resolved(None, **CHAIN)
-        return score_transcript(made, Transcript((), tuple(rounds))).values["no_extra_calls"]
+        return score_transcript(made, Transcript((), tuple(replies))).values["no_extra_calls"]
 
     assert further(C, C, status="failed") == further(C, C, C, status="failed") == 1.0
     assert further(C, C, status="executed") == further(C, C, status=None) == 0.0
@@ -257,11 +255,11 @@ def test_to_repeat_what_a_tool_answered_with_an_error_is_no_surplus() -> None:
             for id, content in zip(ids, contents, strict=True)
         ]
         status: tuple[CallStatus, ...] = ("executed",)
-        rounds = [
-            Round(Reply(message={"role": "assistant"}, calls=(each,)), (answer,), status=status)
+        replies = [
+            Reply(message={"role": "assistant"}, calls=(each,), answers=(answer,), status=status)
             for each, answer in zip(made, answers, strict=True)
         ]
-        transcript = Transcript((), tuple(rounds))
+        transcript = Transcript((), tuple(replies))
         return score_transcript(resolved(None, **CHAIN), transcript).values["no_extra_calls"]
 
     error, ok = '{"error": "503 try again"}', '{"ok": true}'

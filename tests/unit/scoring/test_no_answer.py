@@ -12,7 +12,6 @@ from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import Score
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring import score_messages
 from pytest_tooleval.scoring import score_transcript
@@ -27,9 +26,9 @@ MESSAGE = {"role": "assistant", "content": None}
 
 
 def unanswered(*calls: ToolCall, **case: Any) -> TrialResult:
-    rounds = [Round(Reply(message=MESSAGE, calls=(made,))) for made in calls]
+    replies = [Reply(message=MESSAGE, calls=(made,)) for made in calls]
     return score_transcript(
-        resolved(**case), Transcript((), (*rounds, Round(Reply(message=MESSAGE, no_answer=REFUSED))))
+        resolved(**case), Transcript((), (*replies, Reply(message=MESSAGE, no_answer=REFUSED)))
     )
 
 
@@ -73,7 +72,7 @@ class Politeness:
 
 def test_other_scorers_are_not_asked() -> None:
     case = resolved(expected_tool=None, thresholds={"politeness": 0.0})
-    transcript = Transcript((), (Round(Reply(message=MESSAGE, no_answer=REFUSED)),))
+    transcript = Transcript((), (Reply(message=MESSAGE, no_answer=REFUSED),))
     result = score_transcript(case, transcript, scorers=[Politeness()])
     assert (result.passed, result.values["politeness"]) == (False, 0.0)
 

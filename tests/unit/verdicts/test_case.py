@@ -13,7 +13,6 @@ from pytest_tooleval.record.results import Score
 from pytest_tooleval.record.results import TrialError
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring.thresholds import below
 from pytest_tooleval.scoring.thresholds import missed_thresholds
@@ -144,7 +143,7 @@ def test_a_miss_never_reads_as_if_it_were_none(score: float) -> None:
 
 def unanswered() -> TrialResult:
     reply = Reply(message={}, no_answer=NoAnswer("blocked", "SAFETY: No."))
-    transcript = Transcript((), (Round(reply),))
+    transcript = Transcript((), (reply,))
     return TrialResult(
         scores={"overall": Score(0.0)},
         failure="blocked",

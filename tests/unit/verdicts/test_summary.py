@@ -18,7 +18,6 @@ from pytest_tooleval.record.summary import Fallback
 from pytest_tooleval.record.summary import Mean
 from pytest_tooleval.record.summary import Tokens
 from pytest_tooleval.record.transcript import Reply
-from pytest_tooleval.record.transcript import Round
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.verdicts.summary import rows_document
 from pytest_tooleval.verdicts.summary import summarise
@@ -28,7 +27,7 @@ RUN = Run(id="r", started="now", pytest_tooleval="1", pytest="9", python="3")
 
 def trial(**fields: Any) -> TrialResult:
     reply = Reply(message={"role": "assistant", "content": None}, **fields)
-    return trial_of(Transcript((), (Round(reply),)))
+    return trial_of(Transcript((), (reply,)))
 
 
 def row(outcome: Outcome = "passed", overall: float | None = 1.0, **fields: Any) -> CaseResult:

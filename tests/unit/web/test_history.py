@@ -94,7 +94,7 @@ def test_one_case_is_shown_whole(client: TestClient, keep: Keep) -> None:
     id = keep()
     nodeid = f"{FILE}::paris[claude-3]"
     found = client.get(f"/api/history/{id}/cases", params={"nodeid": nodeid}).json()
-    assert found["trials"][0]["transcript"]["rounds"]
+    assert found["trials"][0]["transcript"]["replies"]
     assert found["trials"][0]["scores"]["overall"]["value"] == 1.0
     assert client.get(f"/api/history/{id}/cases", params={"nodeid": "x\x1b"}).status_code == 404
     assert client.get(f"/api/history/{id}/cases").status_code == 400

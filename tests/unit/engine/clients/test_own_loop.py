@@ -267,7 +267,7 @@ def calls(transcript: Transcript) -> list[tuple[str, object]]:
 
 
 def contents(transcript: Transcript) -> list[object]:
-    return [answer["content"] for each in transcript.rounds for answer in each.answers]
+    return [answer["content"] for each in transcript.replies for answer in each.answers]
 
 
 @pytest.mark.parametrize("name", ["books", "books_later", "in_a_loop_of_its_own", "in_threads"])
@@ -325,7 +325,7 @@ def test_a_forbidden_call_ends_the_run_and_is_not_answered(
     name = "books" if multi_turn else "books_anything"
     transcript = run(runner, folder, name, case)
     assert [made for made, _ in calls(transcript)] == ["search", "book"]
-    assert transcript.rounds[-1].answers == ()
+    assert transcript.replies[-1].answers == ()
     assert not (folder / "sorry.txt").exists()
 
 
@@ -346,7 +346,7 @@ def test_an_agents_own_tool_runs_if_the_case_offers_it_and_the_command_line_allo
     transcript = run_own(runner, folder, "runs_its_own", "Search book wipe")
     assert ran(folder) == ["search", "book"]
     assert [made for made, _ in calls(transcript)] == ["search", "wipe", "book"]
-    status = [each.status for each in transcript.rounds]
+    status = [each.status for each in transcript.replies]
     assert status == [(), ("refused",), (), ()]
     assert contents(transcript) == ['{"error": "there is no tool \'wipe\'"}']
     (folder / "log.txt").unlink()
@@ -358,7 +358,7 @@ def test_an_agents_own_tool_runs_if_the_case_offers_it_and_the_command_line_allo
 def test_a_forbidden_tool_of_an_agents_own_never_runs(runner: Runner, folder: Path) -> None:
     transcript = run_own(runner, folder, "runs_its_own", "search wipe book", forbidden_calls=["search"])
     assert ran(folder) == []
-    assert transcript.rounds[-1].status == ("refused",)
+    assert transcript.replies[-1].status == ("refused",)
     result = score_transcript(chain(forbidden_calls=["search"]), transcript)
     assert result.failure == "forbidden_call"
 
@@ -393,7 +393,7 @@ def test_a_returned_call_that_no_hook_saw_is_not_lost(runner: Runner, folder: Pa
 def test_what_a_guard_stopped_is_not_what_the_suite_answered(runner: Runner, folder: Path) -> None:
     transcript = run(runner, folder, "tries_again_after_its_guard")
     assert contents(transcript) == ["blocked", '{"flight": "OS1"}']
-    assert [each.status for each in transcript.rounds] == [("refused",), ("executed",), ()]
+    assert [each.status for each in transcript.replies] == [("refused",), ("executed",), ()]
 
 
 def test_arguments_that_are_nested_endlessly_are_the_models_mistake(
@@ -487,7 +487,7 @@ def test_a_list_of_messages_is_a_whole_run(runner: Runner, folder: Path) -> None
     transcript = run(runner, folder, "whole_run")
     assert calls(transcript) == [("search", {}), ("book", {})]
     assert contents(transcript) == ["found", "booked"]
-    assert len(transcript.rounds) == 2
+    assert len(transcript.replies) == 2
     assert transcript.no_answer is not None
     assert transcript.no_answer.category == "cut_off"
     assert measures_of(transcript).prompt_tokens == 16
@@ -538,7 +538,7 @@ RUN = [says(None, "book"), TOOL, GO_ON, says("Done.")]
 )
 def test_of_a_returned_run_only_the_prompt_is_cut_off(returned: list[Any]) -> None:
     prompt = [{"role": "system", "content": "You book."}, *EARLIER, SECOND]
-    read = read_result(ModelSpec("agent", callable="a:b"), returned, prompt, 0.0).rounds
+    read = read_result(ModelSpec("agent", callable="a:b"), returned, prompt, 0.0).replies
     made = [each.message.get("tool_calls", [{}])[0].get("function", {}).get("name") for each in read]
     assert made == ["book", None]
 
