@@ -22,7 +22,6 @@ from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.events import Event
 from pytest_tooleval.record.metrics import BUDGETS
 from pytest_tooleval.record.results import NOT_SAID
-from pytest_tooleval.reports.run_text import EXITS
 from pytest_tooleval.reports.text import NOTHING
 from pytest_tooleval.reports.text import WHOLE
 from pytest_tooleval.suite.matchers import MATCHERS
@@ -38,7 +37,7 @@ _PUBLISHED = "https://raw.githubusercontent.com/pytest-tooleval/pytest-tooleval/
 
 
 def results_schema() -> dict[str, Any]:
-    """The schema of the file that `--tooleval-json` writes."""
+    """The schema of a JSON report."""
     return _schema(Document, _RESULTS, "pytest-tooleval results")
 
 
@@ -86,8 +85,6 @@ def words_text() -> str:
 // @ts-check
 // Words that Python says, too: `python tests/generated.py` writes them.
 
-/** @type {{Record<number, string>}} */
-export const ENDINGS = {json.dumps(EXITS)};
 export const ABSENT = {json.dumps(NOTHING)};
 export const NOT_SAID = {json.dumps(NOT_SAID)};
 export const WHOLE = {json.dumps(WHOLE)};

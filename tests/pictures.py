@@ -182,7 +182,7 @@ def screenshots(shots: Callable[..., None]) -> None:
 
 def report(folder: Path) -> None:
     cwd = project(folder)
-    run("pytest --tooleval-html=report.html --tooleval-model=needle-3,qwen2.5-coder-1.5b", cwd)
+    run("pytest --tooleval-report=report.html --tooleval-model=needle-3,qwen2.5-coder-1.5b", cwd)
 
     def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
         page.goto((cwd / "report.html").as_uri())

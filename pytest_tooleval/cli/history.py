@@ -200,7 +200,7 @@ def compare(
 ) -> None:
     """Compare two runs case by case.
 
-    OLD and NEW are runs as in `tooleval show`, or files of --tooleval-json; default: the last two runs.
+    OLD and NEW are runs as in `tooleval show`, or JSON reports; default: the last two runs.
     The exit status is 1 if NEW is significantly worse, or if no case can be compared.
     """
     from ..history import load_side

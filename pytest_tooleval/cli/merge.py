@@ -21,7 +21,6 @@ from ..errors import ToolevalError
 from ..errors import os_reason
 from ..text import counted
 from ..text import printable
-from ..verdicts.options import FORMATS
 from ..verdicts.options import JUDGING
 from ..verdicts.options import OUTPUTS
 from ..verdicts.options import Option
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from ..history import Trends
     from ..record.document import Document
     from ..record.results import KeptCase
+    from ..reports.outputs import Report
     from ..verdicts.given import Baseline
     from ..verdicts.given import Gates
     from ..verdicts.merge import Part
@@ -44,9 +44,8 @@ if TYPE_CHECKING:
     from ..verdicts.sides import Side
 
 _JUNIT = Option("junitxml", "write a report to FILE in the format of JUnit, as pytest does", "FILE")
-_FILES = (*FORMATS, _JUNIT.name)
 _JUDGED = {option.key: option for option in JUDGING}
-_UNWRITTEN = 4  # as pytest with --tooleval-json
+_UNWRITTEN = 4  # as pytest with --tooleval-report
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -90,23 +89,24 @@ def _with_options(options: Sequence[Option]) -> Callable[[_Command], _Command]:
 def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     """Join the shards of a run, and judge it.
 
-    RUN.json are the files of --tooleval-json, one for each shard; a FOLDER means all *.json in it,
+    RUN.json are the JSON reports, one for each shard; a FOLDER means all *.json in it,
     except in hidden folders. They contain the gates of the ini file. The exit status is 1 if the run
     failed, and 2 if the shards cannot be joined: one is missing, duplicate, cut short, or from another
     run.
     """
-    from ..reports.outputs import read_files
+    from ..reports.outputs import check_reports
     from .showing import run_lines
 
     given = {name: value for name, value in options.items() if value not in (None, False, ())}
     store = store_of(folder)
     try:
-        files = read_files({name: given.get(name) for name in _FILES}, Path.cwd())
+        reports = _reports(given)
+        check_reports(reports)
         parts = _shards(runs, given.get("preset"))
         read = {Path(part.path).resolve() for part in parts}
-        for name, file in files.items():
-            if file.resolve() in read:
-                raise ConfigError(f"--{name}={given[name]}: is a shard; name another file")
+        for report in reports:
+            if report.path.resolve() in read:
+                raise ConfigError(f"{report.option}: is a shard; name another file")
         asked = _asked(given, parts[0].shard.judging, store)
     except ConfigError as error:
         raise click.UsageError(printable(_own(str(error)))) from None
@@ -117,10 +117,21 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     own = "failed for reasons other than the models' answers; see its own report"
     print_lines(f"{part}: {own}" for part in parts if part.run.exitstatus)
     trends = _keep(document, cases, store) if asked.keeps else None
-    unwritten = _leave(document, verdict, files, trends, store, given["github"])
+    unwritten = _leave(document, verdict, reports, trends, store, given["github"])
     end = f"FAILED{_why(cases, verdict)}" if document.run.exitstatus else "passed"
     print_lines([f"{counted(len(parts), 'shard')} joined: {end}"])
     raise SystemExit(_UNWRITTEN if unwritten else document.run.exitstatus)
+
+
+def _reports(given: Mapping[str, Any]) -> list[Report]:
+    from ..reports.outputs import Report
+    from ..reports.outputs import report_of
+
+    reports = [report_of(text, Path.cwd()) for text in given.get("report", ())]
+    if _JUNIT.name in given:
+        file = given[_JUNIT.name]
+        reports.append(Report(_JUNIT.name, Path(file), f"--{_JUNIT.name}={file}"))
+    return reports
 
 
 def _shards(runs: Sequence[str], preset: str | None) -> list[Part]:
@@ -254,7 +265,7 @@ def _keep(document: Document, cases: Sequence[KeptCase], store: Path) -> Trends 
 def _leave(
     document: Document,
     verdict: RunVerdict,
-    files: Mapping[str, Path],
+    reports: Sequence[Report],
     trends: Trends | None,
     store: Path,
     github: str,
@@ -264,14 +275,15 @@ def _leave(
     from ..reports.outputs import leave
     from ..reports.outputs import on_github
 
-    others = {format: file for format, file in files.items() if format != "junitxml"}
+    others = [report for report in reports if report.format != _JUNIT.name]
     left = leave(document, others, trends, store.parent, github=on_github(github))
     unwritten = list(map(_own, left.unwritten))
-    if "junitxml" in files:
-        try:
-            write_whole(files["junitxml"], [junit_xml(document, verdict.findings)])
-        except OSError as error:
-            unwritten.append(f"--junitxml={files['junitxml']}: cannot be written: {os_reason(error)}")
+    for report in reports:
+        if report.format == _JUNIT.name:
+            try:
+                write_whole(report.path, [junit_xml(document, verdict.findings)])
+            except OSError as error:
+                unwritten.append(f"{report.option}: cannot be written: {os_reason(error)}")
     for command in left.annotations:
         click.echo(command)  # safe already, and GitHub needs its first characters unchanged
     print_lines(unwritten)

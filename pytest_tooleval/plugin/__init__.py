@@ -73,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # to ask again; it still sends requests concurrently.
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
     compares = settings.baseline is not None and settings.baseline.run is not None
-    if settings.files or settings.estimate or settings.gates.asked or compares:
+    if settings.reports or settings.estimate or settings.gates.asked or compares:
         eval_session(config)
     if settings.events is not None and not hasattr(config, "workerinput"):
         from .events import EventStream

@@ -8,9 +8,9 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable
-from collections.abc import Mapping
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from typing import BinaryIO
 
 import pytest
@@ -35,6 +35,9 @@ from ..text import printable
 from .nodeids import is_case
 from .nodeids import split_nodeid
 
+if TYPE_CHECKING:
+    from ..reports.outputs import Report
+
 _OPTION = "--tooleval-events"
 
 
@@ -56,7 +59,7 @@ class EventStream:
         self._told = 0
         self._reason = ""
         self._problem = ""
-        self._files: Mapping[str, Path] = {}
+        self._reports: Sequence[Report] = ()
         self._unwritten: Sequence[str] = ()
         if sys.platform == "win32":
             # The only signal that a program can send to its child: like Ctrl-C.
@@ -124,8 +127,8 @@ class EventStream:
     def judged(self, gates: Sequence[Gate], baseline: Comparison | None) -> None:
         self._tell(Judged(gates=tuple(gates), baseline=baseline))
 
-    def files_written(self, files: Mapping[str, Path], unwritten: Sequence[str]) -> None:
-        self._files, self._unwritten = files, unwritten
+    def reports_written(self, reports: Sequence[Report], unwritten: Sequence[str]) -> None:
+        self._reports, self._unwritten = reports, unwritten
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self._reason = str(excinfo.value) or excinfo.typename
@@ -146,7 +149,7 @@ class EventStream:
             ended = RunEnded(
                 run=structs.replace(run, exitstatus=int(session.exitstatus) or run.exitstatus),
                 reason=_clean(reason),
-                files={format: str(path) for format, path in self._files.items()},
+                reports=tuple(str(report.path) for report in self._reports),
                 unwritten=tuple(self._unwritten),
             )
             self._tell(ended)

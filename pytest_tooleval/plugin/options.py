@@ -36,7 +36,7 @@ _MODELS = (
         "NAME[,NAME...]",
         many=True,
     ),
-    Option("shard", "run part K of N of the cases, for `tooleval merge`; needs --tooleval-json", "K/N"),
+    Option("shard", "run part K of N of the cases, for `tooleval merge`; needs a JSON report", "K/N"),
 )
 _ASKING = (
     Option(

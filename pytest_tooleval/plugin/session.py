@@ -373,7 +373,7 @@ class EvalSession:
         try:
             self._write_files(session)
             if self.events is not None:
-                self.events.files_written(self.settings.files, self.unwritten)
+                self.events.reports_written(self.settings.reports, self.unwritten)
         finally:
             self._exitstatus = int(session.exitstatus) or self._exitstatus
             if self.keeper is not None:
@@ -428,19 +428,19 @@ class EvalSession:
 
     @cached_property
     def _writes_files(self) -> bool:
-        return bool(self.settings.files) or on_github(self.settings.github)
+        return bool(self.settings.reports) or on_github(self.settings.github)
 
     def _write_files(self, session: pytest.Session) -> None:
         if not self._writes_files:
             return
         document = self.whole_document()
         trends = None
-        if self.keeper is not None and "html" in self.settings.files:
+        if self.keeper is not None and self.settings.writes("html"):
             trends = self.keeper.trends(document)
         others = self.config.pluginmanager.hasplugin("pytest_github_actions_annotate_failures")
         self.unwritten, self.annotations = leave(
             document,
-            self.settings.files,
+            self.settings.reports,
             trends,
             self.config.rootpath,
             github=bool(self.cases) and on_github(self.settings.github),

@@ -23,7 +23,6 @@ from ..verdicts.given import Baseline
 from ..verdicts.given import Gates
 from ..verdicts.given import read_baseline
 from ..verdicts.given import read_gates
-from ..verdicts.options import FORMATS
 from ..verdicts.options import JUDGING
 from ..verdicts.options import read_number
 from .options import DEFAULT_MOST
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
     from ..engine.models.tables import ModelTables
     from ..imports.recorded.run import RecordedRun
+    from ..reports.outputs import Report
     from ..verdicts.sides import Side
 
 # In the controller of xdist: the file in which all processes record what they spend.
@@ -53,7 +53,7 @@ class Settings:
 
     `overrides` are the arguments of `suite.model.Overrides`, which is imported only with a suite.
     `recorded` are runs to judge instead of asking `models`, which are then theirs. `most_trials` is the
-    maximum of `--tooleval-trials=auto`, None without it. `files` are the reports to write, by format.
+    maximum of `--tooleval-trials=auto`, None without it.
     With --tooleval-shard (`part`), limits except `max_cost` are those of the part, and `judging` are the
     gates of the ini file, by option, for `tooleval merge`.
     """
@@ -70,7 +70,7 @@ class Settings:
     gates: Gates
     baseline: Baseline | None
     strict: bool
-    files: Mapping[str, Path]
+    reports: tuple[Report, ...]
     events: str | None
     history: bool
     properties: bool
@@ -89,10 +89,13 @@ class Settings:
         """How often the run may be judged: once per round of --tooleval-trials=auto."""
         return self.most_trials or 1
 
+    def writes(self, format: str) -> bool:
+        return any(report.format == format for report in self.reports)
+
     @property
     def explains(self) -> bool:
         """Whether to explain the scores of cases that passed."""
-        return "json" in self.files or self.events is not None
+        return self.writes("json") or self.events is not None
 
 
 def read_settings(config: pytest.Config) -> Settings:
@@ -163,7 +166,7 @@ def _read(config: pytest.Config, preset: AppliedPreset, part: Part | None) -> Se
         baseline=baseline,
         strict=config.getoption("tooleval_fail_inconclusive")
         or _ini_flag(config, "tooleval_fail_inconclusive"),
-        files=_files(config),
+        reports=_reports(config),
         events=config.getoption("tooleval_events"),
         history=not config.getoption("tooleval_no_history") and _ini_flag(config, "tooleval_history"),
         properties=_properties(config),
@@ -438,13 +441,16 @@ def _baseline(config: pytest.Config, preset: AppliedPreset) -> Baseline | None:
     )
 
 
-def _files(config: pytest.Config) -> dict[str, Path]:
-    given = {format: config.getoption(f"tooleval_{format}") for format in FORMATS}
-    if not any(name is not None for name in given.values()):
-        return {}
-    from ..reports.outputs import read_files
+def _reports(config: pytest.Config) -> tuple[Report, ...]:
+    given = config.getoption("tooleval_report")
+    if not given:
+        return ()
+    from ..reports.outputs import check_reports
+    from ..reports.outputs import report_of
 
-    return read_files(given, config.invocation_params.dir)
+    reports = tuple(report_of(text, config.invocation_params.dir) for text in given)
+    check_reports(reports)
+    return reports
 
 
 def _cassette(config: pytest.Config) -> Path | None:

@@ -38,12 +38,16 @@ def read_part(config: pytest.Config) -> Part | None:
             f"--tooleval-trials=auto: with {_OPTION} no process sees all answers; give a number"
         )
     shows = config.option.collectonly or config.getoption("tooleval_estimate")
-    if config.getoption("tooleval_json") is None and not shows:
+    if not shows and not any(map(_is_json, config.getoption("tooleval_report") or ())):
         raise pytest.UsageError(
-            f"{_OPTION}={given}: a shard is not judged by itself; add --tooleval-json=FILE, which "
-            "`tooleval merge` reads"
+            f"{_OPTION}={given}: a shard is not judged by itself; add --tooleval-report=FILE.json, "
+            "which `tooleval merge` reads"
         )
     return Part(int(number), int(of))
+
+
+def _is_json(report: str) -> bool:
+    return report.startswith("json:") or report.lower().endswith(".json")
 
 
 def take_judging(config: pytest.Config) -> dict[str, Any]:

@@ -218,8 +218,8 @@ def write_summary(reporter: pytest.TerminalReporter, session: EvalSession) -> No
         where = _folder_option(reporter.config)
         reporter.write_line(f"saved as {session.id}; look at it with: tooleval show{where}")
     if not session.unwritten:
-        for format, file in session.settings.files.items():
-            reporter.write_line(f"{_FILES[format]}: {file}")
+        for report in session.settings.reports:
+            reporter.write_line(f"{_FILES[report.format]}: {report.path}")
 
 
 def _folder_option(config: pytest.Config) -> str:

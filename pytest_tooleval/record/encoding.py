@@ -82,9 +82,9 @@ def read_document(path: Path, type: type[_T]) -> _T:
     except OSError as error:
         raise ToolevalError(f"{path}: cannot be read: {os_reason(error)}") from None
     except msgspec.DecodeError as error:
-        raise ToolevalError(f"{path}: not a result document of --tooleval-json: {error}") from None
+        raise ToolevalError(f"{path}: not a JSON report: {error}") from None
     if version is None:
-        raise ToolevalError(f"{path}: not a result document of --tooleval-json: it has no version")
+        raise ToolevalError(f"{path}: not a JSON report: it has no version")
     raise ToolevalError(
         f"{path}: a result document of version {version!r}; this pytest-tooleval reads version "
         f"{VERSION}: run the cases again"

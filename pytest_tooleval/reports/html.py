@@ -60,7 +60,7 @@ _FRAME = """<!doctype html>
 <button type="button" class="theme" id="theme">Theme</button>
 </header>
 <main id="main" tabindex="-1"><noscript><p>This report needs JavaScript. \
-The one of --tooleval-markdown does not.</p></noscript></main>
+The one of --tooleval-report=FILE.md does not.</p></noscript></main>
 <footer>pytest-tooleval {version}</footer>
 <script type="text/plain" id="data">{data}</script>
 <script>{script}</script>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import NamedTuple
@@ -20,28 +20,50 @@ if TYPE_CHECKING:
     from ..history import Trends
 
 
-def read_files(given: Mapping[str, str | None], folder: Path) -> dict[str, Path]:
-    """The files to write, by format. ConfigError for one that cannot be written, before the run."""
-    files: dict[str, Path] = {}
-    for format, name in given.items():
-        if name is None:
-            continue
-        option = f"--tooleval-{format}"
-        if not name.strip():
-            raise ConfigError(f"{option}=: expected the name of a file, got nothing")
-        path = Path(folder, name)
-        other = next((each for each, file in files.items() if file.resolve() == path.resolve()), None)
-        if other is not None:
-            raise ConfigError(f"--tooleval-{other} and {option} name the same file, {path}")
+_ENDINGS = {".json": "json", ".html": "html", ".md": "markdown", ".csv": "csv"}
+
+
+class Report(NamedTuple):
+    """A file to write; `option` names it in messages."""
+
+    format: str
+    path: Path
+    option: str
+
+
+def report_of(text: str, folder: Path) -> Report:
+    """Read `FILE` or `FORMAT:FILE`. ConfigError for an unknown format."""
+    option = f"--tooleval-report={text}"
+    format, colon, name = text.partition(":")
+    if not (colon and format in _ENDINGS.values()):
+        format, name = _ENDINGS.get(Path(text).suffix.lower(), ""), text
+    if not name.strip():
+        raise ConfigError(f"{option}: expected the name of a file, got nothing")
+    if not format:
+        raise ConfigError(
+            f"{option}: expected a file that ends in {', '.join(_ENDINGS)}, or its format and a colon "
+            f"before it: {', '.join(_ENDINGS.values())}"
+        )
+    return Report(format, Path(folder, name), option)
+
+
+def check_reports(reports: Sequence[Report]) -> None:
+    """ConfigError for a report that cannot be written, before anything runs."""
+    options: dict[Path, str] = {}
+    for report in reports:
         try:
-            _check_writable(path, f"{option}={name}")
+            path = report.path.resolve()
+            _check_writable(path, report.option)
         except OSError as error:  # a name that is too long, for instance
-            raise ConfigError(f"{option}={name[:80]}: {os_reason(error)}") from None
-        files[format] = path
-    return files
+            raise ConfigError(f"{report.option[:80]}: {os_reason(error)}") from None
+        if path in options:
+            raise ConfigError(f"{options[path]} and {report.option} name the same file")
+        options[path] = report.option
 
 
 def _check_writable(path: Path, option: str) -> None:
+    if path.name.lower().endswith(".tooleval.json"):
+        raise ConfigError(f"{option}: *.tooleval.json are suites; choose another name")
     if path.is_dir():
         raise ConfigError(f"{option}: expected the name of a file, got a folder")
     above = next(folder for folder in path.parents if folder.exists())
@@ -49,13 +71,13 @@ def _check_writable(path: Path, option: str) -> None:
         raise ConfigError(f"{option}: cannot write to {above}")
 
 
-def _write_files(files: Mapping[str, Path], document: Document, trends: Trends | None) -> list[str]:
+def _write_reports(reports: Sequence[Report], document: Document, trends: Trends | None) -> list[str]:
     problems = []
-    for format, path in files.items():
+    for report in reports:
         try:
-            write_whole(path, report_parts(format, document, trends))
+            write_whole(report.path, report_parts(report.format, document, trends))
         except OSError as error:
-            problems.append(f"--tooleval-{format}={path}: cannot be written: {os_reason(error)}")
+            problems.append(f"{report.option}: cannot be written: {os_reason(error)}")
     return problems
 
 
@@ -93,19 +115,19 @@ class Left(NamedTuple):
 
 def leave(
     document: Document,
-    files: Mapping[str, Path],
+    reports: Sequence[Report],
     trends: Trends | None,
     root: Path,
     *,
     github: bool,
     failures: bool = True,
 ) -> Left:
-    """Write the files and, with `github`, the step summary and annotations.
+    """Write the reports and, with `github`, the step summary and annotations.
 
     The document's file names are relative to `root`. `failures=False` leaves out annotations of
     failures, which another plugin makes.
     """
-    unwritten = _write_files(files, document, trends)
+    unwritten = _write_reports(reports, document, trends)
     if not github:
         return Left(unwritten, [])
     try:

@@ -85,7 +85,7 @@ def _read(decoder: msgspec.json.Decoder[_T], case: msgspec.Raw, file: str) -> _T
     try:
         return decoder.decode(case)
     except msgspec.DecodeError as error:
-        raise ToolevalError(f"{file}: not a result document of --tooleval-json: {error}") from None
+        raise ToolevalError(f"{file}: not a JSON report: {error}") from None
 
 
 def check_parts(parts: Sequence[Part]) -> None:

@@ -100,10 +100,12 @@ JUDGING = (
     ),
 )
 OUTPUTS = (
-    Option("json", "all results as one JSON document", "FILE"),
-    Option("html", "a report as one HTML page", "FILE"),
-    Option("markdown", "a summary for a pull request", "FILE"),
-    Option("csv", "one row per trial", "FILE"),
+    Option(
+        "report",
+        "write a report: .json, .html, .md or .csv, or any name after json:, html:, ...; repeatable",
+        "[FORMAT:]FILE",
+        many=True,
+    ),
     Option(
         "github",
         "annotations and summary of GitHub Actions (default: auto)",
@@ -112,4 +114,3 @@ OUTPUTS = (
     ),
     Option("no-history", "do not keep this run in .tooleval/history.db"),
 )
-FORMATS = tuple(option.name for option in OUTPUTS if option.metavar == "FILE")

@@ -452,7 +452,7 @@ def test_without_scripts_the_page_says_where_else_to_look(browser: Browser, rich
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(rich.as_uri())
-    assert "--tooleval-markdown" in page.locator("noscript").inner_text()
+    assert "--tooleval-report=FILE.md" in page.locator("noscript").inner_text()
     context.close()
 
 

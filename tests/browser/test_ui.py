@@ -48,7 +48,7 @@ def counted(count: int, **fields: Any) -> dict[str, Any]:
 
 def pytest_scores(folder: Path, *arguments: str) -> dict[str, Any]:
     """Outcome and scores by case, as pytest has them."""
-    command = [sys.executable, "-m", "pytest", "-q", "--tooleval-json=out.json", *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", "--tooleval-report=out.json", *arguments]
     done = subprocess.run(
         [*command, "-p", "no:cacheprovider"],
         cwd=folder,

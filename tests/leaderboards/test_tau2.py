@@ -271,7 +271,7 @@ def test_result_files_are_judged_as_by_the_benchmark(domain: Domain, tmp_path: P
         each for each in suite["test_cases"] if each["id"] in [t.id for t, _, _ in runs]
     ]
     (tmp_path / "small.tooleval.json").write_text(json.dumps(suite))
-    options = ["--tooleval-transcripts=results.json", "--tooleval-json=out.json"]
+    options = ["--tooleval-transcripts=results.json", "--tooleval-report=out.json"]
     command = [sys.executable, "-m", "pytest", *options]
     subprocess.run(command, check=False, cwd=tmp_path, capture_output=True)
     rows = json.loads((tmp_path / "out.json").read_text())["cases"]

@@ -36,9 +36,9 @@ def test_outcomes_are_as_without(project: Project, name: str, way: str) -> None:
     project.suite(*(right(f"c{i}") for i in range(4)), file="more.tooleval.json", name="More")
     project.write("test_plain.py", "def test_plain(): pass\n")
     if way not in _alone:
-        project.run_subprocess(*WAYS[way], "--tooleval-json=out.json")
+        project.run_subprocess(*WAYS[way], "--tooleval-report=out.json")
         _alone[way] = _verdicts(project)
-    options = [*WAYS[way], "--tooleval-json=out.json", *plugins, *NEIGHBOURS[name].split()]
+    options = [*WAYS[way], "--tooleval-report=out.json", *plugins, *NEIGHBOURS[name].split()]
     result = project.run_subprocess(*options)
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     assert result.ret == pytest.ExitCode.TESTS_FAILED

@@ -39,7 +39,7 @@ def flaky(project: Project) -> Project:
 )
 def test_the_last_run_holds(flaky: Project, options: tuple[str, str]) -> None:
     flaky.suite(right("a"))
-    result = run(flaky, *options, "--tooleval-json=out.json", "--tooleval-cassette=tapes")
+    result = run(flaky, *options, "--tooleval-report=out.json", "--tooleval-cassette=tapes")
     assert result.ret == pytest.ExitCode.OK
     assert (flaky.rows()["a[agent]"]["outcome"], len(flaky.calls)) == ("passed", 2)
 
@@ -58,7 +58,7 @@ def test_a_retry_without_an_answer_is_no_pass(project: Project) -> None:
         """,
     )
     project.suite(wrong("a"))
-    result = run(project, "pytest-retry", "--retries=1", "--tooleval-json=out.json")
+    result = run(project, "pytest-retry", "--retries=1", "--tooleval-report=out.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert project.rows()["a[agent]"]["outcome"] == "error"
 

@@ -74,7 +74,7 @@ def test_broken_suites_are_collection_errors_with_their_places(project: Project)
     for number, content in enumerate(SAMPLE.values()):
         (project.path / f"bad{number}.tooleval.json").write_bytes(content)
     project.suite(right("fine"))
-    result = project.run("--tooleval-json=out.json")
+    result = project.run("--tooleval-report=out.json")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.assert_outcomes(errors=len(SAMPLE))
     text = result.stdout.str() + result.stderr.str()

@@ -51,7 +51,7 @@ def test_reports_come_in_order_though_answers_do_not(project: Project) -> None:
 
 def test_trials_of_a_case_run_at_the_same_time(project: Project) -> None:
     project.suite(right("one", delay=1), trials=4)
-    project.run("--tooleval-json=out.json").assert_outcomes(passed=1)
+    project.run("--tooleval-report=out.json").assert_outcomes(passed=1)
     assert max(project.log("flight")) == 4
     trials = project.rows()["one[agent]"]["trials"]
     assert [trial["trial"] for trial in trials] == [0, 1, 2, 3]
@@ -62,7 +62,7 @@ def test_stopping_early_cancels_what_is_in_flight(project: Project, option: str)
     cases = [wrong("first"), *(right(f"c{i}", delay=120) for i in range(5))]
     project.suite(*cases)
     begin = time.monotonic()
-    result = project.run(option, "--tooleval-json=out.json")
+    result = project.run(option, "--tooleval-report=out.json")
     assert time.monotonic() - begin < 60
     result.assert_outcomes(failed=1)
     assert sorted(project.rows()) == ["first[agent]"]

@@ -30,7 +30,7 @@ def test_what_is_recorded_is_not_asked_again(project: Project) -> None:
     project.run(CASSETTE).assert_outcomes(passed=1, failed=1)
     assert len(entries(project)) == 2
     project.forget_calls()
-    result = project.run(CASSETTE, "--tooleval-record=none", "--tooleval-json=out.json")
+    result = project.run(CASSETTE, "--tooleval-record=none", "--tooleval-report=out.json")
     result.assert_outcomes(passed=1, failed=1)
     assert project.calls == []
     assert project.rows()["a[agent]"]["trials"][0]["cached"] is True
@@ -218,7 +218,7 @@ def test_a_rerun_asks_anew(project: Project) -> None:
     project.suite(wrong("a"))
     project.run(CASSETTE)
     project.forget_calls()
-    result = project.run(CASSETTE, "--reruns=2", "--tooleval-json=out.json")
+    result = project.run(CASSETTE, "--reruns=2", "--tooleval-report=out.json")
     assert result.parseoutcomes()["failed"] == 1
     assert len(project.calls) == 2
     assert len(project.document()["cases"]) == 1

@@ -52,7 +52,7 @@ def test_a_run_is_told_from_its_start_to_its_end(project: Project) -> None:
     project.suite(right("a"), wrong("b"), raising("c"), right("d", skip="not now"))
     project.write("test_other.py", "def test_other(): pass")
     options = (
-        "--tooleval-json=out.json",
+        "--tooleval-report=out.json",
         "--tooleval-fail-under=overall=0.2",
         "--tooleval-max-errors=2",
     )
@@ -81,7 +81,7 @@ def test_a_run_is_told_from_its_start_to_its_end(project: Project) -> None:
     assert len(judged.gates) == 3
     assert isinstance(ended, RunEnded)
     assert (ended.run.id, ended.run.exitstatus, ended.reason) == (started.run.id, 0, "")
-    assert ended.files == {"json": str(project.path / "out.json")}
+    assert ended.reports == (str(project.path / "out.json"),)
     assert "events" not in ended.run.options
 
 

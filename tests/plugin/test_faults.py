@@ -109,7 +109,7 @@ def test_a_reader_that_goes_takes_nothing_along(project: Project) -> None:
     project.suite(
         right("quick"), case("slow", {"calls": [call(city="Paris")], "until": "go"}), right("c")
     )
-    args = ("-v", "--tooleval-model=agent", "--tooleval-json=out.json")
+    args = ("-v", "--tooleval-model=agent", "--tooleval-report=out.json")
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *args],
         cwd=project.path,
@@ -136,9 +136,9 @@ def test_a_reader_that_goes_takes_nothing_along(project: Project) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
 def test_a_full_disk_costs_no_other_report(project: Project) -> None:
     project.suite(right("a"))
-    result = project.run("--tooleval-json=/dev/full", "--tooleval-markdown=out.md")
+    result = project.run("--tooleval-report=json:/dev/full", "--tooleval-report=out.md")
     result.assert_outcomes(passed=1)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["--tooleval-json=/dev/full: cannot be written: No space left *"])
+    result.stdout.fnmatch_lines(["--tooleval-report=json:/dev/full: cannot be written: No space left *"])
     assert "agent" in (project.path / "out.md").read_text(encoding="utf-8")
     assert History(project.path / ".tooleval").runs()

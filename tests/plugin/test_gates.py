@@ -35,7 +35,7 @@ def test_without_a_metric_the_share_of_cases_that_pass_is_gated(three: Project) 
 
 
 def test_a_gate_that_holds_lets_misses_pass(three: Project) -> None:
-    result = three.run("--tooleval-fail-under=overall=0.8", "--tooleval-json=out.json")
+    result = three.run("--tooleval-fail-under=overall=0.8", "--tooleval-report=out.json")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
@@ -87,7 +87,7 @@ def test_a_gate_that_fails_is_a_failure(three: Project, workers: Sequence[str]) 
         "-s",
         "--tooleval-fail-under=overall=0.9",
         "--junitxml=out.xml",
-        "--tooleval-json=out.json",
+        "--tooleval-report=out.json",
     )
     result = run(*options, *workers)
     result.stdout.fnmatch_lines(["*finish: 1", "summary: 1"])
@@ -108,7 +108,7 @@ def test_a_gate_that_fails_is_a_failure(three: Project, workers: Sequence[str]) 
 
 def test_each_model_has_its_own_gate(three: Project) -> None:
     three.run(
-        "--tooleval-fail-under=overall=0.8", "--tooleval-json=out.json", model="agent,builtin/lexical"
+        "--tooleval-fail-under=overall=0.8", "--tooleval-report=out.json", model="agent,builtin/lexical"
     )
     assert gates(three) == {"overall of agent": True, "overall of builtin/lexical": True}
 
@@ -134,7 +134,9 @@ FAILED = {
 
 @pytest.mark.parametrize(("asked", "ret"), [(PASSED, 0), (FAILED, 1)])
 def test_scopes_and_metrics(three: Project, asked: dict[str, str], ret: int) -> None:
-    result = three.run(*(f"--tooleval-fail-under={gate}" for gate in asked), "--tooleval-json=out.json")
+    result = three.run(
+        *(f"--tooleval-fail-under={gate}" for gate in asked), "--tooleval-report=out.json"
+    )
     assert gates(three) == dict.fromkeys(asked.values(), ret == 0)
     assert len(three.document()["gates"]) == len(asked)
     assert result.ret == ret
@@ -148,7 +150,7 @@ def test_a_selection_is_told(three: Project) -> None:
 
 def test_errors_block_a_gate(project: Project) -> None:
     project.suite(right("a"), right("b"), raising("c"))
-    result = project.run("--tooleval-fail-under=overall=0.5", "--tooleval-json=out.json")
+    result = project.run("--tooleval-fail-under=overall=0.5", "--tooleval-report=out.json")
     assert result.ret == 1
     result.assert_outcomes(passed=2, errors=1, failed=1)
     message = "gate FAILED: overall of agent: 1.00 >= 0.50, over 2 of 3 cases; 1 case without an answer*"
@@ -159,7 +161,7 @@ def test_errors_block_a_gate(project: Project) -> None:
 @pytest.mark.parametrize("gate", [(), ("--tooleval-fail-under=overall=0.5",)])
 def test_errors_may_be_allowed(project: Project, allowed: str, ret: int, gate: Sequence[str]) -> None:
     project.suite(right("a"), right("b"), raising("c"))
-    result = project.run(f"--tooleval-max-errors={allowed}", "--tooleval-json=out.json", *gate)
+    result = project.run(f"--tooleval-max-errors={allowed}", "--tooleval-report=out.json", *gate)
     assert result.ret == ret
     assert project.rows()["c[agent]"]["outcome"] == "error"
     result.stdout.fnmatch_lines(["*2 passed*1 error (tolerated)*"])
@@ -174,7 +176,7 @@ def test_a_suite_that_cannot_be_scored_stays_an_error(project: Project) -> None:
 
 
 def test_with_confidence_a_gate_may_be_inconclusive(three: Project) -> None:
-    options = ("--tooleval-fail-under=tool_selection=0.9", "--tooleval-json=out.json")
+    options = ("--tooleval-fail-under=tool_selection=0.9", "--tooleval-report=out.json")
     assert three.run(*options).ret == 0
     message = (
         "tool_selection of agent: 1.00, its 95% interval from 0.44 to 1.00 includes 0.90, over 3 cases; "
@@ -209,7 +211,7 @@ def test_first_failure_does_not_end_a_run_with_a_gate(three: Project) -> None:
 
 def test_a_run_cut_short_is_not_judged(project: Project) -> None:
     project.suite(raising("a"), right("b"))
-    result = project.run("-x", "--tooleval-fail-under=overall=0.8", "--tooleval-json=out.json")
+    result = project.run("-x", "--tooleval-fail-under=overall=0.8", "--tooleval-report=out.json")
     assert result.ret != 0
     result.stdout.fnmatch_lines(["gates and baseline were not judged: the run was cut short"])
     assert project.document()["gates"] == []
@@ -288,7 +290,7 @@ def test_github_gets_annotations_and_a_summary(three: Project, monkeypatch: pyte
     quiet.stdout.no_fnmatch_line("::*")
 
 
-@pytest.mark.parametrize("option", ["-q", "--tooleval-json=out.json"])
+@pytest.mark.parametrize("option", ["-q", "--tooleval-report=out.json"])
 def test_github_gets_annotations_of_a_plain_run(
     three: Project, monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
@@ -304,7 +306,7 @@ def test_github_gets_annotations_of_a_plain_run(
 def test_suites_of_one_name_are_judged_apart(project: Project) -> None:
     project.suite(*(right(id) for id in "abcd"))
     project.suite(wrong("e"), file="below/weather.tooleval.json")
-    result = project.run("--tooleval-fail-under=suite:overall=0.8", "--tooleval-json=out.json")
+    result = project.run("--tooleval-fail-under=suite:overall=0.8", "--tooleval-report=out.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     name = project.document()["suites"][0]["suite"]
     assert gates(project) == {
@@ -381,9 +383,11 @@ def test_a_failed_gate_is_not_remembered_as_a_failed_test(three: Project) -> Non
 
 
 def test_reports_that_share_a_file(three: Project) -> None:
-    result = three.run("--tooleval-json=one", "--tooleval-csv=one")
+    result = three.run("--tooleval-report=json:one", "--tooleval-report=csv:one")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--tooleval-json and --tooleval-csv name the same file*"])
+    result.stderr.fnmatch_lines(
+        ["*--tooleval-report=json:one and --tooleval-report=csv:one name the same file*"]
+    )
 
 
 def test_files_of_one_name_outside_the_root_are_told_apart(project: Project) -> None:
@@ -403,7 +407,7 @@ def test_files_of_one_name_outside_the_root_are_told_apart(project: Project) -> 
 @pytest.mark.parametrize("option", ["--setup-plan", "--setup-only"])
 def test_what_only_shows_fixtures_judges_and_keeps_nothing(project: Project, option: str) -> None:
     project.suite(right("a"), right("b", skip=True))
-    result = project.run(option, "--tooleval-fail-under=overall=0.9", "--tooleval-json=out.json")
+    result = project.run(option, "--tooleval-fail-under=overall=0.9", "--tooleval-report=out.json")
     assert result.ret == pytest.ExitCode.OK
     assert project.calls == []
     assert not (project.path / "out.json").exists()
@@ -430,5 +434,5 @@ def test_a_share_of_passed_cases_counts_weights_and_says_so(project: Project) ->
 
 def test_a_share_of_errors_is_a_number_in_reports(project: Project) -> None:
     project.suite(right("a"), right("b"), raising("c"), wrong("d"))
-    project.run("--tooleval-max-errors=30%", "--tooleval-json=out.json")
+    project.run("--tooleval-max-errors=30%", "--tooleval-report=out.json")
     assert [gate["needed"] for gate in project.document()["gates"]] == [1]

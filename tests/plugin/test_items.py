@@ -171,7 +171,7 @@ def test_the_markers_option_lists_ours(project: Project) -> None:
 def test_two_files_may_hold_the_same_ids(project: Project) -> None:
     project.suite(right("same"), file="a.tooleval.json")
     project.suite(right("same"), file="sub/a.tooleval.json")
-    project.run("--tooleval-json=out.json").assert_outcomes(passed=2)
+    project.run("--tooleval-report=out.json").assert_outcomes(passed=2)
     nodes = [row["nodeid"] for row in project.document()["cases"]]
     assert sorted(nodes) == ["a.tooleval.json::same[agent]", "sub/a.tooleval.json::same[agent]"]
 

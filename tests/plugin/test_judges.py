@@ -72,7 +72,7 @@ def serve(desk: Project, server: MockServer) -> None:
 
 def test_a_played_user_and_a_judge(desk: Project) -> None:
     tape = ("--tooleval-cassette=tape", "--tooleval-trials=2", *CAST)
-    models = ("--tooleval-model=careful,careless", "--tooleval-json=out.json")
+    models = ("--tooleval-model=careful,careless", "--tooleval-report=out.json")
     with MockServer(script=script) as server:
         serve(desk, server)
         first = desk.run(*models, *tape, model=None)
@@ -101,7 +101,7 @@ def test_a_played_user_and_a_judge(desk: Project) -> None:
 def test_their_money_is_counted_apart(desk: Project) -> None:
     with MockServer(script=script) as server:
         serve(desk, server)
-        result = desk.run("--tooleval-json=out.json", *CAST, model="careful")
+        result = desk.run("--tooleval-report=out.json", *CAST, model="careful")
         result.assert_outcomes(passed=1)
         assert server.requests == 7
     document = desk.document()
@@ -140,7 +140,7 @@ def test_their_line_says_what_was_paid(project: Project, passed: object, asked: 
     turn = {"prompt": "Pay me.", "expected_text": [{"$judge": RUBRIC}]}
     suite = {"name": "s", "test_cases": [{"id": "t", "turns": [turn]}]}
     project.write("s.tooleval.json", json.dumps(suite))
-    options = ("--tooleval-cassette=tape", "--tooleval-trials=2", "--tooleval-json=out.json", CAST[0])
+    options = ("--tooleval-cassette=tape", "--tooleval-trials=2", "--tooleval-report=out.json", CAST[0])
     for paid in (asked, asked if passed == "yes" else 0):
         result = project.run(*options, model="careful")
         spent = project.document()["run"]["spent"]

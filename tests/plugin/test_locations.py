@@ -27,7 +27,7 @@ def line_of(project: Project, text: str, file: str = "weather.tooleval.json") ->
 def test_reports_name_the_line_on_which_the_case_begins(project: Project) -> None:
     project.suite(right("a"), wrong("b"))
     line = line_of(project, '"id": "b"') - 1
-    result = project.run("--tooleval-json=out.json", "--tb=short")
+    result = project.run("--tooleval-report=out.json", "--tb=short")
     result.stdout.fnmatch_lines([f"weather.tooleval.json:{line}: b on agent"])
     row = project.rows()["b[agent]"]
     assert (row["file"], row["line"]) == ("weather.tooleval.json", line)
@@ -110,7 +110,7 @@ def test_junit_holds_scores_as_properties(project: Project) -> None:
 )
 def test_hostile_output_stays_text(project: Project, script: dict[str, object]) -> None:
     project.suite(case("a", script), case("b", script, expected_tool=None, expected_params=None))
-    result = project.run("--junitxml=out.xml", "--tooleval-json=out.json", "-vv", "-rA", "--color=no")
+    result = project.run("--junitxml=out.xml", "--tooleval-report=out.json", "-vv", "-rA", "--color=no")
     outcomes = result.parseoutcomes()
     assert sum(outcomes.get(word, 0) for word in ("failed", "errors", "passed")) == 2
     shown = result.stdout.str() + result.stderr.str()
@@ -129,7 +129,7 @@ def test_hostile_suite_text_stays_text(project: Project) -> None:
         {**wrong("a"), "prompt": f"Weather? {HOSTILE}".replace("\ud83d", "")},
         name="Suite \x1b[31m\u202e",
     )
-    result = project.run("-vv", "-rA", "--junitxml=out.xml", "--color=no", "--tooleval-json=out.json")
+    result = project.run("-vv", "-rA", "--junitxml=out.xml", "--color=no", "--tooleval-report=out.json")
     result.assert_outcomes(failed=1)
     for harmful in ("\x1b", "\u202e", "\x9b"):
         assert harmful not in result.stdout.str()
@@ -164,7 +164,7 @@ def test_objects_nested_deeply_lose_no_results(
     )
     project.write("tooleval.toml", '[models.deep]\ncallable = "deep:answer"\n')
     project.suite(right("a"))
-    args = ("--tooleval-json=out.json", *(("--tooleval-cassette=tapes",) if cassette else ()))
+    args = ("--tooleval-report=out.json", *(("--tooleval-cassette=tapes",) if cassette else ()))
     result = project.run(*args, model="deep")
     outcomes = result.parseoutcomes()
     assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == 1

@@ -24,7 +24,7 @@ from .project import right
 from .project import wrong
 
 MODELS = "agent,other"
-FILES = ("--tooleval-json=whole.json", "--junitxml=whole.xml")
+FILES = ("--tooleval-report=whole.json", "--junitxml=whole.xml")
 # One call for each case, by what its prompt says, without a look at a script.
 _AGENT = """
 def answer(messages, tools):
@@ -43,7 +43,7 @@ def run_shards(project: Project, of: int, *options: str, model: str | None = "ag
     """All shards, into the folder `shards`; each passes."""
     run = project.run_subprocess if "-n" in options else project.run
     for number in range(1, of + 1):
-        files = (f"--tooleval-json=shards/{number}.json", f"--tooleval-shard={number}/{of}")
+        files = (f"--tooleval-report=shards/{number}.json", f"--tooleval-shard={number}/{of}")
         result = run(*files, *options, model=model)
         assert result.ret == 0, result.stdout.str()
 
@@ -81,7 +81,7 @@ def same_run(whole: dict[str, Any], merged: dict[str, Any]) -> None:
         assert merged["run"][field] == whole["run"][field], field
     assert merged["run"]["spent"].keys() == whole["run"]["spent"].keys()
     options = [
-        {k: v for k, v in each["run"]["options"].items() if k not in ("json", "no-history")}
+        {k: v for k, v in each["run"]["options"].items() if k not in ("report", "no-history")}
         for each in (whole, merged)
     ]
     assert options[0] == options[1]
@@ -119,10 +119,10 @@ def test_replayed_cases_of_two_models(project: Project) -> None:
     outcomes = {row["outcome"] for row in document["cases"]}
     assert outcomes == {"passed", "failed", "error", "skipped"}
     assert {gate["verdict"] for gate in document["gates"]} == {"passed", "failed"}
-    own = ("--json=merged.json", "--junitxml=merged.xml", *(f"--{gate}" for gate in GATES))
+    own = ("--report=merged.json", "--junitxml=merged.xml", *(f"--{gate}" for gate in GATES))
     for workers in ((), ("-n", "2")):
         for number in range(1, 5):
-            files = (f"--tooleval-json=shards/{number}.json", f"--tooleval-shard={number}/4")
+            files = (f"--tooleval-report=shards/{number}.json", f"--tooleval-shard={number}/4")
             assert project.run_subprocess(*options, *files, *workers, model=MODELS).ret == 0
         merged = merge("shards", *own)
         assert merged.exit_code == whole.ret, merged.stderr
@@ -148,7 +148,7 @@ def test_replayed_cases_of_two_models(project: Project) -> None:
 def test_gates_baselines_and_exit_status(project: Project, gates: Sequence[str]) -> None:
     cases = [right(f"c{i}", trials=2) for i in range(7)]
     project.suite(*cases, right("e"), right("f", xfail="known"), right("s", skip="not now"))
-    assert project.run("--tooleval-json=old.json").ret == 0
+    assert project.run("--tooleval-report=old.json").ret == 0
     history = History(project.path / ".tooleval")
     history.tag(history.find("latest"), "release-1")
     project.script("What is the weather in Paris? (c1)", calls=[])
@@ -160,7 +160,7 @@ def test_gates_baselines_and_exit_status(project: Project, gates: Sequence[str])
     whole = project.run(*typed, *options, "--tooleval-no-history", *FILES)
     run_shards(project, 3, *options)
     own = [f"--{gate}" for gate in gates]
-    merged = merge("shards", *own, "--json=merged.json", "--junitxml=merged.xml")
+    merged = merge("shards", *own, "--report=merged.json", "--junitxml=merged.xml")
     assert merged.exit_code == whole.ret, merged.stderr
     same_run(project.document("whole.json"), project.document("merged.json"))
     same_junit(project)
@@ -176,7 +176,7 @@ def test_one_run_in_the_history_with_its_reports_and_annotations(project: Projec
     )
     project.suite(right("a"), wrong("b"), right("c"), raising("d"))
     run_shards(project, 2)
-    files = ("--html=out.html", "--csv=out.csv", "--markdown=out.md", "--json=out.json")
+    files = ("--report=out.html", "--report=out.csv", "--report=out.md", "--report=out.json")
     result = merge("shards/1.json", "shards/2.json", "--github=always", *files)
     assert result.exit_code == 1
     assert "::error file=weather.tooleval.json" in result.stdout
@@ -212,7 +212,7 @@ def test_gates_of_the_ini_file_are_judged_by_the_merge(project: Project) -> None
     project.write("pytest.ini", ini)
     whole = project.run("--tooleval-no-history", *FILES)
     run_shards(project, 2)
-    merged = merge("shards", "--json=merged.json", "--junitxml=merged.xml")
+    merged = merge("shards", "--report=merged.json", "--junitxml=merged.xml")
     assert merged.exit_code == whole.ret == 1
     assert "not compared with a baseline" in merged.stdout
     assert project.document("whole.json")["gates"] == project.document("merged.json")["gates"]
@@ -224,7 +224,7 @@ def test_what_fails_beside_the_cases_fails_the_merge(project: Project) -> None:
     project.suite(right("a"), right("b"))
     project.write("test_plain.py", "def test_plain(): assert 0")
     for number in (1, 2):
-        files = (f"--tooleval-json=shards/{number}.json", f"--tooleval-shard={number}/2")
+        files = (f"--tooleval-report=shards/{number}.json", f"--tooleval-shard={number}/2")
         assert project.run(*files).ret == 1
     merged = merge("shards")
     assert merged.exit_code == 1
@@ -246,7 +246,7 @@ def test_shards_that_cannot_be_joined(project: Project) -> None:
     third = shards / "3.json"
 
     def refused(message: str, *arguments: str) -> None:
-        result = merge(*(arguments or ("shards",)), "--json=merged.json")
+        result = merge(*(arguments or ("shards",)), "--report=merged.json")
         assert result.exit_code == 2, result.stdout
         assert message in result.stderr
         assert not (project.path / "merged.json").exists()
@@ -264,30 +264,30 @@ def test_shards_that_cannot_be_joined(project: Project) -> None:
     )
     _edit(third, lambda each: each["run"]["models"][0].update(calls="callable:other"))
     refused("shards/3.json (shard 3/3): models: agent=callable:other, but callable:my_agent")
-    project.run("--tooleval-json=shards/3.json", "--tooleval-shard=3/3", "--tooleval-trials=2")
+    project.run("--tooleval-report=shards/3.json", "--tooleval-shard=3/3", "--tooleval-trials=2")
     refused(f"shards/3.json (shard 3/3): options: trials=2, but none in {first}")
-    project.run("--tooleval-json=shards/3.json", "--tooleval-shard=3/3", "-k", "not c0")
+    project.run("--tooleval-report=shards/3.json", "--tooleval-shard=3/3", "-k", "not c0")
     refused(f"shards/3.json (shard 3/3): a different selection of cases than {first}")
-    project.run("--tooleval-json=shards/3.json", "--tooleval-shard=3/4")
+    project.run("--tooleval-report=shards/3.json", "--tooleval-shard=3/4")
     refused(f"shards/3.json (shard 3/4): number of shards: 4, but 3 in {first}")
     project.suite(*cases, right("c6"))
-    project.run("--tooleval-json=shards/3.json", "--tooleval-shard=3/3")
+    project.run("--tooleval-report=shards/3.json", "--tooleval-shard=3/3")
     refused(f"shards/3.json (shard 3/3): weather.tooleval.json differs from the one of {first}")
-    project.run("--tooleval-json=shards/3.json")
+    project.run("--tooleval-report=shards/3.json")
     refused("shards/3.json: not a shard; run pytest with --tooleval-shard")
-    project.run("--tooleval-json=shards/3.json", "--tooleval-shard=3/3", "gone")
+    project.run("--tooleval-report=shards/3.json", "--tooleval-shard=3/3", "gone")
     refused("shards/3.json: shard 3/3 ended before it selected cases (exit status 4)")
     _edit(third, lambda each: each["cases"][0].update(outcome="fine"))
-    refused("shards/3.json: not a result document of --tooleval-json: Invalid enum value 'fine'")
+    refused("shards/3.json: not a JSON report: Invalid enum value 'fine'")
     _edit(third, lambda each: each["cases"][0]["trials"][0].update(scores=5))
-    refused("shards/3.json: not a result document of --tooleval-json: Expected `object`, got `int`")
+    refused("shards/3.json: not a JSON report: Expected `object`, got `int`")
     _edit(third, lambda each: each["cases"][0].update(nodeid=each["cases"][1]["nodeid"]))
     refused("together they have 5 of 6 cases")
     third.write_text("{}")
-    refused("shards/3.json: not a result document of --tooleval-json")
+    refused("shards/3.json: not a JSON report")
     refused("Error: none: cannot be read", "none")
     refused("--fail-under=2: expected", "shards", "--fail-under=2")
-    refused(f"--html={first}: is a shard; name another file", "shards", f"--html={first}")
+    refused(f"--report=html:{first}: is a shard; name another file", "shards", f"--report=html:{first}")
     refused("the shards must be run with --tooleval-pass=all", "shards", "--preset=strict")
     refused("needs a gate; add --fail-under", "shards", "--confidence=0.9")
     refused("--confidence: expected a number from 0.5", "shards", "--fail-under=1", "--confidence=2")
@@ -304,7 +304,7 @@ def test_a_shard_that_was_cut_short(project: Project) -> None:
                 raise KeyboardInterrupt
         """,
     )
-    result = project.run_subprocess("--tooleval-json=shards/2.json", "--tooleval-shard=2/2")
+    result = project.run_subprocess("--tooleval-report=shards/2.json", "--tooleval-shard=2/2")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     merged = merge("shards")
     assert merged.exit_code == 2
@@ -320,7 +320,7 @@ def test_recorded_runs_that_no_case_has_fail_the_gates(project: Project) -> None
     transcripts = "--tooleval-transcripts=runs.jsonl"
     whole = project.run(transcripts, "--tooleval-fail-under=1", *FILES, model=None)
     run_shards(project, 2, transcripts, model=None)
-    merged = merge("shards", "--fail-under=1", "--json=merged.json", "--junitxml=merged.xml")
+    merged = merge("shards", "--fail-under=1", "--report=merged.json", "--junitxml=merged.xml")
     assert merged.exit_code == whole.ret == 1
     same_junit(project)
     assert 'name="recorded runs"' in (project.path / "merged.xml").read_text()
@@ -330,6 +330,6 @@ def test_a_file_that_cannot_be_written(project: Project) -> None:
     project.suite(right("a"))
     run_shards(project, 1)
     (project.path / "file").write_text("")
-    below = merge("shards", "--html=file/out.html")
+    below = merge("shards", "--report=file/out.html")
     assert below.exit_code == 2
-    assert "--html=file/out.html: cannot write to" in below.stderr
+    assert "--report=file/out.html: cannot write to" in below.stderr

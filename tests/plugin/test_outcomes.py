@@ -75,7 +75,7 @@ def test_the_reason_says_what_was_wrong(
     project: Project, script: dict[str, object], failure: str, reason: str
 ) -> None:
     project.suite(case("a", script))
-    result = project.run("--tooleval-json=out.json")
+    result = project.run("--tooleval-report=out.json")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([failed(reason, "a[[]agent]")])
     row = project.rows()["a[agent]"]
@@ -113,7 +113,7 @@ def test_no_usable_answer_is_an_error_not_a_failure(
     project: Project, script: dict[str, object], message: str, style: str
 ) -> None:
     project.suite(case("a", script), right("b"))
-    result = project.run("--tooleval-timeout=2", "--tooleval-json=out.json", f"--tb={style}")
+    result = project.run("--tooleval-timeout=2", "--tooleval-report=out.json", f"--tb={style}")
     result.assert_outcomes(errors=1, passed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines([message])
@@ -145,7 +145,7 @@ def test_one_trial_without_answer_makes_the_case_an_error(project: Project) -> N
         """,
     )
     project.write("tooleval.toml", '[models.twofaced]\ncallable = "twofaced:answer"\n')
-    result = project.run("--tooleval-json=out.json", model="twofaced")
+    result = project.run("--tooleval-report=out.json", model="twofaced")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*second time unlucky*(1 of 2 trials)*"])
     row = project.rows()["a[twofaced]"]
@@ -163,7 +163,7 @@ def test_the_mean_over_trials_decides(project: Project) -> None:
     )
     project.write("tooleval.toml", '[models.mixed]\ncallable = "mixed:answer"\n')
     project.suite(right("a", thresholds={"overall": 0.8}), right("b", thresholds={"overall": 0.95}))
-    result = project.run("--tooleval-trials=4", "--tooleval-json=out.json", model="mixed")
+    result = project.run("--tooleval-trials=4", "--tooleval-report=out.json", model="mixed")
     result.assert_outcomes(passed=1, failed=1)
     assert project.rows()["a[mixed]"]["scores"]["overall"] == pytest.approx(0.9)
 
@@ -187,7 +187,7 @@ def test_a_callable_that_cannot_be_loaded(project: Project, table: str, message:
 
 def test_skip_shows_its_reason_and_counts_apart(project: Project) -> None:
     project.suite(right("a", skip="no licence"), right("b"))
-    project.run("--tooleval-json=out.json").assert_outcomes(skipped=1, passed=1)
+    project.run("--tooleval-report=out.json").assert_outcomes(skipped=1, passed=1)
     row = project.rows()["a[agent]"]
     assert (row["outcome"], row["reason"], row["trials"]) == ("skipped", "no licence", [])
 
@@ -195,7 +195,7 @@ def test_skip_shows_its_reason_and_counts_apart(project: Project) -> None:
 @pytest.mark.parametrize("xfail", [True, "known weakness", {"reason": "r"}, {"strict": True}])
 def test_an_expected_failure_is_tolerated(project: Project, xfail: object) -> None:
     project.suite(wrong("a", xfail=xfail))
-    result = project.run("--tooleval-json=out.json", "-rx")
+    result = project.run("--tooleval-report=out.json", "-rx")
     result.assert_outcomes(xfailed=1)
     assert result.ret == pytest.ExitCode.OK
     row = project.rows()["a[agent]"]
@@ -208,14 +208,14 @@ def test_an_expected_failure_is_tolerated(project: Project, xfail: object) -> No
 
 def test_an_expected_failure_without_answer_stays_an_error(project: Project) -> None:
     project.suite(raising("a", xfail=True))
-    result = project.run("--tooleval-json=out.json")
+    result = project.run("--tooleval-report=out.json")
     result.assert_outcomes(errors=1)
     assert project.rows()["a[agent]"]["outcome"] == "error"
 
 
 def test_an_unexpected_pass(project: Project) -> None:
     project.suite(right("lax", xfail=True), right("strict", xfail={"strict": True, "reason": "hard"}))
-    result = project.run("--tooleval-json=out.json")
+    result = project.run("--tooleval-report=out.json")
     result.assert_outcomes(xpassed=1, failed=1)
     rows = project.rows()
     assert rows["lax[agent]"]["outcome"] == "passed"
@@ -236,7 +236,7 @@ def test_a_case_that_is_expected_to_fail_and_not_asked_has_the_reason_of_its_mar
             items[0].add_marker(pytest.mark.xfail(reason="too dear", run=False))
         """,
     )
-    project.run("--tooleval-json=out.json").assert_outcomes(xfailed=1)
+    project.run("--tooleval-report=out.json").assert_outcomes(xfailed=1)
     (row,) = project.document("out.json")["cases"]
     assert (row["outcome"], row["reason"]) == ("skipped", "too dear")
 
@@ -250,7 +250,7 @@ def test_what_cannot_be_scored_is_an_error(project: Project) -> None:
     slow = {"city": {"$regex": "(a+)+$"}}
     script = {"calls": [call(city="a" * 5000 + "!")]}
     project.suite(case("slow", script, expected_params=slow), right("b"))
-    result = project.run("--tooleval-json=out.json")
+    result = project.run("--tooleval-report=out.json")
     result.assert_outcomes(errors=1, passed=1)
     result.stdout.fnmatch_lines(
         ["weather.tooleval.json:*: cannot be scored: Weather::slow: expected_params.city: *"]
@@ -316,7 +316,7 @@ def test_a_secret_in_an_exception_is_not_shown(
 ) -> None:
     monkeypatch.setenv("SERVICE_TOKEN", "sk-very-secret-value")
     project.suite(raising("a", "refused: sk-very-secret-value"))
-    result = project.run("--tooleval-json=out.json", "--junitxml=out.xml", "-vv")
+    result = project.run("--tooleval-report=out.json", "--junitxml=out.xml", "-vv")
     result.assert_outcomes(errors=1)
     shown = result.stdout.str() + result.stderr.str()
     for name in ("out.json", "out.xml"):

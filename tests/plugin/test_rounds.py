@@ -28,7 +28,7 @@ def cases(make: Any = right, **fields: Any) -> list[dict[str, Any]]:
 def before(project: Project) -> Project:
     """A project with a run in old.json in which all 30 cases passed five times, and nothing logged."""
     project.suite(*cases())
-    assert project.run("--tooleval-trials=5", "--tooleval-json=old.json").ret == 0
+    assert project.run("--tooleval-trials=5", "--tooleval-report=old.json").ret == 0
     project.forget_calls()
     return project
 
@@ -36,7 +36,7 @@ def before(project: Project) -> Project:
 COMPARED = (
     "--tooleval-baseline=old.json",
     "--tooleval-fail-under=overall=0.1",
-    "--tooleval-json=out.json",
+    "--tooleval-report=out.json",
 )
 
 
@@ -91,7 +91,7 @@ def test_a_gate_goes_on_until_its_interval_is_off_the_value(project: Project) ->
     smoke = [(right if i % 4 else wrong)(f"c{i}", tags=["smoke"]) for i in range(8)]
     project.suite(*smoke, right("other"))
     gate = ("--tooleval-fail-under=tag=smoke:pass^2=0.5", "--tooleval-confidence=0.9")
-    result = project.run("--tooleval-trials=auto:3", *gate, "--tooleval-json=out.json")
+    result = project.run("--tooleval-trials=auto:3", *gate, "--tooleval-report=out.json")
     # pass^2 has no value after one trial, and eight cases are too few whatever they are asked.
     asked = Counter(project.calls)
     assert (asked["c0"], asked["other"]) == (3, 1)
@@ -111,7 +111,7 @@ def test_the_cap_on_costs_ends_the_rounds_and_keeps_what_was_answered(project: P
     with MockServer() as server:
         with_server(project, server, input_price=1000, output_price=0)  # 0.05 USD an answer
         served_cases(project, CASES)
-        assert project.run("--tooleval-json=old.json", model="served").ret == 0
+        assert project.run("--tooleval-report=old.json", model="served").ret == 0
         options = (
             "--tooleval-trials=auto",
             "--tooleval-max-cost=2",
@@ -145,7 +145,7 @@ def test_what_does_not_go_with_rounds(before: Project, options: list[str], messa
 
 
 def test_all_and_any_are_of_the_trials_that_were_asked(project: Project) -> None:
-    every = ("--tooleval-pass=all", "--tooleval-fail-under=overall=0.1", "--tooleval-json=out.json")
+    every = ("--tooleval-pass=all", "--tooleval-fail-under=overall=0.1", "--tooleval-report=out.json")
     project.suite(*cases())
     assert project.run("--tooleval-trials=5", *every).ret == 0
     (project.path / "out.json").rename(project.path / "old.json")

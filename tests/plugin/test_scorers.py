@@ -37,7 +37,7 @@ def scored(project: Project) -> Project:
 
 def test_the_metric_is_in_table_and_document(scored: Project) -> None:
     result = scored.run(
-        "--tooleval-json=out.json", "--junitxml=out.xml", "-otooleval_junit_properties=true"
+        "--tooleval-report=out.json", "--junitxml=out.xml", "-otooleval_junit_properties=true"
     )
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["model *brevity*", "agent *0.25*"])
@@ -65,7 +65,7 @@ def test_a_conftest_holds_for_its_folder_only(project: Project) -> None:
     project.write("inside/conftest.py", conftest())
     project.suite(right("a"), file="inside/a.tooleval.json")
     project.suite(right("b"), file="outside/b.tooleval.json")
-    project.run("--tooleval-json=out.json").assert_outcomes(passed=2)
+    project.run("--tooleval-report=out.json").assert_outcomes(passed=2)
     rows = project.rows()
     assert "brevity" in rows["a[agent]"]["scores"]
     assert "brevity" not in rows["b[agent]"]["scores"]
@@ -93,7 +93,7 @@ def test_a_threshold_that_only_some_folders_know(project: Project) -> None:
 def test_a_scorer_that_misbehaves_makes_errors(project: Project, body: str, message: str) -> None:
     project.write("conftest.py", conftest(body))
     project.suite(right("a"))
-    result = project.run("--tooleval-json=out.json")
+    result = project.run("--tooleval-report=out.json")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
     assert project.rows()["a[agent]"]["outcome"] == "error"
@@ -102,7 +102,7 @@ def test_a_scorer_that_misbehaves_makes_errors(project: Project, body: str, mess
 def test_a_metric_that_does_not_apply_is_in_no_mean(project: Project) -> None:
     project.write("conftest.py", conftest('return {"brevity": Score(None)}'))
     project.suite(right("a"))
-    project.run("--tooleval-json=out.json").assert_outcomes(passed=1)
+    project.run("--tooleval-report=out.json").assert_outcomes(passed=1)
     assert project.rows()["a[agent]"]["scores"]["brevity"] is None
     assert "brevity" not in project.document()["models"][0]["metrics"]
 
@@ -142,6 +142,6 @@ def test_a_conftest_works_without_the_plugin_when_marked_optional(project: Proje
 
 def test_scorers_work_under_xdist(scored: Project) -> None:
     pytest.importorskip("xdist")
-    result = scored.run_subprocess("-n2", "--tooleval-json=out.json")
+    result = scored.run_subprocess("-n2", "--tooleval-report=out.json")
     result.assert_outcomes(passed=1)
     assert scored.rows()["a[agent]"]["scores"]["brevity"] == 0.25

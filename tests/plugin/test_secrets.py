@@ -197,7 +197,12 @@ def test_no_key_in_another_spelling_is_left_anywhere(
     with MockServer(respond=hostile) as server:
         with_server(project, server, api='"openai"', api_key_env='"PLANTED_KEY"')
         served_cases(project, 1)
-        options = ("--tooleval-cassette=tapes", "--tooleval-json=out.json", "--junitxml=out.xml", "-rA")
+        options = (
+            "--tooleval-cassette=tapes",
+            "--tooleval-report=out.json",
+            "--junitxml=out.xml",
+            "-rA",
+        )
         result = project.run(*options, "-vv", model="served")
         assert any(ODD_KEY in headers.get("authorization", "") for headers in server.headers)
     shown = result.stdout.str() + result.stderr.str()
@@ -228,7 +233,7 @@ def test_no_key_is_left_anywhere(project: Project, monkeypatch: pytest.MonkeyPat
         run = project.run_subprocess if api == "litellm" else project.run
         result = run(
             "--tooleval-cassette=tapes",
-            "--tooleval-json=out.json",
+            "--tooleval-report=out.json",
             "--junitxml=out.xml",
             "-vv",
             "-rA",
@@ -317,7 +322,7 @@ def test_patterns_find_a_leak_and_a_replay_finds_it_again(project: Project) -> N
     clean = forbidding("clean", {"$regex": "[A-Za-z0-9_-]{16}"}, "nothing")
     project.suite(*cases, clean, tools=[MAIL_TOOL])
     for mode in ("new", "none"):
-        options = ("--tooleval-cassette=tape", "--tooleval-json=out.json", f"--tooleval-record={mode}")
+        options = ("--tooleval-cassette=tape", "--tooleval-report=out.json", f"--tooleval-record={mode}")
         result = project.run(*options)
         result.assert_outcomes(passed=1, failed=len(cases))
         trials = [row["trials"][0] for row in project.rows().values()]
@@ -361,7 +366,7 @@ def test_recorded_runs_are_judged_as_live_ones(project: Project) -> None:
             runs.append(json.dumps({"id": f"c{len(runs)}", "messages": messages}))
     project.suite(*cases, tools=[MAIL_TOOL])
     project.write("runs.jsonl", "\n".join(runs))
-    result = project.run("--tooleval-transcripts=runs.jsonl", "--tooleval-json=out.json", model=None)
+    result = project.run("--tooleval-transcripts=runs.jsonl", "--tooleval-report=out.json", model=None)
     result.assert_outcomes(failed=len(cases))
     written = (project.path / "out.json").read_text()
     assert written.count('"failure": "forbidden_call"') == len(cases)
@@ -405,7 +410,12 @@ def test_the_value_of_a_key_variable_is_sent_to_nobody_and_written_nowhere(
         expected_text=[{"$judge": f"It never says {SECRET}."}, f"with {SECRET}"],
     )
     run = ("--tooleval-judge=judge", "--tooleval-user=ada", "--tooleval-cassette=tape", "-vv", "-rA")
-    files = ("--tooleval-json=a.json", "--tooleval-html=a.html", "--junitxml=a.xml", "--log-file=a.log")
+    files = (
+        "--tooleval-report=a.json",
+        "--tooleval-report=a.html",
+        "--junitxml=a.xml",
+        "--log-file=a.log",
+    )
     with MockServer(script=play) as server:
         table = f'api = "openai"\napi_base = "{server.base_url}"\n'
         names = ("served", "judge", "ada")
@@ -440,7 +450,7 @@ def test_a_tool_that_an_agent_calls_gets_no_key(
         """,
     )
     deploying(project, turns=[{"prompt": "Deploy.", "expected_text": [f"station of {SECRET}: S7"]}])
-    files = ("--tooleval-cassette=tape", "--tooleval-json=a.json")
+    files = ("--tooleval-cassette=tape", "--tooleval-report=a.json")
     project.run(*files, "--tooleval-allow-tools=get_weather").assert_outcomes(passed=1)
     project.run(*files, "--tooleval-record=none").assert_outcomes(passed=1)
     assert project.log("server") == [["get_weather", {"city": "x" * 16}]] * 2
@@ -531,7 +541,7 @@ def test_a_suite_with_the_value_of_a_key_variable_is_warned_of_and_compares_all_
     turn = {"prompt": "Log in.", "expected_state": {"token": SECRET}, "expected_text": [SECRET]}
     suite = {"name": "S", "world": "desk:Desk", "test_cases": [{"id": "c", "turns": [turn]}]}
     project.write("s.tooleval.json", json.dumps(suite))
-    result = project.run("--tooleval-json=out.json", "-vv")
+    result = project.run("--tooleval-report=out.json", "-vv")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*c: turns?0?.*: this is the value of the variable DEPLOY_KEY*"])
     assert SECRET not in result.stdout.str() + (project.path / "out.json").read_text()

@@ -22,7 +22,7 @@ def shard(project: Project, number: int, of: int, *options: str, **how: Any) -> 
     """The document of one shard, which passes."""
     file = f"shard{number}.json"
     run = project.run_subprocess if "-n" in options else project.run
-    result = run(f"--tooleval-shard={number}/{of}", f"--tooleval-json={file}", *options, **how)
+    result = run(f"--tooleval-shard={number}/{of}", f"--tooleval-report=json:{file}", *options, **how)
     assert result.ret == 0, result.stdout.str()
     return project.document(file)
 
@@ -53,7 +53,7 @@ def test_all_models_of_a_case_go_to_one_shard_and_each_case_to_exactly_one(proje
 def test_failures_and_errors_are_shown_and_left_to_the_merge(project: Project) -> None:
     project.suite(right("a"), wrong("b"), raising("c"), wrong("d", xfail="known"))
     project.write("test_plain.py", "def test_plain(): pass")
-    result = project.run("--tooleval-shard=1/1", "--tooleval-json=out.json", "-x")
+    result = project.run("--tooleval-shard=1/1", "--tooleval-report=out.json", "-x")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
@@ -81,7 +81,7 @@ def test_failures_and_errors_are_shown_and_left_to_the_merge(project: Project) -
 def test_a_forbidden_call_is_told_once_and_no_file_judges_a_shard(project: Project) -> None:
     wrong_call = case("a", {"calls": [call("get_time", city="Paris")]})
     project.suite(wrong_call, wrong("b"), forbidden_calls=["get_time"])
-    options = ("--tooleval-json=out.json", "--tooleval-markdown=out.md", "--tooleval-github=always")
+    options = ("--tooleval-report=out.json", "--tooleval-report=out.md", "--tooleval-github=always")
     result = project.run("--tooleval-shard=1/1", *options)
     told = [line for line in result.outlines if "called get_time, which is forbidden" in line]
     assert [line.partition(":")[0] for line in told if "::a[agent] - " in line] == ["forbidden"]
@@ -93,10 +93,10 @@ def test_a_forbidden_call_is_told_once_and_no_file_judges_a_shard(project: Proje
 
 def test_what_is_no_miss_of_the_model_fails_the_shard(project: Project) -> None:
     project.suite(right("a", xfail={"reason": "known", "strict": True}))
-    assert project.run("--tooleval-shard=1/1", "--tooleval-json=out.json").ret == 1
+    assert project.run("--tooleval-shard=1/1", "--tooleval-report=out.json").ret == 1
     project.suite(right("a"))
     project.write("test_plain.py", "def test_plain(): assert 0")
-    assert project.run("--tooleval-shard=1/1", "--tooleval-json=out.json").ret == 1
+    assert project.run("--tooleval-shard=1/1", "--tooleval-report=out.json").ret == 1
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
@@ -105,7 +105,7 @@ def test_more_shards_than_cases(project: Project, workers: tuple[str, ...]) -> N
     document = shard(project, 2, 2, *workers)
     assert document["cases"] == []
     assert document["run"]["shard"]["cases"] == 1
-    none = project.run("--tooleval-shard=1/2", "--tooleval-json=out.json", "-k", "nothing")
+    none = project.run("--tooleval-shard=1/2", "--tooleval-report=out.json", "-k", "nothing")
     assert none.ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
@@ -160,7 +160,7 @@ def test_gates_of_the_ini_file_are_left_to_the_merge(project: Project) -> None:
         (["--tooleval-shard=3/2"], "--tooleval-shard=3/2: expected K/N, the K-th of N shards"),
         (["--tooleval-shard=0/2"], "expected K/N"),
         (["--tooleval-shard=2"], "expected K/N"),
-        (["--tooleval-shard=1/2"], "--tooleval-shard=1/2: *add --tooleval-json=FILE"),
+        (["--tooleval-shard=1/2"], "--tooleval-shard=1/2: *add --tooleval-report=FILE.json"),
         (
             ["--tooleval-fail-under=1"],
             "--tooleval-fail-under: *pass --fail-under to `tooleval merge` instead*",
@@ -176,7 +176,7 @@ def test_gates_of_the_ini_file_are_left_to_the_merge(project: Project) -> None:
 def test_mistakes(project: Project, options: list[str], message: str) -> None:
     project.suite(right("a"))
     if not options[0].startswith("--tooleval-shard"):
-        options = ["--tooleval-shard=1/2", "--tooleval-json=out.json", *options]
+        options = ["--tooleval-shard=1/2", "--tooleval-report=out.json", *options]
     result = project.run(*options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: *{message}*"])

@@ -39,7 +39,7 @@ def test_a_signal_ends_the_run_at_once_with_what_has_come(
     project: Project, signals: list[int], args: tuple[str, ...]
 ) -> None:
     project.suite(right("quick"), *(right(f"c{i}", delay=120) for i in range(8)))
-    files = ("--tooleval-json=out.json", "--junitxml=junit.xml")
+    files = ("--tooleval-report=out.json", "--junitxml=junit.xml")
     process = _start(project, *files, *args)
     try:
         _wait_for(project.path / "calls.log", lines=9, process=process)
@@ -70,7 +70,7 @@ def test_a_signal_ends_the_run_at_once_with_what_has_come(
 @pytest.mark.parametrize("args", [(), ("-s",), ("-pxdist", "-n2")], ids=str)
 def test_the_run_ends_with_the_program_that_started_it(project: Project, args: tuple[str, ...]) -> None:
     project.suite(right("quick"), *(right(f"c{i}", delay=120) for i in range(8)))
-    process = _start(project, "--tooleval-stop-on-eof", "--tooleval-json=out.json", *args)
+    process = _start(project, "--tooleval-stop-on-eof", "--tooleval-report=out.json", *args)
     assert process.stdin is not None
     try:
         _wait_for(project.path / "calls.log", lines=9, process=process)
@@ -94,7 +94,7 @@ def test_a_closed_terminal_ends_the_run(project: Project) -> None:
 
     project.suite(right("quick"), *(right(f"c{i}", delay=120) for i in range(8)))
     own, terminal = pty.openpty()
-    process = _start(project, "--tooleval-json=out.json", stdin=terminal, stdout=terminal)
+    process = _start(project, "--tooleval-report=out.json", stdin=terminal, stdout=terminal)
     os.close(terminal)
     try:
         _wait_for(project.path / "calls.log", lines=9, process=process)
@@ -142,7 +142,7 @@ def test_a_second_ctrl_c_before_the_first_was_noted(project: Project) -> None:
             raise KeyboardInterrupt
         """,
     )
-    project.run_subprocess("--tooleval-json=out.json")
+    project.run_subprocess("--tooleval-report=out.json")
     run = project.document()["run"]
     assert run["exitstatus"] == pytest.ExitCode.INTERRUPTED
     _assert_kept_but_not_the_latest(project, run["id"])

@@ -18,7 +18,7 @@ def test_the_cap_stops_asking_and_says_so(project: Project) -> None:
         result = project.run(
             "--tooleval-max-cost=0.5",
             "--tooleval-concurrency=2",
-            "--tooleval-json=out.json",
+            "--tooleval-report=out.json",
             model="served",
         )
         assert 10 <= server.answered <= 12
@@ -49,7 +49,7 @@ def test_what_was_answered_is_counted_although_no_case_shows_it(
             """,
         )
         run = project.run_subprocess if workers else project.run
-        result = run("-x", "--tooleval-json=out.json", *workers, "test_first.py", ".", model="served")
+        result = run("-x", "--tooleval-report=out.json", *workers, "test_first.py", ".", model="served")
         paid = server.answered * 0.05
         assert paid > 0
         spent = project.document()["run"]["spent"]["served"]
@@ -77,7 +77,7 @@ def test_an_answer_that_is_refused_is_paid_for(project: Project) -> None:
         """,
     )
     project.suite(*(right(id) for id in "abc"))
-    options = ("--tooleval-max-cost=0.25", "--tooleval-concurrency=1", "--tooleval-json=out.json")
+    options = ("--tooleval-max-cost=0.25", "--tooleval-concurrency=1", "--tooleval-report=out.json")
     result = project.run(*options)
     result.assert_outcomes(errors=3)
     assert project.document()["run"]["spent"]["agent"] == {"answers": 2, "priced": 2, "usd": 0.25}
@@ -168,7 +168,7 @@ def test_what_is_replayed_costs_nothing_now(project: Project, option: str) -> No
         served_cases(project, 2)
         before = option if "cassette" in option else "-q"
         project.run(before, model="served").assert_outcomes(passed=2)
-        result = project.run(option, "--tooleval-json=out.json", model="served")
+        result = project.run(option, "--tooleval-report=out.json", model="served")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["cost: $0.1000; spent in this run: $0.0000"])
     assert project.document()["run"]["spent"] == {}

@@ -82,7 +82,7 @@ def test_two_hosts_share_the_cases_and_keep_the_key_to_themselves(project: Proje
             for name in ("host1", "host2")
         ]
         result = project.run_subprocess(
-            "-d", *hosts_options, "--tooleval-json=out.json", "-v", model="served"
+            "-d", *hosts_options, "--tooleval-report=out.json", "-v", model="served"
         )
         result.assert_outcomes(passed=20)
         assert server.requests == 20

@@ -21,7 +21,7 @@ def test_a_timeout_plugin_interrupts_the_wait(project: Project) -> None:
     if sys.platform == "win32":
         pytest.skip("the signal method needs SIGALRM")
     project.suite(right("slow", delay=120), right("fast"))
-    args = ("--timeout=3", "--timeout-method=signal", "--tooleval-json=out.json")
+    args = ("--timeout=3", "--timeout-method=signal", "--tooleval-report=out.json")
     result = project.run_subprocess(*args)
     result.assert_outcomes(errors=1, passed=1)
     assert len(project.log("cancelled")) == 1
@@ -35,7 +35,7 @@ def test_a_timeout_plugin_interrupts_the_wait(project: Project) -> None:
 
 def test_without_a_terminal(project: Project) -> None:
     project.suite(right("a"), wrong("b"))
-    result = project.run_subprocess("-p", "no:terminal", "--tooleval-json=out.json")
+    result = project.run_subprocess("-p", "no:terminal", "--tooleval-report=out.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert len(project.rows()) == 2
     assert result.stderr.str() == ""
@@ -60,7 +60,7 @@ def test_from_another_folder(project: Project, monkeypatch: pytest.MonkeyPatch) 
     project.suite(right("a"), file="suites/weather.tooleval.json")
     (project.path / "elsewhere").mkdir()
     monkeypatch.chdir(project.path / "elsewhere")
-    result = project.run("../suites/weather.tooleval.json", "--tooleval-json=out.json")
+    result = project.run("../suites/weather.tooleval.json", "--tooleval-report=out.json")
     result.assert_outcomes(passed=1)
     [row] = project.document("elsewhere/out.json")["cases"]
     assert row["nodeid"] == "suites/weather.tooleval.json::a[agent]"
@@ -72,7 +72,7 @@ def test_a_suite_outside_the_root(project: Project, tmp_path_factory: pytest.Tem
     project.suite(right("a"), wrong("b"))
     (project.path / "weather.tooleval.json").rename(outside)
     args = (f"--rootdir={project.path}", str(outside), "--tooleval-cassette=tapes")
-    result = project.run(*args, "--tooleval-json=out.json")
+    result = project.run(*args, "--tooleval-report=out.json")
     result.assert_outcomes(passed=1, failed=1)
     assert project.rows()["a[agent]"]["nodeid"].endswith("far.tooleval.json::a[agent]")
     tapes = list((project.path / "tapes").rglob("*.jsonl"))
@@ -91,7 +91,7 @@ def test_suites_of_one_name_outside_the_root_keep_their_answers_apart(
         files.append(tmp_path_factory.mktemp(name) / "same.tooleval.json")
         (project.path / "moving.tooleval.json").rename(files[-1])
     args = (f"--rootdir={project.path}", "--tooleval-cassette=tapes", *map(str, files))
-    project.run(*args, "--tooleval-json=out.json").assert_outcomes(passed=1, failed=1)
+    project.run(*args, "--tooleval-report=out.json").assert_outcomes(passed=1, failed=1)
     assert [row["outcome"] for row in project.document()["cases"]] == ["passed", "failed"]
     project.run(*args, "--tooleval-record=none").assert_outcomes(passed=1, failed=1)
     assert len(project.calls) == 2
@@ -263,7 +263,7 @@ def test_a_conftest_may_change_items(project: Project) -> None:
         """,
     )
     project.suite(right("a"), right("b"), right("c"))
-    result = project.run("-v", "--tooleval-json=out.json")
+    result = project.run("-v", "--tooleval-report=out.json")
     result.assert_outcomes(passed=2, skipped=1)
     assert sorted(project.calls) == ["a", "c"]
     row = project.rows()["b[agent]"]
@@ -296,7 +296,7 @@ def test_a_failing_setup_hook_of_another_plugin_is_an_error(project: Project) ->
         """,
     )
     project.suite(right("a"))
-    result = project.run("--tooleval-json=out.json")
+    result = project.run("--tooleval-report=out.json")
     result.assert_outcomes(errors=1)
     row = project.rows()["a[agent]"]
     assert row["outcome"] == "error"
@@ -312,7 +312,7 @@ def test_a_teardown_error_is_pytests_own(project: Project) -> None:
         """,
     )
     project.suite(right("a"))
-    result = project.run("--tooleval-json=out.json")
+    result = project.run("--tooleval-report=out.json")
     result.assert_outcomes(passed=1, errors=1)
     assert project.rows()["a[agent]"]["outcome"] == "passed"
 

@@ -200,7 +200,7 @@ def test_a_long_wait_shows_a_sign_of_life(project: Project, monkeypatch: pytest.
 def test_no_sign_of_life_without_a_terminal(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "_HEARTBEAT_S", 0.1)
     project.suite(right("slow", delay=0.8))
-    result = project.run("-p", "no:terminal", "--tooleval-json=out.json")
+    result = project.run("-p", "no:terminal", "--tooleval-report=out.json")
     assert result.ret == pytest.ExitCode.OK
     assert project.rows()["slow[agent]"]["outcome"] == "passed"
 

@@ -48,7 +48,7 @@ def test_the_narrowest_threshold_holds(project: Project, options: tuple[str, ...
         project.suite(
             wrong(name, thresholds=one), file=f"{name}.tooleval.json", name=name, thresholds=suite
         )
-    project.run(*(f"--tooleval-threshold={option}" for option in options), "--tooleval-json=out.json")
+    project.run(*(f"--tooleval-threshold={option}" for option in options), "--tooleval-report=out.json")
     found = [row["outcome"] for row in project.rows().values()]
     assert found == [outcome for *_, outcome in OUTCOMES[options]]
 
@@ -124,7 +124,7 @@ def test_budgets(project: Project) -> None:
     }
     project.suite(one)
     project.run("--tooleval-threshold=max_latency_s=60").assert_outcomes(passed=1)
-    result = project.run("--tooleval-threshold=max_calls=1", "--tooleval-json=out.json")
+    result = project.run("--tooleval-threshold=max_calls=1", "--tooleval-report=out.json")
     result.stdout.fnmatch_lines([failed("max_calls: 2, at most 1 allowed")])
     row = project.rows()["a[agent]"]
     assert (row["budgets"], row["trials"][0]["failure"]) == ({"max_calls": 1.0}, "over_budget")

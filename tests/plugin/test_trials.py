@@ -49,7 +49,7 @@ def trials(project: Project) -> Project:
 
 def ask(project: Project, cities: Sequence[str], *options: str) -> pytest.RunResult:
     project.write("cities.json", json.dumps(cities))
-    return project.run(*options, "--tooleval-json=out.json", "--tooleval-no-history")
+    return project.run(*options, "--tooleval-report=out.json", "--tooleval-no-history")
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ def mixed(project: Project) -> Project:
 
 @pytest.mark.parametrize("dist", ["loadfile", "worksteal", "each"])
 def test_rows_are_the_same_as_without(mixed: Project, dist: str) -> None:
-    mixed.run("--tooleval-json=alone.json")
+    mixed.run("--tooleval-report=alone.json")
     count = len(mixed.calls)
     mixed.forget_calls()
-    result = mixed.run_subprocess("-n2", "-v", f"--dist={dist}", "--tooleval-json=out.json")
+    result = mixed.run_subprocess("-n2", "-v", f"--dist={dist}", "--tooleval-report=out.json")
     assert comparable(mixed.rows()) == comparable(mixed.rows("alone.json"))
     text = result.stdout.str()
     assert text.count("= tool calling =") == 1
@@ -88,7 +88,7 @@ def test_a_crashed_worker_fails_only_its_item(project: Project) -> None:
     )
     cases = [*(right(f"c{i}") for i in range(6)), case("crash", {"exit": 3, "until": "reached"})]
     project.suite(*cases)
-    result = project.run_subprocess("-n2", "--tooleval-json=out.json")
+    result = project.run_subprocess("-n2", "--tooleval-report=out.json")
     result.assert_outcomes(passed=6, failed=1)
     result.stdout.fnmatch_lines(["*worker*crashed while running*weather.tooleval.json::crash*"])
     rows = project.rows()
@@ -129,8 +129,8 @@ def test_collect_only_asks_nothing(project: Project) -> None:
 
 
 def test_one_cassette_serves_both_workers(mixed: Project) -> None:
-    mixed.run("--tooleval-json=alone.json")
-    args = ("-n2", "--tooleval-cassette=tapes", "--tooleval-json=out.json")
+    mixed.run("--tooleval-report=alone.json")
+    args = ("-n2", "--tooleval-cassette=tapes", "--tooleval-report=out.json")
     mixed.run_subprocess(*args)
     assert comparable(mixed.rows()) == comparable(mixed.rows("alone.json"))
     mixed.forget_calls()

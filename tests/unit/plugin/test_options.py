@@ -20,7 +20,7 @@ DEFAULTS: dict[str, Any] = {
     "tooleval_trials": None,
     "tooleval_concurrency": 32,
     "tooleval_timeout": 120.0,
-    "tooleval_json": None,
+    "tooleval_report": None,
     "tooleval_cassette": None,
     "tooleval_record": None,
 }
@@ -51,7 +51,7 @@ def test_defaults(tmp_path: Path) -> None:
     found = settings(tmp_path)
     assert found.models == ()
     assert (found.concurrency, found.timeout_s) == (32, 120.0)
-    assert (found.files, found.cassette, found.record) == ({}, None, "new")
+    assert (found.reports, found.cassette, found.record) == ((), None, "new")
     assert not found.gates
     assert found.baseline is None
     assert found.history
@@ -76,7 +76,11 @@ def test_a_shard_has_its_part_of_the_limits(tmp_path: Path) -> None:
     limits = "requests_per_minute = 10\ntokens_per_minute = 1000\nmax_concurrency = 2\n"
     (tmp_path / "tooleval.toml").write_text(f'[models.a]\ncallable = "a:b"\n{limits}')
     found = settings(
-        tmp_path, tooleval_model=["a"], tooleval_shard="3/3", tooleval_json="a", tooleval_judge="a"
+        tmp_path,
+        tooleval_model=["a"],
+        tooleval_shard="3/3",
+        tooleval_report=["a.json"],
+        tooleval_judge="a",
     )
     assert found.concurrency == 10
     for model in (*found.models, found.judge):
@@ -92,8 +96,8 @@ def test_thresholds_and_later_ones_win(tmp_path: Path) -> None:
 
 def test_paths_of_options_count_from_where_pytest_was_started(tmp_path: Path) -> None:
     (tmp_path / "started-here").mkdir()
-    found = settings(tmp_path, tooleval_json="a/out.json", tooleval_cassette="tapes")
-    assert found.files == {"json": tmp_path / "started-here" / "a" / "out.json"}
+    found = settings(tmp_path, tooleval_report=["a/out.json"], tooleval_cassette="tapes")
+    assert [report.path for report in found.reports] == [tmp_path / "started-here" / "a" / "out.json"]
     assert found.cassette == tmp_path / "started-here" / "tapes"
 
 
@@ -138,12 +142,12 @@ def test_mistakes(tmp_path: Path, options: dict[str, Any], message: str) -> None
 
 def test_results_cannot_be_written_to_a_folder(tmp_path: Path) -> None:
     (tmp_path / "started-here" / "out").mkdir(parents=True)
-    with pytest.raises(pytest.UsageError, match=r"--tooleval-json=out: .*file"):
-        settings(tmp_path, tooleval_json="out")
+    with pytest.raises(pytest.UsageError, match=r"--tooleval-report=json:out: .*file"):
+        settings(tmp_path, tooleval_report=["json:out"])
 
 
 def test_results_cannot_be_written_below_a_file(tmp_path: Path) -> None:
     (tmp_path / "started-here").mkdir()
     (tmp_path / "started-here" / "file").write_text("")
-    with pytest.raises(pytest.UsageError, match=r"--tooleval-json=file/out\.json: .*file"):
-        settings(tmp_path, tooleval_json="file/out.json")
+    with pytest.raises(pytest.UsageError, match=r"--tooleval-report=file/out\.json: .*file"):
+        settings(tmp_path, tooleval_report=["file/out.json"])

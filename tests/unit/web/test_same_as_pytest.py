@@ -93,7 +93,13 @@ def test_the_same_rows_gates_and_sums(
     cases = [{**case, "prompt": f"{case['prompt']} ({case['id']})"} for case in CASES]
     (folder / "inner" / "many.tooleval.json").write_text(json.dumps(weather(*cases)))
 
-    command = [sys.executable, "-m", "pytest", "--tooleval-model=agent,other", "--tooleval-json=x.json"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--tooleval-model=agent,other",
+        "--tooleval-report=x.json",
+    ]
     for record in ("new", "none"):
         option = f"--tooleval-record={record}"
         subprocess.run([*command, option], cwd=folder, capture_output=True, check=False)
